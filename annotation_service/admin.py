@@ -1,0 +1,114 @@
+from typing import Any
+
+from allauth.account.decorators import secure_admin_login
+from django.contrib import admin, messages
+from django.core.paginator import Paginator
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from .blueprint_views import NameField
+from .blueprints import Blueprint
+from .inputs import Refused, clean_description
+from .models import Job
+
+admin.site.site_header = admin.site.site_title = "Annotation Service"
+admin.site.index_title = "Administration"
+# One sign-in page, with its limits for failed attempts.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
+
+def link(thing: Model | None) -> str | SafeString:
+    """The thing's name, leading to its page in the administration."""
+    if thing is None:
+        return "none"
+    url = reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_change", args=[thing.pk])
+    return format_html('<a href="{}">{}</a>', url, thing)
+
+
+class CappedPaginator(Paginator):
+    """Pages through the first rows only: to count a million takes long, and nobody turns so many pages."""
+
+    @cached_property
+    def count(self) -> int:
+        return self.object_list.order_by()[:10_000].count()  # type: ignore[attr-defined]
+
+
+class StaffAdmin(admin.ModelAdmin):
+    """Staff see everything of the service; accounts and groups stay with those who have Django's permissions for them."""
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_active and request.user.is_staff)
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.has_module_permission(request)
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.has_module_permission(request)
+
+
+class ReadOnlyAdmin(StaffAdmin):
+    """For what only its own methods change. Large tables are not counted for a headline."""
+
+    show_full_result_count = False
+    paginator = CappedPaginator
+    list_per_page = 50
+    actions = None
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class BlueprintAdmin(StaffAdmin):
+    """Name, description and owner can be edited; deleting is an action that calls the model's method."""
+
+    actions = ["erase"]
+    autocomplete_fields = ["owner"]
+    list_per_page = 50
+    show_full_result_count = False
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        """Not by the ORM's collector: by the action."""
+        return False
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
+        return NameField() if db_field.name == "name" else super().formfield_for_dbfield(db_field, request, **options)
+
+    def save_model(self, request: HttpRequest, obj: Blueprint, form: Any, change: bool) -> None:
+        obj.touch(name=obj.name, description=clean_description(obj.description), owner=obj.owner)
+
+    @admin.action(description="Delete selected %(verbose_name_plural)s", permissions=["change"])
+    def erase(self, request: HttpRequest, queryset: "QuerySet[Blueprint]") -> None:
+        for thing in queryset:
+            words = thing.content_in_words()
+            try:
+                thing.erase()
+            except Refused as error:
+                self.message_user(request, f"“{thing}” was not deleted. {error}", messages.ERROR)
+            else:
+                self.message_user(request, f"“{thing}” was deleted with {words}.")
+
+
+@admin.register(Job)
+class JobAdmin(ReadOnlyAdmin):
+    list_display = ["title", "kind", "by", "state", "phase", "progress", "created_at", "finished_at"]
+    list_filter = ["state", "kind", "created_at"]
+    list_select_related = ["by"]
+    search_fields = ["title", "by__username"]
+    ordering = ["-pk"]
+
+    @admin.display(description="done")
+    def progress(self, job: Job) -> str:
+        return f"{job.done:,} of {job.total:,}" if job.total else ""

@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class AnnotationServiceConfig(AppConfig):
+    name = "annotation_service"
+    verbose_name = "Annotation service"

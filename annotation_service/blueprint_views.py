@@ -1,0 +1,118 @@
+"""The dialogs that every kind of blueprint has: rename and describe, duplicate, delete.
+
+An app's URLs call them with its model: ``path("edit/", partial(edit, model=Ontology))`` or a view of two lines.
+"""
+
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+from django_htmx.http import HttpResponseClientRedirect
+
+from . import access
+from .blueprints import Blueprint
+from .edits import EditForm
+from .http import Request
+from .inputs import Refused, clean_title
+from .models import start_job
+
+
+class NameField(forms.CharField):
+    """The name of a resource or, with `clean_name` as its rule, of a label."""
+
+    rule = staticmethod(clean_title)
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{"max_length": 200, "strip": True, **options})
+
+    def clean(self, value: str) -> str:
+        name = super().clean(value)
+        try:
+            return self.rule(name) if name else ""
+        except Refused as error:
+            raise forms.ValidationError(str(error)) from error
+
+
+class DescriptionField(forms.CharField):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            **{
+                "required": False,
+                "max_length": settings.MAX_DESCRIPTION_CHARACTERS,
+                "widget": forms.Textarea(attrs={"rows": 4}),
+                **options,
+            }
+        )
+
+
+class BlueprintForm(EditForm):
+    name = NameField()
+    description = DescriptionField()
+
+
+class NameForm(forms.Form):
+    name = NameField()
+
+
+@require_http_methods(["GET", "POST"])
+def edit(request: Request, pk: int, model: type[Blueprint]) -> HttpResponse:
+    thing = access.editable(request, model, pk)
+    form = BlueprintForm(request.POST if request.method == "POST" else None, thing=thing)
+    if form.is_bound and form.save():
+        return HttpResponseClientRedirect(thing.get_absolute_url())
+    return _dialog(request, "edit", thing, form, status=form.status)
+
+
+@require_http_methods(["GET", "POST"])
+def duplicate(request: Request, pk: int, model: type[Blueprint]) -> HttpResponse:
+    """A new blueprint of the user with the same content: at once, or by a job if it is large."""
+    thing = access.duplicable(request, model, pk)
+    if request.method == "GET":
+        return _dialog(request, "duplicate", thing, NameForm(initial={"name": f"{thing.name} (copy)"[:200]}))
+    form = NameForm(request.POST)
+    if form.is_valid():
+        try:
+            return HttpResponseClientRedirect(_duplicate(request, thing, form.cleaned_data["name"]))
+        except Refused as error:
+            form.add_error(None, str(error))
+    return _dialog(request, "duplicate", thing, form, status=422)
+
+
+def _duplicate(request: Request, thing: Blueprint, name: str) -> str:
+    """The address of the copy, or of the job that makes it."""
+    if thing.row_count > settings.JOB_ROWS:
+        target = {"model": thing._meta.label, "pk": thing.pk, "name": name}
+        job = start_job("duplicate", title=f"Duplicate “{thing}”", by=request.user, target=target)
+        return reverse("job", args=[job.pk])
+    copy = thing.copy_to(by=request.user, name=name)
+    messages.success(request, f"“{copy}” is yours: changes to it do not reach “{thing}”.")
+    return copy.get_absolute_url()
+
+
+@require_http_methods(["GET", "POST"])
+def delete(request: Request, pk: int, model: type[Blueprint]) -> HttpResponse:
+    """Says first what goes with it, or why it cannot be deleted."""
+    thing = access.editable(request, model, pk)
+    reason = thing.reason_not_to_delete()
+    if request.method == "GET":
+        return _dialog(request, "delete", thing, reason=reason)
+    try:
+        thing.erase()
+    except Refused as error:
+        return _dialog(request, "delete", thing, reason=str(error), status=422)
+    messages.success(request, f"“{thing}” was deleted.")
+    return HttpResponseClientRedirect(thing.list_url())
+
+
+def _dialog(
+    request: Request, verb: str, thing: Blueprint, form: forms.Form | None = None, reason: str = "", status: int = 200
+) -> HttpResponse:
+    context = {"thing": thing, "form": form, "reason": reason, "kind": thing._meta.verbose_name}
+    context["count"] = thing.content_in_words()
+    context["note"] = thing.note_on_duplicate() if verb == "duplicate" else ""
+    return render(request, f"blueprints/_{verb}.html", context, status=status)

@@ -1,0 +1,112 @@
+"""What ontologies, datasets and every other reusable resource have in common."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Self
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils import timezone
+
+from .db import write
+from .edits import changes
+from .inputs import Refused, clean_description, clean_title
+
+
+class Blueprint(models.Model):
+    """A resource that is created as a blueprint (``project`` is null) and copied into projects.
+
+    A copy belongs to its project and evolves on its own; ``copied_from`` only remembers where it came from.
+    """
+
+    # Whether annotators of a project may read the project's copy.
+    open_to_annotators = False
+
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, max_length=settings.MAX_DESCRIPTION_CHARACTERS)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    project = models.ForeignKey("projects.Project", null=True, blank=True, on_delete=models.RESTRICT)
+    copied_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="copies")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse(f"{self._meta.app_label}:page", args=[self.pk])
+
+    @classmethod
+    def list_url(cls) -> str:
+        return reverse(f"{cls._meta.app_label}:list")
+
+    @property
+    def is_blueprint(self) -> bool:
+        return self.project_id is None
+
+    if TYPE_CHECKING:  # what each kind of blueprint adds
+
+        @property
+        def row_count(self) -> int:
+            """How many rows a copy writes, roughly."""
+
+        def content_in_words(self) -> str:
+            """Such as “86 items”."""
+
+        def copy_to(self, project: Any = None, *, by: User, name: str = "") -> Self: ...
+
+        @staticmethod
+        def erase_all(things: QuerySet[Any]) -> None:
+            """Delete things with their content by sets of rows, when nothing else uses them."""
+
+    def locked(self) -> Self:
+        """This row, read again and locked until the transaction ends: the first step of every write."""
+        row = type(self)._base_manager.select_for_update(no_key=True).filter(pk=self.pk).first()
+        if row is None:
+            raise Refused(f"“{self}” was deleted meanwhile.")
+        return row
+
+    def touch(self, **values: Any) -> None:
+        """Store the values together with the time of the change."""
+        values["updated_at"] = timezone.now()
+        for field, value in values.items():
+            setattr(self, field, value)
+        self.save(update_fields=values)
+
+    def reason_not_to_delete(self) -> str:
+        """Why it cannot be deleted on its own, or the empty string."""
+        if self.project is not None:
+            return f"It belongs to the project “{self.project}” and goes when the project is deleted."
+        return ""
+
+    def note_on_duplicate(self) -> str:
+        """What else a duplicate brings or takes, in words for the dialog; or the empty string."""
+        return ""
+
+    def erase(self) -> None:
+        """Delete it with its content. Raises `Refused` with `reason_not_to_delete`."""
+        with write():
+            self.locked()
+            if reason := self.reason_not_to_delete():
+                raise Refused(reason)
+            self.erase_all(type(self)._default_manager.filter(pk=self.pk))
+
+    def edit(self, *, name: str, description: str, was: Mapping[str, str] | None = None) -> None:
+        """Store the words that were changed; ``was`` are marks of what their author saw (see `edits`)."""
+        words = {"name": clean_title(name), "description": clean_description(description)}
+        with write():
+            if changed := changes(self.locked(), words, was or {}):
+                self.touch(**changed)
+
+    def twin(self, *, by: User, project: Any = None, name: str = "") -> Self:
+        """A stored copy of this row alone, without its content."""
+        skipped = {"id", "name", "owner", "project", "copied_from", "created_at", "updated_at"}
+        values = {f.attname: getattr(self, f.attname) for f in self._meta.concrete_fields if f.name not in skipped}
+        return type(self)._base_manager.create(
+            **values, name=name or self.name, owner=by, project=project, copied_from=self
+        )

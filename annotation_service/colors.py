@@ -1,0 +1,76 @@
+"""Label colours: well separated, of equal lightness, families of one branch alike.
+
+Computed in OKLCH (Björn Ottosson, "A perceptual color space for image processing", 2020), in which equal steps look equal.
+Colours are strings ``#RRGGBB``.
+"""
+
+import math
+import re
+from functools import lru_cache
+
+HEX = re.compile(r"#[0-9A-Fa-f]{6}")
+GOLDEN_ANGLE = 180 * (3 - math.sqrt(5))
+FIRST_HUE = 160.0
+LIGHTNESS, CHROMA = 0.62, 0.12
+
+
+def top_level(index: int) -> str:
+    """The colour of the n-th top-level item, from 0: hues a golden angle apart never come close for long."""
+    return from_oklch(LIGHTNESS, CHROMA, FIRST_HUE + index * GOLDEN_ANGLE)
+
+
+@lru_cache(maxsize=10_000)
+def child_of(parent: str, index: int) -> str:
+    """The colour of the n-th child, from 0: its parent's hue, a little lighter, siblings slightly apart."""
+    lightness, chroma, hue = to_oklch(parent)
+    lighter = lightness + 0.05 + 0.015 * (index % 3)
+    if lighter > 0.82:  # start again from the dark end: deep branches must not fade into the page
+        lighter = 0.56 + 0.02 * (index % 3)
+    return from_oklch(lighter, max(chroma * 0.95, 0.05), hue + (0, 7, -7, 14, -14)[index % 5])
+
+
+def to_oklch(color: str) -> tuple[float, float, float]:
+    """Lightness 0 to 1, chroma, hue in degrees."""
+    r, g, b = (_to_linear(int(color[i : i + 2], 16) / 255) for i in (1, 3, 5))
+    long = math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b)
+    medium = math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b)
+    short = math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b)
+    lightness = 0.2104542553 * long + 0.7936177850 * medium - 0.0040720468 * short
+    a = 1.9779984951 * long - 2.4285922050 * medium + 0.4505937099 * short
+    bb = 0.0259040371 * long + 0.7827717662 * medium - 0.8086757660 * short
+    return lightness, math.hypot(a, bb), math.degrees(math.atan2(bb, a)) % 360
+
+
+@lru_cache(maxsize=10_000)
+def from_oklch(lightness: float, chroma: float, hue: float) -> str:
+    """The nearest colour that a screen can show: chroma is lowered until it fits."""
+    while chroma > 0.001:
+        rgb = _oklch_to_rgb(lightness, chroma, hue)
+        if all(-0.0005 <= channel <= 1.0005 for channel in rgb):
+            break
+        chroma -= 0.004
+    else:
+        rgb = _oklch_to_rgb(lightness, 0, hue)
+    return "#" + "".join(f"{round(min(max(channel, 0), 1) * 255):02X}" for channel in rgb)
+
+
+def _oklch_to_rgb(lightness: float, chroma: float, hue: float) -> tuple[float, float, float]:
+    a, b = chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
+    long = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    medium = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    short = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    return (
+        _from_linear(4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short),
+        _from_linear(-1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short),
+        _from_linear(-0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short),
+    )
+
+
+def _to_linear(channel: float) -> float:
+    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+
+
+def _from_linear(channel: float) -> float:
+    if channel <= 0.0031308:
+        return channel * 12.92
+    return 1.055 * channel ** (1 / 2.4) - 0.055

@@ -1,0 +1,71 @@
+"""Edits of the same words by several people: nobody overwrites what they have not seen.
+
+An edit brings, beside each wanted value, a mark of the value that its author saw. It is refused only if a field that they changed
+is stored with another value by now.
+"""
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import Any
+
+from django import forms
+from django.db.models import Model
+
+from .inputs import Refused
+
+
+class Conflict(Exception):
+    """Somebody else has changed the same fields meanwhile; ``fields`` are their values of now."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self.fields = fields
+        super().__init__(f"Somebody changed the {' and the '.join(fields)} meanwhile.")
+
+
+def mark(value: Any) -> str:
+    """A short mark of a text or of a JSON value."""
+    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+    return blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def changes(stored: Model, wanted: Mapping[str, Any], was: Mapping[str, str]) -> dict[str, Any]:
+    """What of the wanted values has to be stored. ``was`` are marks; a field without one is simply stored.
+
+    Raises `Conflict` if somebody else has changed one of them.
+    """
+    now = {name: getattr(stored, name) for name in wanted}
+    # Marks are compared, and not values: to Python 1 and true are the same.
+    changed = {name: value for name, value in wanted.items() if mark(value) not in (was.get(name), mark(now[name]))}
+    if others := {name: now[name] for name in changed if name in was and was[name] != mark(now[name])}:
+        raise Conflict(others)
+    return changed
+
+
+class EditForm(forms.Form):
+    """A form over words of a thing that has an ``edit`` method; ``seen`` are the marks to send along."""
+
+    def __init__(self, data: Any = None, *, thing: Any) -> None:
+        super().__init__(data, initial={name: getattr(thing, name) for name in self.base_fields})
+        self.thing = thing
+        stored = {name: mark(getattr(thing, name)) for name in self.base_fields}
+        self.seen = {name: (data or {}).get(f"was_{name}") or mark_now for name, mark_now in stored.items()}
+        self.status = 422 if self.is_bound else 200
+
+    def save(self) -> bool:
+        """Whether the words were stored; if not, the form says why at the field, and keeps what was typed."""
+        if not self.is_valid():
+            return False
+        try:
+            self.thing.edit(was=self.seen, **self.cleaned_data)
+        except Conflict as conflict:
+            self.status = 409
+            for name, value in conflict.fields.items():
+                self.seen[name] = mark(value)
+                shown = f"“{value}”" if value else "nothing"
+                self.add_error(name, f"Somebody changed this meanwhile, to {shown}. Save again to replace it.")
+            return False
+        except Refused as error:
+            self.add_error(None, str(error))
+            return False
+        return True

@@ -1,0 +1,225 @@
+"""Running jobs: the kinds there are, and what a worker does with one.
+
+A kind is a function ``run(job, progress)`` registered in the ``jobs`` module of an app. It calls ``job.finish(…)`` inside the
+transaction that writes its outcome; a worker that is killed leaves either both or nothing, and the job is taken up again.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.apps import apps
+from django.conf import settings
+from django.core.cache import cache
+from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db.models import F, Q
+from django.utils import timezone
+from django.utils.module_loading import autodiscover_modules
+
+from .db import write
+from .inputs import Refused
+from .models import WORKER_SIGN, Job, Overtaken
+
+log = logging.getLogger(__name__)
+KEEP_FILES = timedelta(hours=24)
+
+
+class Cancelled(Exception):
+    """The person who started the job asked to stop it."""
+
+
+class Progress:
+    """Told by the work how far it is; raises `Cancelled` when somebody asked for that.
+
+    A thread with a connection of its own passes it on, together with the sign that the job's worker lives: the work may be
+    inside a transaction that must not write, or whose writes nobody sees yet.
+    """
+
+    INTERVAL = 0.5
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.cancelled = job.cancel_requested
+        self.state: dict[str, Any] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._report, daemon=True)
+
+    def __call__(self, done: int, total: int, phase: str) -> None:
+        self.state = {"done": done, "total": total, "phase": phase}
+        if self.cancelled:
+            raise Cancelled
+
+    def __enter__(self) -> "Progress":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _report(self) -> None:
+        running = Job.objects.filter(pk=self.job.pk, state=Job.State.RUNNING, attempts=self.job.attempts)
+        next_sign = 0.0
+        try:
+            while not self._over.wait(self.INTERVAL):
+                try:
+                    running.update(heartbeat_at=timezone.now(), **self.state)
+                    self.cancelled = running.filter(cancel_requested=True).exists()
+                    if time.monotonic() >= next_sign:
+                        show_sign()
+                        next_sign = time.monotonic() + 5
+                except (OperationalError, InterfaceError):
+                    # Somebody writes for long, or the database restarts: the next report will do, on a new connection.
+                    log.info("the report of job %s has to wait", self.job.pk)
+                    connection.close()
+        finally:
+            connection.close()
+
+
+def show_sign() -> None:
+    """Leave the sign that a worker is there."""
+    cache.set(WORKER_SIGN, True, timeout=15)
+
+
+Kind = Callable[[Job, Progress], None]
+KINDS: dict[str, Kind] = {}
+
+
+def kind(name: str) -> Callable[[Kind], Kind]:
+    """Register a function as the work of a kind of job."""
+
+    def register(run: Kind) -> Kind:
+        KINDS[name] = run
+        return run
+
+    return register
+
+
+SWEEPS: list[Callable[[], None]] = []
+FILES_IN_USE: list[Callable[[], Iterable[str]]] = []
+
+
+def sweep(work: Callable[[], None]) -> Callable[[], None]:
+    """Register a function that puts old things away: a worker calls it every hour."""
+    SWEEPS.append(work)
+    return work
+
+
+def in_use(names: Callable[[], Iterable[str]]) -> Callable[[], Iterable[str]]:
+    """Register a function that tells the names of files in ``UPLOAD_DIR`` that are needed, whatever their age."""
+    FILES_IN_USE.append(names)
+    return names
+
+
+def claim() -> Job | None:
+    """The oldest waiting job, now this worker's, or None. Reads first: an idle worker takes no lock."""
+    fresh = timezone.now() - Job.STALE
+    waiting = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING, heartbeat_at__lt=fresh)
+    job = Job.objects.filter(waiting).order_by("id").first()
+    if job is None:
+        return None
+    claimed = Job.objects.filter(waiting, pk=job.pk).update(
+        state=Job.State.RUNNING, heartbeat_at=timezone.now(), attempts=F("attempts") + 1
+    )
+    if not claimed:
+        return None
+    job.refresh_from_db()
+    return job
+
+
+def run(job: Job) -> None:
+    """Do one claimed job and record how it ended."""
+    autodiscover_modules("jobs")
+    if job.attempts > Job.MAX_ATTEMPTS:
+        job.fail({"message": f"The worker stopped {Job.MAX_ATTEMPTS} times while doing this. Ask your administrator."})
+    else:
+        _attempt(job)
+    if job.file and job.is_over:  # otherwise another worker needs it
+        job.path.unlink(missing_ok=True)
+
+
+def _attempt(job: Job) -> None:
+    with Progress(job) as progress:
+        try:
+            KINDS[job.kind](job, progress)
+        except Overtaken:
+            log.warning("another worker took up job %s (%s); this one's work is not stored", job.pk, job.kind)
+        except Refused as error:
+            job.fail({"problems": [[p.place, p.text] for p in error.problems], "total": error.total})
+        except Cancelled:
+            job.cancel()
+        except (OperationalError, InterfaceError):  # the database restarts: the job goes stale and is taken up again
+            raise
+        except Exception:
+            log.exception("job %s (%s) failed", job.pk, job.kind)
+            job.fail({"message": "An unexpected error stopped this; nothing was stored. The details are in the log."})
+
+
+def work(stop: threading.Event, poll: float = 0.1) -> None:
+    """Do jobs until told to stop, whatever happens."""
+    next_sign = next_sweep = 0.0
+    while not stop.is_set():
+        try:
+            if time.monotonic() >= next_sign:
+                show_sign()
+                next_sign = time.monotonic() + 5
+            if time.monotonic() >= next_sweep:
+                next_sweep = time.monotonic() + 3600
+                put_away()
+            job = claim()
+            if job is not None:
+                run(job)
+                continue
+        except (OperationalError, InterfaceError) as error:  # the database restarts or is locked for long: try again
+            log.warning("the worker waits for the database: %s", error)
+            close_old_connections()
+            stop.wait(1)
+        except Exception:
+            log.exception("the worker goes on after an unexpected error")
+            stop.wait(1)
+        stop.wait(poll)
+
+
+def put_away() -> None:
+    """Do all sweeps; one that fails stops no other."""
+    autodiscover_modules("jobs")
+    for work in (*SWEEPS, delete_old_files):
+        try:
+            work()
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception:
+            log.exception("%s failed", work.__name__)
+
+
+def delete_old_files() -> None:
+    """Delete downloads that nobody fetched within a day, and what is left of work that was killed."""
+    oldest = time.time() - KEEP_FILES.total_seconds()
+    waiting = set(Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).values_list("file", flat=True))
+    waiting.update(*(names() for names in FILES_IN_USE))
+    folder = Path(settings.UPLOAD_DIR)
+    for path in folder.iterdir() if folder.is_dir() else ():
+        try:
+            if path.name not in waiting and path.is_file() and path.stat().st_mtime < oldest:
+                path.unlink()
+        except FileNotFoundError:
+            pass  # another worker was quicker
+        except OSError as error:
+            log.warning("the old file %s stays: %s", path, error)
+
+
+@kind("duplicate")
+def run_duplicate(job: Job, progress: Progress) -> None:
+    """The person's right to read the source was checked when the job was started."""
+    model = apps.get_model(job.target["model"])
+    thing = model._default_manager.filter(pk=job.target["pk"]).first()
+    if thing is None:
+        raise Refused("It was deleted before it could be duplicated.")
+    progress(0, 0, "copying")
+    with write():
+        copy = thing.copy_to(by=job.by, name=job.target["name"])
+        job.finish(url=copy.get_absolute_url(), text=f"“{copy}” is yours.")

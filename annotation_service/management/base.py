@@ -1,0 +1,86 @@
+"""What the service's commands have in common: errors are lines on stderr, exit status 1, and nothing is stored."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandParser, OutputWrapper
+
+from annotation_service.blueprints import Blueprint
+from annotation_service.inputs import Problem, Refused, check_text, decode, read_file
+
+B = TypeVar("B", bound=Blueprint)
+
+
+class ServiceCommand(BaseCommand):
+    """A command that does its work in `run`, which may raise `Refused`."""
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self.run(**options)
+        except Refused as error:
+            for problem in error.problems:
+                self.stderr.write(str(problem))
+            if error.total > len(error.problems):
+                self.stderr.write(f"The first {len(error.problems):,} of {error.total:,} problems.")
+            raise SystemExit(1) from error
+
+    def run(self, **options: Any) -> None:
+        raise NotImplementedError
+
+
+def add_owner(parser: CommandParser) -> None:
+    parser.add_argument("--owner", required=True, metavar="USER", help="name of the user who will own it")
+
+
+def user(name: str) -> User:
+    try:
+        return User.objects.get(username=check_text(name), is_active=True)
+    except User.DoesNotExist:
+        raise Refused(f"There is no active user “{name}”.") from None
+
+
+def blueprint(model: type[B], pk: int) -> B:
+    if found := model._default_manager.filter(pk=pk, project=None).first():
+        return found
+    raise Refused(f"There is no {model._meta.verbose_name} blueprint with the id {pk}.")
+
+
+def named(error: Refused, path: Path) -> Refused:
+    """The same refusal with the file's name before each place."""
+    problems = [
+        Problem(f"{path}: {p.place}" if p.place not in ("", str(path)) else str(path), p.text) for p in error.problems
+    ]
+    return Refused(problems, error.total)
+
+
+def text_of(path: Path, limit: int | None = None) -> str:
+    """The text of a UTF-8 file within the limit; refusals name the file."""
+    try:
+        return decode(read_file(path, limit))
+    except Refused as error:
+        raise named(error, path) from error
+
+
+@contextmanager
+def progress_bar(stream: OutputWrapper) -> Iterator[Callable[[int, int, str], None]]:
+    """A function that draws how much of how much is done, if somebody is looking: not into a file or a pipe."""
+    last = 0.0
+
+    def draw(done: int, total: int, phase: str) -> None:
+        nonlocal last
+        if not stream.isatty() or (time.monotonic() - last < 0.1 and phase == "reading"):
+            return
+        last = time.monotonic()
+        part = min(1.0, done / total) if total else 0.0
+        bar = f"{'█' * round(30 * part):░<30}"
+        stream.write(f"\r{phase} {bar} {done:,} of about {total:,}\033[K", ending="")
+
+    try:
+        yield draw
+    finally:
+        if last:
+            stream.write("\r\033[K", ending="")

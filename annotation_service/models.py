@@ -1,0 +1,130 @@
+import uuid
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.cache import cache
+from django.core.files import File
+from django.db import models
+from django.utils import timezone
+
+PROJECT_MANAGERS = "Project managers"
+WORKER_SIGN = "worker-alive"
+
+
+class Overtaken(Exception):
+    """The job is not this worker's any more: another one took it up, or somebody else ended it."""
+
+
+class Job(models.Model):
+    """Work that is too long for a request: done by a worker, watched through its row.
+
+    ``target`` holds the arguments of the kind's function, ``result`` where its outcome is: ``{"url": …}`` for a page,
+    ``{"file": …, "name": …}`` for a download.
+    """
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    # A running job whose worker has not been heard of for so long is taken up again. Longer than the longest write,
+    # because the heartbeat waits for its turn to write, too.
+    STALE = timedelta(seconds=60)
+    MAX_ATTEMPTS = 3
+
+    kind = models.CharField(max_length=40)
+    title = models.CharField(max_length=250)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    target = models.JSONField(default=dict)
+    file = models.CharField(max_length=250, blank=True)
+    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    phase = models.CharField(max_length=40, blank=True)
+    done = models.PositiveIntegerField(default=0)
+    total = models.PositiveIntegerField(default=0)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    cancel_requested = models.BooleanField(default=False)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    result = models.JSONField(default=dict, blank=True)
+    errors = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["state", "id"])]
+
+    def __str__(self) -> str:
+        return self.title
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in {self.State.DONE, self.State.FAILED, self.State.CANCELLED}
+
+    @property
+    def has_no_worker(self) -> bool:
+        """Whether nobody is there to do it: none to take it up, or the one that had it is gone."""
+        if self.state == self.State.RUNNING and self.heartbeat_at:
+            return self.heartbeat_at < timezone.now() - self.STALE
+        return self.state == self.State.QUEUED and cache.get(WORKER_SIGN) is None
+
+    @property
+    def path(self) -> Path:
+        return kept_file(self.file)
+
+    def request_cancel(self) -> None:
+        Job.objects.filter(pk=self.pk, state=self.State.QUEUED).update(
+            state=self.State.CANCELLED, finished_at=timezone.now()
+        )
+        Job.objects.filter(pk=self.pk, state=self.State.RUNNING).update(cancel_requested=True)
+
+    def finish(self, **result: Any) -> None:
+        """Store the outcome. Called inside the transaction that writes the work, so that neither is there alone.
+
+        Raises `Overtaken`, which takes the work back, if another worker has taken the job up in the meantime.
+        """
+        if not self._end(self.State.DONE, result=result):
+            raise Overtaken
+
+    def fail(self, errors: dict[str, Any]) -> None:
+        self._end(self.State.FAILED, errors=errors)
+
+    def cancel(self) -> None:
+        self._end(self.State.CANCELLED)
+
+    def _end(self, state: "Job.State", **values: Any) -> bool:
+        """Whether it was still the job of the worker that has claimed it."""
+        mine = Job.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=self.attempts)
+        ended = mine.update(state=state, finished_at=timezone.now(), **values)
+        self.refresh_from_db()
+        return bool(ended)
+
+
+def keep_upload(upload: File) -> str:
+    """Store a file where the workers find it; returns its name in ``UPLOAD_DIR``."""
+    name = new_file_name()
+    try:
+        with kept_file(name).open("wb") as target:
+            for chunk in upload.chunks():
+                target.write(chunk)
+    except BaseException:
+        kept_file(name).unlink(missing_ok=True)
+        raise
+    return name
+
+
+def kept_file(name: str) -> Path:
+    return Path(settings.UPLOAD_DIR) / name
+
+
+def new_file_name() -> str:
+    """A name that no file in ``UPLOAD_DIR`` has."""
+    Path(settings.UPLOAD_DIR).mkdir(parents=True, exist_ok=True)
+    return uuid.uuid4().hex
+
+
+def start_job(kind: str, *, title: str, by: User, target: dict[str, Any], file: str = "") -> Job:
+    return Job.objects.create(kind=kind, title=title[:250], by=by, target=target, file=file)

@@ -1,0 +1,146 @@
+"""Lists in pages: sorted, searched, and quick at the last page, too.
+
+A view makes a page of a query set in its final order and hands it to its template as ``page``, where
+``components/_pager.html`` draws the controls::
+
+    columns = sort_columns(request.GET.get("sort"), COLUMNS)
+    page = Page.of(access.blueprints(request, Ontology).order_by(*order(columns)), request.GET.get("page"))
+
+With ``count``, when the number of rows is known, nothing is counted. With ``scan``, for a search that must read every row, a page
+that turns out to be the last one is not counted either. Every row is then read about once: where many are found, a page is full
+long before the end; where few are, it is the last.
+"""
+
+import sys
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+from django.db.models import F, Model, QuerySet
+from django.http import HttpRequest
+
+M = TypeVar("M", bound=Model)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[M]):
+    number: int
+    size: int
+    count: int
+    object_list: list[M] = field(default_factory=list)
+    item_words: str = "item,items"
+
+    @classmethod
+    def of(
+        cls,
+        rows: QuerySet[M],
+        wanted: str | None,
+        *,
+        size: int = 25,
+        count: int | None = None,
+        scan: bool = False,
+        item_words: str = "item,items",
+    ) -> "Page[M]":
+        """The wanted page of the rows. Beyond the end it is the last page, and the first one for what is no number."""
+        if scan:
+            number = _page_number(wanted, sys.maxsize)
+            start = (number - 1) * size
+            found = list(rows[start : start + size + 1])
+            if found or not start:
+                count = start + len(found) if len(found) <= size else rows.count()
+                return cls(number, size, count, found[:size], item_words)
+        if count is None:
+            count = rows.count()
+        page = cls(_page_number(wanted, _pages(count, size)), size, count, [], item_words)
+        start, end = page.start_index - 1, page.end_index
+        if start > count // 2:  # walk from the nearer end
+            found = list(rows.reverse()[count - end : count - start])[::-1]
+        else:
+            found = list(rows[start:end]) if count else []
+        return replace(page, object_list=found)
+
+    @property
+    def pages(self) -> int:
+        return _pages(self.count, self.size)
+
+    @property
+    def has_previous(self) -> bool:
+        return self.number > 1
+
+    @property
+    def has_next(self) -> bool:
+        return self.number < self.pages
+
+    @property
+    def start_index(self) -> int:
+        return (self.number - 1) * self.size + 1 if self.count else 1
+
+    @property
+    def end_index(self) -> int:
+        return min(self.number * self.size, self.count)
+
+
+def _pages(count: int, size: int) -> int:
+    return max(1, -(-count // size))
+
+
+def _page_number(wanted: str | None, pages: int) -> int:
+    if not wanted or not wanted.isdecimal():
+        return 1
+    return min(max(int(wanted[:9]), 1), pages)
+
+
+def search_text(request: HttpRequest) -> str:
+    """What the search field of a list holds. Longer texts are cut: databases limit what they look for."""
+    return request.GET.get("q", "").strip()[:200]
+
+
+def named(rows: QuerySet[M], text: str) -> QuerySet[M]:
+    """The rows whose name contains the text. Case does not matter, in any script: the databases would differ in that."""
+    wanted = unicodedata.normalize("NFC", text).casefold()
+    if not wanted:
+        return rows
+    return rows.filter(pk__in=[pk for pk, name in rows.values_list("pk", "name") if wanted in name.casefold()])
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by which a list can be sorted: ``name`` stands in the address, ``order`` is a field or an expression.
+
+    Columns with ``big_first`` (figures, dates) fall at the first click, the others rise. ``components/_columns.html`` draws
+    the head of the table.
+    """
+
+    name: str
+    label: str
+    order: Any
+    number: bool = False
+    big_first: bool = False
+    direction: str = ""
+    """``ascending``, ``descending``, or empty if the list is not sorted by this column."""
+
+    @property
+    def next(self) -> str:
+        """The value of ``sort`` that a click asks for."""
+        falls = self.direction == "ascending" if self.direction else self.big_first
+        return f"-{self.name}" if falls else self.name
+
+
+def sort_columns(wanted: str | None, columns: Sequence[Column], default: str = "-changed") -> list[Column]:
+    """The columns, with the direction of the one that the list is sorted by."""
+    names = {column.name for column in columns}
+    if not wanted or wanted.removeprefix("-") not in names:
+        wanted = default
+    direction = "descending" if wanted.startswith("-") else "ascending"
+    name = wanted.removeprefix("-")
+    return [replace(column, direction=direction if column.name == name else "") for column in columns]
+
+
+def order(columns: Sequence[Column]) -> list[Any]:
+    """What `order_by` takes; rows that are alike stand in a fixed order, so that none is on two pages."""
+    for column in columns:
+        if column.direction:
+            expression = F(column.order) if isinstance(column.order, str) else column.order
+            return [expression.asc() if column.direction == "ascending" else expression.desc(), "-pk"]
+    return ["-pk"]

@@ -1,0 +1,90 @@
+"""Checking JSON values against the published JSON Schemas.
+
+The schemas are the authority. jsonschema-rs says quickly whether a value is valid; only for one that is not, jsonschema is asked
+what is wrong, because it tells more.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import jsonschema_rs
+
+TYPES = {
+    "string": "a text",
+    "array": "a list",
+    "object": "an object",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+}
+
+
+def load(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text("utf-8"))
+
+
+class Checker:
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._fast = jsonschema_rs.Draft202012Validator(schema)
+        self._slow = jsonschema.Draft202012Validator(schema)
+
+    def is_valid(self, value: Any) -> bool:
+        return self._fast.is_valid(value)
+
+    def problems(self, value: Any, path: str = "$") -> Iterator[tuple[str, str]]:
+        """Pairs of JSON path and text, one by one: there may be very many. None if the value is valid."""
+        if self.is_valid(value):
+            return
+        last = None
+        for error in self._slow.iter_errors(value):
+            problem = path + "".join(_step(part) for part in error.absolute_path), _in_words(error)
+            if problem != last:  # jsonschema tells each missing field apart, we all at once
+                yield problem
+            last = problem
+
+
+def _step(part: str | int) -> str:
+    return f"[{part}]" if isinstance(part, int) else f".{part}"
+
+
+def _kind_of(value: Any) -> str:
+    # bool first: in Python it is an integer, too
+    kinds = ((bool, "boolean"), (str, "string"), (list, "array"), (dict, "object"), (int, "integer"), (float, "number"))
+    return TYPES[next((name for kind, name in kinds if isinstance(value, kind)), "null")]
+
+
+def _in_words(error: jsonschema.ValidationError) -> str:
+    rule, limit, value = error.validator, error.validator_value, error.instance
+    if rule == "required":
+        missing = [name for name in limit if name not in value]
+        return f"{_quoted(missing)} {'is' if len(missing) == 1 else 'are'} missing."
+    if rule == "additionalProperties":
+        known = list(error.schema.get("properties", {}))
+        return f"{_quoted(sorted(set(value) - set(known)))} is not known here; known are {', '.join(known)}."
+    if rule == "type":
+        wanted = [TYPES[name] for name in ([limit] if isinstance(limit, str) else limit) if name != "null"]
+        return f"{' or '.join(wanted).capitalize()} was expected, not {_kind_of(value)}."
+    if rule == "maxLength":
+        return f"At most {limit:,} characters are allowed; this has {len(value):,}."
+    if rule == "minLength":
+        return "This must not be empty."
+    if rule == "maxItems":
+        return f"At most {limit:,} entries are allowed; this has {len(value):,}."
+    if rule == "minItems":
+        return "This list must not be empty."
+    if rule == "pattern":
+        return f"{error.schema.get('description', 'This form was expected: ' + str(limit))} “{str(value)[:60]}” is not."
+    if rule == "minimum":
+        return f"A number of at least {limit} was expected, not {value}."
+    if rule == "maximum":
+        return f"A number of at most {limit} was expected, not {value}."
+    return f"{error.message}."
+
+
+def _quoted(names: list[str]) -> str:
+    some = ", ".join(f"“{name if len(name) <= 60 else name[:59] + '…'}”" for name in names[:10])
+    return some if len(names) <= 10 else f"{some} and {len(names) - 10:,} more"

@@ -1,0 +1,248 @@
+"""Settings, read from the environment.
+
+Local mode: without ``SECRET_KEY`` in the environment the key that ``bin/run`` wrote to ``var/secret_key`` is used, and the
+service answers plain HTTP on this machine. Everywhere else the key and the allowed hosts must be given, and HTTPS is on.
+"""
+
+import os
+from pathlib import Path
+
+import dj_database_url
+from csp.constants import NONE, SELF, UNSAFE_INLINE
+from django.core.exceptions import ImproperlyConfigured
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+VAR_DIR = Path(os.environ.get("VAR_DIR") or BASE_DIR / "var")
+
+
+def env(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def env_bool(name: str, default: bool) -> bool:
+    value = env(name).lower()
+    return default if value == "" else value in {"1", "true", "yes", "on"}
+
+
+def env_int(name: str, default: int) -> int:
+    value = env(name)
+    if value and not value.isdecimal():
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.")
+    return int(value) if value else default
+
+
+def env_list(name: str) -> list[str]:
+    return [part.strip() for part in env(name).split(",") if part.strip()]
+
+
+# --- Key, hosts, HTTPS -------------------------------------------------------------------------------------------------
+
+DEBUG = False
+SECRET_KEY = env("SECRET_KEY")
+LOCAL = not SECRET_KEY and (VAR_DIR / "secret_key").is_file()
+if LOCAL:
+    SECRET_KEY = (VAR_DIR / "secret_key").read_text().strip()
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS")
+if LOCAL:
+    ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
+if len(SECRET_KEY) < 50:
+    raise ImproperlyConfigured(
+        "SECRET_KEY is missing or shorter than 50 characters. Set it in the environment; on your own machine, start the "
+        "service with bin/run, which makes a key."
+    )
+if not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS:
+    raise ImproperlyConfigured("ALLOWED_HOSTS must name the hosts of the service, comma separated, without '*'.")
+
+HTTPS = env_bool("HTTPS", not LOCAL)
+CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
+SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env_bool("BEHIND_PROXY", False) else None
+ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env_bool("BEHIND_PROXY", False) else 0
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [SELF],
+        # Label colours are style attributes; they are checked to be #RRGGBB before they are stored.
+        "style-src-attr": [UNSAFE_INLINE],
+        "img-src": [SELF, "data:"],
+        "object-src": [NONE],
+        "base-uri": [NONE],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+    }
+}
+
+# --- Application -------------------------------------------------------------------------------------------------------
+
+INSTALLED_APPS = [
+    "annotation_service",
+    "ontologies",
+    "datasets",
+    "projects",
+    "annotations",
+    "allauth",
+    "allauth.account",
+    "django_htmx",
+    "mptt",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "annotation_service.middleware.body_limit",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "annotation_service.middleware.private_pages",
+    "annotation_service.middleware.sign_in_again",
+    "annotation_service.middleware.clean_query",
+    "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
+]
+
+ROOT_URLCONF = "annotation_service.urls"
+WSGI_APPLICATION = "annotation_service.wsgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "annotation_service.context.shell",
+            ],
+            "builtins": ["django.templatetags.static", "annotation_service.templatetags.ui"],
+        },
+    }
+]
+
+# --- Data --------------------------------------------------------------------------------------------------------------
+
+DATABASES = {
+    "default": dj_database_url.parse(env("DATABASE_URL") or f"sqlite:///{VAR_DIR / 'db.sqlite3'}", conn_max_age=600)
+}
+DATABASE = DATABASES["default"]
+if DATABASE["ENGINE"].endswith("sqlite3"):
+    # IMMEDIATE: a transaction that reads and then writes would fail at once, without waiting, if another one wrote in
+    # between. FULL: an acknowledged mark survives a power failure.
+    DATABASE["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA mmap_size=268435456",
+    }
+    DATABASE["TEST"] = {"NAME": VAR_DIR / "test.sqlite3"}
+else:
+    DATABASE["CONN_HEALTH_CHECKS"] = True
+    DATABASE["OPTIONS"] = {
+        **DATABASE.get("OPTIONS", {}),
+        "options": "-c lock_timeout=20s -c idle_in_transaction_session_timeout=60s",
+    }
+
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}}
+
+UPLOAD_DIR = Path(env("UPLOAD_DIR") or VAR_DIR / "uploads")
+FILE_UPLOAD_TEMP_DIR = env("FILE_UPLOAD_TEMP_DIR") or None
+
+# --- Limits ------------------------------------------------------------------------------------------------------------
+
+MAX_FILE_BYTES = env_int("MAX_FILE_BYTES", 100_000_000)
+MAX_PASTED_BYTES = env_int("MAX_PASTED_BYTES", 5_000_000)
+MAX_DATASET_ITEMS = env_int("MAX_DATASET_ITEMS", 1_000_000)
+MAX_ITEM_CHARACTERS = env_int("MAX_ITEM_CHARACTERS", 100_000)
+MAX_ITEM_TOKENS = env_int("MAX_ITEM_TOKENS", 20_000)
+MAX_ITEM_MARKS = env_int("MAX_ITEM_MARKS", 20_000)
+MAX_ITEM_JSON_CHARACTERS = env_int("MAX_ITEM_JSON_CHARACTERS", 3_000_000)
+MAX_EXTRA_FIELDS_CHARACTERS = env_int("MAX_EXTRA_FIELDS_CHARACTERS", 100_000)
+MAX_ONTOLOGY_BYTES = env_int("MAX_ONTOLOGY_BYTES", 20_000_000)
+MAX_ONTOLOGY_ITEMS = env_int("MAX_ONTOLOGY_ITEMS", 50_000)
+MAX_RESOURCE_BYTES = env_int("MAX_RESOURCE_BYTES", 20_000_000)
+MAX_RESOURCE_ROWS = env_int("MAX_RESOURCE_ROWS", 200_000)
+MAX_DESCRIPTION_CHARACTERS = env_int("MAX_DESCRIPTION_CHARACTERS", 10_000)
+MAX_EXAMPLE_TERMS = env_int("MAX_EXAMPLE_TERMS", 200)
+# Work above these sizes is done by the background worker, with a progress bar.
+JOB_FILE_BYTES = env_int("JOB_FILE_BYTES", 1_000_000)
+JOB_ROWS = env_int("JOB_ROWS", 20_000)
+# Room for the pasted text, percent-encoded by the browser, beside the other fields of its form.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * MAX_PASTED_BYTES
+
+# --- Functions that are switched off by default --------------------------------------------------------------------------
+
+ONTOLOGY_MOVE_ITEMS = env_bool("ONTOLOGY_MOVE_ITEMS", False)
+PREANNOTATION_RESOURCES = env_bool("PREANNOTATION_RESOURCES", False)
+
+# --- Accounts ----------------------------------------------------------------------------------------------------------
+
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in (
+        "UserAttributeSimilarityValidator",
+        "MinimumLengthValidator",
+        "CommonPasswordValidator",
+        "NumericPasswordValidator",
+    )
+]
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "home"
+OPEN_REGISTRATION = env_bool("OPEN_REGISTRATION", False)
+ACCOUNT_ADAPTER = "annotation_service.accounts.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username", "email"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "optional"
+ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+
+EMAIL_HOST = env("EMAIL_HOST")
+EMAIL_PORT = env_int("EMAIL_PORT", 587)
+EMAIL_HOST_USER = env("EMAIL_HOST_USER")
+EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
+EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", True)
+# Without a mail server, messages are printed where the service runs.
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env("DEFAULT_FROM_EMAIL", "annotation-service@localhost")
+
+# --- Files, language, log ----------------------------------------------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATIC_ROOT = VAR_DIR / "static"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "annotation_service.staticfiles.StaticFiles"},
+}
+
+LANGUAGE_CODE = "en-gb"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = False
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {"django": {"handlers": ["console"], "level": "WARNING", "propagate": False}},
+}

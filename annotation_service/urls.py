@@ -1,0 +1,24 @@
+from django.contrib import admin
+from django.urls import include, path
+
+from projects.views import home
+
+from . import views
+
+job_urls = [
+    path("", views.show_job, name="job"),
+    path("progress/", views.job_progress, name="job_progress"),
+    path("cancel/", views.cancel_job, name="cancel_job"),
+    path("file/", views.job_file, name="job_file"),
+]
+
+urlpatterns = [
+    path("", home, name="home"),
+    path("jobs/<int:pk>/", include(job_urls)),
+    path("ontologies/", include("ontologies.urls")),
+    path("datasets/", include("datasets.urls")),
+    path("projects/", include("annotations.urls")),
+    path("projects/", include("projects.urls")),
+    path("accounts/", include("allauth.account.urls")),
+    path("admin/", admin.site.urls),
+]

@@ -1,0 +1,55 @@
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRefresh
+
+from . import access
+from .http import Request
+from .models import Job, kept_file
+
+
+@require_GET
+def show_job(request: Request, pk: int) -> HttpResponse:
+    job = access.job(request, pk)
+    if "page" in job.target:  # what the job works for has a page that shows it, too
+        return redirect(job.target["page"])
+    if job.state == Job.State.DONE and "url" in job.result:
+        tell_once(request, job)
+        return redirect(job.result["url"])
+    return render(request, "jobs/job.html", _context(job))
+
+
+@require_GET
+def job_progress(request: Request, pk: int) -> HttpResponse:
+    """The progress alone, asked for every second; once the job is over, the page is loaded again."""
+    job = access.job(request, pk)
+    return HttpResponseClientRefresh() if job.is_over else render(request, "jobs/_progress.html", _context(job))
+
+
+@require_POST
+def cancel_job(request: Request, pk: int) -> HttpResponse:
+    access.job(request, pk).request_cancel()
+    return redirect("job", pk=pk)
+
+
+@require_GET
+def job_file(request: Request, pk: int) -> FileResponse:
+    job = access.job(request, pk)
+    path = kept_file(job.result.get("file", ""))
+    if job.state != Job.State.DONE or not path.is_file():
+        raise Http404("The file is kept for a day. Make it again.")
+    return FileResponse(path.open("rb"), as_attachment=True, filename=job.result["name"])
+
+
+def tell_once(request: Request, job: Job) -> None:
+    """Leave the message of a finished job for the next page, unless this session has had it already."""
+    told = request.session.get("told_jobs", [])
+    if job.result.get("text") and job.pk not in told:
+        request.session["told_jobs"] = [*told[-49:], job.pk]
+        messages.success(request, job.result["text"])
+
+
+def _context(job: Job) -> dict[str, object]:
+    problems = [{"place": place, "text": text} for place, text in job.errors.get("problems", [])]
+    return {"job": job, "problems": problems}

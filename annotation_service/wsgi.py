@@ -1,0 +1,14 @@
+import gc
+import os
+
+from django.core.wsgi import get_wsgi_application
+from django.urls import resolve
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "annotation_service.settings")
+
+application = get_wsgi_application()
+
+# The collector of cyclic garbage need not look through the code again and again: that takes tens of milliseconds.
+resolve("/")  # loads all views
+gc.collect()
+gc.freeze()

@@ -1,0 +1,3 @@
+from . import marks, pages
+
+__all__ = ["marks", "pages"]

@@ -1,0 +1,181 @@
+"""Which items of a dataset are meant: what the address of the item table says, for whatever is done with them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, Subquery, Value
+from django.db.models.functions import Coalesce, StrIndex
+from django.db.models.lookups import GreaterThan
+from django.http import QueryDict
+
+from annotation_service import words
+from ontologies.models.labels import Label
+
+from .labels import ontologies_of
+from .models import Dataset, Entity, Item, Relation
+from .models.item import ItemQuerySet, TokenCount
+
+MAX_TEXT = 200
+_NOTHING = Q(pk__in=[])
+_WORDS = ("q", "has", "label", "external", "upload", "removed", "bin", "sort")
+
+
+def _mark_count(model: type[Entity] | type[Relation]) -> Coalesce:
+    """How many given marks an item has."""
+    marks = model._default_manager.filter(annotation__item=OuterRef("pk"), annotation__annotator=None)
+    counted = marks.order_by().values("annotation__item").annotate(count=Count("pk")).values("count")
+    return Coalesce(Subquery(counted), 0, output_field=IntegerField())
+
+
+SORTS: dict[str, Any] = {
+    "number": F("position"),
+    "tokens": TokenCount("tokens"),
+    "external": F("external_id"),
+    "entities": _mark_count(Entity),
+    "relations": _mark_count(Relation),
+    "removed": F("removed_at"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ItemFilter:
+    """The items of a dataset that fit to everything that an address asks for, and their order.
+
+    ``selected`` are the keys of items that somebody chose one by one, ``removed`` is the moment of one removal. What is not
+    understood fits to no item, so that an action never reaches more than was meant.
+    """
+
+    dataset: Dataset
+    q: str = ""
+    has: str = ""
+    label: str = ""
+    external: str = ""
+    upload: str = ""
+    removed: str = ""
+    bin: str = ""
+    sort: str = ""
+    selected: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, dataset: Dataset, data: QueryDict) -> "ItemFilter":
+        values = {name: data.get(name, "").strip()[:MAX_TEXT] for name in _WORDS}
+        name = values["sort"].removeprefix("-")
+        if name not in SORTS or (name == "removed" and not values["bin"]):
+            values["sort"] = ""
+        return cls(dataset, **values, selected=tuple(data.getlist("items")))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left out."""
+        return not any((self.q, self.has, self.label, self.external, self.upload, self.removed, self.selected))
+
+    def without_selection(self) -> "ItemFilter":
+        return replace(self, selected=())
+
+    def query_string(self, page: int = 1) -> str:
+        """The address's part behind the question mark, without what is empty."""
+        values = [(name, getattr(self, name)) for name in _WORDS if getattr(self, name)]
+        values += [("items", key) for key in self.selected]
+        return urlencode(values + ([("page", page)] if page > 1 else []))
+
+    def in_words(self) -> str:
+        """Such as “with “pump”, without entities”; empty if nothing is left out."""
+        parts = (
+            (self.selected, f"{words.number(len(self.selected))} selected"),
+            (self.q, f"with “{self.q}”"),
+            (self.has, {"entities": "with entities", "none": "without entities"}.get(self.has, f"with {self.has}")),
+            (self.label, f"with the label “{self.label_name}”"),
+            (self.external, f"with “{self.external}” in the external id"),
+            (self.upload, f"added in upload {self.upload}"),
+            (self.removed, "removed together"),
+        )
+        return ", ".join(text for value, text in parts if value)
+
+    @property
+    def label_name(self) -> str:
+        label = self._label()
+        return label.fullname if label else self.label
+
+    # --- Items ---
+
+    def items(self) -> ItemQuerySet:
+        items = self.dataset.bin() if self.bin else self.dataset.items()
+        for condition in self._conditions():
+            items = items.filter(condition)
+        items = items.containing(self.q)
+        name, falls = self.sort_by
+        if name == "number":
+            return items.order_by("-position" if falls else "position")
+        return items.order_by(SORTS[name].desc() if falls else SORTS[name].asc(), "position")
+
+    @property
+    def sort_by(self) -> tuple[str, bool]:
+        """The name of the column, and whether the greatest comes first."""
+        sort = self.sort or ("-removed" if self.bin else "number")
+        return sort.removeprefix("-"), sort.startswith("-")
+
+    def neighbours(self, item: Item) -> tuple[int | None, int | None]:
+        """The keys of those before and after an item, which need not be among them."""
+        name, falls = self.sort_by
+        before, after = Q(position__lt=item.position), Q(position__gt=item.position)
+        items = self.items()
+        if name == "number":
+            before, after = (after, before) if falls else (before, after)
+        else:
+            value = Item.with_removed.annotate(key=SORTS[name]).values_list("key", flat=True).get(pk=item.pk)
+            if value is None:  # an item that was restored has no place among the removed ones
+                return None, None
+            less, more = Q(key__lt=value), Q(key__gt=value)
+            items = items.annotate(key=SORTS[name])
+            before = Q(key=value) & before | (more if falls else less)
+            after = Q(key=value) & after | (less if falls else more)
+        keys = items.values_list("pk", flat=True)
+        return keys.filter(before).reverse().first(), keys.filter(after).first()
+
+    def _conditions(self) -> Iterator[Q]:
+        if self.bin not in ("", "1"):
+            yield _NOTHING
+        if self.has:
+            marks = Exists(Entity.objects.filter(annotation__item=OuterRef("pk"), annotation__annotator=None))
+            yield {"entities": Q(marks), "none": ~Q(marks)}.get(self.has, _NOTHING)
+        if self.label:
+            yield self._has_label()
+        if self.external:
+            yield Q(GreaterThan(StrIndex(F("external_id"), Value(self.external)), 0))
+        if self.upload:
+            yield self._came_in_upload()
+        if self.removed:
+            moment = _moment(self.removed)
+            yield Q(removed_at=moment) if moment else _NOTHING
+        if self.selected:
+            keys = [int(key) for key in self.selected if key.isascii() and key.isdecimal() and len(key) < 19]
+            yield Q(pk__in=keys) if len(keys) == len(self.selected) else _NOTHING
+
+    def _has_label(self) -> Q:
+        if label := self._label():
+            carrying = {"annotation__annotator": None, "label": label.pk}
+            entities, relations = Entity.objects.filter(**carrying), Relation.objects.filter(**carrying)
+            return Q(pk__in=entities.values("annotation__item")) | Q(pk__in=relations.values("annotation__item"))
+        return _NOTHING
+
+    def _label(self) -> Label | None:
+        found = (ontology.labels().by_uid.get(self.label) for ontology in ontologies_of(self.dataset) if self.label)
+        return next((label for label in found if label), None)
+
+    def _came_in_upload(self) -> Q:
+        number = int(self.upload) if self.upload.isascii() and self.upload.isdecimal() and len(self.upload) < 10 else 0
+        upload = self.dataset.additions().filter(number=number).first()
+        if upload is None or upload.first_position is None:
+            return _NOTHING
+        return Q(position__gte=upload.first_position, position__lt=upload.first_position + upload.item_count)
+
+
+def _moment(text: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else None
+    except (ValueError, OverflowError):  # the first and the last day there is may be in no year elsewhere
+        return None

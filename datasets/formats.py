@@ -1,0 +1,120 @@
+"""The documents of a dataset, as it can be uploaded, written piece by piece: memory stays flat at any size."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from django.db.models import TextField
+from django.db.models.functions import Cast
+from django.utils.text import slugify
+
+from .extra_fields import with_floats
+from .kinds import Kind
+from .labels import labels_of
+from .models import Dataset, Entity, Relation
+from .models.item import ItemQuerySet
+
+_AT_ONCE = 1000
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def json_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
+    """A JSON array, one item a line, of the given or all items of the dataset, with their given marks."""
+    before = "["
+    for objects in _objects(dataset, items):
+        yield before + "\n" + ",\n".join(objects)
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"
+
+
+def json_lines_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
+    """The same items, each a line and nothing else."""
+    for objects in _objects(dataset, items):
+        yield "".join(f"{item}\n" for item in objects)
+
+
+def text_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
+    """The originals, one a line. If the first begins with a byte order mark, another one goes before it: readers drop one."""
+    mark = "\ufeff"
+    for batch in _batches(dataset, items, "original"):
+        text = "".join(f"{original}\n" for (original,) in batch)
+        yield mark + text if text.startswith(mark) else text
+        mark = ""
+
+
+def file_name(dataset: Dataset, extension: str) -> str:
+    return f"{slugify(dataset.name, allow_unicode=True)[:80] or 'dataset'}.{extension}"
+
+
+def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]]:
+    """The items as JSON. What is JSON in the database is not parsed again."""
+    kind = Kind(dataset.kind)
+    marks = _Marks(dataset) if kind.has_entities else None
+    texts = (Cast("tokens", TextField()), Cast("extra_fields", TextField()))
+    for batch in _batches(dataset, items, "pk", "original", "external_id", *texts):
+        if marks:
+            marks.read([row[0] for row in batch])
+        objects = []
+        for pk, original, external_id, tokens, extra_fields in batch:
+            parts = [f'"original": {_to_json(original)}, "tokens": {tokens}']
+            if external_id:
+                parts.append(f'"external_id": {_to_json(external_id)}')
+            if extra_fields != "{}":
+                parts.append(f'"extra_fields": {with_floats(extra_fields)}')
+            if marks:
+                parts.append(f'"entities": [{", ".join(marks.entities[pk])}]')
+            if kind.has_relations and marks:
+                parts.append(f'"relations": [{", ".join(marks.relations[pk])}]')
+            objects.append(f"{{{', '.join(parts)}}}")
+        yield objects
+
+
+class _Marks:
+    """The given marks of some items, as JSON, by the keys of the items."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset, self.kind = dataset, Kind(dataset.kind)
+        self.names = _names(dataset)
+
+    def read(self, items: list[int]) -> None:
+        self.entities = self._entities(items)
+        if self.kind.has_relations:
+            self.relations = self._relations(items)
+
+    def _entities(self, items: list[int]) -> dict[int, list[str]]:
+        found = defaultdict(list)
+        entities = Entity.objects.filter(annotation__item__in=items, annotation__annotator=None).order_by("pk")
+        for item, uid, start, end, label in entities.values_list(
+            "annotation__item_id", "uid", "start", "end", "label_id"
+        ):
+            id = f'"id": {_to_json(uid)}, ' if self.kind.has_relations else ""
+            found[item].append(f'{{{id}"start": {start}, "end": {end}, "label": {self._name(label)}}}')
+        return found
+
+    def _relations(self, items: list[int]) -> dict[int, list[str]]:
+        found = defaultdict(list)
+        relations = Relation.objects.filter(annotation__item__in=items, annotation__annotator=None).order_by("pk")
+        for item, source, target, label in relations.values_list(
+            "annotation__item_id", "source__uid", "target__uid", "label_id"
+        ):
+            ends = f'"source_id": {_to_json(source)}, "target_id": {_to_json(target)}'
+            found[item].append(f'{{{ends}, "label": {self._name(label)}}}')
+        return found
+
+    def _name(self, label: int) -> str:
+        if label not in self.names:  # it came while this is being written
+            self.names = _names(Dataset.objects.get(pk=self.dataset.pk))
+        return self.names[label]
+
+
+def _names(dataset: Dataset) -> dict[int, str]:
+    return {pk: _to_json(label.fullname) for pk, label in labels_of(dataset).items()}
+
+
+def _batches(dataset: Dataset, items: ItemQuerySet | None, *fields: Any) -> Iterator[list[tuple[Any, ...]]]:
+    items = dataset.items() if items is None else items
+    rows = items.values_list(*fields).iterator(chunk_size=_AT_ONCE)
+    while batch := list(islice(rows, _AT_ONCE)):
+        yield batch

@@ -1,0 +1,198 @@
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any
+
+from django import forms
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
+from django.db.models import QuerySet
+
+from annotation_service import inputs
+from annotation_service.blueprint_views import DescriptionField, NameField
+from annotation_service.inputs import Refused
+from ontologies.models import Ontology
+
+from .kinds import Kind
+from .models import Dataset
+from .preprocessing import Preprocessing
+from .reading import Duplicates, Format
+from .tokenisers import TOKENISERS
+
+SAMPLE_CHARACTERS = 64_000
+
+
+class PreprocessingForm(forms.Form):
+    """The operations of a standard dataset. None of them may keep a form from being read, so odd values are errors."""
+
+    lowercase = forms.BooleanField(required=False)
+    remove_duplicates = forms.BooleanField(required=False)
+    remove_characters = forms.CharField(required=False, strip=False, max_length=200)
+    tokeniser = forms.ChoiceField(choices=[(name, name) for name in TOKENISERS], initial="punkt")
+
+    def clean_remove_characters(self) -> str:
+        """Each character once, in the order typed."""
+        return "".join(dict.fromkeys(self.cleaned_data["remove_characters"]))
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        names = [name for name in PreprocessingForm.base_fields if name in self.cleaned_data]
+        return Preprocessing(**{name: self.cleaned_data[name] for name in names})
+
+
+class PreviewForm(PreprocessingForm):
+    """The beginning of a text or file, to be shown as it will look."""
+
+    sample = forms.CharField(required=False, strip=False)
+    file_name = forms.CharField(required=False, max_length=300)
+    kind = forms.ChoiceField(choices=Kind.choices)
+    format = forms.ChoiceField(choices=Format.choices)
+
+    def clean_sample(self) -> str:
+        return self.cleaned_data["sample"][:SAMPLE_CHARACTERS]
+
+
+class SourceForm(forms.Form):
+    """Pasted text or a file. If a file is kept from before, neither means that one."""
+
+    text = forms.CharField(required=False, strip=False)
+    file = forms.FileField(required=False)
+    # How it is read, whatever kind of items it has; standard ones are always read as text.
+    format = forms.ChoiceField(choices=Format.choices, initial=Format.TEXT)
+    duplicates = forms.ChoiceField(choices=Duplicates.choices, initial=Duplicates.REFUSE, required=False)
+
+    def __init__(self, *args: Any, kept: str = "", **options: Any) -> None:
+        """``kept`` is the name of the file that is there already."""
+        super().__init__(*args, **options)
+        self.kept = kept
+
+    def clean_text(self) -> str:
+        """The size as the browser sent it, before anything else looks at the text."""
+        text = self.cleaned_data["text"]
+        try:
+            inputs.check_size(len(text.encode("utf-8", "surrogatepass")), settings.MAX_PASTED_BYTES)
+        except Refused as error:
+            raise forms.ValidationError(f"{error} Upload it as a file instead.") from error
+        return text
+
+    def clean_file(self) -> UploadedFile | None:
+        file = self.cleaned_data["file"]
+        try:
+            inputs.check_size(file.size if file else 0, settings.MAX_FILE_BYTES)
+        except Refused as error:
+            raise forms.ValidationError(str(error)) from error
+        return file
+
+    def clean_duplicates(self) -> str:
+        return self.cleaned_data["duplicates"] or Duplicates.REFUSE
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if "text" in cleaned and "file" in cleaned:
+            has_text = bool(cleaned["text"].strip())
+            if has_text and cleaned["file"]:
+                self.add_error("text", "Paste text or choose a file, not both.")
+            elif not has_text and not cleaned["file"] and not self.kept:
+                self.add_error("text", "Paste some text, or choose a file.")
+        return cleaned
+
+    @property
+    def keeps_its_file(self) -> bool:
+        """Whether a file came that need not be sent again, whatever else is wrong."""
+        return bool(self.cleaned_data.get("file")) and not {"text", "file"} & self.errors.keys()
+
+    @cached_property
+    def sent(self) -> UploadedFile | None:
+        """What was sent, as a file; None if it is to stay the one that is kept."""
+        if file := self.cleaned_data.get("file"):
+            return file
+        text = self.cleaned_data.get("text", "")
+        return SimpleUploadedFile("Pasted text", text.encode("utf-8", "surrogatepass")) if text.strip() else None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What `models.Upload` keeps; of a form with errors, what there is."""
+        values = self.cleaned_data
+        return {"format": values.get("format", Format.TEXT), "duplicates": values.get("duplicates", Duplicates.REFUSE)}
+
+
+class CreateForm(SourceForm, PreprocessingForm):
+    """A new dataset: what comes in, how it is read and, for preannotated kinds, the ontologies with its labels."""
+
+    name = NameField(required=False)
+    description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
+    kind = forms.ChoiceField(choices=Kind.choices, initial=Kind.STANDARD)
+    entity_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
+    relation_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
+
+    def __init__(self, *args: Any, ontologies: QuerySet[Ontology], **options: Any) -> None:
+        super().__init__(*args, **options)
+        for kind in Ontology.Kind.values:
+            field: Any = self.fields[f"{kind}_ontology"]
+            field.queryset = ontologies.filter(kind=kind)
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("kind") == Kind.STANDARD:
+            cleaned["format"] = Format.TEXT
+        for name in self._ontologies_needed():
+            if not cleaned.get(name) and name not in self.errors:
+                self.add_error(name, "Choose the ontology that has the labels.")
+        if not cleaned.get("name") and "name" not in self.errors:
+            self._name_after_the_file(cleaned)
+        return cleaned
+
+    def _ontologies_needed(self) -> list[str]:
+        kind = Kind(self.cleaned_data.get("kind", Kind.STANDARD))
+        needed = {"entity_ontology": kind.has_entities, "relation_ontology": kind.has_relations}
+        return [name for name, is_needed in needed.items() if is_needed]
+
+    def _name_after_the_file(self, cleaned: dict[str, Any]) -> None:
+        file = cleaned.get("file")
+        try:
+            cleaned["name"] = inputs.clean_title(PurePath(file.name if file else self.kept).stem[:200])
+        except Refused:
+            self.add_error("name", "Give the dataset a name.")
+
+    @property
+    def options(self) -> dict[str, Any]:
+        values = self.cleaned_data
+        kind = values.get("kind", Kind.STANDARD)
+        chosen = {name: values[name].pk for name in self._ontologies_needed() if values.get(name)}
+        return super().options | {
+            "kind": kind,
+            "name": values.get("name", ""),
+            "description": values.get("description", ""),
+            "preprocessing": self.preprocessing.as_json() if kind == Kind.STANDARD else {},
+            "tokeniser": values.get("tokeniser", "punkt"),
+            "entity_ontology": chosen.get("entity_ontology"),
+            "relation_ontology": chosen.get("relation_ontology"),
+        }
+
+
+class AddForm(SourceForm):
+    """More items of a dataset, whose kind, preprocessing and ontologies are settled."""
+
+    tokeniser = PreprocessingForm.base_fields["tokeniser"]
+
+    def __init__(self, *args: Any, dataset: Dataset, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.dataset = dataset
+        if dataset.kind == Kind.STANDARD:
+            del self.fields["tokeniser"], self.fields["format"]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        dataset = self.dataset
+        return super().options | {
+            "kind": dataset.kind,
+            "preprocessing": dataset.preprocessing,
+            "tokeniser": self.cleaned_data.get("tokeniser") or "punkt",
+            "entity_ontology": dataset.entity_ontology_id,
+            "relation_ontology": dataset.relation_ontology_id,
+        }
+
+
+class DuplicatesForm(forms.Form):
+    """What becomes of items whose external id is there already."""
+
+    duplicates = forms.ChoiceField(choices=Duplicates.choices)

@@ -1,0 +1,47 @@
+from collections.abc import Iterator
+from contextlib import suppress
+
+from django.utils import timezone
+
+from annotation_service.inputs import Refused
+from annotation_service.jobs import KEEP_FILES, Progress, in_use, kind, sweep
+from annotation_service.models import Job
+
+from .models import Dataset, Upload
+from .models.item import BIN
+
+
+@kind("check_upload")
+def check_upload(job: Job, progress: Progress) -> None:
+    _upload(job).examine(progress, job)
+
+
+@kind("store_upload")
+def store_upload(job: Job, progress: Progress) -> None:
+    _upload(job).store(progress, job)
+
+
+def _upload(job: Job) -> Upload:
+    if upload := Upload.objects.select_related("dataset", "by").filter(pk=job.target["upload"]).first():
+        return upload
+    raise Refused("The dataset was deleted in the meantime.")
+
+
+@sweep
+def discard_forgotten() -> None:
+    """Discard what nobody has stored within a day."""
+    for upload in Upload.objects.filter(state__in=Upload.UNFINISHED, created_at__lt=timezone.now() - KEEP_FILES):
+        with suppress(Refused):  # a job has it
+            upload.discard()
+
+
+@sweep
+def empty_bins() -> None:
+    for dataset in Dataset.objects.filter(item__removed_at__lte=timezone.now() - BIN).distinct():
+        dataset.empty_bin()
+
+
+@in_use
+def files_of_uploads() -> Iterator[str]:
+    for upload in Upload.objects.filter(state__in=Upload.UNFINISHED):
+        yield from (upload.path.name, upload.problems_path.name)

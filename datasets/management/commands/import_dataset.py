@@ -1,0 +1,103 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.files import File
+from django.core.management.base import CommandParser
+
+from annotation_service.inputs import Refused, check_text
+from annotation_service.management.base import ServiceCommand, add_owner, named, progress_bar, user
+from datasets.kinds import Kind
+from datasets.models import Dataset, Upload
+from datasets.preprocessing import Preprocessing
+from datasets.reading import Duplicates, Format, detect
+from datasets.tokenisers import TOKENISERS
+
+_OF_A_NEW_ONE = (
+    "name",
+    "entity_ontology",
+    "relation_ontology",
+    "lowercase",
+    "remove_characters",
+    "remove_duplicates",
+)
+
+
+class Command(ServiceCommand):
+    help = (
+        "Create a dataset blueprint from a file, or add the file's items to a dataset. Prints its id as the last line."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        target = parser.add_mutually_exclusive_group(required=True)
+        target.add_argument("--kind", choices=Kind.values, help="the kind of the new dataset")
+        target.add_argument("--into", type=int, metavar="DATASET", help="id of the dataset to add to instead")
+        parser.add_argument("--name", help="the name of the new dataset; by default the file's")
+        add_owner(parser)
+        parser.add_argument("--format", choices=Format.values, help="by default what the file looks like")
+        parser.add_argument("--entity-ontology", type=int, metavar="ID")
+        parser.add_argument("--relation-ontology", type=int, metavar="ID")
+        parser.add_argument(
+            "--duplicates",
+            choices=Duplicates.values,
+            default="refuse",
+            help="what to do about external ids that are taken",
+        )
+        parser.add_argument("--lowercase", action="store_true")
+        parser.add_argument("--remove-characters", default="", metavar="CHARS")
+        parser.add_argument("--remove-duplicates", action="store_true")
+        parser.add_argument("--tokeniser", choices=list(TOKENISERS), default="whitespace", help="for lines of text")
+
+    def run(self, **options: Any) -> None:
+        path, owner = options["file"], user(options["owner"])
+        dataset = None if options["into"] is None else _dataset(options["into"])
+        _check(options)
+        try:
+            with path.open("rb") as file:
+                wanted = _upload_options(options)
+                upload = Upload.begin(File(file, path.name), by=owner, options=wanted, dataset=dataset)
+            try:
+                with progress_bar(self.stderr) as progress:
+                    dataset = upload.store(progress)
+            except BaseException:
+                upload.discard()
+                raise
+        except OSError as error:
+            raise Refused(f"The file cannot be read: {error.strerror or error}.", place=str(path)) from error
+        except Refused as error:
+            raise named(error, path) from error
+        self.stdout.write(f"“{dataset}”: {upload.found.in_words()}.")
+        self.stdout.write(str(dataset.pk))
+
+
+def _dataset(pk: int) -> Dataset:
+    if dataset := Dataset.objects.select_related("project").filter(pk=pk).first():
+        return dataset
+    raise Refused(f"There is no dataset {pk}.")
+
+
+def _check(options: dict[str, Any]) -> None:
+    """Refuse what would have no effect."""
+    if options["into"] is not None and (given := [name for name in _OF_A_NEW_ONE if options[name]]):
+        option = given[0].replace("_", "-")
+        raise Refused(f"--{option} is for a new dataset; an addition takes what its dataset has.")
+    for of, has in (("entity", "has_entities"), ("relation", "has_relations")):
+        if options[f"{of}_ontology"] is not None and not getattr(Kind(options["kind"]), has):
+            raise Refused(f"A {Kind(options['kind']).label.lower()} has no {of} labels, so it takes no {of} ontology.")
+
+
+def _upload_options(options: dict[str, Any]) -> dict[str, Any]:
+    path, removed = options["file"], options["remove_characters"]
+    preprocessing = Preprocessing(
+        lowercase=options["lowercase"],
+        remove_characters=check_text(removed) if removed.strip() else removed,
+        remove_duplicates=options["remove_duplicates"],
+        tokeniser=options["tokeniser"],
+    )
+    return {
+        "kind": options["kind"],
+        "format": options["format"] or detect(path, path.name)[1],
+        "name": path.stem if options["name"] is None else options["name"],
+        "preprocessing": preprocessing.as_json(),
+        **{name: options[name] for name in ("tokeniser", "entity_ontology", "relation_ontology", "duplicates")},
+    }

@@ -1,0 +1,264 @@
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import Count, F, Max, Q, QuerySet, UniqueConstraint
+from django.utils import timezone
+
+from annotation_service import words
+from annotation_service.blueprints import Blueprint
+from annotation_service.db import write
+from annotation_service.inputs import Refused
+from ontologies.models import Ontology, OntologyItem
+
+from .. import kinds, storage
+from ..preprocessing import Preprocessing
+from ..reading import Report
+from .item import BIN, Item, ItemQuerySet
+from .marks import Annotation, Entity, Mark, Relation
+
+if TYPE_CHECKING:
+    from .upload import Upload
+
+
+class Dataset(Blueprint):
+    """A list of texts to be annotated, with the tokens that marks refer to."""
+
+    Kind = kinds.Kind
+
+    kind = models.CharField(max_length=21, choices=Kind)
+    preprocessing = models.JSONField(default=dict, blank=True)
+    entity_ontology = models.ForeignKey(
+        Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="entity_datasets"
+    )
+    relation_ontology = models.ForeignKey(
+        Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="relation_datasets"
+    )
+    # Counted when items are written, so that lists of datasets need not count rows.
+    item_count = models.PositiveIntegerField(default=0, editable=False)
+    token_count = models.PositiveBigIntegerField(default=0, editable=False)
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["project"], condition=~Q(project=None), name="dataset_one_a_project"),
+        ]
+
+    # --- Reading ---
+
+    @property
+    def operations(self) -> list[str]:
+        """The preprocessing that was applied, in words."""
+        return Preprocessing.from_json(self.preprocessing).operations() if self.preprocessing else []
+
+    @property
+    def row_count(self) -> int:
+        given = Entity.objects.filter(annotation__annotator=None, annotation__item__in=self.items().order_by())
+        return self.item_count + (given.count() if self.ontologies() else 0)
+
+    def content_in_words(self) -> str:
+        return words.plural(self.item_count, "item,items")
+
+    def items(self) -> ItemQuerySet:
+        return Item.objects.get_queryset().filter(dataset=self).order_by("position")
+
+    def bin(self) -> ItemQuerySet:
+        """The items that were removed and can still be restored, the last removed first."""
+        removed = Item.with_removed.get_queryset().filter(dataset=self, removed_at__gt=timezone.now() - BIN)
+        return removed.order_by("-removed_at", "position")
+
+    def marks_of(self, items: ItemQuerySet) -> "MarkCount":
+        """The marks that go with items when these are removed. Suggestions that somebody was shown are not that person's marks
+        before they are accepted."""
+        mine = Annotation.objects.filter(item__in=items.filter(dataset=self).order_by().values("pk"))
+        given = made = 0
+        people: set[int] = set()
+        for model in (Entity, Relation):
+            marks = model.objects.filter(annotation__in=mine)
+            given += marks.filter(annotation__annotator=None).count()
+            own = marks.filter(annotation__annotator__isnull=False, status=Mark.Status.ACCEPTED)
+            by_person = dict(own.order_by().values_list("annotation__annotator").annotate(Count("pk")))
+            made, people = made + sum(by_person.values()), people | by_person.keys()
+        return MarkCount(given, made, len(people))
+
+    def additions(self) -> "QuerySet[Upload]":
+        """The uploads that were stored in it, the last first."""
+        return self.uploads.filter(number__isnull=False).order_by("-number")
+
+    def ontologies(self) -> list[Ontology]:
+        """Those that it was made with: the labels of its given marks are theirs."""
+        return [ontology for ontology in (self.entity_ontology, self.relation_ontology) if ontology]
+
+    # --- Making ---
+
+    def copy_to(
+        self, project: Any = None, *, by: User, name: str = "", ontologies: dict[int, Ontology] | None = None
+    ) -> "Dataset":
+        """A copy in the project or, without one, a new blueprint of the user; removed items stay behind.
+
+        ``ontologies`` maps the keys of this dataset's ontologies to those that the copy shall use; the given marks get the
+        labels with the same uids. Without it a copy of a blueprint uses the same ontologies, and one of a project's dataset
+        blueprints, which are made if necessary.
+        """
+        with write():
+            to = ontologies or {o.pk: self._blueprint_of(o.locked()) or o.copy_to(by=by) for o in self.ontologies()}
+            source = self.locked()
+            copy = source.twin(by=by, project=project, name=name)
+            copy.touch(
+                entity_ontology=to.get(source.entity_ontology_id or 0, source.entity_ontology),
+                relation_ontology=to.get(source.relation_ontology_id or 0, source.relation_ontology),
+            )
+            storage.copy_items(source, copy)
+            if source.entity_ontology_id:
+                storage.copy_given_marks(source, copy)
+        return copy
+
+    # --- Changing what items there are ---
+
+    @contextmanager
+    def changing(self, *ontologies: Ontology) -> Iterator["Dataset"]:
+        """A transaction with this dataset, locked; at its end the items that a project has got are dealt out.
+
+        Everybody locks in this order: the project, its ontologies, its dataset.
+        """
+        with write():
+            project = self.project.locked() if self.project else None
+            for ontology in ontologies:
+                ontology.locked()
+            dataset = self.locked()
+            yield dataset
+            if project:
+                project.deal_changes()
+
+    def take_in(self, spool: storage.Spool, report: Report, *, replaced: Collection[str], by: User) -> int:
+        """Append what was read, in the transaction of the caller, who has locked this dataset; returns the first position.
+
+        Items with one of the external ids ``replaced`` go to the bin for it.
+        """
+        ids = iter(replaced)
+        while batch := list(islice(ids, 5000)):
+            self._put_into_bin(self.items().filter(external_id__in=batch), by)
+        self.check_room(report.items)
+        first = self._free_position()
+        spool.store(self.pk, first)
+        self.touch(item_count=self.item_count + report.items, token_count=self.token_count + report.tokens)
+        return first
+
+    def remove(self, items: ItemQuerySet, *, by: User) -> int:
+        """Put items into the bin with their marks, from where they can be restored; returns how many went.
+
+        All get the same ``removed_at``.
+        """
+        with self.changing() as dataset:
+            return dataset._put_into_bin(items.filter(dataset=self, removed_at=None), by)
+
+    def _put_into_bin(self, items: ItemQuerySet, by: User) -> int:
+        now = timezone.now()
+        Item.with_removed.filter(pk__in=items.order_by().values("pk")).update(removed_at=now, removed_by=by)
+        gone = Item.with_removed.get_queryset().filter(dataset=self, removed_at=now)
+        count = gone.count()
+        self.touch(item_count=self.item_count - count, token_count=self.token_count - gone.token_count())
+        return count
+
+    def _free_position(self) -> int:
+        """Positions are not used twice, even if their items were deleted for good: those of an upload stay its own."""
+        last = Item.with_removed.filter(dataset=self).aggregate(n=Max("position"))["n"]
+        taken = self.uploads.aggregate(n=Max(F("first_position") + F("item_count")))["n"]
+        return max(-1 if last is None else last, (taken or 0) - 1) + 1
+
+    def restore(self, items: ItemQuerySet) -> int:
+        """Take items out of the bin, with all marks that they had; returns how many came back.
+
+        Raises `Refused` if the external id of one was given away meanwhile.
+        """
+        with self.changing() as dataset:
+            coming = dataset.bin().filter(pk__in=items.order_by().values("pk"))
+            named = coming.order_by().exclude(external_id="").values("external_id")
+            dataset.check_free(named)
+            if twice := named.annotate(n=Count("pk")).filter(n__gt=1).order_by("external_id").first():
+                raise Refused(f"Two of them have the external id “{twice['external_id']}”: restore one.")
+            count, tokens = coming.count(), coming.token_count()
+            dataset.check_room(count)
+            Item.with_removed.filter(pk__in=coming.order_by().values("pk")).update(removed_at=None, removed_by=None)
+            dataset.touch(item_count=dataset.item_count + count, token_count=dataset.token_count + tokens)
+        return count
+
+    def check_free(self, external_ids: Any) -> None:
+        """Refuse external ids that items of this dataset have already."""
+        if twin := self.items().filter(external_id__in=external_ids).first():
+            raise Refused(f"Item {twin.number:,} has the external id “{twin.external_id}” already.")
+
+    def check_room(self, count: int) -> None:
+        if self.item_count + count > settings.MAX_DATASET_ITEMS:
+            raise Refused(f"A dataset has at most {settings.MAX_DATASET_ITEMS:,} items. Make a second one.")
+
+    def empty_bin(self) -> int:
+        """Delete for good what was removed too long ago to be restored, each item with its marks; returns how many went."""
+        count = 0
+        while True:
+            with write():  # a few at a time: others wait for a moment only
+                dataset = self.locked()
+                old = Item.with_removed.filter(dataset=dataset, removed_at__lte=timezone.now() - BIN)
+                keys = list(old.order_by("removed_at").values_list("pk", flat=True)[:1000])
+                _erase_items(Item.with_removed.filter(pk__in=keys))
+            if not keys:
+                return count
+            count += len(keys)
+
+    def note_on_duplicate(self) -> str:
+        if self.is_blueprint:
+            return ""
+        used = [(ontology, self._blueprint_of(ontology)) for ontology in self.ontologies()]
+        known = [f"“{blueprint}”" for _, blueprint in used if blueprint]
+        new = [f"“{ontology}”" for ontology, blueprint in used if not blueprint]
+        notes = [f"The marks that came with it get the labels of {' and '.join(known)}."] if known else []
+        if new:
+            notes.append(
+                f"A copy of the project’s {' and '.join(new)} becomes yours as well, because marks that came with the dataset"
+                " carry labels that are in no blueprint."
+            )
+        return " ".join(notes)
+
+    def _blueprint_of(self, ontology: Ontology) -> Ontology | None:
+        """The blueprint itself or, of a project's ontology, the one that it was copied from, if all labels that the given marks
+        carry are there."""
+        if ontology.is_blueprint:
+            return ontology
+        origin = Ontology.objects.filter(copies=ontology, project=None).first()
+        if origin is None:
+            return None
+        marks = Entity if ontology.is_entity else Relation
+        given = marks.objects.filter(annotation__annotator=None, annotation__item__in=self.items().order_by())
+        used = OntologyItem.objects.filter(pk__in=given.values("label"))
+        return None if used.exclude(uid__in=origin.items().order_by().values("uid")).exists() else origin
+
+    @staticmethod
+    def erase_all(datasets: "QuerySet[Dataset]") -> None:
+        """Delete datasets with all their marks, by sets of rows."""
+        from .upload import Upload
+
+        _erase_items(Item.with_removed.filter(dataset__in=datasets))
+        Upload.objects.filter(dataset__in=datasets)._raw_delete(datasets.db)
+        Dataset.objects.filter(copied_from__in=datasets).update(copied_from=None)
+        datasets._raw_delete(datasets.db)
+
+
+class MarkCount(NamedTuple):
+    """The marks of some items: ``given`` with the dataset, and ``made`` by so many ``people``."""
+
+    given: int
+    made: int
+    people: int
+
+
+def _erase_items(items: QuerySet[Item]) -> None:
+    """Delete items with their marks, and with what other apps keep about them, by sets of rows."""
+    annotations = Annotation.objects.filter(item__in=items)
+    for model in (Relation, Entity):
+        model.objects.filter(annotation__in=annotations)._raw_delete(items.db)
+    for link in Item._meta.related_objects:
+        link.related_model._base_manager.filter(**{f"{link.field.name}__in": items})._raw_delete(items.db)
+    items._raw_delete(items.db)

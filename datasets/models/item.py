@@ -1,0 +1,171 @@
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import Func, IntegerField, Q, Sum, UniqueConstraint
+
+from annotation_service.db import write
+from annotation_service.edits import changes
+from annotation_service.inputs import Refused, check_text
+
+if TYPE_CHECKING:
+    from .marks import Annotation
+
+
+# So long removed items can be restored.
+BIN = timedelta(days=30)
+
+
+class TokenCount(Func):
+    """How many tokens an item has, counted by the database."""
+
+    function = "JSON_ARRAY_LENGTH"
+    output_field = IntegerField()
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
+        return self.as_sql(compiler, connection, function="JSONB_ARRAY_LENGTH")
+
+
+class ItemQuerySet(models.QuerySet["Item"]):
+    def token_count(self) -> int:
+        return self.aggregate(n=Sum(TokenCount("tokens")))["n"] or 0
+
+    def containing(self, text: str) -> "ItemQuerySet":
+        """Items whose text contains the given text; case does not matter, in any script."""
+        text = text.casefold().strip()
+        return self.filter(search_text__contains=text) if text else self
+
+
+class AllItems(models.Manager["Item"]):
+    def get_queryset(self) -> ItemQuerySet:
+        return ItemQuerySet(self.model, using=self._db)
+
+
+class LiveItems(AllItems):
+    def get_queryset(self) -> ItemQuerySet:
+        return super().get_queryset().filter(removed_at=None)
+
+
+class Item(models.Model):
+    """One text of a dataset.
+
+    ``tokens`` are strings; ``offsets`` their half-open places ``[start, end)`` in ``original``, in code points, or null when a
+    token of a rich item does not occur in it. Removed items stay in the dataset's bin; ``objects`` leaves them out.
+    """
+
+    dataset = models.ForeignKey("datasets.Dataset", on_delete=models.RESTRICT, db_index=False)
+    position = models.PositiveIntegerField()
+    removed_at = models.DateTimeField(null=True, blank=True)
+    removed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
+    )
+    external_id = models.CharField(max_length=200, blank=True)
+    # Case-folded, for the search. Stored before the long columns, which a scan then need not read.
+    search_text = models.TextField(editable=False)
+    original = models.TextField()
+    tokens = models.JSONField()
+    offsets = models.JSONField(null=True)
+    extra_fields = models.JSONField(default=dict, blank=True)
+
+    with_removed = AllItems.from_queryset(ItemQuerySet)()
+    objects = LiveItems.from_queryset(ItemQuerySet)()
+
+    class Meta:
+        ordering = ["dataset", "position"]
+        base_manager_name = "with_removed"
+        default_manager_name = "objects"
+        constraints = [UniqueConstraint(fields=["dataset", "position"], name="item_position")]
+        indexes = [
+            models.Index(fields=["dataset", "position"], condition=Q(removed_at=None), name="item_live"),
+            models.Index(fields=["dataset", "removed_at"], condition=Q(removed_at__isnull=False), name="item_removed"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.position + 1}: {self.original[:60]}"
+
+    @property
+    def number(self) -> int:
+        """What people see: counted from 1."""
+        return self.position + 1
+
+    @property
+    def gone_at(self) -> datetime | None:
+        """When a removed item is deleted for good."""
+        return self.removed_at + BIN if self.removed_at else None
+
+    def edit(self, *, external_id: str, extra_fields: dict[str, Any], was: Mapping[str, str] | None = None) -> None:
+        """Store what was changed of all that is not text; ``was`` are marks of what their author saw (see `edits`)."""
+        if not isinstance(extra_fields, dict):
+            raise Refused("The extra fields are an object, such as {“author”: “Anna”}.")
+        values = {"external_id": clean_external_id(external_id), "extra_fields": extra_fields}
+        with write():
+            dataset = self.dataset.locked()
+            item = Item.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
+            if item is None:
+                raise Refused("This item was removed meanwhile.")
+            if changed := changes(item, values, was or {}):
+                if wanted := changed.get("external_id"):
+                    dataset.check_free([wanted])
+                for name, value in changed.items():
+                    setattr(self, name, value)
+                self.save(update_fields=changed)
+                dataset.touch()
+
+    def excerpt(self, text: str = "", length: int = 300) -> "Excerpt":
+        """The beginning of the item or, if it is looked for, the place where the text stands."""
+        original, wanted = self.original, text.casefold().strip()
+        # Folding may lengthen a text (“ß”): find the characters of the original that the folded ones come from.
+        folded = original.casefold()
+        start = folded.find(wanted) if wanted else -1
+        if start < 0:
+            return Excerpt(_cut(original, length), "", "", len(original) <= length)
+        end = start + len(wanted)
+        if len(folded) != len(original):
+            origins = [i for i, char in enumerate(original) for _ in char.casefold()]
+            start, end = origins[start], origins[end - 1] + 1
+        before = original[:start] if start <= 60 else f"…{original[start - 60 : start]}"
+        whole = start <= 60 and len(original) - end <= length
+        return Excerpt(before, original[start:end], _cut(original[end:], length), whole)
+
+    def annotation_by(self, annotator: User) -> "Annotation":
+        """The annotator's own annotation, made with a copy of the given marks if this is their first write.
+
+        The caller has locked the item.
+        """
+        from .marks import Annotation
+
+        annotation, is_new = Annotation.objects.get_or_create(item=self, annotator=annotator)
+        annotation.item = self  # already read: a save need not read it again
+        if is_new:
+            annotation.take_over_given()
+        return annotation
+
+    def annotation_seen_by(self, annotator: User) -> "Annotation | None":
+        """The annotator's own annotation or, before their first write, the given one, if any."""
+        annotations = {
+            a.annotator_id: a for a in self.annotation_set.filter(Q(annotator=annotator) | Q(annotator=None))
+        }
+        return annotations.get(annotator.pk) or annotations.get(None)
+
+
+def clean_external_id(value: str) -> str:
+    """The identifier that an item has elsewhere, or the empty string. Raises `Refused`."""
+    if not value.strip():
+        return ""
+    if len(value) > 200:
+        raise Refused(f"An external id has at most 200 characters; this one has {len(value):,}.")
+    return check_text(value)
+
+
+class Excerpt(NamedTuple):
+    before: str
+    match: str
+    after: str
+    is_whole: bool
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[: length - 1]}…"

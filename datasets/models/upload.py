@@ -1,0 +1,318 @@
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.files import File
+from django.db import models
+from django.db.models import Max, QuerySet, UniqueConstraint
+from django.utils import timezone
+
+from annotation_service.db import full_disk_refused, write
+from annotation_service.inputs import Problem, Refused, check_size, clean_description, clean_title
+from annotation_service.models import Job, kept_file, start_job
+from ontologies.models import Ontology
+
+from .. import storage
+from ..kinds import Kind
+from ..reading import Progress, Reading, ReadingOptions, Report, no_progress
+from . import files
+from .dataset import Dataset
+
+_ATTEMPTS = 3
+
+
+class Upload(models.Model):
+    """A file or a pasted text on its way into a dataset and, once stored, the record of what it brought.
+
+    It is checked first, and nothing of it is stored before somebody says so. ``options`` tell how it is to be read and what the
+    new dataset is called; ``report`` what was found (`datasets.reading.Report.as_json`).
+    """
+
+    class State(models.TextChoices):
+        NEW = "new", "being checked"
+        CHECKED = "checked", "ready to be stored"
+        REFUSED = "refused", "has problems"
+        STORED = "stored", "stored"
+        DISCARDED = "discarded", "discarded"
+
+    UNFINISHED = (State.NEW, State.CHECKED, State.REFUSED)
+
+    dataset = models.ForeignKey(
+        "datasets.Dataset", null=True, blank=True, on_delete=models.RESTRICT, related_name="uploads", db_index=False
+    )
+    # Counted from 1 in each dataset, when it is stored.
+    number = models.PositiveIntegerField(null=True, blank=True)
+    # Its items stand one after the other, so that a range of positions tells which they are.
+    first_position = models.PositiveIntegerField(null=True, blank=True)
+    item_count = models.PositiveIntegerField(default=0)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    name = models.CharField(max_length=250)
+    file = models.CharField(max_length=250, blank=True)
+    options = models.JSONField(default=dict)
+    report = models.JSONField(default=dict, blank=True)
+    state = models.CharField(max_length=9, choices=State, default=State.NEW)
+    job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    stored_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        constraints = [UniqueConstraint(fields=["dataset", "number"], name="upload_number")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return f"/datasets/uploads/{self.pk}/"
+
+    # --- Reading ---
+
+    @classmethod
+    def unfinished_of(cls, user: User) -> "QuerySet[Upload]":
+        return cls.objects.filter(by=user, state__in=cls.UNFINISHED).exclude(file="")
+
+    @property
+    def path(self) -> Path:
+        return kept_file(self.file)
+
+    @property
+    def problems_path(self) -> Path:
+        """A text file with all problems that were found, one a line; absent if there are none."""
+        return files.problems_of(self.file)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the kept file."""
+        return self.path.stat().st_size if self.file and self.path.is_file() else 0
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is work for a job."""
+        return self.size > settings.JOB_FILE_BYTES or self.report.get("items", 0) > settings.JOB_ROWS
+
+    @property
+    def found(self) -> Report:
+        return Report.from_json(self.report)
+
+    def outcome(self, dataset: Dataset) -> str:
+        """What is said once it is stored."""
+        done = "has more items" if self.first_position else "is ready"
+        return f"“{dataset}” {done}: {self.found.in_words()}."
+
+    # --- On its way ---
+
+    @classmethod
+    def begin(
+        cls, file: File, *, by: User, options: Mapping[str, Any], name: str = "", dataset: Dataset | None = None
+    ) -> "Upload":
+        """Keep a file for a new dataset or, if one is given, for an addition to that."""
+        check_size(file.size, settings.MAX_FILE_BYTES)
+        name = (name or Path(file.name or "").name or "text")[:250]
+        with files.kept(file) as kept:
+            return cls.objects.create(dataset=dataset, by=by, name=name, file=kept, options=dict(options))
+
+    def change(self, options: Mapping[str, Any], *, name: str = "", file: File | None = None) -> None:
+        """Read it in another way or, with a file, read that instead. It has to be checked again."""
+        if file is None:
+            self._restart(options=dict(options), name=name or self.name)
+            return
+        check_size(file.size, settings.MAX_FILE_BYTES)
+        old = self.file
+        with files.kept(file) as kept:
+            self._restart(
+                options=dict(options), name=(name or Path(file.name or "").name or self.name)[:250], file=kept
+            )
+        files.delete(old)
+
+    def examine(self, progress: Progress = no_progress, job: Job | None = None) -> Report:
+        """The dry run: read everything, and keep what was found. Nothing is stored."""
+        self._refuse_if_over(job)
+        with full_disk_refused(), files.all_problems(self.problems_path) as tell:
+            reading = self._reading(self._reading_options(), progress, tell)
+            report = reading.check()
+            try:
+                if self.dataset:
+                    self.dataset.check_room(report.items - len(reading.replaced_ids))
+            except Refused as error:
+                reading.add_problems(error)
+        with write():
+            self._keep(report, job)
+            if job:
+                job.finish(url=self.get_absolute_url(), text=f"“{self}” was read: {report.in_words()}.")
+        return report
+
+    def store(self, progress: Progress = no_progress, job: Job | None = None) -> Dataset:
+        """Read it once more, and store everything in one transaction; returns the dataset.
+
+        Raises `Refused`, and stores nothing, if there is a problem now.
+        """
+        self._refuse_if_over(job)
+        with full_disk_refused():
+            for _ in range(_ATTEMPTS):
+                if dataset := self._try_to_store(progress, job):
+                    files.delete(self.file)
+                    self.refresh_from_db()
+                    return dataset
+        raise Refused("The labels or the items of the dataset change at the moment. Try again.")
+
+    def discard(self) -> None:
+        with write():
+            self._locked()._update(state=self.State.DISCARDED, file="")
+        files.delete(self.file)
+        self.refresh_from_db()
+
+    def start_job(self, kind: str, *, by: User) -> Job:
+        """Let the worker do it: ``check_upload`` or ``store_upload``."""
+        verb = "Check" if kind == "check_upload" else "Import"
+        target = {"upload": self.pk, "page": self.get_absolute_url()}
+        with write():
+            upload = self._locked()
+            self.job = start_job(kind, title=f"{verb} “{upload.name}”", by=by, target=target)
+            upload._update(job=self.job)
+        return self.job
+
+    # --- How it is done ---
+
+    def _reading_options(self) -> ReadingOptions:
+        """What the dataset decides comes from the dataset, everything else from the options."""
+        options = dict(self.options)
+        if self.dataset:
+            names = ("kind", "preprocessing", "entity_ontology_id", "relation_ontology_id")
+            options |= {name.removesuffix("_id"): getattr(self.dataset, name) for name in names}
+            return ReadingOptions.from_json(options)
+        clean_title(options["name"])  # to be told before everything is read
+        kind = Kind(options["kind"])
+        for of, wanted in ((Ontology.Kind.ENTITY, kind.has_entities), (Ontology.Kind.RELATION, kind.has_relations)):
+            name = f"{of}_ontology"
+            options[name] = options.get(name) if wanted else None
+            if wanted and not Ontology.objects.filter(pk=options[name], project=None, kind=of).exists():
+                raise Refused(f"The marks of such a dataset have labels: choose the blueprint of their {of} ontology.")
+        return ReadingOptions.from_json(options)
+
+    def _reading(self, options: ReadingOptions, progress: Progress, tell: Callable[[Problem], object]) -> Reading:
+        if not self.path.is_file():
+            raise Refused("The uploaded file is not there any more. Upload it again.")
+        known: dict[str, Any] = {}
+        if self.dataset:
+            known["known_ids"] = _ids_in(self.dataset)
+            if options.preprocessing.remove_duplicates:
+                known["known_texts"] = self.dataset.items().values_list("original", flat=True).iterator()
+        return Reading(self.path, options, progress=progress, tell=tell, **known)
+
+    def _try_to_store(self, progress: Progress, job: Job | None) -> Dataset | None:
+        """None if what the reading was based on has changed before the dataset could be locked."""
+        if self.dataset:
+            self.dataset = Dataset.objects.select_related("project").filter(pk=self.dataset.pk).first()
+            if self.dataset is None:
+                raise Refused("The dataset was deleted meanwhile.")
+        options = self._reading_options()
+        with storage.spool() as spool, files.all_problems(self.problems_path) as tell:
+            reading = self._reading(options, progress, tell)
+            try:
+                spool.add(reading)
+            except Refused:
+                with write():
+                    self._keep(reading.report, job)
+                raise
+            report = reading.report
+            progress(report.items, report.items, "saving")
+            with self._target(reading) as dataset:
+                if dataset is None:
+                    return None
+                upload = self._locked(job)
+                first = dataset.take_in(spool, report, replaced=reading.replaced_ids, by=self.by)
+                upload._update(
+                    dataset=dataset,
+                    number=(dataset.uploads.aggregate(n=Max("number"))["n"] or 0) + 1,
+                    first_position=first,
+                    item_count=report.items,
+                    report=report.as_json(),
+                    state=self.State.STORED,
+                    stored_at=timezone.now(),
+                    file="",
+                )
+                if job:
+                    job.finish(url=dataset.get_absolute_url(), text=upload.outcome(dataset))
+        return dataset
+
+    @contextmanager
+    def _target(self, reading: Reading) -> Iterator[Dataset | None]:
+        """The dataset that the items shall go to, in a transaction: the locked one, or a new one.
+
+        None if what the reading was based on is not any more as it was: the labels, the external ids or, where duplicates are
+        dropped, the items that are there.
+        """
+        options = reading.options
+        ontologies = [ontology for ontology in (options.entity_ontology, options.relation_ontology) if ontology]
+        if self.dataset:
+            with self.dataset.changing(*ontologies) as dataset:
+                is_as_read = dataset.updated_at == self.dataset.updated_at or (
+                    not options.preprocessing.remove_duplicates and _ids_in(dataset) == reading.known_ids
+                )
+                yield dataset if is_as_read and _unchanged(ontologies) else None
+        else:
+            with write():
+                for ontology in ontologies:
+                    ontology.locked()
+                yield self._new_dataset(options) if _unchanged(ontologies) else None
+
+    def _new_dataset(self, options: ReadingOptions) -> Dataset:
+        return Dataset.objects.create(
+            kind=options.kind,
+            name=clean_title(self.options["name"]),
+            description=clean_description(self.options.get("description", "")),
+            owner=self.by,
+            preprocessing=options.preprocessing.as_json() if options.kind == Kind.STANDARD else {},
+            entity_ontology=options.entity_ontology,
+            relation_ontology=options.relation_ontology,
+        )
+
+    def _keep(self, report: Report, job: Job | None) -> None:
+        """Called inside a transaction."""
+        state = self.State.CHECKED if report.is_good else self.State.REFUSED
+        self._locked(job)._update(state=state, report=report.as_json())
+        self.refresh_from_db()
+
+    def _restart(self, **values: Any) -> None:
+        with write():
+            self._locked()._update(state=self.State.NEW, report={}, job=None, **values)
+        self.problems_path.unlink(missing_ok=True)
+        self.refresh_from_db()
+
+    def _locked(self, job: Job | None = None) -> "Upload":
+        """The row, locked. Raises `Refused` if it is over, or being worked on by another job, or not as it was read."""
+        row = self._refuse_if_over(job, Upload.objects.select_for_update(no_key=True))
+        if (row.file, row.options) != (self.file, self.options):
+            raise Refused(f"“{self}” was changed meanwhile. Reload the page.")
+        return row
+
+    def _refuse_if_over(self, job: Job | None, rows: "QuerySet[Upload] | None" = None) -> "Upload":
+        rows = Upload.objects.all() if rows is None else rows
+        # Its job is read afterwards: joined to a row that was waited for, PostgreSQL gives the job of before.
+        row = rows.filter(pk=self.pk).first()
+        if row is None or row.state == self.State.DISCARDED:
+            raise Refused(f"“{self}” was discarded.")
+        if row.state == self.State.STORED:
+            raise Refused(f"“{self}” was stored already.")
+        if row.job and row.job != job and not row.job.is_over:
+            raise Refused(f"“{self}” is being worked on at the moment. Wait until that is done, or cancel it.")
+        return row
+
+    def _update(self, **values: Any) -> None:
+        for field, value in values.items():
+            setattr(self, field, value)
+        self.save(update_fields=values)
+
+
+def _ids_in(dataset: Dataset) -> dict[str, int]:
+    """The external ids of its items, with their numbers."""
+    ids = dataset.items().exclude(external_id="").values_list("external_id", "position")
+    return {external_id: position + 1 for external_id, position in ids.iterator()}
+
+
+def _unchanged(ontologies: Iterable[Ontology]) -> bool:
+    """Whether they are stored as they were read. Every change of them is told by its time."""
+    return all(Ontology.objects.filter(pk=o.pk, updated_at=o.updated_at).exists() for o in ontologies)

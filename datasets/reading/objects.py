@@ -1,0 +1,175 @@
+"""What JSON objects say: items with their marks, for one kind of dataset and its ontologies."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from django.conf import settings
+
+from annotation_service.inputs import MAX_PROBLEMS, Refused
+from ontologies.label_names import LabelNames
+from ontologies.models import Ontology
+
+from ..kinds import Kind
+from ..tokenisers import Span
+from .items import NewEntity, NewItem, NewRelation
+from .options import ReadingOptions
+from .report import Report
+from .schemas import item_checker
+
+Mistake = tuple[str, str]
+"""A JSON path, and what is wrong there."""
+
+
+class ObjectReader:
+    """Makes items of JSON values."""
+
+    def __init__(self, options: ReadingOptions) -> None:
+        self.kind = options.kind
+        self.checker = item_checker(options.kind)
+        # In JSON so short nothing can be too much. Extra fields are measured as they are stored: there 1e15 has 18 characters.
+        limits = (settings.MAX_ITEM_CHARACTERS, settings.MAX_ITEM_TOKENS, settings.MAX_ITEM_MARKS)
+        self.short = min(*limits, settings.MAX_EXTRA_FIELDS_CHARACTERS // 5)
+        self.names: dict[str, _Names] = {}
+        if self.kind.has_entities:
+            self.names["entity"] = _Names("entity", options.entity_ontology)
+        if self.kind.has_relations:
+            self.names["relation"] = _Names("relation", options.relation_ontology)
+
+    def read(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
+        """The item, or else what is wrong with it. ``length`` is that of its JSON."""
+        if not self.checker.is_valid(value):
+            return None, list(islice(self._mistakes(value), MAX_PROBLEMS))
+        original, tokens = value["original"], value["tokens"]
+        mistakes = list(_excesses(value)) if length > self.short else []
+        if mistakes:
+            return None, mistakes
+        entities = self._entities(value, mistakes) if self.kind.has_entities else []
+        relations = self._relations(value, mistakes) if self.kind.has_relations else []
+        if mistakes:
+            return None, mistakes
+        external_id, extra_fields = value.get("external_id") or "", value.get("extra_fields") or {}
+        offsets = offsets_of(tokens, original)
+        return NewItem(place, original, tokens, offsets, external_id, extra_fields, entities, relations), []
+
+    def count_labels(self, report: Report, counts: dict[str, Counter[int]]) -> None:
+        """Put labels that were counted by their keys into the report, and those that could not be used."""
+        for kind, names in self.names.items():
+            by_pk = names.names.labels.by_pk
+            report.labels[kind] = {by_pk[key].fullname: count for key, count in counts[kind].most_common()}
+            report.unusable_labels[kind] = dict(names.unusable.most_common())
+
+    def _entities(self, value: dict[str, Any], mistakes: list[Mistake]) -> list[NewEntity]:
+        names = self.names["entity"]
+        count = len(value["tokens"])
+        entities: list[NewEntity] = []
+        uids: dict[str, int] = {}
+        seen: dict[tuple[int, int, int], int] = {}
+        for index, mark in enumerate(value.get("entities") or ()):
+            start, end = int(mark["start"]), int(mark["end"])  # for JSON Schema 1.0 is an integer, too
+            uid = mark["id"] if self.kind.has_relations else f"e{index + 1}"
+            label = names.find(mark["label"])
+            path = f"$.entities[{index}]"
+            if start > end:
+                mistakes.append((path, f"An entity does not end before it starts: “start” is {start}, “end” is {end}."))
+            elif end >= count:
+                mistakes.append((path, _beyond(start, end, count)))
+            if label is None:
+                mistakes.append((f"{path}.label", names.why_not(mark["label"])))
+            if (first := uids.setdefault(uid, index)) != index:
+                mistakes.append((f"{path}.id", f"“{uid}” is the id of entities[{first}] already."))
+            elif label is not None and (first := seen.setdefault((start, end, label), index)) != index:
+                name = f"“{entities[first].uid}”" if self.kind.has_relations else f"entities[{first}]"
+                mistakes.append((path, f"{name} has the same tokens and the same label."))
+            entities.append(NewEntity(uid, label or 0, start, end))
+        return entities
+
+    def _relations(self, value: dict[str, Any], mistakes: list[Mistake]) -> list[NewRelation]:
+        names = self.names["relation"]
+        uids = {entity["id"] for entity in value.get("entities") or ()}
+        relations: list[NewRelation] = []
+        seen: dict[tuple[str, str, int], int] = {}
+        for index, mark in enumerate(value.get("relations") or ()):
+            source, target = mark["source_id"], mark["target_id"]
+            label = names.find(mark["label"])
+            path = f"$.relations[{index}]"
+            for field in ("source_id", "target_id"):
+                if (uid := mark[field]) not in uids:
+                    mistakes.append((f"{path}.{field}", f"This item has no entity with the id “{uid}”."))
+            if source == target:
+                mistakes.append((path, f"A relation connects two different entities; both ends are “{source}”."))
+            if label is None:
+                mistakes.append((f"{path}.label", names.why_not(mark["label"])))
+            elif (first := seen.setdefault((source, target, label), index)) != index:
+                text = f"relations[{first}] goes from “{source}” to “{target}” with the same label."
+                mistakes.append((path, text))
+            relations.append(NewRelation(f"r{index + 1}", label or 0, source, target))
+        return relations
+
+    def _mistakes(self, value: Any) -> Iterator[Mistake]:
+        for other in Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION:
+            if item_checker(other).is_valid(value):
+                yield "$", f"This is an item of a {other.label.lower()}. Choose that kind."
+                return
+        yield from self.checker.problems(value)
+
+
+class _Names:
+    """The labels of an ontology by what documents call them. The same ones come again and again."""
+
+    def __init__(self, kind: str, ontology: Ontology | None) -> None:
+        if ontology is None:
+            raise Refused(f"Choose the {kind} ontology that has the labels of this document.")
+        self.names = LabelNames(ontology)
+        self.keys: dict[str, int] = {}
+        self.reasons: dict[str, str] = {}
+        self.unusable = Counter[str]()
+
+    def find(self, text: str) -> int | None:
+        """The key of the label, or None if it cannot be used."""
+        if text not in self.keys:
+            if (label := self.names.find(text)) is None:
+                return None
+            self.keys[text] = label.pk
+        return self.keys[text]
+
+    def why_not(self, text: str) -> str:
+        if text in self.unusable or len(self.unusable) < MAX_PROBLEMS:
+            self.unusable[text] += 1
+        if text not in self.reasons:
+            if len(self.reasons) >= 1000:
+                return "There is no such label in the ontology."  # to look for the nearest one takes time
+            self.reasons[text] = self.names.why_not(text)
+        return self.reasons[text]
+
+
+def offsets_of(tokens: list[str], original: str) -> list[Span] | None:
+    """The places of the tokens in the original, searched from left to right; None if one does not occur there."""
+    index, end = original.index, 0
+    try:
+        return [(start := index(token, end), end := start + len(token)) for token in tokens]
+    except ValueError:
+        return None
+
+
+def _excesses(value: dict[str, Any]) -> Iterator[Mistake]:
+    limits = (
+        ("original", len(value["original"]), settings.MAX_ITEM_CHARACTERS, "characters"),
+        ("tokens", len(value["tokens"]), settings.MAX_ITEM_TOKENS, "tokens"),
+        ("tokens", sum(map(len, value["tokens"])), settings.MAX_ITEM_CHARACTERS, "characters in its tokens"),
+        ("entities", len(value.get("entities") or ()), settings.MAX_ITEM_MARKS, "entities"),
+        ("relations", len(value.get("relations") or ()), settings.MAX_ITEM_MARKS, "relations"),
+    )
+    for field, size, limit, what in limits:
+        if size > limit:
+            yield f"$.{field}", f"An item has at most {limit:,} {what}; this one has {size:,}."
+    if extra_fields := value.get("extra_fields"):
+        limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(json.dumps(extra_fields, ensure_ascii=False))
+        if size > limit:
+            yield "$.extra_fields", f"At most {limit:,} characters of JSON are allowed; this has {size:,}."
+
+
+def _beyond(start: int, end: int, count: int) -> str:
+    return f"The item has {count:,} tokens, counted from 0; {start} to {end} is not a span of them."

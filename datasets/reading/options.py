@@ -1,0 +1,64 @@
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import TextChoices
+
+from annotation_service.inputs import Refused
+from ontologies.models import Ontology
+
+from ..kinds import Kind
+from ..preprocessing import Preprocessing
+
+
+class Format(TextChoices):
+    TEXT = "text", "Text, one item a line"
+    JSON = "json", "JSON"
+    JSON_LINES = "jsonl", "JSON Lines"
+
+
+class Duplicates(TextChoices):
+    """What becomes of an item whose external id is taken, by an item before it or by one that is there already."""
+
+    REFUSE = "refuse", "Refuse the document"
+    SKIP = "skip", "Leave the new item out"
+    REPLACE = "replace", "Let the new item replace the old one"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """How a document is to be read.
+
+    ``preprocessing`` is for lines of text only; those of a rich dataset are only cut into tokens.
+    """
+
+    kind: Kind
+    format: Format
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+    entity_ontology: Ontology | None = None
+    relation_ontology: Ontology | None = None
+    duplicates: Duplicates = Duplicates.REFUSE
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "ReadingOptions":
+        """From `Upload.options`. Raises `Refused` if an ontology is not there any more."""
+        kind = Kind(value["kind"])
+        if kind == Kind.STANDARD:
+            preprocessing = Preprocessing.from_json(value.get("preprocessing") or {})
+        else:
+            preprocessing = Preprocessing(tokeniser=value.get("tokeniser") or "whitespace")
+        return cls(
+            kind=kind,
+            format=Format(value["format"]),
+            preprocessing=preprocessing,
+            entity_ontology=_ontology(value, "entity_ontology"),
+            relation_ontology=_ontology(value, "relation_ontology"),
+            duplicates=Duplicates(value.get("duplicates") or Duplicates.REFUSE),
+        )
+
+
+def _ontology(value: dict[str, Any], name: str) -> Ontology | None:
+    if (pk := value.get(name)) is None:
+        return None
+    if ontology := Ontology.objects.filter(pk=pk).first():
+        return ontology
+    raise Refused(f"The {name.replace('_', ' ')} was deleted in the meantime. Choose another one.")

@@ -1,0 +1,79 @@
+"""One page of the items that a filter lets through, with what the table shows of each."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from django.db.models import Count
+
+from annotation_service.paging import Column, Page
+
+from .filters import ItemFilter
+from .models import Dataset, Entity, Item, Relation
+from .models.item import Excerpt
+from .statistics import label_counts
+
+PAGE_SIZE = 50
+COLUMNS = [
+    Column("number", "No.", None, number=True),
+    Column("external", "External id", None),
+    Column("entities", "Entities", None, number=True, big_first=True),
+    Column("relations", "Relations", None, number=True, big_first=True),
+    Column("tokens", "Tokens", None, number=True, big_first=True),
+    Column("removed", "Removed", None, big_first=True),
+]
+
+
+class Row(NamedTuple):
+    item: Item
+    excerpt: Excerpt
+    entities: int
+    relations: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTable:
+    page: Page[Item]
+    rows: list[Row]
+    columns: dict[str, Column]
+    """Those that have something to tell, beside the text."""
+
+    @classmethod
+    def of(cls, shown: ItemFilter, wanted: str | None) -> "ItemTable":
+        dataset, page = shown.dataset, _page(shown, wanted)
+        used_entities, used_relations = label_counts(dataset)  # which does not know those in the bin
+        entities = _mark_counts(Entity, page.object_list) if used_entities or shown.bin else {}
+        relations = _mark_counts(Relation, page.object_list) if used_relations or shown.bin else {}
+        rows = [
+            Row(item, item.excerpt(shown.q), entities.get(item.pk, 0), relations.get(item.pk, 0))
+            for item in page.object_list
+        ]
+        kind = Dataset.Kind(dataset.kind)
+        left_out = {
+            "external": kind == Dataset.Kind.STANDARD and not any(item.external_id for item in page.object_list),
+            "entities": not (kind.has_entities or entities),
+            "relations": not (kind.has_relations or relations),
+            "removed": not shown.bin,
+        }
+        sorted_by, falls = shown.sort_by
+        direction = "descending" if falls else "ascending"
+        columns = {
+            column.name: replace(column, direction=direction) if column.name == sorted_by else column
+            for column in COLUMNS
+            if not left_out.get(column.name)
+        }
+        return cls(page, rows, columns)
+
+
+def _page(shown: ItemFilter, wanted: str | None) -> Page[Item]:
+    """The keys first: a database that sorts or searches need not carry the texts along."""
+    everything = shown.is_empty and not shown.bin
+    count = shown.dataset.item_count if everything else None
+    page = Page.of(shown.items().only("pk"), wanted, size=PAGE_SIZE, count=count, scan=not everything)
+    texts = Item.with_removed.select_related("removed_by").defer("offsets", "search_text", "extra_fields")
+    found = texts.in_bulk([item.pk for item in page.object_list])
+    return replace(page, object_list=[found[item.pk] for item in page.object_list if item.pk in found])
+
+
+def _mark_counts(model: type[Entity] | type[Relation], items: list[Item]) -> dict[int, int]:
+    given = model._default_manager.filter(annotation__annotator=None, annotation__item__in=[item.pk for item in items])
+    return dict(given.order_by().values_list("annotation__item").annotate(count=Count("pk")))

@@ -1,0 +1,48 @@
+from django.urls import include, path
+
+from annotation_service import blueprint_views
+
+from .models import Dataset
+from .views import creating, downloads, editing, formats, items, library, pages, statistics, uploads
+
+app_name = "datasets"
+of_datasets = {"model": Dataset}
+
+dataset_urls = [
+    path("", pages.page, name="page"),
+    path("items/<int:item_pk>/", items.item, name="item"),
+    path("items/<int:item_pk>/edit/", editing.edit_item, name="edit_item"),
+    path("remove/", editing.remove, name="remove"),
+    path("restore/", editing.restore, name="restore"),
+    path("statistics/", statistics.page, name="statistics"),
+    path("statistics/figures/", statistics.figures, name="figures"),
+    path("statistics/vocabulary/", statistics.vocabulary, name="vocabulary"),
+    path("edit/", blueprint_views.edit, of_datasets, name="edit"),
+    path("duplicate/", blueprint_views.duplicate, of_datasets, name="duplicate"),
+    path("delete/", blueprint_views.delete, of_datasets, name="delete"),
+    path("add/", creating.add_items, name="add_items"),
+    path("uploads/", uploads.history, name="uploads"),
+    path("download/json/", downloads.json_document, name="download_json"),
+    path("download/json-lines/", downloads.json_lines_document, name="download_json_lines"),
+    path("download/text/", downloads.text_document, name="download_text"),
+]
+
+upload_urls = [
+    path("", uploads.upload_page, name="upload"),
+    path("change/", uploads.change_upload, name="change_upload"),
+    path("duplicates/", uploads.decide_duplicates, name="decide_duplicates"),
+    path("store/", uploads.store_upload, name="store_upload"),
+    path("discard/", uploads.discard_upload, name="discard_upload"),
+    path("problems/", uploads.problems, name="upload_problems"),
+]
+
+urlpatterns = [
+    path("", library.dataset_list, name="list"),
+    path("new/", creating.create, name="create"),
+    path("new/preview/", creating.preview, name="preview"),
+    path("new/ontologies/<str:kind>/", creating.ontologies, name="ontologies"),
+    path("uploads/<int:pk>/", include(upload_urls)),
+    path("schemas/<str:kind>.json", formats.schema, name="schema"),
+    path("examples/<str:kind>/", formats.example, name="example"),
+    path("<int:pk>/", include(dataset_urls)),
+]

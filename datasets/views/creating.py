@@ -1,0 +1,207 @@
+"""The forms through which data comes in. Each leads to an upload, which is checked first: see `uploads`."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models import Case, When
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
+
+from annotation_service import access, inputs
+from annotation_service.http import Request
+from annotation_service.inputs import Refused
+from annotation_service.paging import named, search_text
+from ontologies.models import Ontology
+
+from .. import preprocessing
+from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceForm
+from ..kinds import Kind
+from ..models import Dataset, Upload
+from ..preprocessing import Preprocessing
+from ..reading import Format, detect, schemas
+
+PREVIEW_LINES = 200
+PREVIEW_ROWS = 20
+SHOWN_ONTOLOGIES = 6
+KINDS = [
+    (Kind.STANDARD, "Standard", "Text, an item a line. It is cleaned up and cut into tokens here."),
+    (Kind.RICH, "Rich", "Texts that are cut into tokens already, with ids and fields of their own."),
+    (Kind.PREANNOTATED_ENTITY, "Preannotated entities", "Rich items with marks, whose labels are in an ontology."),
+    (Kind.PREANNOTATED_RELATION, "Preannotated relations", "Rich items with marks and relations between them."),
+]
+
+
+# --- Forms -------------------------------------------------------------------------------------------------------------
+
+
+@require_http_methods(["GET", "POST"])
+def create(request: Request) -> HttpResponse:
+    access.require_creator(request)
+    ontologies = access.blueprints(request, Ontology)
+    if request.method == "GET":
+        return show_form(request, CreateForm(ontologies=ontologies))
+    return receive(request, CreateForm(request.POST, request.FILES, ontologies=ontologies))
+
+
+@require_http_methods(["GET", "POST"])
+def add_items(request: Request, pk: int) -> HttpResponse:
+    dataset = access.editable(request, Dataset, pk)
+    if request.method == "GET":
+        return show_form(request, AddForm(dataset=dataset, initial={"format": Format.JSON}))
+    return receive(request, AddForm(request.POST, request.FILES, dataset=dataset))
+
+
+def receive(request: Request, form: SourceForm) -> HttpResponse:
+    """Keep what was sent and check it. The file of a form with mistakes is kept, too: a browser would forget it."""
+    is_valid, kept = form.is_valid(), None
+    if form.sent and (is_valid or form.keeps_its_file):
+        dataset = form.dataset if isinstance(form, AddForm) else None
+        try:
+            kept = Upload.begin(form.sent, by=request.user, options=form.options, dataset=dataset)
+        except Refused as error:  # the disk is full
+            form.add_error("file", str(error))
+    if not (is_valid and kept):
+        return show_form(request, form, kept)
+    check(request, kept)
+    return redirect(kept)
+
+
+def check(request: Request, upload: Upload) -> None:
+    """At once, or by a job if it is large; what was found is on the upload's page."""
+    with told(request):
+        if upload.is_large:
+            upload.start_job("check_upload", by=request.user)
+        else:
+            upload.examine()
+
+
+@contextmanager
+def told(request: Request) -> Iterator[None]:
+    """A refusal is said on the next page."""
+    try:
+        yield
+    except Refused as error:
+        messages.error(request, str(error))
+
+
+def show_form(request: Request, form: SourceForm, kept: Upload | None = None) -> HttpResponse:
+    """The form for a new dataset or for more items; ``kept`` is the upload that it changes."""
+    context: dict[str, Any] = {
+        "form": form,
+        "kept": kept,
+        "action": reverse("datasets:change_upload", args=[kept.pk]) if kept else "",
+        "max_pasted": settings.MAX_PASTED_BYTES,
+        "max_file": settings.MAX_FILE_BYTES,
+        "start": _beginning(kept) if kept else "",
+    }
+    status = 422 if form.is_bound else 200
+    if isinstance(form, AddForm):
+        dataset = form.dataset
+        context |= {"dataset": dataset, "formats": _help([Kind(dataset.kind)])}
+        context |= {"section": "datasets" if dataset.is_blueprint else "projects"}
+        return render(request, "datasets/add.html", context, status=status)
+    context |= {"section": "datasets", "kinds": KINDS, "formats": _help(Kind)}
+    for kind in Ontology.Kind:
+        context[f"{kind}_chooser"] = Chooser.of(request, kind, form[f"{kind}_ontology"].value())
+    return render(request, "datasets/create.html", context, status=status)
+
+
+def _beginning(upload: Upload) -> str:
+    """The first lines of the kept file, for the preview."""
+    if not upload.size:
+        return ""
+    with upload.path.open("rb") as file:
+        start = file.read(SAMPLE_CHARACTERS).decode("utf-8-sig", "replace")
+    return start if upload.size <= SAMPLE_CHARACTERS or "\n" not in start else start[: start.rindex("\n") + 1]
+
+
+def _help(kinds: Iterable[Kind]) -> list[dict[str, str]]:
+    return [{"kind": kind.value, "example": schemas.example(kind)} for kind in kinds]
+
+
+# --- Fragments ---------------------------------------------------------------------------------------------------------
+
+
+@require_POST
+def preview(request: Request) -> HttpResponse:
+    """What the beginning of a text or file seems to be, and what the chosen operations make of its lines."""
+    form = PreviewForm(request.POST)
+    if not form.is_valid():
+        return render(request, "datasets/_preview.html", {"form": form}, status=422)
+    values = form.cleaned_data
+    try:
+        text = inputs.check_text(values["sample"]) if values["sample"].strip() else ""
+    except Refused as error:
+        return render(request, "datasets/_preview.html", {"refused": error}, status=422)
+    if not text:
+        return render(request, "datasets/_preview.html")
+    kind, format = detect(text.encode(), values["file_name"])
+    context = {"kind": kind, "format": format, "chosen": Kind(values["kind"])}
+    if values["kind"] == Kind.STANDARD:
+        context |= _lines(text, form.preprocessing)
+    elif values["format"] == Format.TEXT:
+        context |= _lines(text, Preprocessing(tokeniser=values["tokeniser"]))
+    response = render(request, "datasets/_preview.html", context)
+    return trigger_client_event(response, "detected", {"kind": kind, "format": format, "name": kind.label})
+
+
+def _lines(text: str, operations: Preprocessing) -> dict[str, Any]:
+    numbered = ((number, line) for number, line in enumerate(inputs.lines(text), start=1) if line.strip())
+    numbers, lines = zip(*islice(numbered, PREVIEW_LINES), strict=True)
+    shown = preprocessing.preview(lines, operations, rows=PREVIEW_ROWS)
+    return {"preview": shown, "rows": list(zip(numbers, shown.rows, strict=False)), "lines": len(lines)}
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """A few of the ontologies that can be chosen: the chosen one, then those that match, the user's own and the newest first."""
+
+    kind: Ontology.Kind
+    query: str
+    chosen: int | None
+    found: list[Ontology]
+    count: int
+
+    @classmethod
+    def of(cls, request: Request, kind: Ontology.Kind, chosen: Any, query: str = "") -> "Chooser":
+        all_of_kind: Any = access.blueprints(request, Ontology).filter(kind=kind)
+        matching: Any = named(all_of_kind, query)
+        matching = matching.with_size().select_related("owner")
+        pk = int(chosen) if str(chosen).isdecimal() and len(str(chosen)) < 19 else None
+        own_first = Case(When(owner=request.user, then=0), default=1)
+        if pk is None and not query and matching.count() == 1:
+            pk = matching.get().pk
+        first = list(all_of_kind.filter(pk=pk).with_size().select_related("owner")) if pk else []
+        others = matching.exclude(pk=pk).order_by(own_first, "-updated_at")
+        return cls(kind, query, pk, [*first, *others[:SHOWN_ONTOLOGIES]], matching.count())
+
+    @property
+    def name(self) -> str:
+        return f"{self.kind}_ontology"
+
+    @property
+    def title(self) -> str:
+        return self.kind.label
+
+    @property
+    def more(self) -> int:
+        return max(0, self.count - len(self.found))
+
+
+@require_GET
+def ontologies(request: Request, kind: str) -> HttpResponse:
+    """The ontologies with a text in their names, to choose from."""
+    access.require_creator(request)
+    if kind not in Ontology.Kind.values:
+        raise Http404
+    chosen = request.GET.get(f"{kind}_ontology")
+    chooser = Chooser.of(request, Ontology.Kind(kind), chosen, search_text(request))
+    return render(request, "datasets/_ontology_choices.html", {"chooser": chooser})

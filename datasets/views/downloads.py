@@ -1,0 +1,43 @@
+"""The items of a dataset, or those that the address asks for, as files."""
+
+from collections.abc import Iterator
+
+from django.http import Http404, StreamingHttpResponse
+from django.utils.http import content_disposition_header
+from django.views.decorators.http import require_GET
+
+from annotation_service import access
+from annotation_service.http import Request
+
+from .. import formats
+from ..filters import ItemFilter
+from ..models import Dataset
+
+
+@require_GET
+def json_document(request: Request, pk: int) -> StreamingHttpResponse:
+    dataset = access.readable(request, Dataset, pk)
+    document = formats.json_document(dataset, ItemFilter.of(dataset, request.GET).items())
+    return _download(document, "application/json", formats.file_name(dataset, "json"))
+
+
+@require_GET
+def json_lines_document(request: Request, pk: int) -> StreamingHttpResponse:
+    dataset = access.readable(request, Dataset, pk)
+    document = formats.json_lines_document(dataset, ItemFilter.of(dataset, request.GET).items())
+    return _download(document, "application/jsonl", formats.file_name(dataset, "jsonl"))
+
+
+@require_GET
+def text_document(request: Request, pk: int) -> StreamingHttpResponse:
+    """Standard datasets only: the items of the others may have line ends in them."""
+    dataset = access.readable(request, Dataset, pk)
+    if dataset.kind != Dataset.Kind.STANDARD:
+        raise Http404
+    document = formats.text_document(dataset, ItemFilter.of(dataset, request.GET).items())
+    return _download(document, "text/plain; charset=utf-8", formats.file_name(dataset, "txt"))
+
+
+def _download(document: Iterator[str], content_type: str, name: str) -> StreamingHttpResponse:
+    disposition = content_disposition_header(True, name) or "attachment"
+    return StreamingHttpResponse(document, content_type=content_type, headers={"Content-Disposition": disposition})

@@ -1,0 +1,126 @@
+from django import forms
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
+
+from annotation_service import access, words
+from annotation_service.edits import Conflict, mark
+from annotation_service.http import Request
+from annotation_service.inputs import Problem, Refused
+
+from .. import extra_fields
+from ..extra_fields import Field
+from ..filters import ItemFilter
+from ..models import Dataset, Item
+from .items import item_of
+
+
+class AllForm(forms.Form):
+    """Everything that fits the filter is meant."""
+
+    all = forms.ChoiceField(choices=[("1", "all")])
+
+
+class AgreedForm(forms.Form):
+    """How many items somebody has agreed to."""
+
+    count = forms.IntegerField(min_value=0)
+
+
+@require_http_methods(["GET", "POST"])
+def remove(request: Request, pk: int) -> HttpResponse:
+    """Says first how many items and marks go, and asks again if they have become others meanwhile."""
+    dataset = access.editable(request, Dataset, pk)
+    chosen = _chosen(request, dataset)
+    if chosen is None:
+        return _told("Choose the items first.", "error", status=422)
+    items, form = chosen.items(), AgreedForm(request.POST)
+    first, count = items.first(), items.count()
+    agreed = form.is_valid() and form.cleaned_data["count"] == count
+    if first is None:
+        return _told("None of these items is in the dataset any more.", "error", status=422)
+    if request.method == "GET" or not agreed:
+        marks, changed = dataset.marks_of(items), request.method == "POST"
+        context = {"dataset": dataset, "filter": chosen, "first": first, "count": count, "changed": changed}
+        context |= {"marks": marks, "mark_count": marks.given + marks.made}
+        return render(request, "datasets/_remove.html", context, status=409 if changed else 200)
+    removed = dataset.remove(items, by=request.user)
+    together = ItemFilter(dataset, bin="1", removed=str(Item.with_removed.get(pk=first.pk).removed_at))
+    url = f"{reverse('datasets:restore', args=[pk])}?{together.query_string()}&all=1"
+    return _changed(f"{words.plural(removed, 'item is,items are')} in the bin.", {"label": "Restore", "url": url})
+
+
+@require_POST
+def restore(request: Request, pk: int) -> HttpResponse:
+    dataset = access.editable(request, Dataset, pk)
+    chosen = _chosen(request, dataset)
+    if chosen is None or not chosen.bin:
+        return _told("Choose items of the bin first.", "error", status=422)
+    try:
+        restored = dataset.restore(chosen.items())
+    except Refused as error:
+        return _told(str(error), "error", status=422)
+    if not restored:
+        return _told("None of these items is in the bin any more.", "error", status=422)
+    return _changed(f"{words.plural(restored, 'item is,items are')} back with all their marks.")
+
+
+def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:
+    """The items that a request means: selected ones or, if it says so, all that fit the filter in its address."""
+    asked = request.GET.copy()
+    for name in ("items", "all"):
+        asked.setlist(name, asked.getlist(name) + request.POST.getlist(name))
+    chosen = ItemFilter.of(dataset, asked)
+    return chosen if chosen.selected or AllForm(asked).is_valid() else None
+
+
+def _changed(text: str, action: dict[str, str] | None = None) -> HttpResponse:
+    """The page says so, perhaps with a button, and asks for its content again."""
+    answer = _told(text, "success", action=action)
+    return trigger_client_event(trigger_client_event(answer, "itemsChanged", {}), "closeDialog", {})
+
+
+def _told(text: str, kind: str, status: int = 200, action: dict[str, str] | None = None) -> HttpResponse:
+    toast = {"text": text, "kind": kind} | ({"action": action} if action else {})
+    return trigger_client_event(HttpResponse(status=status), "toast", toast)
+
+
+class FieldsForm:
+    """The external id and the extra fields of an item, as they are stored or as they were sent."""
+
+    def __init__(self, sent: QueryDict | None, *, item: Item) -> None:
+        self.item, self.problems, self.theirs, self.status = item, list[Problem](), dict[str, str](), 200
+        self.external_id, self.fields = item.external_id, Field.all_of(item.extra_fields)
+        self.seen = {"external_id": mark(item.external_id), "extra_fields": mark(item.extra_fields)}
+        if sent is not None:
+            if (external_id := sent.get("external_id", "")) != self.external_id:
+                self.external_id = external_id.strip()
+            lines = zip(*(sent.getlist(name) for name in ("name", "value", "type")), strict=False)
+            self.fields = [Field(name, value, kind == "json") for name, value, kind in lines]
+            self.seen = {name: sent.get(f"was_{name}") or now for name, now in self.seen.items()}
+
+    def save(self) -> bool:
+        """Whether it was stored; if not, the form says why and keeps what was typed."""
+        try:
+            values = extra_fields.to_json(self.fields)
+            self.item.edit(external_id=self.external_id, extra_fields=values, was=self.seen)
+        except Conflict as conflict:
+            self.status = 409
+            self.theirs = {name: Field.of(name, value).value for name, value in conflict.fields.items()}
+            self.seen |= {name: mark(value) for name, value in conflict.fields.items()}
+        except Refused as error:
+            self.status = 422
+            self.problems = error.problems
+        return self.status == 200
+
+
+@require_http_methods(["GET", "POST"])
+def edit_item(request: Request, pk: int, item_pk: int) -> HttpResponse:
+    """The external id and the extra fields; the text is never changed."""
+    item = item_of(access.editable(request, Dataset, pk), item_pk)
+    form = FieldsForm(request.POST if request.method == "POST" else None, item=item)
+    if request.method == "POST" and form.save():
+        return _changed(f"Item {words.number(item.number)} is saved.")
+    return render(request, "datasets/_edit_item.html", {"form": form, "item": item}, status=form.status)

@@ -1,0 +1,201 @@
+"""An upload on its way into a dataset: what was found in it, and what is to become of it."""
+
+from collections import ChainMap
+from typing import Any
+
+from django.contrib import messages
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotation_service import access
+from annotation_service.http import Request
+from annotation_service.inputs import Refused
+from annotation_service.paging import Page
+from annotation_service.views import tell_once
+from ontologies.models import Ontology
+
+from .. import drawing
+from ..extra_fields import Field
+from ..forms import AddForm, CreateForm, DuplicatesForm, SourceForm
+from ..kinds import Kind
+from ..models import Dataset, Upload
+from ..reading import Duplicates, Format, ReadingOptions, Report, detect
+from .creating import check, show_form, told
+from .pages import shell
+
+MOST_LABELS = 12
+GREY = "#808080"
+DUPLICATES = [
+    (Duplicates.REFUSE, "Refuse the file", "The external ids have to be changed first."),
+    (Duplicates.SKIP, "Leave the new ones out", "What is there first stays as it is."),
+    (
+        Duplicates.REPLACE,
+        "Replace the earlier ones",
+        "Items that the dataset has already go to its bin, with their marks.",
+    ),
+]
+
+
+@require_GET
+def upload_page(request: Request, pk: int) -> HttpResponse:
+    """What was found, or how far the work is; once it is stored, the dataset."""
+    upload = access.upload(request, pk)
+    if upload.state == Upload.State.STORED and upload.dataset:
+        if upload.job:
+            tell_once(request, upload.job)
+        return redirect(upload.dataset)
+    context: dict[str, Any] = {"upload": upload, "dataset": upload.dataset, "job": upload.job}
+    context |= {"section": "projects" if upload.dataset and upload.dataset.project else "datasets"}
+    context["working"] = _is_worked_on(upload)
+    if upload.report:
+        context |= _found(upload)
+    if upload.options.get("format") == Format.TEXT and upload.size:
+        seems = detect(upload.path, upload.name)
+        context["misread"] = seems if seems.format != Format.TEXT else None
+    return render(request, "datasets/upload.html", context)
+
+
+def _is_worked_on(upload: Upload) -> bool:
+    return bool(upload.job and not upload.job.is_over)
+
+
+def _found(upload: Upload) -> dict[str, Any]:
+    """The report, with the first items drawn and the labels in their colours."""
+    report, kind = upload.found, Kind(upload.options["kind"])
+    context: dict[str, Any] = {"report": report, "kind": kind, "duplicates": DUPLICATES, "notes": _notes(report)}
+    if report.items:
+        context["tokens_an_item"] = round(report.tokens / report.items)
+    try:
+        reading = ReadingOptions.from_json(upload.options)
+    except Refused as error:
+        return context | {"gone": error}
+    trees = [tree for tree in (reading.entity_ontology, reading.relation_ontology) if tree]
+    by_pk = ChainMap(*(tree.labels().by_pk for tree in trees))
+    return context | {
+        "reading": reading,
+        "operations": reading.preprocessing.operations() if reading.format == Format.TEXT else [],
+        "trees": trees,
+        "labels": [_counted(tree, report.labels[tree.kind]) for tree in trees if report.labels[tree.kind]],
+        "unusable": [(tree, list(report.unusable_labels[tree.kind].items())) for tree in trees],
+        "shown": [(item, _drawn(item, by_pk), Field.all_of(item["extra_fields"])) for item in report.preview],
+    }
+
+
+def _notes(report: Report) -> list[tuple[int, str]]:
+    """What becomes of what is not simply taken as it is."""
+    notes = [
+        (report.blank, "blank lines, skipped"),
+        (report.duplicates, "duplicates, dropped"),
+        (report.empty, "lines without a token, dropped"),
+        (report.skipped, "items with a taken external id, left out"),
+        (report.replaced, "items with the same external id, replaced"),
+        (report.without_offsets, "items whose tokens are not in their text: they are shown as tokens"),
+    ]
+    return [(count, words) for count, words in notes if count]
+
+
+def _drawn(item: dict[str, Any], labels: Any) -> drawing.Drawing:
+    entities = [(e["uid"], e["label"], e["start"], e["end"]) for e in item["entities"]]
+    relations = [(r["uid"], r["label"], r["source"], r["target"]) for r in item["relations"]]
+    return drawing.draw(item["original"], item["tokens"], item["offsets"], entities, relations, labels=labels)
+
+
+def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:
+    """The labels in use, the most frequent first; those that are gone meanwhile keep their names."""
+    labels = ontology.labels()
+    known = labels.by_fullname
+    rows = [
+        {
+            "fullname": name,
+            "name": name.rpartition("/")[2],
+            "color": known[name].color if name in known else GREY,
+            "count": count,
+        }
+        for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    ]
+    first, rest = rows[:MOST_LABELS], rows[MOST_LABELS:]
+    return {"ontology": ontology, "first": first, "rest": rest, "used": len(rows), "all": len(labels)}
+
+
+@require_http_methods(["GET", "POST"])
+def change_upload(request: Request, pk: int) -> HttpResponse:
+    """Another kind, other ontologies, another file: what is not changed stays as it was chosen."""
+    upload = access.upload(request, pk)
+    if upload.state not in Upload.UNFINISHED or _is_worked_on(upload):
+        return redirect(upload)
+    if request.method == "GET":
+        return show_form(request, _form(request, upload), upload)
+    form = _form(request, upload, request.POST, request.FILES)
+    is_valid = form.is_valid()
+    if is_valid or form.keeps_its_file:
+        with told(request):
+            upload.change(form.options, file=form.sent)
+            if is_valid:
+                check(request, upload)
+    return redirect(upload) if is_valid else show_form(request, form, upload)
+
+
+def _form(request: Request, upload: Upload, *data: Any) -> SourceForm:
+    options = upload.options
+    initial = {**options, **options.get("preprocessing", {})}
+    if upload.dataset:
+        return AddForm(*data, dataset=upload.dataset, initial=initial, kept=upload.name)
+    ontologies = access.blueprints(request, Ontology)
+    return CreateForm(*data, ontologies=ontologies, initial=initial, kept=upload.name)
+
+
+@require_POST
+def decide_duplicates(request: Request, pk: int) -> HttpResponse:
+    """What becomes of items whose external id is taken; then it is checked again."""
+    upload = access.upload(request, pk)
+    form = DuplicatesForm(request.POST)
+    if form.is_valid():
+        with told(request):
+            upload.change({**upload.options, **form.cleaned_data})
+            check(request, upload)
+    return redirect(upload)
+
+
+@require_POST
+def store_upload(request: Request, pk: int) -> HttpResponse:
+    """At once, or by a job if there is much of it. Sent twice, it is stored once."""
+    upload = access.upload(request, pk)
+    if upload.state == Upload.State.STORED:
+        return redirect(upload)
+    with told(request):
+        if upload.is_large:
+            upload.start_job("store_upload", by=request.user)
+        else:
+            messages.success(request, upload.outcome(upload.store()))
+    return redirect(upload)
+
+
+@require_POST
+def discard_upload(request: Request, pk: int) -> HttpResponse:
+    upload = access.upload(request, pk)
+    with told(request):
+        upload.discard()
+        messages.success(request, f"“{upload}” was discarded.")
+        return redirect("datasets:uploads", upload.dataset.pk) if upload.dataset else redirect("datasets:list")
+    return redirect(upload)
+
+
+@require_GET
+def problems(request: Request, pk: int) -> FileResponse:
+    """All problems, one a line."""
+    upload = access.upload(request, pk)
+    if not upload.problems_path.is_file():
+        raise Http404("There is no list of problems, or it was deleted after a day.")
+    return FileResponse(upload.problems_path.open("rb"), as_attachment=True, filename=f"{upload.name} problems.txt")
+
+
+@require_GET
+def history(request: Request, pk: int) -> HttpResponse:
+    """What came into a dataset, when and from whom; and what of the user's own is still on its way."""
+    dataset = access.readable(request, Dataset, pk)
+    stored = dataset.additions().select_related("by")
+    page = Page.of(stored, request.GET.get("page"), item_words="upload,uploads")
+    unfinished = Upload.unfinished_of(request.user).select_related("dataset", "job").filter(dataset=dataset)
+    context = shell(request, dataset, "uploads") | {"page": page, "unfinished": unfinished}
+    return render(request, "datasets/uploads.html", context)

@@ -1,0 +1,136 @@
+"""Likely mistakes in a tree of labels: nothing is wrong with the tree itself, a person has to judge."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import combinations, product
+from typing import TYPE_CHECKING, NamedTuple
+
+from annotation_service import colors
+
+if TYPE_CHECKING:
+    from .models.labels import Label, Labels
+
+# Distances in OKLab. Below the first, two patches of colour are hardly told apart; at the top level, where a colour stands for a
+# whole branch, that is too close. Siblings further down are variations of one colour on purpose: they are closer together, but
+# never as close as the second until the variations repeat.
+ALIKE_AT_THE_TOP = 0.02
+ALIKE = 0.008
+MANY_LEVELS = 12
+
+
+class Check(NamedTuple):
+    """``kind`` is similar_names, same_name, no_description, similar_colors, single_child or many_levels; ``uids`` are the items
+    it is about, in tree order."""
+
+    kind: str
+    text: str
+    uids: list[str]
+
+
+def run(labels: "Labels", top: str) -> list[Check]:
+    """All checks in one pass; ``top`` is what the top level is called."""
+    by_key: dict[str, list[Label]] = defaultdict(list)
+    children: dict[str | None, list[Label]] = defaultdict(list)
+    deep: list[Label] = []
+    for label in labels:
+        by_key["".join(label.name.split()).casefold()].append(label)
+        children[label.parent_uid].append(label)
+        if label.level > MANY_LEVELS:
+            deep.append(label)
+    found = [check for alike in by_key.values() if len(alike) > 1 for check in _names(alike)]
+    for parent_uid, siblings in children.items():
+        place = f"below “{labels.by_uid[parent_uid].fullname}”" if parent_uid else "at the top level"
+        found += _siblings(siblings, place)
+        if len(siblings) == 1 and parent_uid:
+            text = f"“{labels.by_uid[parent_uid].fullname}” has a single item below it, “{siblings[0].name}”."
+            found.append(Check("single_child", text, [parent_uid, siblings[0].uid]))
+    if deep:
+        deepest = max(label.level for label in deep)
+        items = "1 item stands" if len(deep) == 1 else f"{len(deep):,} items stand"
+        text = f"{items} deeper than {MANY_LEVELS} levels; the deepest on level {deepest}."
+        found.append(Check("many_levels", text, _uids(deep)))
+    order = {kind: index for index, kind in enumerate(KINDS)}
+    place_of = {label.uid: index for index, label in enumerate(labels)}
+    return sorted(found, key=lambda check: (order[check.kind], place_of[check.uids[0]]))
+
+
+KINDS = ["similar_names", "same_name", "similar_colors", "no_description", "single_child", "many_levels"]
+
+
+def _names(alike: "list[Label]") -> "Iterator[Check]":
+    by_name: dict[str, list[Label]] = defaultdict(list)
+    for label in alike:
+        by_name[label.name].append(label)
+    if len(by_name) > 1:
+        text = f"{_listed(f'“{name}”' for name in by_name)} differ only in case or spacing."
+        yield Check("similar_names", text, _uids(alike))
+    for name, same in by_name.items():
+        if len(same) > 1:
+            places = _listed(f"“{label.fullname}”" for label in same)
+            yield Check("same_name", f"“{name}” stands in {len(same):,} branches: {places}.", _uids(same))
+
+
+def _siblings(siblings: "list[Label]", place: str) -> "Iterator[Check]":
+    bare = [label for label in siblings if not label.description]
+    if bare and len(bare) < len(siblings):
+        text = f"{len(bare):,} of {len(siblings):,} items {place} {'has' if len(bare) == 1 else 'have'} no description."
+        yield Check("no_description", text, _uids(bare))
+    if alike := _look_alike(siblings, ALIKE if siblings[0].parent_uid else ALIKE_AT_THE_TOP):
+        text = f"The colours of {len(alike):,} items {place} can hardly be told apart."
+        yield Check("similar_colors", text, _uids(alike))
+
+
+def _look_alike(siblings: "list[Label]", least: float) -> "list[Label]":
+    """Those for which there is another one with the same or nearly the same colour."""
+    if len(siblings) < 2:
+        return []
+    count: dict[str, int] = defaultdict(int)
+    for label in siblings:
+        count[label.color] += 1
+    if len(count) <= _FEW:
+        close = {color for pair in combinations(count, 2) if distance(*pair) < least for color in pair}
+    else:
+        close = set(_close_among_many(count, least))
+    return [label for label in siblings if label.color in close or count[label.color] > 1]
+
+
+def _close_among_many(shades: Iterable[str], least: float) -> Iterator[str]:
+    """Compares only colours in neighbouring cells of a grid."""
+    cells: dict[tuple[int, ...], list[str]] = defaultdict(list)
+    for color in shades:
+        cells[_cell(color, least)].append(color)
+    for (x, y, z), own in cells.items():
+        near = [color for i, j, k in _NEIGHBOURS for color in cells.get((x + i, y + j, z + k), ())]
+        yield from (color for color in own if any(other != color and distance(color, other) < least for other in near))
+
+
+_FEW = 15
+_NEIGHBOURS = list(product((-1, 0, 1), repeat=3))
+
+
+def distance(first: str, second: str) -> float:
+    """How different two colours look: their distance in OKLab."""
+    return math.dist(_lab(first), _lab(second))
+
+
+@lru_cache(maxsize=50_000)
+def _lab(color: str) -> tuple[float, float, float]:
+    lightness, chroma, hue = colors.to_oklch(color)
+    return lightness, chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
+
+
+def _cell(color: str, size: float) -> tuple[int, ...]:
+    return tuple(math.floor(value / size) for value in _lab(color))
+
+
+def _listed(parts: Iterable[str], most: int = 5) -> str:
+    shown = list(parts)
+    if len(shown) > most:
+        return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _uids(labels: "Iterable[Label]") -> list[str]:
+    return [label.uid for label in labels]

@@ -1,0 +1,31 @@
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from annotation_service.inputs import Refused
+from annotation_service.management.base import ServiceCommand, add_owner, named, text_of, user
+from ontologies.formats import read_ontology
+from ontologies.models import Ontology
+
+
+class Command(ServiceCommand):
+    help = "Create an ontology blueprint from a JSON file. Prints its id as the last line."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--kind", required=True, choices=Ontology.Kind.values)
+        parser.add_argument("--name", required=True)
+        add_owner(parser)
+
+    def run(self, **options: Any) -> None:
+        path, kind, owner = options["file"], options["kind"], user(options["owner"])
+        text = text_of(path, settings.MAX_ONTOLOGY_BYTES)
+        try:
+            items = read_ontology(text, kind)
+        except Refused as error:
+            raise named(error, path) from error
+        ontology = Ontology.create(kind=kind, name=options["name"], owner=owner, items=items)
+        self.stdout.write(f"“{ontology}”: {ontology.content_in_words()}.")
+        self.stdout.write(str(ontology.pk))

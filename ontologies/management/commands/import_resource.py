@@ -1,0 +1,44 @@
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from annotation_service.inputs import Refused
+from annotation_service.management.base import ServiceCommand, add_owner, blueprint, named, text_of, user
+from ontologies.models import RESOURCES, Ontology, Resource
+
+FORMATS = {model.format_name(kind): (model, kind) for model in RESOURCES for kind in Resource.Kind.values}
+
+
+class Command(ServiceCommand):
+    help = "Create constraints or preannotations as a blueprint from a JSON file. Prints its id as the last line."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE")
+        parser.add_argument("--kind", required=True, choices=list(FORMATS))
+        parser.add_argument("--name", required=True)
+        add_owner(parser)
+        parser.add_argument("--entity-ontology", required=True, type=int, metavar="ID")
+        parser.add_argument("--relation-ontology", type=int, metavar="ID")
+
+    def run(self, **options: Any) -> None:
+        path, owner = options["file"], user(options["owner"])
+        model, kind = FORMATS[options["kind"]]
+        relation = options["relation_ontology"]
+        entity_ontology = blueprint(Ontology, options["entity_ontology"])
+        relation_ontology = blueprint(Ontology, relation) if relation is not None else None
+        text = text_of(path, settings.MAX_RESOURCE_BYTES)
+        try:
+            resource = model.create(
+                kind=kind,
+                text=text,
+                name=options["name"],
+                owner=owner,
+                entity_ontology=entity_ontology,
+                relation_ontology=relation_ontology,
+            )
+        except Refused as error:
+            raise named(error, path) from error
+        self.stdout.write(f"“{resource}”: {resource.content_in_words()}.")
+        self.stdout.write(str(resource.pk))

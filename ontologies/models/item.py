@@ -1,0 +1,291 @@
+import json
+import uuid
+from collections import Counter
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection, models
+from django.db.models import CheckConstraint, Count, F, Max, Q, QuerySet, UniqueConstraint
+from django.utils import timezone
+from mptt.models import MPTTModel, TreeForeignKey
+
+from annotation_service import colors
+from annotation_service.db import execute
+from annotation_service.inputs import Refused, clean_description, clean_name
+
+from .. import usage
+from ..formats import MAX_LEVELS, clean_color, clean_example_terms
+
+if TYPE_CHECKING:
+    from .journal import OntologyChange
+
+
+class Conflict(Exception):
+    """Somebody else changed the same field of the same item meanwhile."""
+
+    def __init__(self, item: "OntologyItem", field: str, wanted: Any) -> None:
+        self.item, self.field, self.wanted = item, field, wanted
+        self.current = getattr(item, field)
+        super().__init__(f"“{item.name}” was changed meanwhile: {field.replace('_', ' ')} is now “{self.current}”.")
+
+
+_UNSEEN: Any = object()
+
+Setting = tuple[int, str, Any, Any]
+"""The primary key and the uid of an item, and the value of a field before and after."""
+
+
+def new_uid() -> str:
+    return uuid.uuid4().hex[:8]
+
+
+class OntologyItem(MPTTModel):
+    """A label: one node of an ontology's tree.
+
+    Each ontology is one tree with a hidden root whose ``tree_id`` is the ontology's key. The constraints below make
+    it impossible for two ontologies to touch each other's rows.
+    """
+
+    ontology = models.ForeignKey("ontologies.Ontology", on_delete=models.RESTRICT, db_index=False)
+    parent = TreeForeignKey("self", null=True, on_delete=models.RESTRICT, related_name="children", db_index=False)
+    uid = models.CharField(max_length=8, default=new_uid, editable=False)
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True)
+    example_terms = models.JSONField(default=list, blank=True)
+    color = models.CharField(max_length=7)
+    active = models.BooleanField(default=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    # The positions that django-mptt keeps. Declared here because an ontology's key is a 64-bit integer.
+    tree_id = models.PositiveBigIntegerField(editable=False)
+    lft = models.PositiveIntegerField(editable=False)
+    rght = models.PositiveIntegerField(editable=False)
+    level = models.PositiveIntegerField(editable=False)
+
+    class Meta:
+        ordering = ["tree_id", "lft"]
+        indexes = [models.Index(fields=["tree_id", "lft"], name="ontologyitem_tree_order")]
+        constraints = [
+            UniqueConstraint(fields=["ontology", "uid"], name="ontologyitem_uid"),
+            UniqueConstraint(fields=["parent", "name"], name="ontologyitem_sibling_name"),
+            UniqueConstraint(fields=["tree_id"], condition=Q(parent=None), name="ontologyitem_one_root"),
+            CheckConstraint(condition=Q(tree_id=F("ontology_id")), name="ontologyitem_own_tree"),
+            CheckConstraint(condition=Q(lft__lt=F("rght")), name="ontologyitem_lft_rght"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name or "(root)"
+
+    # --- Reading ---
+
+    @property
+    def is_root(self) -> bool:
+        return self.parent_id is None
+
+    @property
+    def descendant_count(self) -> int:
+        return (self.rght - self.lft - 1) // 2
+
+    @property
+    def parent_uid(self) -> str | None:
+        """The uid of the parent item; None at the top level."""
+        return None if self.parent is None or self.parent.is_root else self.parent.uid
+
+    @property
+    def fullname(self) -> str:
+        names = self._same_tree().filter(lft__lte=self.lft, rght__gte=self.rght, level__gt=0)
+        return "/".join(names.order_by("lft").values_list("name", flat=True))
+
+    @property
+    def terms_as_json(self) -> str:
+        return json.dumps(self.example_terms, ensure_ascii=False)
+
+    def suggested_colors(self) -> list[str]:
+        """Variations of the parent's colour, then other hues."""
+        family = (
+            []
+            if self.parent is None or self.parent.is_root
+            else [colors.child_of(self.parent.color, i) for i in range(3)]
+        )
+        return (family + [colors.top_level(i) for i in range(8)])[:8]
+
+    def mark_count(self) -> int:
+        """How many marks in projects and datasets carry this item or one below it."""
+        marks = "entity_marks" if self.ontology.is_entity else "relation_marks"
+        return self.branch().order_by().aggregate(n=Count(marks))["n"]
+
+    def branch(self) -> "QuerySet[OntologyItem]":
+        """The item and everything below it, in tree order."""
+        return self._same_tree().filter(lft__gte=self.lft, lft__lt=self.rght).order_by("lft")
+
+    def reach(self, branch: bool) -> "QuerySet[OntologyItem]":
+        """Only the item, or its branch."""
+        return self.branch() if branch else OntologyItem.objects.filter(pk=self.pk)
+
+    def child_items(self) -> "QuerySet[OntologyItem]":
+        return OntologyItem.objects.filter(parent=self).order_by("lft")
+
+    def _same_tree(self) -> "QuerySet[OntologyItem]":
+        return OntologyItem.objects.filter(tree_id=self.tree_id)
+
+    def next_child_color(self) -> str:
+        position = self.child_items().count()
+        return colors.top_level(position) if self.is_root else colors.child_of(self.color, position)
+
+    def position(self) -> int:
+        """The index among the siblings."""
+        return OntologyItem.objects.filter(parent_id=self.parent_id, lft__lt=self.lft).count()
+
+    def usage(self, visible: Collection[int] = ()) -> usage.Usage:
+        """Marks, constraints and the like that name this item or, of a blueprint's item, its copies in projects. ``visible``
+        are the keys of the projects that the viewer may see."""
+        return usage.of_item(self, visible)
+
+    def last_change(self) -> "OntologyChange | None":
+        """The newest operation that changed the item, or the creation of the ontology; None for an untouched copy."""
+        newest = self.ontology.changes.select_related("user").order_by("-version")
+        return newest.filter(items__has_key=self.uid).first() or newest.filter(verb="create").first()
+
+    # --- Changing: every verb locks the ontology, reads the item again, and writes the journal ---
+
+    def rename(self, name: str, *, by: User, was: str = _UNSEEN) -> "OntologyItem":
+        """Marks, constraints and everything else point to the item, so they follow."""
+        name = clean_name(name)
+
+        def free(item: OntologyItem) -> None:
+            if name != item.name:
+                check_free(item.parent_id, {name})
+
+        return self._set("rename", "name", name, by=by, was=was, check=free)
+
+    def describe(self, description: str, *, by: User, was: str = _UNSEEN) -> "OntologyItem":
+        return self._set("describe", "description", clean_description(description), by=by, was=was)
+
+    def set_example_terms(self, terms: list[str], *, by: User, was: list[str] = _UNSEEN) -> "OntologyItem":
+        if not self.ontology.is_entity:
+            raise Refused("Items of a relation ontology have no example terms.")
+        return self._set("set example terms", "example_terms", clean_example_terms(terms), by=by, was=was)
+
+    def recolor(self, color: str, *, by: User, branch: bool = False, was: str = _UNSEEN) -> "OntologyItem":
+        """Recolour this item, or its whole branch: the items below get variations of the new colour."""
+        color = clean_color(color)
+        with self.ontology.changing("recolour", by=by) as change:
+            item = self._again("color", color, was)
+            change.set_each("color", handed_down(item.reach(branch), {item.uid}, "color", color))
+        return self.again()
+
+    def switch(self, active: bool, *, by: User, branch: bool = True) -> "OntologyItem":
+        """Switch the item, normally with its branch, on or off. Marks that carry it stay as they are."""
+        with self.ontology.changing("switch on" if active else "switch off", by=by) as change:
+            item = self.again()
+            change.set_each("active", handed_down(item.reach(branch), {item.uid}, "active", active))
+        return self.again()
+
+    def move(
+        self,
+        *,
+        by: User,
+        to: "OntologyItem | None" = None,
+        position: int | None = None,
+        before: "OntologyItem | None" = None,
+        after: "OntologyItem | None" = None,
+    ) -> "OntologyItem":
+        """Move the item with its branch below ``to`` or, without it, to the top level: before or after another item there, to
+        an index among its new siblings, or last. Marks point to the item, so they follow."""
+        if not settings.ONTOLOGY_MOVE_ITEMS:
+            raise Refused("Moving items is switched off in this installation.")
+        with self.ontology.changing("move", by=by) as change:
+            item = self.again()
+            parent = to.again() if to else self.ontology.root
+            item.check_move(parent)
+            if neighbour := before or after:
+                neighbour = neighbour.again()
+                if neighbour.parent_id != parent.pk:
+                    raise Refused(f"“{neighbour.name}” does not stand at that place any more.")
+                if neighbour.pk != item.pk:
+                    ahead = parent.child_items().filter(lft__lt=neighbour.lft).exclude(pk=item.pk).count()
+                    position = ahead + (neighbour == after)
+                else:
+                    position = item.position()
+            change.move(item, parent, position)
+        return self.again()
+
+    def check_move(self, parent: "OntologyItem") -> None:
+        """Raises `Refused` if the item, both read after the lock, cannot stand below the parent."""
+        if parent.tree_id != self.tree_id:
+            raise Refused("An item cannot be moved into another ontology.")
+        if parent.lft >= self.lft and parent.rght <= self.rght:
+            raise Refused(f"“{self.name}” cannot be moved into its own branch.")
+        if parent.child_items().filter(name=self.name).exclude(pk=self.pk).exists():
+            raise Refused(f"There is already an item “{self.name}” at this place.")
+        deepest = self.branch().order_by().aggregate(level=Max("level"))["level"]
+        if parent.level + 1 + deepest - self.level > MAX_LEVELS:
+            raise Refused(f"A tree has at most {MAX_LEVELS} levels.")
+
+    def again(self) -> "OntologyItem":
+        """The item as it is stored now; `Refused` if its addition has been undone."""
+        item = OntologyItem.objects.select_related("ontology", "parent").filter(pk=self.pk).first()
+        if item is None:
+            raise self._gone()
+        return item
+
+    def hold(self) -> None:
+        """Until the transaction ends nobody removes the item; `Refused` if its addition has been undone. For those who store
+        something that points to it without having locked the ontology."""
+        if connection.features.has_select_for_update:  # a transaction of SQLite has the database for itself already
+            sql = f"SELECT FROM {OntologyItem._meta.db_table} WHERE id = %(pk)s FOR KEY SHARE"
+            if not execute(sql, {"pk": self.pk}):
+                raise self._gone()
+
+    def _gone(self) -> Refused:
+        return Refused(f"“{self.name}” is not there any more: adding it was undone.")
+
+    def _again(self, field: str, wanted: Any, was: Any) -> "OntologyItem":
+        """The item as it is stored now; `Conflict` if the field is neither what the editor saw nor what they want."""
+        item = self.again()
+        if was is not _UNSEEN and getattr(item, field) not in (was, wanted):
+            raise Conflict(item, field, wanted)
+        return item
+
+    def _set(self, verb: str, field: str, value: Any, *, by: User, was: Any, check: Any = None) -> "OntologyItem":
+        with self.ontology.changing(verb, by=by) as change:
+            item = self._again(field, value, was)
+            if check:
+                check(item)
+            change.set_each(field, [(item.pk, item.uid, getattr(item, field), value)])
+        return self.again()
+
+
+def handed_down(
+    items: "QuerySet[OntologyItem]", uids: Collection[str], field: str, value: Any, *, branch: bool = True
+) -> list[Setting]:
+    """A value for the items with the uids and, among those in tree order, for the items below them: a colour in variations."""
+    missing = set(uids)
+    places: Counter[int | None] = Counter()
+    new: dict[int | None, Any] = {}
+    values: list[Setting] = []
+    for pk, uid, parent_id, before in items.values_list("pk", "uid", "parent_id", field):
+        place = places[parent_id]
+        places[parent_id] += 1
+        if uid in missing:
+            missing.discard(uid)
+            new[pk] = value
+        elif branch and parent_id in new:
+            new[pk] = colors.child_of(new[parent_id], place) if field == "color" else value
+        else:
+            continue
+        values.append((pk, uid, before, new[pk]))
+    if missing:
+        raise Refused("Some of the items are not there any more. Reload the page.")
+    return values
+
+
+def check_free(parent_pk: int | None, names: set[str]) -> None:
+    """No item below the parent has one of the names."""
+    siblings = OntologyItem.objects.filter(parent_id=parent_pk)
+    siblings = siblings.filter(name=next(iter(names))) if len(names) == 1 else siblings
+    for name in siblings.order_by("lft").values_list("name", flat=True):
+        if name in names:
+            raise Refused(f"There is already an item “{name}” at this place.")

@@ -1,0 +1,274 @@
+import unicodedata
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import models
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
+
+from annotation_service.blueprints import Blueprint
+from annotation_service.db import write
+from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
+from annotation_service.words import plural
+
+from .. import checks, tree
+from ..checks import Check
+from ..formats import MAX_LEVELS, NewItem, clean_color, clean_example_terms
+from .item import OntologyItem, check_free, handed_down
+from .journal import Change, Entry, OntologyChange, history, next_to_redo, next_to_undo
+from .labels import Found, Labels, labels_of
+from .plan import Added, Plan, Planned
+
+
+class OntologyQuerySet(models.QuerySet["Ontology"]):
+    def with_size(self) -> Self:
+        """Adds ``size``, the number of items: the root's interval tells it without counting rows."""
+        root = OntologyItem.objects.filter(tree_id=OuterRef("pk"), parent=None)
+        return self.annotate(size=Subquery(root.values(n=(F("rght") - 2) / 2)))
+
+    def search(self, text: str) -> Self:
+        """Those with the text in their name, description or owner's name, in any case and any script."""
+        wanted = unicodedata.normalize("NFC", text).casefold()
+        texts = self.values_list("pk", "name", "description", "owner__username")
+        return self.filter(pk__in=[pk for pk, *values in texts if any(wanted in v.casefold() for v in values)])
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """An ontology in figures; ``level_sizes`` counts the items of each level, from the top."""
+
+    level_sizes: list[int]
+    off: int
+
+    @property
+    def size(self) -> int:
+        return sum(self.level_sizes)
+
+    @property
+    def depth(self) -> int:
+        return len(self.level_sizes)
+
+
+class Ontology(Blueprint):
+    """A tree of entity or relation labels."""
+
+    open_to_annotators = True
+
+    class Kind(models.TextChoices):
+        ENTITY = "entity", "Entity ontology"
+        RELATION = "relation", "Relation ontology"
+
+    kind = models.CharField(max_length=8, choices=Kind)
+    version = models.PositiveIntegerField(default=0, editable=False)
+
+    objects = OntologyQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "ontologies"
+        constraints = [
+            UniqueConstraint(fields=["project", "kind"], condition=~Q(project=None), name="ontology_one_kind_a_project")
+        ]
+
+    # --- Reading ---
+
+    @property
+    def is_entity(self) -> bool:
+        return self.kind == self.Kind.ENTITY
+
+    @property
+    def called(self) -> str:
+        """What it is, such as “entity ontology”."""
+        return self.get_kind_display().lower()
+
+    @property
+    def root(self) -> OntologyItem:
+        return OntologyItem.objects.select_related("ontology").get(tree_id=self.pk, parent=None)
+
+    @property
+    def row_count(self) -> int:
+        right = OntologyItem.objects.filter(tree_id=self.pk, parent=None).values_list("rght", flat=True).get()
+        return (right - 2) // 2
+
+    def content_in_words(self) -> str:
+        return plural(self.row_count, "item,items")
+
+    def items(self) -> QuerySet[OntologyItem]:
+        """All items in tree order, without the hidden root."""
+        return OntologyItem.objects.filter(tree_id=self.pk, level__gt=0).order_by("lft")
+
+    def facts(self) -> Facts:
+        levels = self.items().order_by("level").values_list("level")
+        counted = list(levels.annotate(size=Count("pk"), off=Count("pk", filter=Q(active=False))))
+        return Facts(level_sizes=[size for _, size, _ in counted], off=sum(off for _, _, off in counted))
+
+    def labels(self) -> Labels:
+        """Names, colours and activity of all items, kept in memory until the ontology changes."""
+        return labels_of(self.pk, self.version, self.updated_at)
+
+    def find(self, text: str) -> list[Found]:
+        """The items with the text in their name, description or example terms, in tree order."""
+        return self.labels().find(text)
+
+    def checks(self) -> list[Check]:
+        """Likely mistakes, for people to judge."""
+        return checks.run(self.labels(), self.name)
+
+    # --- Making ---
+
+    @classmethod
+    def create(
+        cls, *, kind: str, name: str, owner: User, description: str = "", items: Sequence[NewItem] = ()
+    ) -> "Ontology":
+        """A new blueprint, empty or with the items that `formats.read_ontology` returned."""
+        with write():
+            ontology = cls.objects.create(
+                kind=kind, name=clean_title(name), description=clean_description(description), owner=owner
+            )
+            tree.plant(ontology, items)
+            if items:
+                ontology._record("create", by=owner, items={}, count=len(items))
+        return ontology
+
+    def copy_to(self, project: Any = None, *, by: User, name: str = "") -> "Ontology":
+        """A copy in the project or, without one, a new blueprint of the user. Items keep their uids."""
+        with write():
+            copy = self.locked().twin(by=by, project=project, name=name)
+            copy.touch(version=0)
+            tree.copy(self, copy)
+        return copy
+
+    def reason_not_to_delete(self) -> str:
+        if reason := super().reason_not_to_delete():
+            return reason
+        for relation in self._meta.related_objects:
+            if relation.related_model is Ontology or not issubclass(relation.related_model, Blueprint):
+                continue
+            if user := relation.related_model._base_manager.filter(**{relation.field.name: self}).first():
+                what = user._meta.verbose_name
+                return f"The {what} “{user}” uses its labels. Delete that {what} first."
+        return ""
+
+    @staticmethod
+    def erase_all(ontologies: "QuerySet[Ontology]") -> None:
+        """Delete ontologies by sets of rows. The caller has made sure that nothing uses their items."""
+        OntologyChange.objects.filter(ontology__in=ontologies).update(undone_by=None)
+        OntologyChange.objects.filter(ontology__in=ontologies)._raw_delete(ontologies.db)
+        tree.fell(ontologies)
+        Ontology.objects.filter(copied_from__in=ontologies).update(copied_from=None)
+        ontologies._raw_delete(ontologies.db)
+
+    # --- Changing ---
+
+    @contextmanager
+    def changing(self, verb: str, *, by: User) -> Iterator[Change]:
+        """One operation: locks the ontology, then writes what was changed to the journal and counts the version up."""
+        with write():
+            ontology = self.locked()
+            change = Change(ontology, verb)
+            yield change
+            if change.leaves_a_row():
+                change.row = ontology._record(change.verb, by=by, items=change.items, count=len(change.items))
+                if undone := change.takes_back:
+                    undone.undone_by = change.row
+                    undone.save(update_fields=["undone_by"])
+                self.version, self.updated_at = ontology.version, ontology.updated_at
+
+    def add_item(
+        self,
+        name: str,
+        *,
+        by: User,
+        parent: OntologyItem | None = None,
+        description: str = "",
+        example_terms: Sequence[str] = (),
+        color: str = "",
+    ) -> OntologyItem:
+        """A new item, last below the parent or, without one, last at the top level."""
+        name = clean_name(name)
+        if example_terms and not self.is_entity:
+            raise Refused("Items of a relation ontology have no example terms.")
+        with self.changing("add", by=by) as change:
+            above = parent.again() if parent else self.root
+            check_free(above.pk, {name})
+            if above.level >= MAX_LEVELS:
+                raise Refused(f"A tree has at most {MAX_LEVELS} levels.")
+            if self.row_count >= settings.MAX_ONTOLOGY_ITEMS:
+                raise Refused(f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items.")
+            new = NewItem(
+                level=1,
+                name=name,
+                description=clean_description(description),
+                example_terms=clean_example_terms(example_terms),
+                color=clean_color(color) if color else "",
+            )
+            (uid,) = change.graft([tree.Shoot(above, [new])])
+            return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
+
+    def preview_items(self, new_items: Sequence[NewItem], parent: OntologyItem | None = None) -> list[Planned]:
+        """What `add_items` would do: for each new item whether it exists already, and what forbids it."""
+        return Plan(self, new_items, parent or self.root).rows
+
+    def add_items(self, new_items: Sequence[NewItem], *, by: User, parent: OntologyItem | None = None) -> Added:
+        """Add a whole list below an item or at the top level, in one step. Where an item of the same name stands already, it
+        stays as it is and what the list has below it is added there."""
+        with self.changing("add", by=by) as change:
+            plan = Plan(self, new_items, parent.again() if parent else self.root)
+            plan.check()
+            uids = change.graft(plan.shoots())
+        return Added(uids, existed=sum(row.exists for row in plan.rows))
+
+    def recolor_items(self, uids: Collection[str], color: str, *, by: User, branch: bool = False) -> int:
+        """Recolour several items in one step, with their branches if wanted; returns how many items have changed."""
+        color = clean_color(color)
+        with self.changing("recolour", by=by) as change:
+            change.set_each("color", handed_down(self.items(), uids, "color", color, branch=branch))
+        return len(change.items)
+
+    def switch_items(self, uids: Collection[str], active: bool, *, by: User, branch: bool = True) -> int:
+        """Switch several items on or off in one step, normally with their branches; returns how many have changed."""
+        with self.changing("switch on" if active else "switch off", by=by) as change:
+            change.set_each("active", handed_down(self.items(), uids, "active", active, branch=branch))
+        return len(change.items)
+
+    # --- Taking back: see `journal` ---
+
+    def undo(self, *, by: User) -> OntologyChange:
+        """Take back the user's own newest operation; refused, naming it, if a later one depends on it."""
+        return self._take_back("undo", next_to_undo, by=by)
+
+    def redo(self, *, by: User) -> OntologyChange:
+        """Do again what the user has undone last."""
+        return self._take_back("redo", next_to_redo, by=by)
+
+    def undoable(self, by: User) -> OntologyChange | None:
+        """What the user would undo next."""
+        return next_to_undo(self, by)
+
+    def redoable(self, by: User) -> OntologyChange | None:
+        """The undo that the user's redo would take back; its `stem` tells what would be done again."""
+        return next_to_redo(self, by)
+
+    def _take_back(
+        self, verb: str, find: Callable[["Ontology", User], OntologyChange | None], *, by: User
+    ) -> OntologyChange:
+        with self.changing(verb, by=by) as change:
+            target = find(self, by)
+            if target is None:
+                raise Refused(f"There is nothing to {verb}.")
+            done = target.verb.removeprefix("undo " if verb == "redo" else "redo ")
+            target.take_back(change, f"{verb} {done}")
+        assert change.row
+        return change.row
+
+    def history(self, *, start: int = 0, size: int = 50, most_steps: int = 20) -> list[Entry]:
+        """The operations, newest first, each with the first steps of its before and after."""
+        return history(self, start=start, size=size, most_steps=most_steps)
+
+    def _record(self, verb: str, *, by: User, items: dict[str, Any], count: int) -> OntologyChange:
+        self.touch(version=self.version + 1)
+        return OntologyChange.objects.create(
+            ontology=self, version=self.version, verb=verb, items=items, count=count, user=by, at=self.updated_at
+        )

@@ -1,0 +1,157 @@
+"""The rows of the tree on the screen: which are sent, and which of them stand open.
+
+A small ontology is sent whole. Of a large one only the open branches are sent; the others are fetched when they are opened.
+"""
+
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.db.models import Q
+
+if TYPE_CHECKING:
+    from .models import Ontology, OntologyItem
+    from .models.labels import Found
+
+SENT_WHOLE = 500
+ALL_LEVELS = 1000
+_SCREENFUL = 40
+
+
+class Excerpt(NamedTuple):
+    before: str
+    match: str
+    after: str
+
+
+@dataclass(slots=True)
+class Row:
+    uid: str
+    name: str
+    color: str
+    active: bool
+    count: int
+    """How many items are below it."""
+    level: int = 0
+    is_open: bool = False
+    has_list: bool = False
+    """Whether the list of its children follows."""
+    ends: range = range(0)
+    """As many lists end after this row."""
+    is_match: bool = False
+    marked: "Excerpt | None" = None
+    """The name around the text that was searched for."""
+    note: "Excerpt | None" = None
+    """Where else the text was found."""
+
+    @classmethod
+    def of(cls, item: "OntologyItem") -> "Row":
+        return cls(item.uid, item.name, item.color, item.active, item.descendant_count)
+
+
+def rows(
+    ontology: "Ontology",
+    *,
+    below: "OntologyItem",
+    itself: bool = False,
+    levels: int = 1,
+    opened: Collection[str] = (),
+    whole: bool = False,
+) -> list[Row]:
+    """The rows below an item or the root, in tree order: so many levels of them, and the branches that were open.
+
+    ``itself`` puts the item's own row before them.
+    """
+    last = below.level + levels
+    top = below.level + (0 if itself else 1)
+    items = ontology.items().filter(lft__gte=below.lft + (0 if itself else 1), lft__lt=below.rght)
+    if not whole and levels < ALL_LEVELS:
+        items = items.filter(Q(level__lte=last) | Q(parent__uid__in=opened))
+    found: list[Row] = []
+    branch: list[Row] = []
+    for uid, name, color, active, level, lft, rght in items.values_list(
+        "uid", "name", "color", "active", "level", "lft", "rght"
+    ):
+        while branch and branch[-1].level >= level:
+            branch.pop()
+        if (branch[-1].level + 1 if branch else top) != level:
+            continue  # was open inside a branch that is closed now
+        if branch and not branch[-1].has_list:
+            continue
+        count = (rght - lft - 1) // 2
+        is_open = bool(count) and (level < last or uid in opened)
+        row = Row(uid, name, color, active, count, level, is_open, bool(count) and (whole or is_open))
+        branch.append(row)
+        found.append(row)
+    _close_lists(found, top)
+    return found
+
+
+def found_rows(ontology: "Ontology", found: "Sequence[Found]", text: str) -> list[Row]:
+    """The rows of items that were found, and of those above them."""
+    by_uid = ontology.labels().by_uid
+    matches = {each.uid: each for each in found}
+    wanted: set[str] = set()
+    for uid in matches:
+        above: str | None = uid
+        while above and above not in wanted:
+            wanted.add(above)
+            above = by_uid[above].parent_uid if above in by_uid else None
+    shown: list[Row] = []
+    items = ontology.items().filter(uid__in=wanted)
+    for uid, name, color, active, level, lft, rght in items.values_list(
+        "uid", "name", "color", "active", "level", "lft", "rght"
+    ):
+        row = Row(uid, name, color, active, (rght - lft - 1) // 2, level)
+        if match := matches.get(uid):
+            row.is_match = True
+            row.marked = excerpt(name, text)
+            row.note = None if row.marked else _elsewhere(match, text)
+        if shown and shown[-1].level < level:
+            shown[-1].is_open = shown[-1].has_list = True
+        shown.append(row)
+    _close_lists(shown, 1)
+    return shown
+
+
+def _elsewhere(match: "Found", text: str) -> Excerpt | None:
+    texts = [match.label.description, *match.label.example_terms]
+    return next((found for each in texts if (found := excerpt(each, text, around=40))), None)
+
+
+def excerpt(text: str, wanted: str, *, around: int = 0) -> Excerpt | None:
+    """A text around the first place where it has another one, in any case. The lengths of letters may differ by case."""
+    folded = unicodedata.normalize("NFC", wanted).casefold().strip()
+    at = text.casefold().find(folded)
+    if at < 0 or not folded:
+        return None
+    index = [i for i, letter in enumerate(text) for _ in letter.casefold()]
+    start, end = index[at], index[at + len(folded) - 1] + 1
+    before, after = text[:start], text[end:]
+    if around:
+        before = before if len(before) <= around else f"…{before[-around:]}"
+        after = after if len(after) <= around else f"{after[:around]}…"
+    return Excerpt(before, text[start:end], after)
+
+
+def _close_lists(found: list[Row], top: int) -> None:
+    for row, following in zip_longest(found, found[1:]):
+        row.ends = range(row.level - (following.level if following else top))
+
+
+def levels_at_first(sizes: list[int]) -> int:
+    """As many levels as fit on a screen, at least the first; ``sizes`` counts the items of each level."""
+    total = levels = 0
+    for size in sizes:
+        total += size
+        if total > _SCREENFUL:
+            break
+        levels += 1
+    return max(levels, 1)
+
+
+def uids(text: str) -> Iterator[str]:
+    """The open branches that a page has sent: uids separated by commas."""
+    return (uid for uid in text.split(",")[:5000] if uid)

@@ -1,0 +1,308 @@
+"""The only module that writes tree positions and calls the writing methods of django-mptt.
+
+django-mptt has no locks: every function here is called inside `Ontology.changing` or another transaction that has locked the
+ontology's row, with nodes that were read after the lock.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from django.db import connection
+from django.db.models import Max, QuerySet
+from django.utils import timezone
+
+from annotation_service import colors
+from annotation_service.db import execute
+
+from .formats import NewItem
+
+if TYPE_CHECKING:
+    from .models import Ontology, OntologyItem
+
+Key = TypeVar("Key")
+
+
+def save_field(field: str, values: Mapping[int, Any]) -> None:
+    """Store one field that does not belong to the tree, by primary key, and the time of the change."""
+    from .models import OntologyItem
+
+    assert field not in {"parent", "lft", "rght", "level", "tree_id"}
+    if not values:
+        return
+    stored = OntologyItem._meta.get_field(field).get_db_prep_save
+    time = connection.ops.adapt_datetimefield_value(timezone.now())
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f'UPDATE {OntologyItem._meta.db_table} SET "{field}" = %s, updated_at = %s WHERE id = %s',
+            [(stored(value, connection), time, pk) for pk, value in values.items()],
+        )
+
+
+def chunks(keys: list[Key]) -> Iterator[list[Key]]:
+    """However many keys: databases limit the number of values in one statement."""
+    return (keys[start : start + 5000] for start in range(0, len(keys), 5000))
+
+
+ROOT_UID = "00000000"
+_PLANTED = [
+    "level",
+    "lft",
+    "rght",
+    "uid",
+    "name",
+    "description",
+    "example_terms",
+    "color",
+    "active",
+    "created_at",
+    "updated_at",
+]
+
+
+def plant(ontology: "Ontology", new_items: Sequence[NewItem]) -> None:
+    """Store the root of a new ontology and all its items, in bulk."""
+    from .models import OntologyItem
+
+    OntologyItem(
+        ontology=ontology, uid=ROOT_UID, tree_id=ontology.pk, lft=1, rght=2 * len(new_items) + 2, level=0
+    ).save(force_insert=True)
+    rows = _numbered(new_items, _Ground(ROOT_UID, 0, None, 0), 2, set())
+    _store(ontology, rows)
+
+
+class Shoot(NamedTuple):
+    """New items below an item that was read after the lock; their levels count from 1. ``place`` is the index of the first
+    among the children that the parent has, None stands for last."""
+
+    parent: "OntologyItem"
+    items: Sequence[NewItem]
+    place: int | None = None
+
+
+def graft(ontology: "Ontology", shoots: Sequence[Shoot]) -> list[dict[str, Any]]:
+    """Store new items at several places of the tree in one step: the room for all is made first. Returns what was stored."""
+    from .models import OntologyItem
+
+    lefts: dict[int | None, list[int]] = {shoot.parent.pk: [] for shoot in shoots}
+    for some in chunks(list(lefts)):
+        children = OntologyItem.objects.filter(parent__in=some).values_list("parent_id", "lft")
+        for parent_id, left in sorted(children.order_by(), key=itemgetter(1)):
+            lefts[parent_id].append(left)
+    planned: list[tuple[int, int, Shoot]] = []
+    for shoot in shoots:
+        below = lefts[shoot.parent.pk]
+        place = len(below) if shoot.place is None else max(0, min(shoot.place, len(below)))
+        planned.append((below[place] if place < len(below) else shoot.parent.rght, place, shoot))
+    planned.sort(key=itemgetter(0))  # stable: shoots at one place stay in their order
+    room: dict[int, int] = {}
+    earlier: dict[int, int] = {}
+    taken = _taken(ontology, [new.uid for shoot in shoots for new in shoot.items if new.uid])
+    rows: list[dict[str, Any]] = []
+    made = 0
+    for at, place, shoot in planned:
+        parent = shoot.parent
+        before = earlier.get(parent.pk, 0)
+        color = None if parent.is_root else parent.color
+        ground = _Ground(ROOT_UID if parent.is_root else parent.uid, parent.level, color, place + before)
+        rows += _numbered(shoot.items, ground, at + made, taken)
+        earlier[parent.pk] = before + sum(new.level == 1 for new in shoot.items)
+        made += 2 * len(shoot.items)
+        room[at] = room.get(at, 0) + 2 * len(shoot.items)
+    if _taken(ontology, [row["uid"] for row in rows]):
+        return graft(ontology, shoots)  # one in four billion: draw again
+    _shift(ontology, room)
+    _store(ontology, rows)
+    return rows
+
+
+def _taken(ontology: "Ontology", uids: list[str]) -> set[str]:
+    from .models import OntologyItem
+
+    stored = OntologyItem.objects.filter(ontology=ontology).values_list("uid", flat=True)
+    return {uid for some in chunks(uids) for uid in stored.filter(uid__in=some)}
+
+
+def remove(ontology: "Ontology", items: "list[OntologyItem]") -> None:
+    """Delete items that were read after the lock, and whose branches are among them."""
+    gaps: dict[int, int] = {}
+    end = 0
+    for item in sorted(items, key=lambda item: item.lft):
+        if item.lft > end:
+            end = item.rght
+            gaps[end + 1] = item.lft - end - 1
+    for some in chunks([item.pk for item in items]):
+        type(items[0])._base_manager.filter(pk__in=some)._raw_delete(connection.alias)
+    _shift(ontology, gaps)
+
+
+def move(item: "OntologyItem", parent: "OntologyItem", position: int | None) -> None:
+    """Move an item with its branch below a parent, both read after the lock; ``position`` counts its new siblings."""
+    item.updated_at = timezone.now()
+    siblings = parent.child_items().exclude(pk=item.pk)
+    before = None if position is None else siblings[max(0, position) :].first()
+    target, where = (before, "left") if before else (parent, "last-child")
+    type(item)._tree_manager.move_node(item, target, position=where)
+
+
+def _shift(ontology: "Ontology", steps: Mapping[int, int]) -> None:
+    """Make room or close gaps: ``steps`` tells by how much everything from a position on moves to the right."""
+    from .models import OntologyItem
+
+    table = OntologyItem._meta.db_table
+    places = sorted(steps)
+    while places:  # from the right, so that the places further left still hold
+        some, places = places[-100:], places[:-100]
+        total, whens = sum(steps[at] for at in some), ""
+        for at in reversed(some):
+            whens += f" WHEN {{0}} >= {int(at)} THEN {{0}} + {int(total)}"
+            total -= steps[at]
+        sets = ", ".join(f"{column} = CASE{whens.format(column)} ELSE {column} END" for column in ("lft", "rght"))
+        execute(
+            f"UPDATE {table} SET {sets} WHERE tree_id = %(tree)s AND rght >= %(first)s",
+            {"tree": ontology.pk, "first": some[0]},
+        )
+
+
+def _store(ontology: "Ontology", rows: list[dict[str, Any]]) -> None:
+    """Level by level, because children find their parents' keys by the uids; without model instances, which take four times
+    as long."""
+    from .models import OntologyItem
+
+    if not rows:
+        return
+    table = OntologyItem._meta.db_table
+    columns = ", ".join(f'"{name}"' for name in _PLANTED)
+    values = ", ".join(f"%({name})s" for name in _PLANTED)
+    encode = json.JSONEncoder().encode
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"INSERT INTO {table} (ontology_id, tree_id, parent_id, {columns})"
+            f" VALUES (%(ontology)s, %(ontology)s,"
+            f" (SELECT id FROM {table} WHERE ontology_id = %(ontology)s AND uid = %(above)s), {values})",
+            [
+                {**row, "ontology": ontology.pk, "example_terms": encode(row["example_terms"])}
+                for row in sorted(rows, key=itemgetter("level"))
+            ],
+        )
+
+
+class _Ground(NamedTuple):
+    """What new items grow from."""
+
+    uid: str
+    level: int
+    color: str | None
+    child_count: int
+
+
+def _numbered(new_items: Sequence[NewItem], ground: _Ground, position: int, taken: set[str]) -> list[dict[str, Any]]:
+    """The rows to be inserted, in tree order, from a position on, computed in one pass over the items, which come in tree
+    order. ``above`` is the uid of the parent, ``place`` the index among its children. A uid that is taken is drawn again."""
+    from .models.item import new_uid
+
+    own = {new.uid for new in new_items}
+    stored_time = connection.ops.adapt_datetimefield_value
+    now = stored_time(timezone.now())
+    rows: list[dict[str, Any]] = []
+    branch: list[dict[str, Any]] = []
+    child_count = {ground.uid: ground.child_count}
+    position -= 1
+
+    def close_to(level: int) -> None:
+        nonlocal position
+        while len(branch) >= level:
+            position += 1
+            branch.pop()["rght"] = position
+
+    for new in new_items:
+        close_to(new.level)
+        above_uid, color = (branch[-1]["uid"], branch[-1]["color"]) if branch else (ground.uid, ground.color)
+        uid = new.uid
+        while uid in ("", ROOT_UID) or uid in taken or (uid != new.uid and uid in own):
+            uid = new_uid()
+        taken.add(uid)
+        place = child_count[above_uid]
+        child_count[above_uid] = place + 1
+        child_count[uid] = 0
+        position += 1
+        row: dict[str, Any] = {
+            "above": above_uid,
+            "place": place,
+            "level": ground.level + new.level,
+            "lft": position,
+            "rght": 0,
+            "uid": uid,
+            "name": new.name,
+            "description": new.description,
+            "example_terms": new.example_terms,
+            "color": new.color or (colors.child_of(color, place) if color else colors.top_level(place)),
+            "active": new.active,
+            "created_at": stored_time(new.created_at) if new.created_at else now,
+            "updated_at": stored_time(new.updated_at) if new.updated_at else now,
+        }
+        rows.append(row)
+        branch.append(row)
+    close_to(1)
+    return rows
+
+
+def copy(source: "Ontology", target: "Ontology") -> None:
+    """Copy the tree inside the database. Old and new rows are matched by ``(ontology, uid)``.
+
+    Level by level, so that each row is inserted with its new parent: siblings of one parent have unique names.
+    """
+    from .models import OntologyItem
+
+    table = OntologyItem._meta.db_table
+    own = {"id", "ontology", "parent", "tree_id"}
+    names = [f.column for f in OntologyItem._meta.concrete_fields if f.name not in own]
+    into = ", ".join(f'"{name}"' for name in names)
+    values = ", ".join(f'o."{name}"' for name in names)
+    deepest = OntologyItem.objects.filter(tree_id=source.pk).aggregate(Max("level"))["level__max"]
+    for level in range(deepest + 1):
+        execute(
+            f"INSERT INTO {table} (ontology_id, tree_id, parent_id, {into})"
+            f" SELECT %(new)s, %(new)s, np.id, {values} FROM {table} o"
+            f" LEFT JOIN {table} op ON op.id = o.parent_id"
+            f" LEFT JOIN {table} np ON np.ontology_id = %(new)s AND np.uid = op.uid"
+            " WHERE o.tree_id = %(old)s AND o.level = %(level)s ORDER BY o.lft",
+            {"old": source.pk, "new": target.pk, "level": level},
+        )
+
+
+def fell(ontologies: "QuerySet[Ontology]") -> None:
+    """Delete whole trees."""
+    from .models import OntologyItem
+
+    OntologyItem._base_manager.filter(ontology__in=ontologies)._raw_delete(ontologies.db)
+
+
+def problems(ontology: "Ontology") -> Iterator[str]:
+    """What is wrong with an ontology's tree; yields nothing if it is sound."""
+    from .models import OntologyItem
+
+    nodes = list(OntologyItem.objects.filter(ontology=ontology).order_by("lft").values())
+    roots = [node for node in nodes if node["parent_id"] is None]
+    if len(roots) != 1:
+        yield f"{len(roots)} roots instead of 1"
+        return
+    if any(node["tree_id"] != ontology.pk for node in nodes):
+        yield "a node has the number of another tree"
+    numbers = sorted([node["lft"] for node in nodes] + [node["rght"] for node in nodes])
+    if numbers != list(range(1, 2 * len(nodes) + 1)):
+        yield "the positions are not 1 to 2n, each once"
+    by_id = {node["id"]: node for node in nodes}
+    for node in nodes:
+        if node["parent_id"] is None:
+            if node["level"] != 0:
+                yield f"the root stands on level {node['level']}"
+            continue
+        parent = by_id.get(node["parent_id"])
+        if parent is None:
+            yield f"{node['uid']}: its parent is in another tree"
+        elif not (parent["lft"] < node["lft"] < node["rght"] < parent["rght"]):
+            yield f"{node['uid']}: not inside its parent"
+        elif node["level"] != parent["level"] + 1:
+            yield f"{node['uid']}: level {node['level']} below level {parent['level']}"

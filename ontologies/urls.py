@@ -1,0 +1,53 @@
+from django.urls import URLPattern, URLResolver, include, path
+
+from .views import bulk, changes, items, library, moving, tree
+
+app_name = "ontologies"
+
+item_urls: list[URLPattern] = [
+    path("", items.details, name="item"),
+    path("row/", items.row, name="row"),
+    path("children/", items.children, name="children"),
+    path("usage/", tree.usage, name="usage"),
+    path("add/", items.add, name="add_child"),
+    path("paste/", bulk.paste, name="paste_below"),
+    path("paste/preview/", bulk.preview, name="preview_below"),
+    path("rename/", items.rename, name="rename"),
+    path("describe/", items.describe, name="describe"),
+    path("example-terms/", items.set_example_terms, name="example_terms"),
+    path("color/", items.recolor, name="recolor"),
+    path("active/", items.switch, name="switch"),
+    path("move/", moving.move, name="move"),
+]
+
+ontology_urls: list[URLPattern | URLResolver] = [
+    path("", library.page, name="page"),
+    path("edit/", library.edit, name="edit"),
+    path("duplicate/", library.duplicate, name="duplicate"),
+    path("delete/", library.delete, name="delete"),
+    path("download.json", library.download_json, name="download_json"),
+    path("download.txt", library.download_text, name="download_text"),
+    path("tree/", tree.tree, name="tree"),
+    path("find/", tree.find, name="find"),
+    path("figures/", tree.figures, name="figures"),
+    path("checks/", tree.checks, name="checks"),
+    path("undo/", changes.undo, name="undo"),
+    path("redo/", changes.redo, name="redo"),
+    path("history/", changes.history, name="history"),
+    path("history/<int:version>/", changes.step, name="step"),
+    path("history/<int:version>/revert/", changes.revert, name="revert"),
+    path("items/", items.levels, name="items"),
+    path("items/add/", items.add, name="add_item"),
+    path("items/paste/", bulk.paste, name="paste"),
+    path("items/paste/preview/", bulk.preview, name="preview"),
+    path("items/color/", bulk.recolor_items, name="recolor_items"),
+    path("items/active/", bulk.switch_items, name="switch_items"),
+    path("items/<str:uid>/", include(item_urls)),
+]
+
+urlpatterns = [
+    path("", library.list_ontologies, name="list"),
+    path("new/", library.create, name="create"),
+    path("schemas/<str:kind>.json", library.schema, name="schema"),
+    path("<int:pk>/", include(ontology_urls)),
+]

@@ -1,0 +1,103 @@
+"""Undo, redo and the history of an ontology."""
+
+from collections.abc import Callable
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django_htmx.http import reswap, retarget, trigger_client_event
+
+from annotation_service import access
+from annotation_service.http import Request
+from annotation_service.inputs import Refused
+
+from ..models import Ontology
+from ..models.journal import OntologyChange
+from .parts import acts, changed, fetch, reads, refused
+
+PAGE = 30
+STEPS = 500
+
+
+@acts
+def undo(request: Request, pk: int) -> HttpResponse:
+    """The user's newest operation. A toast names the one that it offered to undo: if others came after, that one is reverted."""
+    ontology = fetch(request, pk)
+    wanted = request.GET.get("version", "")
+    offered = ontology.changes.filter(version=wanted, user=request.user).first() if _is_number(wanted) else None
+    if offered and ontology.undoable(request.user) != offered:
+        offered.ontology = ontology
+        return _take_back(request, ontology, lambda: offered.revert(by=request.user))
+    return _take_back(request, ontology, lambda: ontology.undo(by=request.user))
+
+
+@acts
+def redo(request: Request, pk: int) -> HttpResponse:
+    ontology = fetch(request, pk)
+    return _take_back(request, ontology, lambda: ontology.redo(by=request.user))
+
+
+def _take_back(request: Request, ontology: Ontology, act: Callable[[], OntologyChange]) -> HttpResponse:
+    try:
+        done = act()
+    except Refused as error:
+        return refused(error)
+    return changed(request, ontology, _in_words(done), undo=False)
+
+
+def _in_words(done: OntologyChange) -> str:
+    steps = done.steps(limit=1)
+    what = f"“{steps[0].name}”" if done.count == 1 and steps else f"{done.count:,} items"
+    return f"{'Undone' if done.takes_back else 'Done again'}: {done.stem}, {what}."
+
+
+@reads
+def history(request: Request, pk: int) -> HttpResponse:
+    """A dialog; the parts after its first are fetched when they come into sight."""
+    ontology = fetch(request, pk, access.readable)
+    start = request.GET.get("start", "0")
+    start_at = int(start) if _is_number(start) else 0
+    template = "ontologies/_history_entries.html" if start_at else "ontologies/_history.html"
+    return render(request, template, _entries(request, ontology, start_at))
+
+
+def _entries(request: Request, ontology: Ontology, start: int) -> dict[str, object]:
+    found = ontology.history(start=start, size=PAGE + 1)
+    return {
+        "ontology": ontology,
+        "entries": found[:PAGE],
+        "next": start + PAGE if len(found) > PAGE else None,
+        "editable": access.can_edit(request.user, ontology),
+    }
+
+
+@reads
+def step(request: Request, pk: int, version: int) -> HttpResponse:
+    """All that one operation did."""
+    ontology = fetch(request, pk, access.readable)
+    change = _change(ontology, version)
+    steps = change.steps(limit=STEPS)
+    return render(request, "ontologies/_steps.html", {"change": change, "steps": steps, "ontology": ontology})
+
+
+@acts
+def revert(request: Request, pk: int, version: int) -> HttpResponse:
+    """Take back one operation; the history comes again, with the reason at its place if it could not be."""
+    ontology = fetch(request, pk)
+    change = _change(ontology, version)
+    try:
+        change.revert(by=request.user)
+    except Refused as error:
+        context = {"ontology": ontology, "change": change, "reason": str(error)}
+        return render(request, "ontologies/_not_reverted.html", context, status=422)
+    answer = render(request, "ontologies/_history.html", _entries(request, ontology, 0))
+    return trigger_client_event(retarget(reswap(answer, "innerHTML"), "#dialog"), "ontologyChanged", {})
+
+
+def _change(ontology: Ontology, version: int) -> OntologyChange:
+    change = get_object_or_404(ontology.changes.select_related("user"), version=version)
+    change.ontology = ontology
+    return change
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10

@@ -1,0 +1,162 @@
+"""The list of blueprints, the page of one ontology, creating and downloading."""
+
+from typing import cast
+
+from django.conf import settings
+from django.contrib import messages
+from django.db.models.functions import Lower
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.text import slugify
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotation_service import access, blueprint_views
+from annotation_service.http import Request
+from annotation_service.paging import Column, Page, order, sort_columns
+from annotation_service.schemas import load
+from annotation_service.words import size
+
+from .. import formats
+from ..forms import CreateForm, ListForm
+from ..models import Ontology
+from ..models.ontology import OntologyQuerySet
+from ..rows import ALL_LEVELS, SENT_WHOLE, levels_at_first, rows
+from .parts import named_item, next_steps
+
+COLUMNS = [
+    Column("name", "Name", Lower("name")),
+    Column("kind", "Kind", "kind"),
+    Column("size", "Items", "size", number=True, big_first=True),
+    Column("owner", "Owner", Lower("owner__username")),
+    Column("created", "Created", "created_at", big_first=True),
+    Column("changed", "Changed", "updated_at", big_first=True),
+]
+SOURCES = [
+    ("empty", "Empty", "add items in the editor"),
+    ("example", "Small example", "to try things out"),
+    ("paste", "Paste JSON", "typed or copied"),
+    ("file", "Upload a file", "a .json file"),
+]
+
+
+@require_GET
+def list_ontologies(request: Request) -> HttpResponse:
+    everything = cast(OntologyQuerySet, access.blueprints(request, Ontology))
+    form = ListForm(request.GET)
+    form.is_valid()
+    wanted = form.cleaned_data
+    found = everything.with_size().select_related("owner").defer("description")
+    if wanted.get("kind"):
+        found = found.filter(kind=wanted["kind"])
+    if wanted.get("mine"):
+        found = found.filter(owner=request.user)
+    if wanted.get("q"):
+        found = found.search(wanted["q"])
+    columns = sort_columns(request.GET.get("sort"), COLUMNS)
+    page = Page.of(found.order_by(*order(columns)), request.GET.get("page"), item_words="ontology,ontologies")
+    context = {"form": form, "page": page, "columns": columns, "narrowed": any(wanted.values())}
+    return render(request, "ontologies/list.html", context | {"section": "ontologies"})
+
+
+@require_http_methods(["GET", "POST"])
+def create(request: Request) -> HttpResponse:
+    access.require_creator(request)
+    form = CreateForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        ontology = Ontology.create(
+            owner=request.user,
+            items=form.items(),
+            **{name: form.cleaned_data[name] for name in ("kind", "name", "description")},
+        )
+        messages.success(request, f"“{ontology}” was created with {ontology.content_in_words()}.")
+        return redirect(ontology)
+    context = {
+        "form": form,
+        "examples": {kind: formats.example_json(kind) for kind in formats.EXAMPLES},
+        "sources": SOURCES,
+        "source": "paste" if form.file_text else form["source"].value(),
+        "max_pasted": size(settings.MAX_PASTED_BYTES),
+        "max_file": size(settings.MAX_ONTOLOGY_BYTES),
+        "max_items": settings.MAX_ONTOLOGY_ITEMS,
+        "section": "ontologies",
+    }
+    return render(request, "ontologies/create.html", context, status=422 if request.method == "POST" else 200)
+
+
+@require_GET
+def page(request: Request, pk: int) -> HttpResponse:
+    ontology = access.readable(request, Ontology, pk)
+    facts = ontology.facts()
+    item, branch = (named_item(ontology, request.GET.get(name)) for name in ("item", "branch"))
+    if item and branch and not branch.lft <= item.lft < branch.rght:
+        branch = None
+    whole = facts.size <= SENT_WHOLE
+    editable = access.can_edit(request.user, ontology)
+    opened = set(item.get_ancestors().values_list("uid", flat=True)) if item else set()
+    context = {
+        "ontology": ontology,
+        "item": item,
+        "branch": branch,
+        "facts": facts,
+        "rows": rows(
+            ontology,
+            below=branch or ontology.root,
+            itself=bool(branch),
+            levels=1 if branch else levels_at_first(facts.level_sizes),
+            opened=opened,
+            whole=whole,
+        ),
+        "levels": range(1, min(facts.depth, 9)),
+        "all_levels": ALL_LEVELS,
+        "editable": editable,
+        "can_move": settings.ONTOLOGY_MOVE_ITEMS,
+        **(next_steps(request, ontology) if editable else {}),
+        "section": "ontologies" if ontology.is_blueprint else "projects",
+    }
+    return render(request, "ontologies/page.html", context)
+
+
+@require_GET
+def download_json(request: Request, pk: int) -> HttpResponse:
+    ontology = access.readable(request, Ontology, pk)
+    return _file(formats.rich_json(ontology), f"{_file_name(ontology)}.json", "application/json")
+
+
+@require_GET
+def download_text(request: Request, pk: int) -> HttpResponse:
+    ontology = access.readable(request, Ontology, pk)
+    return _file(formats.indented_text(ontology), f"{_file_name(ontology)}.txt", "text/plain; charset=utf-8")
+
+
+@require_GET
+def schema(request: Request, kind: str) -> HttpResponse:
+    """The published JSON Schema of a kind of ontology, or of another document such as “relation_constraints”."""
+    name = f"{kind}_ontology" if kind in Ontology.Kind.values else kind
+    published = {path.stem: path for path in formats.SCHEMAS.glob("*.json")}
+    if name not in published:
+        raise Http404
+    response = JsonResponse(load(published[name]), json_dumps_params={"indent": 2, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="{name}.schema.json"'
+    return response
+
+
+def _file_name(ontology: Ontology) -> str:
+    return slugify(ontology.name)[:80] or f"ontology-{ontology.pk}"
+
+
+def _file(text: str, name: str, content_type: str) -> HttpResponse:
+    response = HttpResponse(text, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def edit(request: Request, pk: int) -> HttpResponse:
+    return blueprint_views.edit(request, pk, Ontology)
+
+
+def duplicate(request: Request, pk: int) -> HttpResponse:
+    return blueprint_views.duplicate(request, pk, Ontology)
+
+
+def delete(request: Request, pk: int) -> HttpResponse:
+    return blueprint_views.delete(request, pk, Ontology)

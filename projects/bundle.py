@@ -1,0 +1,248 @@
+"""The project bundle: everything of a project in one zip file.
+
+``manifest.json`` says what is in it, with counts, and what was left out and why. Beside it there are one file for each resource
+and dataset, in its download format, and ``annotations.json``: the work of every annotator on every item.
+"""
+
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import IO, Any
+
+from django.contrib.auth.models import User
+from django.db.models import CharField, Func, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.utils import timezone
+from django.utils.text import slugify
+
+from annotation_service.db import snapshot
+from annotation_service.words import plural
+from datasets import formats as dataset_formats
+from datasets.models import Annotation, Dataset, Entity, Item, Relation
+from datasets.reading import Progress, no_progress
+from ontologies import formats as ontology_formats
+from ontologies import resources
+from ontologies.formats import write_time
+from ontologies.models import Ontology
+
+from .models import Project
+
+BATCH = 2000
+_to_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
+def file_name(project: Project) -> str:
+    return f"{slugify(project.name) or 'project'}-{timezone.now():%Y-%m-%d}.zip"
+
+
+def write(project: Project, target: IO[bytes], progress: Progress = no_progress) -> dict[str, Any]:
+    """Write the bundle into a binary file and return its manifest. Everything is read in one snapshot."""
+    with snapshot(), zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        dataset = project.dataset
+        ontologies = {o.kind: o for o in project.ontology_set.all()}
+        counts = {"items": dataset.items().count()}
+        for kind, ontology in ontologies.items():
+            archive.writestr(f"{kind}_ontology.json", ontology_formats.rich_json(ontology))
+            counts[f"{kind}_labels"] = len(ontology.labels())
+        for resource in project.resources():
+            _write_all(archive, f"{resource.format}.json", resources.json_document(resource))
+            counts[resource.format] = resource.row_count
+        _write_all(archive, "dataset.json", dataset_formats.json_document(dataset))
+        if Dataset.Kind(dataset.kind).has_entities:
+            counts |= _given(dataset)
+        counts |= dict.fromkeys(("annotations", "annotations_done", "entities", "relations"), 0)
+        _write_all(archive, "annotations.json", _annotations(project, ontologies, counts, progress))
+        manifest = _manifest(project, counts, archive.namelist())
+        archive.writestr("manifest.json", json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+    return manifest
+
+
+def in_words(manifest: dict[str, Any]) -> str:
+    counts = manifest["counts"]
+    return (
+        f"{plural(counts['items'], 'item,items')}, {plural(counts['annotations'], 'annotation,annotations')} with"
+        f" {plural(counts['entities'], 'entity,entities')} and {plural(counts['relations'], 'relation,relations')}"
+    )
+
+
+def _write_all(archive: zipfile.ZipFile, name: str, chunks: Iterator[str]) -> None:
+    with archive.open(name, "w", force_zip64=True) as target:
+        while part := "".join(islice(chunks, 500)):
+            target.write(part.encode())
+
+
+def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dict[str, Any]:
+    removed = Item.with_removed.filter(dataset__project=project).exclude(removed_at=None)
+    left_out = []
+    if count := removed.count():
+        left_out.append({"what": "items", "count": count, "why": "They were removed from the dataset."})
+    if count := Annotation.objects.filter(item__in=removed).exclude(annotator=None).count():
+        left_out.append({"what": "annotations", "count": count, "why": "Their items were removed from the dataset."})
+    return {
+        "format": "annotation service project bundle",
+        "version": 1,
+        "created_at": write_time(timezone.now()),
+        "project": {
+            "name": project.name,
+            "description": project.description,
+            "task": project.task,
+            "guidelines": project.guidelines,
+            "annotators_per_item": project.annotators_per_item,
+            "created_at": write_time(project.created_at),
+        },
+        "members": [
+            {"user": member.user.get_username(), "role": member.role}
+            for member in project.membership_set.select_related("user").order_by("pk")
+        ],
+        "files": [*files, "manifest.json"],
+        "counts": counts,
+        "left_out": left_out,
+        "notes": {
+            "item_id": "the item's number in dataset.json, counted from 1",
+            "start, end": "token indices counted from 0, both inclusive",
+            "start_char, end_char": "code points into the item's original, end exclusive; null if a token does not occur in it",
+            "label": "full name in the ontology of this bundle",
+        },
+    }
+
+
+def _given(dataset: Dataset) -> dict[str, int]:
+    """How many marks stand in the file of the dataset."""
+    of_live_items = {"annotation__annotator": None, "annotation__item__in": dataset.items().order_by()}
+    return {
+        "given_entities": Entity.objects.filter(**of_live_items).count(),
+        "given_relations": Relation.objects.filter(**of_live_items).count(),
+    }
+
+
+def _annotations(
+    project: Project, ontologies: dict[str, Ontology], counts: dict[str, int], progress: Progress
+) -> Iterator[str]:
+    """The lines of ``annotations.json``; counts what goes into it."""
+    names = {label.pk: label.fullname for o in ontologies.values() for label in o.labels()}
+    people = dict(
+        User.objects.filter(annotation__item__dataset__project=project).values_list("pk", "username").distinct()
+    )
+    positions = list(project.dataset.items().values_list("position", flat=True))
+    numbers = {position: number for number, position in enumerate(positions, start=1)}
+    ours = Annotation.objects.filter(item__dataset=project.dataset, item__removed_at=None).exclude(annotator=None)
+    before = "["
+    for first in range(0, len(positions), BATCH):
+        progress(first, len(positions), "writing")
+        annotations = ours.filter(item__position__range=(positions[first], positions[first : first + BATCH][-1]))
+        items = {pk: _Text(*texts) for pk, *texts in _texts(annotations)}
+        entities, uids = _entities(annotations, names)
+        relations = _relations(annotations, names, uids)
+        for pk, position, item, annotator, started_at, done_at in annotations.order_by(
+            "item__position", "annotator_id"
+        ).values_list("pk", "item__position", "item_id", "annotator_id", _Written("started_at"), _Written("done_at")):
+            annotation = {
+                "item_id": numbers[position],
+                "external_id": items[item].external_id or None,
+                "annotator": people[annotator],
+                "started_at": started_at,
+                "done_at": done_at,
+                "entities": [items[item].with_place(entity) for entity in entities.get(pk, ())],
+                "relations": relations.get(pk, []),
+            }
+            counts["annotations"] += 1
+            counts["annotations_done"] += done_at is not None
+            counts["entities"] += len(annotation["entities"])
+            counts["relations"] += len(annotation["relations"])
+            yield f"{before}\n{_to_json(annotation)}"
+            before = ","
+    yield "[]\n" if before == "[" else "\n]\n"
+
+
+# Marks are read as plain values: model instances with their dates and JSON would take three times as long.
+
+
+class _Written(Func):
+    """A time as the files have it, written by the database."""
+
+    output_field = CharField()
+    template = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        cut = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 8) || 'Z'"
+        return self.as_sql(compiler, connection, template=cut, **context)
+
+
+TIMES = (_Written("created_at"), _Written("updated_at"))
+
+
+def _texts(annotations: QuerySet[Annotation]) -> Iterable[tuple[Any, ...]]:
+    tokens, offsets = Cast("tokens", TextField()), Cast("offsets", TextField())
+    items = Item.objects.filter(annotation__in=annotations).distinct()
+    return items.order_by("pk").values_list("pk", "external_id", "original", tokens, offsets)
+
+
+class _Text:
+    """An item's text, to find the places of its marks in."""
+
+    def __init__(self, external_id: str, original: str, tokens: str, offsets: str | None) -> None:
+        self.external_id, self.original = external_id, original
+        self.offsets = json.loads(offsets) if offsets else None
+        self.tokens = json.loads(tokens) if self.offsets is None else []
+
+    def with_place(self, entity: dict[str, Any]) -> dict[str, Any]:
+        first, last = entity["start"], entity["end"]
+        if self.offsets is None:
+            entity["text"] = " ".join(self.tokens[first : last + 1])
+        else:
+            entity["start_char"], entity["end_char"] = start, end = self.offsets[first][0], self.offsets[last][1]
+            entity["text"] = self.original[start:end]
+        return entity
+
+
+def _entities(
+    annotations: QuerySet[Annotation], names: dict[int, str]
+) -> tuple[dict[int, list[dict[str, Any]]], dict[int, str]]:
+    """The entities of each annotation, and the uids of all by their keys."""
+    groups: dict[int, list[dict[str, Any]]] = {}
+    uids = {}
+    for pk, annotation, uid, start, end, label, status, created_at, updated_at in (
+        Entity.objects.filter(annotation__in=annotations)
+        .order_by("pk")
+        .values_list("pk", "annotation_id", "uid", "start", "end", "label_id", "status", *TIMES)
+    ):
+        uids[pk] = uid
+        groups.setdefault(annotation, []).append(
+            {
+                "id": uid,
+                "start": start,
+                "end": end,
+                "start_char": None,
+                "end_char": None,
+                "text": "",
+                "label": names[label],
+                "status": status,
+                "created_at": created_at,
+                "updated_at": updated_at,
+            }
+        )
+    return groups, uids
+
+
+def _relations(
+    annotations: QuerySet[Annotation], names: dict[int, str], uids: dict[int, str]
+) -> dict[int, list[dict[str, Any]]]:
+    groups: dict[int, list[dict[str, Any]]] = {}
+    for annotation, uid, source, target, label, status, created_at, updated_at in (
+        Relation.objects.filter(annotation__in=annotations)
+        .order_by("pk")
+        .values_list("annotation_id", "uid", "source_id", "target_id", "label_id", "status", *TIMES)
+    ):
+        groups.setdefault(annotation, []).append(
+            {
+                "id": uid,
+                "source_id": uids[source],
+                "target_id": uids[target],
+                "label": names[label],
+                "status": status,
+                "created_at": created_at,
+                "updated_at": updated_at,
+            }
+        )
+    return groups

@@ -1,0 +1,158 @@
+import re
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from django.db.models.functions import Lower
+from django.urls import reverse_lazy
+
+from annotation_service.blueprint_views import DescriptionField, NameField
+from annotation_service.edits import EditForm
+from annotation_service.words import plural
+from datasets.models import Dataset
+from ontologies.models import Ontology
+
+from .models import Membership, Project
+
+
+class BlueprintChoice(forms.ModelChoiceField):
+    """A blueprint, shown with its size and owner: names need not be unique."""
+
+    def label_from_instance(self, thing: Any) -> str:
+        size = thing.item_count if isinstance(thing, Dataset) else thing.size
+        return f"{thing.name} · {plural(size, 'item,items')} · {thing.owner}"
+
+
+class PeopleField(forms.CharField):
+    """User names, separated by commas, spaces or line ends; cleaned to a list of users. Case matters only between twins."""
+
+    MOST = 500
+
+    def clean(self, value: str) -> list[User]:
+        names = list(dict.fromkeys(filter(None, re.split(r"[\s,;]+", super().clean(value)))))
+        if len(names) > self.MOST:
+            raise forms.ValidationError(f"At most {self.MOST} people can be added at once; these are {len(names):,}.")
+        found: dict[str, User] = {}
+        people: Any = User.objects.filter(is_active=True).annotate(lower=Lower("username"))
+        for user in people.filter(lower__in=[name.lower() for name in names]):
+            found[user.username] = user
+            found.setdefault(user.username.lower(), user)
+        if missing := [name for name in names if name not in found and name.lower() not in found]:
+            some = " or ".join(f"“{name}”" for name in missing[:10])
+            more = f" (and {len(missing) - 10:,} more)" if len(missing) > 10 else ""
+            raise forms.ValidationError(
+                f"There is no account with the user name {some}{more}. Accounts are made by an administrator."
+            )
+        return list({(user := found.get(name) or found[name.lower()]).pk: user for name in names}.values())
+
+
+class GuidelinesField(forms.CharField):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            required=False,
+            max_length=100_000,
+            widget=forms.Textarea(attrs={"rows": 6}),
+            help_text="What annotators should know. They can open it while they work.",
+            **options,
+        )
+
+
+class ProjectForm(forms.Form):
+    name = NameField()
+    description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
+    dataset = BlueprintChoice(
+        queryset=Dataset.objects.none(),
+        empty_label="Choose a dataset",
+        widget=forms.Select(
+            attrs={
+                "hx-get": reverse_lazy("projects:ontologies"),
+                "hx-include": "[name=entity_ontology], [name=relation_ontology]",
+                "hx-target": "#project-ontologies",
+                "hx-swap": "outerHTML",
+            }
+        ),
+    )
+    entity_ontology = BlueprintChoice(queryset=Ontology.objects.none(), empty_label="Choose an entity ontology")
+    relation_ontology = BlueprintChoice(
+        queryset=Ontology.objects.none(),
+        required=False,
+        empty_label="None: only entities are annotated",
+    )
+    annotators = PeopleField(
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 2, "placeholder": "anna, ben"}),
+        help_text="User names, separated by commas or spaces. You can add people later, too.",
+    )
+    annotators_per_item = forms.IntegerField(
+        required=False,
+        min_value=1,
+        max_value=100,
+        label="Annotators per item",
+        help_text="Empty: every annotator gets every item. A number: items are dealt out evenly.",
+    )
+    guidelines = GuidelinesField()
+
+    def what(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("name", "description", "dataset")]
+
+    def ontologies(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("entity_ontology", "relation_ontology")]
+
+    def has_choices(self) -> dict[str, bool]:
+        """Whether there is something to choose for each kind of blueprint that a project needs."""
+        return {name: self.fields[name].queryset.exists() for name in ("dataset", "entity_ontology")}  # type: ignore[attr-defined]
+
+    def who(self) -> list[forms.BoundField]:
+        return [self[name] for name in ("annotators", "annotators_per_item", "guidelines")]
+
+    def __init__(self, *args: Any, datasets: QuerySet[Dataset], ontologies: QuerySet[Ontology], **options: Any) -> None:
+        super().__init__(*args, **options)
+        ontologies = ontologies.with_size().select_related("owner").order_by("name", "pk")  # type: ignore[attr-defined]
+        choices: dict[str, QuerySet[Any]] = {
+            "dataset": datasets.select_related("owner").order_by("name", "pk"),
+            "entity_ontology": ontologies.filter(kind=Ontology.Kind.ENTITY),
+            "relation_ontology": ontologies.filter(kind=Ontology.Kind.RELATION),
+        }
+        for name, queryset in choices.items():
+            self.fields[name].queryset = queryset  # type: ignore[attr-defined]
+        self._lock_ontologies()
+
+    def _lock_ontologies(self) -> None:
+        """A preannotated dataset goes with the ontologies that it was made with: its marks carry their labels."""
+        try:
+            dataset = self.fields["dataset"].clean(self["dataset"].value())
+        except forms.ValidationError:
+            return
+        for name in ("entity_ontology", "relation_ontology"):
+            if made_with := getattr(dataset, f"{name}_id"):
+                field = self.fields[name]
+                field.disabled = field.required = True
+                self.initial[name] = made_with
+                field.help_text = "The dataset was made with this ontology: its marks carry these labels."
+
+
+class DetailsForm(EditForm):
+    name = NameField()
+    description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
+    guidelines = GuidelinesField()
+
+
+class MembersForm(forms.Form):
+    people = PeopleField(widget=forms.TextInput(attrs={"placeholder": "user names", "autocomplete": "off"}))
+    role = forms.ChoiceField(choices=Membership.Role, initial=Membership.Role.ANNOTATOR)
+
+
+class DeleteForm(forms.Form):
+    name = forms.CharField(
+        label="Type the project’s name to confirm", widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+
+    def __init__(self, *args: Any, project: Project) -> None:
+        super().__init__(*args)
+        self.project = project
+
+    def clean_name(self) -> str:
+        if self.cleaned_data["name"] != self.project.name:
+            raise forms.ValidationError("This is not the project’s name.")
+        return self.cleaned_data["name"]

@@ -1,0 +1,46 @@
+from django.contrib.auth.models import User
+
+from annotation_service.inputs import Refused
+from annotation_service.jobs import Progress, kind
+from annotation_service.models import Job, kept_file, new_file_name
+from datasets.models import Dataset
+from ontologies.models import Ontology
+
+from . import bundle
+from .models import Project
+
+
+@kind("create_project")
+def create_project(job: Job, progress: Progress) -> None:
+    """Copy large blueprints into a new project. The right to use them was checked when the job was started."""
+    target = job.target
+    dataset = Dataset.objects.filter(pk=target["dataset"]).first()
+    ontology = Ontology.objects.filter(pk=target["entity_ontology"]).first()
+    relations = Ontology.objects.filter(pk=target["relation_ontology"]).first()
+    if not dataset or not ontology or (target["relation_ontology"] and not relations):
+        raise Refused("A blueprint was deleted before it could be copied. Create the project anew.")
+    progress(0, 0, "copying")
+    Project.create(
+        by=job.by,
+        job=job,
+        annotators=list(User.objects.filter(pk__in=target["annotators"])),
+        dataset=dataset,
+        entity_ontology=ontology,
+        relation_ontology=relations,
+        **{name: target[name] for name in ("name", "description", "guidelines", "annotators_per_item")},
+    )
+
+
+@kind("bundle")
+def make_bundle(job: Job, progress: Progress) -> None:
+    project = Project.objects.filter(pk=job.target["project"]).first()
+    if project is None:
+        raise Refused("The project was deleted.")
+    name = new_file_name()
+    try:
+        with kept_file(name).open("wb") as target:
+            manifest = bundle.write(project, target, progress)
+        job.finish(file=name, name=bundle.file_name(project), text=bundle.in_words(manifest))
+    except BaseException:
+        kept_file(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,130 @@
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import Group, User
+from django.core.files import File
+from django.core.management.base import BaseCommand
+
+from annotation_service.db import write
+from annotation_service.models import PROJECT_MANAGERS
+from datasets.models import Upload
+from datasets.preprocessing import Preprocessing
+from ontologies.formats import read_ontology
+from ontologies.models import Ontology
+from projects.models import Project
+
+FILES = Path(__file__).resolve().parents[2] / "demo"
+GUIDELINES = """Mark every physical object, activity and state, and the places on the machine.
+
+Take the longest span that names one thing: “air conditioner thermostat” is one object, not two.
+Leave out articles and punctuation. If you are in doubt between two labels, take the one higher up in the tree."""
+# What the first annotator has done already: item number, marks as (words, label), relations as (source, label, target).
+WORK = [
+    (
+        1,
+        [("replace", "Activity/Replace"), ("engine oil", "PhysicalObject/Substance"), ("oil filter", "PhysicalObject")],
+        [(0, "hasParticipant/hasPatient", 1), (0, "hasParticipant/hasPatient", 2)],
+    ),
+    (
+        2,
+        [
+            ("left", "Location"),
+            ("air conditioner", "PhysicalObject/CoolingObject"),
+            ("air conditioner thermostat", "PhysicalObject/SensingObject/TemperatureSensor"),
+            ("not working", "State/Failed"),
+        ],
+        [(1, "hasPart", 2), (2, "hasState", 3), (2, "hasLocation", 0)],
+    ),
+    (
+        3,
+        [("check", "Activity/Inspect"), ("coolant", "PhysicalObject/Substance"), ("top up", "Activity/Adjust")],
+        [(0, "hasParticipant/hasPatient", 1)],
+    ),
+]
+
+
+class Command(BaseCommand):
+    help = "In a database without users: make a small demo and accounts with random passwords."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if User.objects.exists():
+            return
+        passwords = {name: secrets.token_urlsafe(9) for name in ("admin", "manager", "anna", "ben")}
+        with write():
+            people = {name: self._account(name, password) for name, password in passwords.items()}
+            project = self._project(people)
+            for number, marks, relations in WORK:
+                self._annotate(project, people["anna"], number, marks, relations)
+        self._keep(passwords)
+
+    def _account(self, name: str, password: str) -> User:
+        is_admin = name == "admin"
+        user = User.objects.create_user(name, f"{name}@example.org", password, is_staff=is_admin, is_superuser=is_admin)
+        if name == "manager":
+            user.groups.add(Group.objects.get(name=PROJECT_MANAGERS))
+        return user
+
+    def _project(self, people: dict[str, User]) -> Project:
+        manager = people["manager"]
+        ontologies = {
+            kind: Ontology.create(
+                kind=kind,
+                name=f"Maintenance {plural}",
+                description=f"The {kind} labels of the demo: what maintenance staff write about machines.",
+                owner=manager,
+                items=read_ontology((FILES / f"{kind}_ontology.json").read_text(), kind),
+            )
+            for kind, plural in (("entity", "entities"), ("relation", "relations"))
+        }
+        options = {
+            "kind": "standard",
+            "format": "text",
+            "name": "Work orders",
+            "description": "Short texts as mechanics write them.",
+            "preprocessing": Preprocessing(tokeniser="punkt", remove_duplicates=True).as_json(),
+        }
+        with (FILES / "work_orders.txt").open("rb") as file:
+            dataset = Upload.begin(File(file), by=manager, options=options).store()
+        return Project.create(
+            name="Haul trucks",
+            description="Entities and relations in maintenance work orders. This is the demo: do with it what you like.",
+            guidelines=GUIDELINES,
+            by=manager,
+            dataset=dataset,
+            entity_ontology=ontologies["entity"],
+            relation_ontology=ontologies["relation"],
+            annotators=[people["anna"], people["ben"]],
+        )
+
+    def _annotate(self, project: Project, annotator: User, number: int, marks: Any, relations: Any) -> None:
+        item = project.dataset.items()[number - 1]
+        annotation = item.annotation_by(annotator)
+        entities = {o.kind: {label.fullname: label.pk for label in o.labels()} for o in project.ontology_set.all()}
+        labels = project.entity_ontology.items().in_bulk(entities["entity"].values())
+        relation_labels = project.relation_ontology.items().in_bulk(entities["relation"].values())  # type: ignore[union-attr]
+        uids = []
+        for words, fullname in marks:
+            tokens = words.split()
+            start = next(i for i in range(len(item.tokens)) if item.tokens[i : i + len(tokens)] == tokens)
+            uids.append(secrets.token_hex(8))
+            label = labels[entities["entity"][fullname]]
+            annotation.add_entity(uid=uids[-1], label=label, start=start, end=start + len(tokens) - 1)
+        for source, fullname, target in relations:
+            relation_label = relation_labels[entities["relation"][fullname]]
+            annotation.add_relation(
+                uid=secrets.token_hex(8), label=relation_label, source=uids[source], target=uids[target]
+            )
+        annotation.finish()
+
+    def _keep(self, passwords: dict[str, str]) -> None:
+        lines = "".join(f"{name:<10}{password}\n" for name, password in passwords.items())
+        path = settings.VAR_DIR / "demo_accounts.txt"
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(lines)
+        self.stdout.write(
+            f"A demo is ready. Its accounts are shown only now and kept in {path}:\n\n"
+            f"{lines}\nadmin is the administrator, manager makes projects, anna and ben annotate.\n"
+        )

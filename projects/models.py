@@ -1,0 +1,305 @@
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connection, models
+from django.db.models import Count, Exists, OuterRef, QuerySet, UniqueConstraint
+from django.utils import timezone
+
+from annotation_service.access import ANNOTATOR, MANAGER
+from annotation_service.db import write
+from annotation_service.edits import changes
+from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
+from annotation_service.models import Job
+from datasets.models import Annotation, Dataset, Item
+from ontologies.models import RESOURCES, Ontology, Resource
+
+from . import dealing
+
+MAX_GUIDELINES = 100_000
+B = TypeVar("B", Ontology, Resource)
+
+
+class Project(models.Model):
+    """People who annotate one dataset with one or two ontologies: copies that belong to the project."""
+
+    class Task(models.TextChoices):
+        ENTITIES = "entities", "Entities"
+        ENTITIES_AND_RELATIONS = "entities_and_relations", "Entities and relations"
+
+    name = models.CharField(max_length=200)
+    description = models.TextField(blank=True, max_length=settings.MAX_DESCRIPTION_CHARACTERS)
+    task = models.CharField(max_length=22, choices=Task)
+    guidelines = models.TextField(blank=True, max_length=MAX_GUIDELINES)
+    # Null: everybody gets every item. A number: so many annotators for each item, dealt out evenly.
+    annotators_per_item = models.PositiveSmallIntegerField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
+
+    class Meta:
+        ordering = ["-created_at"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    # --- Reading ---
+
+    @property
+    def dataset(self) -> Dataset:
+        return self.dataset_set.get()
+
+    @property
+    def entity_ontology(self) -> Ontology:
+        return self.ontology_set.get(kind=Ontology.Kind.ENTITY)
+
+    @property
+    def relation_ontology(self) -> Ontology | None:
+        return self.ontology_set.filter(kind=Ontology.Kind.RELATION).first()
+
+    def resources(self) -> list[Resource]:
+        """Its constraints and preannotations."""
+        return [found for model in RESOURCES for found in model._default_manager.filter(project=self).order_by("kind")]
+
+    def items_for(self, user: User) -> QuerySet[Item]:
+        """The items that are given to a person."""
+        items = Item.objects.filter(dataset__project=self).order_by("position")
+        return items if self.annotators_per_item is None else items.filter(assignment__annotator=user)
+
+    # --- Making ---
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        name: str,
+        by: User,
+        dataset: Dataset,
+        entity_ontology: Ontology,
+        relation_ontology: Ontology | None = None,
+        resources: Sequence[Resource] = (),
+        description: str = "",
+        guidelines: str = "",
+        annotators: Sequence[User] = (),
+        annotators_per_item: int | None = None,
+        job: Job | None = None,
+    ) -> "Project":
+        """A project with copies of the blueprints, all in one transaction; its creator becomes its manager."""
+        _check_kinds(dataset, entity_ontology, relation_ontology)
+        with write():
+            project = cls.objects.create(
+                name=clean_title(name),
+                description=clean_description(description),
+                guidelines=clean_prose(guidelines, MAX_GUIDELINES),
+                task=cls.Task.ENTITIES_AND_RELATIONS if relation_ontology else cls.Task.ENTITIES,
+                annotators_per_item=annotators_per_item,
+                created_by=by,
+            )
+            project.membership_set.create(user=by, role=MANAGER)
+            Membership.objects.bulk_create(
+                Membership(project=project, user=user, role=ANNOTATOR) for user in annotators if user != by
+            )
+            copies = {o.pk: o.copy_to(project, by=by) for o in (entity_ontology, relation_ontology) if o}
+            dataset.copy_to(project, by=by, ontologies=copies)
+            for resource in resources:
+                project._copy(resource, by=by)
+            project.deal()
+            if job:
+                job.finish(url=f"/projects/{project.pk}/", text=f"The project “{project}” is ready.")
+        return project
+
+    def edit(self, *, name: str, description: str, guidelines: str, was: Mapping[str, str] | None = None) -> None:
+        """Store the words that were changed; ``was`` are marks of what their author saw."""
+        words = {"name": clean_title(name), "description": clean_description(description)}
+        words["guidelines"] = clean_prose(guidelines, MAX_GUIDELINES)
+        with write():
+            if changed := changes(self.locked(), words, was or {}):
+                for field, value in changed.items():
+                    setattr(self, field, value)
+                self.updated_at = timezone.now()
+                self.save(update_fields=[*changed, "updated_at"])
+
+    def use(self, blueprint: B, *, by: User) -> B:
+        """Add a copy of a relation ontology to a project that was made without one, or of constraints or preannotations."""
+        with write():
+            return self.locked()._copy(blueprint, by=by)
+
+    def _copy(self, blueprint: B, *, by: User) -> B:
+        """A copy of an ontology or of a resource about the labels of the project's ontologies; at most one of each kind."""
+        if type(blueprint)._default_manager.filter(project=self, kind=blueprint.kind).exists():
+            raise Refused(f"The project “{self}” has its {blueprint.called} already.")
+        if isinstance(blueprint, Resource):
+            own = {ontology.kind: ontology for ontology in self.ontology_set.all()}
+            if blueprint.ontologies.keys() - own.keys():
+                raise Refused(f"“{blueprint}” is about relations: the project needs a relation ontology first.")
+            theirs = {ontology.pk: own[kind] for kind, ontology in blueprint.ontologies.items()}
+            return blueprint.copy_to(self, by=by, ontologies=theirs)
+        copy = blueprint.copy_to(self, by=by)
+        self.task = self.Task.ENTITIES_AND_RELATIONS
+        self.save(update_fields=["task"])
+        return copy
+
+    def erase(self) -> None:
+        """Delete the project with its copies, marks and assignments, by sets of rows."""
+        with write():
+            self.locked()
+            self._lock_items()
+            Assignment.objects.filter(item__dataset__project=self)._raw_delete(self._state.db)
+            Dataset.erase_all(Dataset.objects.filter(project=self))
+            for model in RESOURCES:
+                model.erase_all(model._default_manager.filter(project=self))
+            Ontology.erase_all(Ontology.objects.filter(project=self))
+            Membership.objects.filter(project=self)._raw_delete(self._state.db)
+            Project.objects.filter(pk=self.pk)._raw_delete(self._state.db)
+
+    def locked(self) -> "Project":
+        project = Project.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
+        if project is None:
+            raise Refused(f"The project “{self}” was deleted meanwhile.")
+        return project
+
+    def _lock_items(self) -> None:
+        """Wait for those who are saving marks, and let nobody begin an item until the transaction ends."""
+        if connection.features.has_select_for_update:  # a transaction of SQLite has the database for itself already
+            items = Item.with_removed.filter(dataset__project=self).select_for_update(no_key=True, of=("self",))
+            for _ in items.values_list("pk").iterator(chunk_size=10_000):
+                pass
+
+    # --- People ---
+
+    def add_members(self, people: Sequence[User], role: str = ANNOTATOR) -> None:
+        """Make people members of the project, all or none."""
+        with write():
+            project = self.locked()
+            members = set(project.membership_set.filter(user__in=people).values_list("user__username", flat=True))
+            if members:
+                raise Refused(f"{', '.join(sorted(members))} is a member of this project already.")
+            Membership.objects.bulk_create(Membership(project=project, user=person, role=role) for person in people)
+            project.deal()
+
+    def remove_member(self, membership: "Membership") -> None:
+        """End a membership. The person's marks stay in the project; items not begun go to the others."""
+        with write():
+            project = self.locked()
+            if reason := project.reason_to_keep(membership):
+                raise Refused(reason)
+            membership.delete()
+            project.deal()
+
+    def reason_to_keep(self, membership: "Membership") -> str:
+        """Why a membership cannot be ended, or the empty string."""
+        others = self.membership_set.filter(role=MANAGER).exclude(pk=membership.pk)
+        if membership.role == MANAGER and not others.exists():
+            return "A project needs a manager. Add another one first."
+        return ""
+
+    def deal_anew(self) -> None:
+        """After somebody else has changed the memberships."""
+        with write():
+            self.locked().deal()
+
+    def deal(self) -> None:
+        """Deal the items out evenly, if each goes to some annotators only.
+
+        What somebody has begun stays with them, and as little as possible of the rest changes hands. New items and new
+        members are thereby included.
+        """
+        if self.annotators_per_item is None:
+            return
+        self._lock_items()
+        annotators, rows = self._annotators(), self._assignments()
+        items = list(Item.objects.filter(dataset__project=self).order_by("position").values_list("pk", flat=True))
+        before = set(rows.values_list("item_id", "annotator_id"))
+        begun = Annotation.objects.filter(item__dataset__project=self, annotator__in=annotators)
+        after = dealing.deal(
+            items, annotators, self.annotators_per_item, before, set(begun.values_list("item_id", "annotator_id"))
+        )
+        gone = before - after
+        for person in {person for _, person in gone}:
+            theirs = [item for item, whose in gone if whose == person]
+            for first in range(0, len(theirs), 10_000):
+                rows.filter(annotator=person, item__in=theirs[first : first + 10_000])._raw_delete(self._state.db)
+        self._assign(after - before)
+
+    def deal_changes(self) -> None:
+        """Deal out the items that have come, and take back those that are gone.
+
+        Nothing else changes hands, unless somebody has far more than another now. To deal everything anew would take a second in
+        a project of 100,000 items.
+        """
+        if self.annotators_per_item is None:
+            return
+        annotators, rows = self._annotators(), self._assignments()
+        rows.filter(item__removed_at__isnull=False)._raw_delete(self._state.db)
+        given = dict(rows.order_by().values_list("annotator").annotate(Count("pk")))
+        new = Item.objects.filter(~Exists(Assignment.objects.filter(item=OuterRef("pk"))), dataset__project=self)
+        begun = Annotation.objects.filter(item__in=new, annotator__in=annotators)
+        pairs = dealing.deal(
+            list(new.order_by("position").values_list("pk", flat=True)),
+            annotators,
+            self.annotators_per_item,
+            before=set(),
+            begun=set(begun.values_list("item_id", "annotator_id")),
+            others=given,
+        )
+        self._assign(pairs)
+        loads = Counter(person for _, person in pairs)
+        shares = [loads[person] + given.get(person, 0) for person in annotators]
+        if shares and max(shares) - min(shares) > 1 + max(shares) // 100:
+            self.deal()
+
+    def _annotators(self) -> list[int]:
+        people = self.membership_set.filter(role=ANNOTATOR).order_by("id")
+        return list(people.values_list("user_id", flat=True))
+
+    def _assignments(self) -> "QuerySet[Assignment]":
+        return Assignment.objects.filter(item__dataset__project=self)
+
+    def _assign(self, pairs: set[dealing.Pair]) -> None:
+        with connection.cursor() as cursor:
+            sql = "INSERT INTO projects_assignment (item_id, annotator_id) VALUES (%s, %s)"
+            cursor.executemany(sql, sorted(pairs))
+
+
+def _check_kinds(dataset: Dataset, entity_ontology: Ontology, relation_ontology: Ontology | None) -> None:
+    if not entity_ontology.is_entity:
+        raise Refused(f"“{entity_ontology}” is a relation ontology; an entity ontology was expected.")
+    if relation_ontology and relation_ontology.is_entity:
+        raise Refused(f"“{relation_ontology}” is an entity ontology; a relation ontology was expected.")
+    if dataset.entity_ontology_id not in (None, entity_ontology.pk):
+        raise Refused(f"The dataset was made with the ontology “{dataset.entity_ontology}”: choose that one.")
+    if dataset.relation_ontology_id and (not relation_ontology or dataset.relation_ontology_id != relation_ontology.pk):
+        raise Refused(f"The dataset was made with the ontology “{dataset.relation_ontology}”: choose that one.")
+
+
+class Membership(models.Model):
+    class Role(models.TextChoices):
+        MANAGER = MANAGER, "Manager"
+        ANNOTATOR = ANNOTATOR, "Annotator"
+
+    project = models.ForeignKey(Project, on_delete=models.RESTRICT, db_index=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
+    role = models.CharField(max_length=9, choices=Role)
+    joined_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["project", "user"], name="membership_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user}, {self.get_role_display().lower()} of {self.project}"
+
+
+class Assignment(models.Model):
+    """An item that is given to one person: rows only where items are dealt out."""
+
+    item = models.ForeignKey(Item, on_delete=models.RESTRICT, db_index=False)
+    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["item", "annotator"], name="assignment_once")]
+
+    def __str__(self) -> str:
+        return f"item {self.item_id} to {self.annotator}"

@@ -1,0 +1,24 @@
+from django.urls import include, path
+
+from . import views
+
+app_name = "projects"
+
+project_urls = [
+    path("", views.page, name="page"),
+    path("figures/", views.marks, name="figures"),
+    path("edit/", views.edit, name="edit"),
+    path("delete/", views.delete, name="delete"),
+    path("download/", views.download, name="download"),
+    path("members/add/", views.add_members, name="add_members"),
+    path("members/<int:member_pk>/remove/", views.remove_member, name="remove_member"),
+    path("ontologies/add/", views.add_ontology, name="add_ontology"),
+]
+
+urlpatterns = [
+    path("", views.project_list, name="list"),
+    path("new/", views.create, name="create"),
+    path("new/ontologies/", views.ontologies, name="ontologies"),
+    path("use/", views.use, name="use"),
+    path("<int:pk>/", include(project_urls)),
+]

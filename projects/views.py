@@ -1,0 +1,196 @@
+import tempfile
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import User
+from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from annotation_service import access
+from annotation_service.http import Request
+from annotation_service.inputs import Refused
+from annotation_service.models import start_job
+from annotation_service.paging import Page, named, search_text
+from datasets.models import Dataset
+from ontologies.models import Ontology
+
+from . import bundle, figures
+from .forms import DeleteForm, DetailsForm, MembersForm, ProjectForm
+from .models import Project
+
+DOWNLOAD_MARKS_AT_ONCE = 20_000
+
+
+@require_GET
+def home(request: Request) -> HttpResponse:
+    """What is mine and what to do next: for managers, annotators and both."""
+    return render(request, "home/home.html", {"section": "home", **figures.home(request)})
+
+
+@require_GET
+def project_list(request: Request) -> HttpResponse:
+    query = search_text(request)
+    found = named(access.projects(request), query).select_related("created_by").order_by("-created_at", "-pk")
+    page = Page.of(found, request.GET.get("page"), item_words="project,projects")
+    context = {"section": "projects", "page": page, "query": query}
+    return render(
+        request, "projects/list.html", {**context, "projects": figures.with_progress(page.object_list, request.user)}
+    )
+
+
+@require_http_methods(["GET", "POST"])
+def create(request: Request) -> HttpResponse:
+    access.require_creator(request)
+    form = _project_form(request)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _create(request.user, form.cleaned_data)
+        except Refused as error:
+            form.add_error(None, str(error))
+    context = {"section": "projects", "form": form, "there": form.has_choices()}
+    return render(request, "projects/create.html", context, status=422 if form.is_bound else 200)
+
+
+@require_GET
+def ontologies(request: Request) -> HttpResponse:
+    """The choice of ontologies that a chosen dataset leaves."""
+    return render(request, "projects/_ontologies.html", {"form": _project_form(request)})
+
+
+def _project_form(request: Request) -> ProjectForm:
+    chosen = {name: request.GET.get(name, "") for name in ("dataset", "entity_ontology", "relation_ontology")}
+    datasets, ontologies = access.blueprints(request, Dataset), access.blueprints(request, Ontology)
+    return ProjectForm(request.POST or None, initial=chosen, datasets=datasets, ontologies=ontologies)
+
+
+def _create(user: User, values: dict) -> HttpResponse:
+    """At once, or by a job if much has to be copied."""
+    blueprints = [values[name] for name in ("dataset", "entity_ontology", "relation_ontology") if values[name]]
+    rows = sum(thing.row_count for thing in blueprints)
+    rows += values["dataset"].item_count * (values["annotators_per_item"] or 0)
+    if rows <= settings.JOB_ROWS:
+        return redirect("projects:page", pk=Project.create(by=user, **values).pk)
+    target = {name: getattr(value, "pk", value) for name, value in values.items()}
+    target["annotators"] = [person.pk for person in values["annotators"]]
+    return redirect(
+        "job", pk=start_job("create_project", title=f"Create “{values['name']}”", by=user, target=target).pk
+    )
+
+
+@require_GET
+def use(request: Request) -> HttpResponse:
+    """Where a blueprint can be used: in a new project, or in an own one that lacks this kind."""
+    access.require_creator(request)
+    if request.GET.get("dataset"):
+        thing: Dataset | Ontology = access.readable(request, Dataset, _number(request.GET["dataset"]))
+        field, lacking = "dataset", Project.objects.none()
+    else:
+        thing = access.readable(request, Ontology, _number(request.GET.get("ontology", "")))
+        field = f"{thing.kind}_ontology"
+        lacking = access.managed_projects(request).exclude(ontology__kind=thing.kind).order_by("name")
+    return render(request, "projects/_use.html", {"thing": thing, "field": field, "projects": lacking})
+
+
+@require_GET
+def page(request: Request, pk: int) -> HttpResponse:
+    project = access.project(request, pk)
+    role = access.role(request.user, project)
+    context = {"section": "projects", "project": project, "manages": role == access.MANAGER}
+    context |= figures.overview(project, request.user)
+    if role == access.MANAGER:
+        context |= {"people": figures.people(project), "form": MembersForm()}
+    return render(request, "projects/page.html", context)
+
+
+@require_GET
+def marks(request: Request, pk: int) -> HttpResponse:
+    """The figures that take longer to count, loaded after the page."""
+    project = access.managed_project(request, pk)
+    return render(request, "projects/_figures.html", {"project": project, **figures.marks(project)})
+
+
+@require_http_methods(["GET", "POST"])
+def edit(request: Request, pk: int) -> HttpResponse:
+    project = access.managed_project(request, pk)
+    form = DetailsForm(request.POST if request.method == "POST" else None, thing=project)
+    if form.is_bound and form.save():
+        return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
+    context = {"form": form, "heading": "Edit the project"}
+    return render(request, "blueprints/_edit.html", context, status=form.status)
+
+
+@require_http_methods(["GET", "POST"])
+def delete(request: Request, pk: int) -> HttpResponse:
+    """Says first what goes with it; the name has to be typed."""
+    project = access.managed_project(request, pk)
+    form = DeleteForm(request.POST or None, project=project)
+    if request.method == "POST" and form.is_valid():
+        project.erase()
+        messages.success(request, f"The project “{project}” was deleted.")
+        return HttpResponseClientRedirect(reverse("projects:list"))
+    context = {"project": project, "form": form, **figures.losses(project)}
+    return render(request, "projects/_delete.html", context, status=422 if form.is_bound else 200)
+
+
+@require_POST
+def download(request: Request, pk: int) -> HttpResponseBase:
+    """The project bundle: at once, or by a job if there is much in it. A POST, because a job may be stored."""
+    project = access.managed_project(request, pk)
+    if figures.losses(project)["marks"] + project.dataset.item_count > DOWNLOAD_MARKS_AT_ONCE:
+        title = f"Download “{project}”"
+        return redirect("job", pk=start_job("bundle", title=title, by=request.user, target={"project": pk}).pk)
+    target = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
+    bundle.write(project, target)
+    target.seek(0)
+    return FileResponse(target, as_attachment=True, filename=bundle.file_name(project))
+
+
+@require_POST
+def add_members(request: Request, pk: int) -> HttpResponse:
+    project = access.managed_project(request, pk)
+    form = MembersForm(request.POST)
+    if form.is_valid():
+        try:
+            project.add_members(form.cleaned_data["people"], role=form.cleaned_data["role"])
+            form = MembersForm()
+        except Refused as error:
+            form.add_error("people", str(error))
+    context = {"project": project, "people": figures.people(project), "form": form, "manages": True}
+    return render(request, "projects/_people.html", context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "POST"])
+def remove_member(request: Request, pk: int, member_pk: int) -> HttpResponse:
+    project = access.managed_project(request, pk)
+    member = access.member(project, member_pk)
+    context = {"project": project, "member": member, "done": figures.done_by(project, member.user)}
+    if request.method == "GET":
+        context["reason"] = project.reason_to_keep(member)
+        return render(request, "projects/_remove_member.html", context)
+    try:
+        project.remove_member(member)
+    except Refused as error:
+        return render(request, "projects/_remove_member.html", {**context, "reason": str(error)}, status=422)
+    messages.success(request, f"{member.user} is no longer a member. All marks are still there.")
+    return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
+
+
+@require_POST
+def add_ontology(request: Request, pk: int) -> HttpResponse:
+    """Copy a relation ontology into a project that was made without one."""
+    project = access.managed_project(request, pk)
+    ontology = access.readable(request, Ontology, _number(request.POST.get("ontology", "")))
+    try:
+        copy = project.use(ontology, by=request.user)
+    except Refused as error:
+        messages.error(request, str(error))
+        return redirect("projects:page", pk=pk)
+    messages.success(request, f"“{copy}” is now the project’s own: changes of it do not reach the blueprint.")
+    return redirect("projects:page", pk=pk)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0

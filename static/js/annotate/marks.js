@@ -1,0 +1,76 @@
+// The marks of one item, as the browser knows them. Every operation is a plain object; applying it gives its inverse.
+
+/** @typedef {{kind: "entity"|"relation"|"item", verb: "add"|"label"|"remove"|"done", uid?: string}} Operation */
+
+export function newUid() {
+  // randomUUID is missing on plain HTTP.
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export class Marks {
+  constructor({ entities, relations, done }) {
+    this.entity = new Map(entities.map((mark) => [mark.uid, mark]));
+    this.relation = new Map(relations.map((mark) => [mark.uid, mark]));
+    this.done = done;
+  }
+
+  get entities() { return [...this.entity.values()]; }
+  get relations() { return [...this.relation.values()]; }
+
+  /** In the order of the text; the outer mark first. */
+  inTextOrder() {
+    return this.entities.sort((a, b) => a.start - b.start || b.end - a.end);
+  }
+
+  /** Marks over a token, the innermost first. */
+  over(token) {
+    return this.entities.filter((m) => m.start <= token && token <= m.end).sort((a, b) => a.end - a.start - (b.end - b.start));
+  }
+
+  twin(kind, mark, label) {
+    const same = kind === "entity" ? ["start", "end"] : ["source", "target"];
+    return [...this[kind].values()].find((other) => other.uid !== mark.uid && other.label === label && same.every((key) => other[key] === mark[key]));
+  }
+
+  /** Change the marks; returns the operations that take it back, or null if there is nothing to do. */
+  apply(operation) {
+    const { kind, verb, uid } = operation;
+    if (verb === "done") {
+      if (this.done === operation.done) return null;
+      this.done = operation.done;
+      return [{ ...operation, done: !operation.done }];
+    }
+    const known = this[kind].get(uid);
+    if (verb === "add") {
+      const { kind: _, verb: __, ...mark } = operation;
+      const endsThere = kind === "entity" || (this.entity.has(mark.source) && this.entity.has(mark.target));
+      if (known || !endsThere) return null;
+      this[kind].set(uid, { status: "accepted", ...mark });
+      return [{ kind, verb: "remove", uid }];
+    }
+    if (!known) return null;
+    if (verb === "label") {
+      // Whoever gives a label, the old one too, accepts what was suggested.
+      const { label, status = "accepted" } = operation;
+      if (known.label === label && known.status === status) return null;
+      this[kind].set(uid, { ...known, label, status });
+      return [{ kind, verb, uid, label: known.label, status: known.status }];
+    }
+    const loose = kind === "entity" ? this.relations.filter((r) => r.source === uid || r.target === uid) : [];
+    loose.forEach((relation) => this.relation.delete(relation.uid));
+    this[kind].delete(uid);
+    return [{ ...known, kind, verb: "add" }, ...loose.map((relation) => ({ ...relation, kind: "relation", verb: "add" }))];
+  }
+
+  /** The server knew this mark under another uid already. */
+  rename(kind, old, uid) {
+    const mark = this[kind].get(old);
+    if (!mark) return;
+    this[kind].delete(old);
+    if (!this[kind].has(uid)) this[kind].set(uid, { ...mark, uid });
+    if (kind !== "entity") return;
+    for (const relation of this.relations) {
+      for (const end of ["source", "target"]) if (relation[end] === old) relation[end] = uid;
+    }
+  }
+}

@@ -1,0 +1,108 @@
+// The pane beside the text: the label tree, the relations of the item, and a card about the label in question.
+
+import { number } from "./words.js";
+
+const SHOWN = 200;
+const make = (tag, className, ...content) => {
+  const element = Object.assign(document.createElement(tag), { className });
+  element.append(...content);
+  if (tag === "button") element.type = "button";
+  return element;
+};
+
+export class Pane {
+  constructor(root, { onLabel, onRelation, onAccept, onRelabel, onRemove }) {
+    this.tree = root.querySelector("#label-tree");
+    this.relations = root.querySelector("#relations");
+    this.noRelations = root.querySelector("#no-relations");
+    this.card = root.querySelector("#label-card");
+    this.tree.addEventListener("click", ({ target }) => {
+      const twisty = target.closest(".twisty");
+      if (twisty) this.#toggle(twisty.closest("li"));
+      else if (target.closest("[data-label]")) onLabel(this.labels.get(target.closest("[data-label]").dataset.label));
+    });
+    this.relations?.addEventListener("click", ({ target }) => {
+      const uid = target.closest("[data-uid]")?.dataset.uid;
+      if (!uid) return;
+      if (target.closest(".accept")) onAccept(uid);
+      else if (target.closest(".relabel")) onRelabel(uid);
+      else if (target.closest(".remove")) onRemove(uid);
+      else onRelation(uid);
+    });
+  }
+
+  showTree(labels) {
+    this.labels = labels;
+    this.#level(this.tree, labels.top);
+    if (labels.top.length === 1) this.#toggle(this.tree.firstElementChild);
+    this.tree.nextElementSibling.hidden = labels.all.length > 0;
+  }
+
+  #level(list, labels) {
+    const rows = labels.slice(0, SHOWN).map((label) => this.#row(label));
+    if (labels.length > SHOWN) rows.push(make("li", "row faint small", `${number(labels.length - SHOWN)} more: mark words and search`));
+    list.replaceChildren(...rows);
+  }
+
+  #row(label) {
+    const twisty = make(label.children.length ? "button" : "span", "twisty");
+    const swatch = make("span", "swatch");
+    swatch.style.setProperty("--c", label.color);
+    const name = make("button", "name plain-button", label.name);
+    name.dataset.label = label.uid;
+    const row = make("div", `row${label.active ? "" : " off"}`, twisty, swatch, name);
+    if (!label.active) row.append(make("span", "note", "off"));
+    if (label.size) row.append(make("span", "usage", number(label.size)));
+    const item = make("li", "", row);
+    item.label = label;
+    if (label.children.length) {
+      twisty.ariaLabel = `Labels below ${label.name}`;
+      twisty.ariaExpanded = "false";
+    }
+    return item;
+  }
+
+  #toggle(item) {
+    const open = item.querySelector(":scope > ul");
+    item.querySelector(".twisty").ariaExpanded = String(!open);
+    if (open) return open.remove();
+    const list = make("ul", "");
+    this.#level(list, item.label.children);
+    item.append(list);
+  }
+
+  showRelations({ marks, labels, words, chosen, readOnly }) {
+    if (!this.relations) return;
+    const rows = marks.relations.map((relation) => {
+      const [source, target] = [relation.source, relation.target].map((uid) => words(marks.entity.get(uid)));
+      const label = labels.get(relation.label);
+      const name = make("span", "faint small", label.name + (relation.status === "suggested" ? " ?" : "") + (label.active ? "" : " (off)"));
+      const text = make("button", "relation plain-button", make("span", "", source), " ", name, " ", make("span", "", target));
+      const item = make("li", relation.uid === chosen ? "selected" : "", text);
+      item.dataset.uid = relation.uid;
+      text.ariaPressed = String(relation.uid === chosen);
+      if (relation.uid === chosen && !readOnly) {
+        const actions = [["relabel", "Change label ", "↵"], ["remove", "Remove ", "Del"]];
+        if (relation.status === "suggested") actions.unshift(["accept", "Accept ", "a"]);
+        item.append(make("span", "cluster", ...actions.map(([name, words, key]) => make("button", `button small ${name}`, words, make("kbd", "", key)))));
+      }
+      return item;
+    });
+    this.relations.replaceChildren(...rows);
+    this.relations.querySelector(".selected")?.scrollIntoView({ block: "nearest" });
+    this.noRelations.hidden = rows.length > 0;
+  }
+
+  showCard(label, path) {
+    if (!label || label === this.shown) return;
+    this.shown = label;
+    const swatch = make("span", "swatch");
+    swatch.style.setProperty("--c", label.color);
+    const parts = [make("h2", "", swatch, " ", label.name)];
+    if (path) parts.push(make("p", "faint small", path));
+    if (!label.active) parts.push(make("p", "faint small", "Switched off: it cannot be applied any more. Marks that carry it stay."));
+    parts.push(make("p", "soft small prose", label.description || "No description."));
+    if (label.terms?.length) parts.push(make("p", "soft small", make("span", "faint", "Examples: "), label.terms.slice(0, 20).join(", ")));
+    this.card.replaceChildren(...parts);
+  }
+}

@@ -1,0 +1,130 @@
+// Sends operations one after the other, in their order, each until the server has answered.
+// Nothing is lost while the page is open: what cannot be sent is tried again.
+
+const PATHS = { entity: "entities", relation: "relations" };
+const FIELDS = { entity: ["uid", "label", "start", "end"], relation: ["uid", "label", "source", "target"] };
+const ENDS = ["source", "target"];
+const TIMEOUT = 15_000;
+
+const pick = (object, keys) => Object.fromEntries(keys.map((key) => [key, object[key]]));
+/** The marks that an operation names; an entity and a relation may have the same uid. */
+const named = (operation) => [`${operation.kind} ${operation.uid}`, ...ENDS.map((end) => `entity ${operation[end]}`)];
+const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function csrfToken() {
+  // Read each time: signing in again in another tab changes it.
+  const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
+  return cookie ? cookie[1] : JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
+}
+
+export class Queue {
+  #waiting = [];
+  #running = false;
+  #wake = () => {};
+
+  /** tell(state, count), refused(reason, inverses, count), renamed(kind, old, uid), signedOut() */
+  constructor({ base, annotator, tell, refused, renamed, signedOut }) {
+    Object.assign(this, { base, annotator, tell, refused, renamed, signedOut });
+    addEventListener("online", () => this.#wake());
+    addEventListener("focus", () => this.#wake());
+  }
+
+  get size() { return this.#waiting.length; }
+
+  push(operation, inverse) {
+    this.#waiting.push({ operation, inverse });
+    if (!this.#running) this.#run();
+    else if (this.state !== "retrying" && this.state !== "signed out") this.#say("saving");
+    else this.#say(this.state);
+  }
+
+  #say(state) {
+    this.state = state;
+    this.tell(state, this.size);
+  }
+
+  async #run() {
+    this.#running = true;
+    let failures = 0;
+    while (this.#waiting.length) {
+      if (!failures) this.#say("saving");
+      const outcome = await this.#send(this.#waiting[0].operation);
+      if (outcome.again) {
+        failures += 1;
+        if (outcome.signedOut && this.state !== "signed out") this.signedOut();
+        this.#say(outcome.signedOut ? "signed out" : "retrying");
+        const pause = Math.min(30_000, 500 * 2 ** Math.min(failures, 6));
+        await Promise.race([wait(pause), new Promise((resolve) => (this.#wake = resolve))]);
+        continue;
+      }
+      failures = 0;
+      const { operation } = this.#waiting[0];
+      if (outcome.reason) this.#takeBack(outcome.reason);
+      else {
+        this.#waiting.shift();
+        const stored = outcome.answer[operation.kind];
+        if (operation.verb === "add" && stored && stored.uid !== operation.uid) {
+          this.#rename(operation.kind, operation.uid, stored.uid);
+          this.renamed(operation.kind, operation.uid, stored.uid);
+        }
+      }
+    }
+    this.#running = false;
+    this.#say("saved");
+  }
+
+  /** What waits, and what would take it back, names the mark as the server does. */
+  #rename(kind, old, uid) {
+    const renamed = (operation) => {
+      const keys = [...(operation.kind === kind ? ["uid"] : []), ...(kind === "entity" ? ENDS : [])].filter((key) => operation[key] === old);
+      return { ...operation, ...Object.fromEntries(keys.map((key) => [key, uid])) };
+    };
+    this.#waiting = this.#waiting.map(({ operation, inverse }) => ({ operation: renamed(operation), inverse: inverse.map(renamed) }));
+  }
+
+  /** Drop the refused operation, those that build on it, and “done”: it was said of an item with that change. */
+  #takeBack(reason) {
+    const touched = new Set();
+    const dropped = [];
+    const follows = ({ operation }) => operation.kind === "item" || named(operation).some((mark) => touched.has(mark));
+    this.#waiting = this.#waiting.filter((entry, place) => {
+      if (place && !follows(entry)) return true;
+      if (entry.operation.uid) touched.add(named(entry.operation)[0]);
+      dropped.push(entry);
+      return false;
+    });
+    this.refused(reason, dropped.reverse().flatMap(({ inverse }) => inverse), dropped.filter(({ operation }) => operation.kind !== "item").length || 1);
+  }
+
+  async #send({ kind, verb, ...values }) {
+    const [path, body] =
+      kind === "item" ? ["done/", { done: values.done }]
+      : verb === "add" ? [`${PATHS[kind]}/add/`, pick(values, FIELDS[kind])]
+      : [`${PATHS[kind]}/${verb}/`, pick(values, verb === "label" ? ["uid", "label"] : ["uid"])];
+    let response;
+    try {
+      response = await fetch(this.base + path, {
+        method: "POST",
+        headers: {
+          "Content-Type": "application/json",
+          Accept: "application/json",
+          "X-CSRFToken": csrfToken(),
+          "X-Annotator": this.annotator,
+        },
+        body: JSON.stringify(body),
+        keepalive: true,
+        signal: AbortSignal.timeout(TIMEOUT),
+      });
+      if (response.ok) return { answer: await response.json() };
+    } catch {
+      return { again: true };
+    }
+    const { status } = response;
+    if (status === 401) return { again: true, signedOut: true };
+    if (status >= 500 || status === 408 || status === 429) return { again: true };
+    const answer = await response.json().catch(() => ({}));
+    // Not an answer of ours: the cookie with the token went together with the session's.
+    if (status === 403 && !answer.error) return { again: true, signedOut: true };
+    return { reason: answer.error ?? `The server refused this (${status}). Reload the page and try again.` };
+  }
+}

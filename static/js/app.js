@@ -1,0 +1,199 @@
+// Behaviour that every page shares. Server to client: the events `toast` and `closeDialog` (HX-Trigger).
+// Other modules may import showToast, or dispatch the event: new CustomEvent("toast", {detail: {text, kind}}).
+
+const $ = (selector, root = document) => root.querySelector(selector);
+const closest = (event, selector) => (event.target instanceof Element ? event.target.closest(selector) : null);
+
+/* Toasts ---------------------------------------------------------------------------------------------------------- */
+
+const toasts = $("#toasts");
+
+const make = (tag, className, text = "") =>
+  Object.assign(document.createElement(tag), { className, textContent: text }, tag === "button" && { type: "button" });
+
+/** kind: "success" | "info" | "warning" | "error"; action: {label, url} posts to url, or {label, run} calls run. */
+export function showToast(text, { kind = "info", action } = {}) {
+  if (!action && [...toasts.children].some((toast) => toast.firstElementChild?.textContent === text)) return;
+  const toast = make("div", `toast ${kind}`);
+  if (kind === "error") toast.setAttribute("role", "alert");
+  toast.append(make("span", "", text));
+  if (action) {
+    toast.append(make("button", "button", action.label));
+    toast.lastChild.addEventListener("click", () => {
+      toast.remove();
+      action.run ? action.run() : window.htmx.ajax("POST", action.url, { swap: "none" });
+    });
+  }
+  placeToasts();
+  toasts.append(toast);
+}
+
+// Toasts may also arrive in an answer (hx-swap-oob="beforeend:#toasts"), so every arrival passes here.
+function prepare(toast) {
+  if (!(toast instanceof HTMLElement) || !toast.matches(".toast") || $("[data-close]", toast)) return;
+  const close = make("button", "button icon quiet", "×");
+  close.dataset.close = "";
+  close.ariaLabel = "Dismiss";
+  toast.append(close);
+  if (toast.matches(".error")) return;
+  // A toast that is pointed at or focused stays.
+  const leave = () => (toast.matches(":hover, :focus-within") ? setTimeout(leave, 1000) : toast.remove());
+  setTimeout(leave, 7000);
+}
+
+if (toasts) new MutationObserver((records) => records.forEach((r) => r.addedNodes.forEach(prepare))).observe(toasts, { childList: true });
+document.addEventListener("toast", ({ detail }) => showToast(detail.text ?? detail.value, detail));
+
+/* Failed requests: said in words, until dismissed ------------------------------------------------------------------ */
+
+const REASONS = {
+  400: "The server could not read this request. Reload the page and try again.",
+  403: "Your account may not do this, or you were signed out in another tab.",
+  404: "This does not exist any more, or you have no access to it.",
+  413: "This is larger than the server accepts.",
+  429: "Too many requests in a short time. Wait a minute, then try again.",
+  500: "Something failed on the server. Try again; if it happens again, tell your administrator.",
+  503: "The service is busy or being updated. Try again in a minute.",
+  offline: "You are offline. Try again when the connection is back.",
+  unreachable: "The server cannot be reached. Try again in a moment.",
+  timeout: "The server did not answer in time. Check whether it was done, then try again.",
+  swap: "The answer could not be shown. Reload the page to see the current state.",
+};
+const failed = (reason) => showToast(`${reason} What you typed is kept.`, { kind: "error" });
+
+document.addEventListener("htmx:responseError", ({ detail: { xhr: { status } } }) => {
+  failed(REASONS[status] ?? (status < 500 ? `The server refused this (${status}).` : REASONS[500]));
+});
+document.addEventListener("htmx:sendError", () => failed(navigator.onLine ? REASONS.unreachable : REASONS.offline));
+document.addEventListener("htmx:timeout", () => failed(REASONS.timeout));
+document.addEventListener("htmx:swapError", () => failed(REASONS.swap));
+
+/* Dialog: whatever is swapped into #dialog opens it, an empty answer closes it ------------------------------------- */
+
+const dialog = $("#dialog");
+
+// What lies outside an open modal dialog cannot be clicked or read out, so the toasts move into it.
+function placeToasts(host = dialog?.open ? dialog : document.body) {
+  if (toasts.parentElement !== host) host.append(toasts);
+}
+
+function afterSwap({ detail: { target } }) {
+  if (target !== dialog) return;
+  if (!dialog.firstElementChild) return void dialog.close();
+  dialog.setAttribute("aria-label", $("h1, h2", dialog)?.textContent.trim() ?? "");
+  if (!dialog.open) dialog.showModal();
+  else $("[aria-invalid=true], [autofocus], input:not([type=hidden]), button:not([data-close])", dialog)?.focus();
+  placeToasts();
+}
+
+if (dialog) {
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => detail.shouldSwap && detail.target === dialog && placeToasts(document.body));
+  document.addEventListener("htmx:afterSwap", afterSwap);
+  document.addEventListener("htmx:oobAfterSwap", afterSwap);
+  document.addEventListener("closeDialog", () => dialog.close());
+  dialog.addEventListener("close", () => (placeToasts(), dialog.replaceChildren()));
+}
+
+document.addEventListener("click", (event) => {
+  const box = closest(event, "[data-close]")?.closest(".toast, dialog");
+  box?.matches("dialog") ? box.close() : box?.remove();
+});
+
+/* Menus ------------------------------------------------------------------------------------------------------------ */
+
+document.addEventListener("click", (event) => {
+  const inside = closest(event, ".menu-items :is(a, button):not(.switcher *)") ? null : closest(event, "details.menu");
+  for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== inside) menu.open = false;
+});
+
+document.addEventListener("keydown", (event) => {
+  const menu = closest(event, "details.menu");
+  if (!menu) return;
+  if (event.key === "Escape" && menu.open) {
+    event.preventDefault();
+    event.stopPropagation();
+    menu.open = false;
+    $("summary", menu).focus();
+  }
+  if (!["ArrowDown", "ArrowUp"].includes(event.key) || closest(event, "input, textarea, select")) return;
+  event.preventDefault();
+  menu.open = true;
+  const items = [...menu.querySelectorAll(".menu-items :is(a, button, input):not(:disabled, [type=hidden])")];
+  const at = items.indexOf(document.activeElement);
+  const next = event.key === "ArrowDown" ? at + 1 : at < 0 ? -1 : at - 1;
+  items.at(next % items.length)?.focus();
+});
+
+/* Theme ------------------------------------------------------------------------------------------------------------ */
+
+const root = document.documentElement;
+function markTheme() {
+  const theme = root.dataset.theme ?? "system";
+  document.querySelectorAll("[data-theme-choice]").forEach((b) => (b.ariaPressed = String(b.dataset.themeChoice === theme)));
+}
+
+document.addEventListener("click", (event) => {
+  const theme = closest(event, "[data-theme-choice]")?.dataset.themeChoice;
+  if (!theme) return;
+  root.dataset.theme = theme; // "system" matches no rule of the style sheet
+  try { localStorage.setItem("theme", theme); } catch { /* not kept, but applied to this page */ }
+  markTheme();
+});
+markTheme();
+
+/* Forms ------------------------------------------------------------------------------------------------------------ */
+
+const submitButtons = (form) => [...form.elements].filter((element) => element.type === "submit");
+
+document.addEventListener("submit", ({ target: form }) => {
+  // Disabled after this turn, so that the pressed button's own value is still sent.
+  if (form.matches("[data-submit-once]")) setTimeout(() => submitButtons(form).forEach((b) => (b.disabled = true)));
+});
+const enable = (form) => submitButtons(form).forEach((b) => (b.disabled = false));
+document.addEventListener("htmx:afterRequest", (event) => event.target.matches?.("form[data-submit-once]") && enable(event.target));
+window.addEventListener("pageshow", (event) => event.persisted && document.querySelectorAll("form[data-submit-once]").forEach(enable));
+
+const size = (bytes) => (bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
+
+document.addEventListener("change", (event) => {
+  const zone = closest(event, "[data-dropzone]");
+  if (!zone || event.target.type !== "file") return;
+  const files = [...event.target.files];
+  zone.classList.toggle("filled", files.length > 0);
+  $("output", zone)?.replaceChildren(files.map((file) => `${file.name} · ${size(file.size)}`).join(", "));
+});
+
+for (const name of ["dragover", "dragleave", "drop"]) {
+  document.addEventListener(name, (event) => {
+    const zone = closest(event, "[data-dropzone]");
+    if (!zone || !event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    zone.classList.toggle("over", name === "dragover");
+    const input = $("input[type=file]", zone);
+    if (name !== "drop" || !input || !event.dataTransfer.files.length) return;
+    const files = new DataTransfer();
+    [...event.dataTransfer.files].slice(0, input.multiple ? undefined : 1).forEach((file) => files.items.add(file));
+    input.files = files.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+}
+
+document.addEventListener("click", (event) => {
+  const fill = closest(event, "[data-fill-target]");
+  const [area, source] = fill ? [$(fill.dataset.fillTarget), $(fill.dataset.fillFrom)] : [];
+  if (!area || !source) return;
+  area.focus();
+  area.select();
+  // The only way that leaves Ctrl+Z working: what stood there comes back with it.
+  document.execCommand("insertText", false, (source.content ?? source).textContent.trim());
+});
+
+document.addEventListener("keydown", (event) => {
+  const typing = closest(event, "input, textarea, select, [contenteditable]");
+  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing) return;
+  const search = $(dialog?.open ? "#dialog .search input" : ".search input");
+  if (!search) return;
+  event.preventDefault();
+  search.focus();
+  search.select();
+});

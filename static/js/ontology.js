@@ -1,0 +1,162 @@
+// The editor of an ontology: mouse, keys, and what goes on around the forms. Everything that is stored goes through htmx.
+
+import {
+  above, below, byId, chosen, close, editable, first, focus, focused, follow, get, home, inTurn, isOpen, item, items, itemUrl, last, listOf, mark,
+  open, opened, panel, parentOf, refresh, reveal, say, select, show, showBranch, state, uidOf,
+} from "./ontology/tree.js";
+import { add, addBeside, rename } from "./ontology/naming.js";
+import "./ontology/search.js";
+import "./ontology/figures.js";
+import "./ontology/fields.js";
+import "./ontology/memory.js";
+import { key as moveKey } from "./ontology/moving.js";
+import * as selection from "./ontology/selection.js";
+
+// The server is told what is on the screen whenever it may send parts of it again.
+document.addEventListener("htmx:configRequest", ({ detail }) => {
+  if (detail.verb === "post") {
+    const uid = detail.path.match(/\/items\/(\w{8})\//)?.[1];
+    detail.parameters.open = opened();
+    detail.parameters.shown = byId(`details-${state.selected}`) ? state.selected : "-";
+    detail.parameters.has = ["row", "kids"].filter((part) => byId(`${part}-${uid}`)).join() || "-";
+  }
+  if (state.branch) detail.parameters.within = state.branch;
+});
+
+mark();
+if (state.selected) byId(`row-${state.selected}`)?.scrollIntoView({ block: "center" });
+
+/* Other people's changes ------------------------------------------------------------------------------------------- */
+
+// Each answer names the version that it builds on and the one that it leaves.
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  const [needed, now] = detail.xhr?.getResponseHeader("X-Ontology-Version")?.split(" ") ?? [];
+  if (!now || Number(now) < Number(state.version)) return;
+  const missed = needed !== state.version;
+  state.version = now;
+  if (missed) refresh();
+});
+
+document.addEventListener("ontologyChanged", ({ detail: { uid } }) => {
+  if (uid) return void reveal(uid, { fresh: true });
+  refresh();
+});
+
+/* Undo and redo ---------------------------------------------------------------------------------------------------- */
+
+async function takeStep(direction) {
+  await inTurn(() => window.htmx.ajax("POST", `${home}${direction}/`, { swap: "none" }));
+  if (document.activeElement === document.body && focused()) focus(focused()); // the button may be disabled now
+}
+
+/* Mouse ------------------------------------------------------------------------------------------------------------ */
+
+function press(button) {
+  const { levels, go, open: dialog, branch, add: parent, step: direction } = button.dataset;
+  if (direction) return takeStep(direction);
+  if (levels) return show(Number(levels));
+  if (dialog) return byId(dialog).showModal();
+  if (branch !== undefined) return showBranch(branch);
+  if (parent !== undefined) return add(parent || state.branch);
+  byId("dialog").close();
+  return reveal(go);
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("[data-levels], [data-add], [data-branch]:not(nav), [data-go], [data-open], [data-step]");
+  if (button) return void press(button);
+  const li = event.target.closest("#tree .row") && event.target.closest("li[role=treeitem]");
+  if (!li || event.target.closest("form")) return;
+  if (editable && !event.target.closest("button.twisty") && selection.click(li, event)) return;
+  focus(li);
+  if (event.target.closest("button.twisty")) isOpen(li) ? close(li) : open(li);
+  else if (state.selected !== uidOf(li) || event.detail < 2) select(li);
+});
+
+panel.addEventListener("dblclick", (event) => {
+  const li = event.target.closest(".row .name")?.closest("li[role=treeitem]");
+  if (li && editable) rename(uidOf(li));
+});
+
+/* Keys ------------------------------------------------------------------------------------------------------------- */
+
+const KEYS = {
+  ArrowDown: below,
+  ArrowUp: above,
+  ArrowRight: (li) => (isOpen(li) ? listOf(li).querySelector("li[role=treeitem]") : void open(li)),
+  ArrowLeft: (li) => (isOpen(li) ? void close(li) : parentOf(li)),
+  Home: first,
+  End: last,
+  Enter: (li) => void (editable ? rename(uidOf(li)) : select(li)),
+  " ": (li) => void select(li),
+  "*": (li) => void [...li.parentElement.children].filter((other) => other.matches("li[role=treeitem]")).forEach(open),
+};
+const EDIT_KEYS = {
+  F2: (li) => void rename(uidOf(li)),
+  Insert: (li, event) => void (event.shiftKey ? addBeside(li) : add(uidOf(li))),
+  Delete: (li) => void get(itemUrl(uidOf(li), "active/"), "#dialog", "innerHTML"),
+};
+
+// With Ctrl the focus goes alone, to select further items with Ctrl and Space.
+const CONTROL_KEYS = Object.fromEntries(["ArrowDown", "ArrowUp", "Home", "End"].map((key) => [key, KEYS[key]]));
+const EDIT_CONTROL_KEYS = { Enter: (li, event) => void (event.shiftKey ? addBeside(li) : add(uidOf(li))) };
+
+let typed = "";
+let typedAt = 0;
+
+/** Typing letters goes to the next visible item whose name starts with them. */
+function typeAhead(li, key) {
+  typed = Date.now() - typedAt < 700 ? typed + key.toLowerCase() : key.toLowerCase();
+  typedAt = Date.now();
+  const all = items().filter((each) => each.offsetParent !== null);
+  const at = all.indexOf(li);
+  const inTurn = [...all.slice(at + 1), ...all.slice(0, at + 1)];
+  if (typed.length > 1) inTurn.unshift(inTurn.pop());
+  return inTurn.find((other) => byId(`row-${uidOf(other)}`).querySelector(".name")?.textContent.toLowerCase().startsWith(typed));
+}
+
+/** Keys that work wherever the focus is, except in a field or a dialog; whether it was one. */
+function general(event) {
+  if (event.target.closest?.("input:not([type=color], [type=checkbox]), textarea, select, dialog[open]") || document.querySelector("dialog[open]")) return false;
+  const control = (event.ctrlKey || event.metaKey) && !event.altKey;
+  if (event.key === "?" && !control) return byId("keys").showModal(), true;
+  if (!editable || !control || event.key.toLowerCase() !== "z") return false;
+  takeStep(event.shiftKey ? "redo" : "undo");
+  return true;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (general(event) || (editable && (selection.key(event) || moveKey(event)))) return void event.preventDefault();
+  const li = event.target;
+  if (!(li instanceof HTMLElement) || !li.matches("#tree li[role=treeitem]") || event.altKey) return;
+  const control = event.ctrlKey || event.metaKey;
+  const action = (control ? CONTROL_KEYS : KEYS)[event.key] ?? (editable && (control ? EDIT_CONTROL_KEYS : EDIT_KEYS)[event.key]);
+  const isLetter = !action && !control && event.key.length === 1 && !"/? ".includes(event.key);
+  if (!action && !isLetter) return;
+  event.preventDefault();
+  const next = action ? action(li, event) : typeAhead(li, event.key);
+  if (!next) return;
+  focus(next);
+  if (!control && !chosen.size) follow(next);
+});
+
+/* Around the forms ------------------------------------------------------------------------------------------------- */
+
+document.addEventListener("htmx:afterSettle", mark);
+
+// A control may have left the screen before its answer came. htmx finds no place for any part of that answer then.
+function keepAnswer({ detail }) {
+  if (detail.requestConfig.elt.isConnected && detail.target.isConnected) return;
+  detail.shouldSwap = false;
+  if (detail.requestConfig.verb === "post") refresh();
+  if (![409, 422].includes(detail.xhr.status)) return;
+  say("The last change was not saved: it was refused, or somebody else changed the item meanwhile. Open it again.");
+}
+
+// On the element itself: the events of one that has left the screen do not come up to here.
+document.addEventListener("htmx:beforeRequest", ({ detail }) => detail.target.addEventListener("htmx:beforeSwap", keepAnswer));
+
+// The control that opened a dialog may have been replaced by its answer.
+byId("dialog").addEventListener("close", () => {
+  if (document.activeElement === document.body && item(state.selected)) focus(item(state.selected));
+});

@@ -1,0 +1,101 @@
+// Several items at once: Ctrl and Shift with the mouse or keys, a branch, all siblings.
+
+import { above, below, byId, chosen, focus, focused, item, items, listOf, mark, open, state, uidOf } from "./tree.js";
+
+const bar = byId("selection");
+let anchor = "";
+
+function show() {
+  if (!bar) return;
+  mark();
+  if (bar.hidden && chosen.size < 2) return;
+  bar.hidden = chosen.size < 2;
+  bar.elements.uids.value = [...chosen].join(",");
+  byId("selected-count").textContent = `${chosen.size} selected`;
+}
+
+const begin = () => {
+  if (!chosen.size && state.selected && item(state.selected)) chosen.add(state.selected);
+};
+
+function toggle(li) {
+  begin();
+  const uid = uidOf(li);
+  chosen.has(uid) ? chosen.delete(uid) : chosen.add(uid);
+  anchor = uid;
+  focus(li);
+  show();
+}
+
+/** Everything that is visible from the item where the selection began to this one. */
+function upTo(li) {
+  const all = items().filter((each) => each.offsetParent !== null);
+  const from = all.indexOf(item(anchor) ?? item(state.selected) ?? focused());
+  const to = all.indexOf(li);
+  if (from < 0) return toggle(li);
+  anchor = uidOf(all[from]);
+  chosen.clear();
+  for (const each of all.slice(Math.min(from, to), Math.max(from, to) + 1)) chosen.add(uidOf(each));
+  focus(li);
+  show();
+}
+
+async function branch() {
+  const tops = chosen.size ? [...chosen] : [state.selected];
+  for (const uid of tops) {
+    const li = item(uid);
+    if (!li) continue;
+    chosen.add(uid);
+    await open(li);
+    const closed = () => [...li.querySelectorAll('li[aria-expanded="false"]')];
+    for (let some = closed(); some.length; some = closed()) for (const each of some) await open(each);
+    for (const below of listOf(li)?.querySelectorAll("li[role=treeitem]") ?? []) chosen.add(uidOf(below));
+  }
+  show();
+}
+
+export function clear() {
+  chosen.clear();
+  anchor = "";
+  show();
+}
+
+/** Whether the click was about the selection. */
+export function click(li, event) {
+  if (event.shiftKey) return upTo(li), getSelection().removeAllRanges(), true;
+  if (event.ctrlKey || event.metaKey) return toggle(li), true;
+  anchor = uidOf(li);
+  if (chosen.size) clear();
+  return false;
+}
+
+/** Whether the key was about the selection. */
+export function key(event) {
+  const li = event.target;
+  if (!li.matches?.("#tree li[role=treeitem]") || event.altKey) return false;
+  const control = event.ctrlKey || event.metaKey;
+  if (event.key === "Escape" && chosen.size) return clear(), true;
+  if (event.key === " " && control) return toggle(li), true;
+  if (event.key.toLowerCase() === "a" && control) {
+    chosen.clear();
+    for (const each of li.parentElement.children) if (each.matches("li[role=treeitem]")) chosen.add(uidOf(each));
+    return show(), true;
+  }
+  if (!event.shiftKey || !["ArrowDown", "ArrowUp"].includes(event.key)) return false;
+  const next = event.key === "ArrowDown" ? below(li) : above(li);
+  if (!chosen.size) anchor = uidOf(li);
+  if (next) upTo(next);
+  return true;
+}
+
+document.addEventListener("click", (event) => {
+  const wanted = event.target.closest("[data-select]")?.dataset.select;
+  if (wanted === "branch") branch();
+  if (wanted === "none") clear();
+});
+bar?.addEventListener("submit", (event) => event.preventDefault());
+document.addEventListener("tree:selected", show);
+document.addEventListener("tree:refreshed", () => {
+  for (const uid of chosen) if (!item(uid)) chosen.delete(uid);
+  if (chosen.size) show();
+});

@@ -1,0 +1,339 @@
+// The tree on the screen: its elements, which branches are open, what is selected, and how it is brought up to date.
+// A branch of a large tree is fetched when it is opened first.
+
+export const panel = document.querySelector("#tree");
+export const base = panel.dataset.url; // …/items/
+export const home = base.replace(/items\/$/, "");
+export const editable = "editable" in panel.dataset;
+export const byId = (id) => document.getElementById(id);
+export const item = (uid) => (uid ? byId(`i-${uid}`) : null);
+export const uidOf = (li) => li.id.slice(2);
+export const root = () => byId("kids-root");
+export const items = () => [...root().querySelectorAll("li[role=treeitem]")];
+export const isBranch = (li) => li.ariaExpanded !== null;
+export const isOpen = (li) => li.ariaExpanded === "true";
+export const listOf = (li) => li.querySelector(":scope > ul");
+export const parentOf = (li) => li.parentElement.closest("li");
+export const level = (li) => Number(li.getAttribute("aria-level"));
+export const itemUrl = (uid, verb = "") => `${base}${uid}/${verb}`;
+// Each place waits only for its own answers.
+
+/* From one visible item to another, by the list that it stands in: ten thousand may be open. */
+const rowsOf = (list) => [...(list?.children ?? [])].filter((li) => li.matches("li[role=treeitem]"));
+const deepest = (li) => (isOpen(li) && listOf(li) ? deepest(rowsOf(listOf(li)).at(-1) ?? li) : li);
+const besides = (li, side) => {
+  const next = li[side];
+  return !next || next.matches("li[role=treeitem]") ? next : besides(next, side);
+};
+export const first = () => rowsOf(root())[0];
+export const last = () => first() && deepest(rowsOf(root()).at(-1));
+export const above = (li) => {
+  const before = besides(li, "previousElementSibling");
+  return before ? deepest(before) : parentOf(li);
+};
+export const below = (li) => {
+  const inside = isOpen(li) ? rowsOf(listOf(li))[0] : null;
+  if (inside) return inside;
+  for (let up = li; up; up = parentOf(up)) {
+    const next = besides(up, "nextElementSibling");
+    if (next) return next;
+  }
+};
+
+export const get = (url, target, swap) => window.htmx.ajax("GET", url, { source: target, target, swap });
+export const say = (text, kind = "error") => document.dispatchEvent(new CustomEvent("toast", { detail: { text, kind } }));
+export const tell = (name) => document.dispatchEvent(new CustomEvent(`tree:${name}`));
+
+export const state = {
+  version: panel.dataset.version,
+  selected: panel.dataset.selected ?? "",
+  branch: byId("branch").dataset.branch ?? "",
+  searching: false,
+};
+
+/* Asking the server, not through htmx, which looks at every element of an answer: ten thousand rows would take it seconds. */
+
+const token = () => JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
+
+export async function ask(url, { body, signal } = {}) {
+  const headers = { "HX-Request": "true", "X-CSRFToken": token() };
+  const answer = await fetch(url, { method: body ? "POST" : "GET", body, signal, headers }).catch((error) => {
+    if (error.name === "AbortError") throw error;
+  });
+  const elsewhere = answer?.headers.get("HX-Redirect");
+  if (elsewhere) return void (location.href = elsewhere);
+  if (!answer?.ok) return void say("The items could not be fetched. Try again in a moment.");
+  return answer;
+}
+
+let lastStep = Promise.resolve();
+
+/** Steps that build on each other, such as undo pressed three times: each begins when the tree shows what the one before did. */
+export function inTurn(step) {
+  lastStep = lastStep.then(step).then(() => running).catch(() => {});
+  return lastStep;
+}
+
+/* Open and closed ------------------------------------------------------------------------------------------------- */
+
+export const opened = () => [...root().querySelectorAll('li[aria-expanded="true"]')].map(uidOf).join(",");
+
+export async function open(li) {
+  if (!isBranch(li)) return;
+  if (!listOf(li)) await get(itemUrl(uidOf(li), "children/"), li, "beforeend");
+  if (listOf(li)) li.ariaExpanded = "true";
+  tell("changed");
+}
+
+export function close(li) {
+  if (!isBranch(li)) return;
+  if (li.contains(document.activeElement) && document.activeElement !== li) focus(li);
+  li.ariaExpanded = "false";
+  tell("changed");
+}
+
+/** Show so many levels. Branches that are not there yet are fetched all at once. */
+export async function show(levels) {
+  const branches = items().filter(isBranch);
+  if (branches.some((li) => level(li) < levels && !listOf(li))) {
+    const answer = await ask(`${base}?levels=${levels}&within=${state.branch}`);
+    if (!answer) return;
+    root().outerHTML = await answer.text();
+  } else {
+    for (const li of branches) li.ariaExpanded = String(level(li) < levels);
+    const hidden = focused()?.closest('li[aria-expanded="false"] li');
+    if (hidden) rove(outermostClosed(hidden));
+  }
+  mark();
+  tell("changed");
+}
+
+const outermostClosed = (li) => {
+  let found = li;
+  for (let up = parentOf(li); up; up = parentOf(up)) if (!isOpen(up)) found = up;
+  return found;
+};
+
+/* Focus and selection ---------------------------------------------------------------------------------------------- */
+
+export const focused = () => root().querySelector('li[tabindex="0"]');
+
+/** Tab enters the tree at this item. */
+export function rove(li) {
+  const before = focused();
+  if (before) before.tabIndex = -1;
+  if (li) li.tabIndex = 0;
+}
+
+export function focus(li) {
+  rove(li);
+  li.focus({ preventScroll: true });
+  byId(`row-${uidOf(li)}`)?.scrollIntoView({ block: "nearest" });
+}
+
+export const chosen = new Set(); // more than the selected item, if several are selected
+
+let following = 0;
+
+const showDetails = () => get(itemUrl(state.selected), "#details", "innerHTML");
+const followed = () => byId(`details-${state.selected}`) ?? showDetails();
+
+export function select(li) {
+  take(li);
+  return showDetails();
+}
+
+function take(li) {
+  clearTimeout(following);
+  state.selected = uidOf(li);
+  chosen.clear();
+  mark();
+  tell("selected");
+  remember();
+}
+
+/** Select what the keys lead to; its details come when they rest. */
+export function follow(li) {
+  if (state.selected === uidOf(li)) return;
+  take(li);
+  following = setTimeout(followed, 150);
+}
+
+/** The address leads back to the same item and branch. */
+export function remember() {
+  const query = new URLSearchParams();
+  if (state.branch) query.set("branch", state.branch);
+  if (state.selected) query.set("item", state.selected);
+  history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
+}
+
+/** Marks what is selected, and keeps one item reachable by Tab, after parts of the tree were replaced. */
+export function mark() {
+  const wanted = chosen.size ? chosen : new Set([state.selected]);
+  for (const li of root().querySelectorAll("li[aria-selected]")) if (!wanted.has(uidOf(li))) li.removeAttribute("aria-selected");
+  for (const uid of wanted) item(uid)?.setAttribute("aria-selected", "true");
+  if (!focused()) rove(item(state.selected) ?? root().querySelector("li[role=treeitem]"));
+}
+
+/* Up to date again ------------------------------------------------------------------------------------------------- */
+
+let running = null;
+let wanted = null;
+
+/** Bring the tree, the tool bar and the details up to date; one request at a time. `reveal` names an item to be shown. */
+export function refresh(options = {}) {
+  wanted = { ...wanted, ...options };
+  running ??= (async () => {
+    while (wanted) {
+      const now = wanted;
+      wanted = null;
+      await fetchTree(now);
+    }
+  })().finally(() => (running = null));
+  return running;
+}
+
+async function fetchTree({ open: branches, reveal = "" }) {
+  const pane = byId("details");
+  const body = new FormData();
+  body.set("open", branches ?? opened());
+  body.set("within", state.branch);
+  body.set("reveal", reveal);
+  const asked = state.selected;
+  if (asked && !isTyped(pane)) body.set("item", asked);
+  const answer = await ask(`${home}tree/`, { body });
+  if (!answer) return;
+  const [, version] = answer.headers.get("X-Ontology-Version").split(" ");
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  await new Promise((resolve) => setTimeout(resolve)); // ten thousand rows: the browser may draw in between
+  state.version = version;
+  if (state.searching) tell("stale");
+  else replaceTree(fresh.getElementById("kids-root"));
+  for (const id of ["facts", "undo", "branch"]) replace(byId(id), fresh.getElementById(id));
+  const details = fresh.querySelector("[id^=details-]");
+  if (details && state.selected === asked && !isTyped(pane)) {
+    if (details.id === "details-none") state.selected = "";
+    if (!sameText(pane.firstElementChild, details)) {
+      pane.replaceChildren(document.adoptNode(details));
+      window.htmx.process(pane);
+    }
+  }
+  state.branch = byId("branch").dataset.branch ?? "";
+  mark();
+  tell("refreshed");
+  tell("changed");
+}
+
+/** The controls of the pane that show what is stored; what is counted later does not matter. */
+function sameText(before, after) {
+  const text = (element) => {
+    const copy = element?.cloneNode(true);
+    copy?.querySelectorAll("[hx-trigger=load], time").forEach((each) => each.replaceChildren());
+    copy?.querySelectorAll("[class*=htmx]").forEach((each) => each.removeAttribute("class"));
+    return copy?.innerHTML.replace(/\s*class=""/g, "");
+  };
+  return text(before) === text(after);
+}
+
+/** Whether a field is in use, or waits for a decision. */
+function isTyped(place) {
+  if (place.querySelector("[role=alert], [aria-invalid=true]")) return true;
+  const typed = (field) => ("defaultValue" in field && field.type !== "checkbox" ? field.value !== field.defaultValue : false);
+  return place.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea")
+    ? true
+    : [...place.querySelectorAll("input:not([type=hidden], [type=color]), textarea")].some(typed);
+}
+
+function replace(before, after) {
+  if (!before || !after || before.outerHTML === after.outerHTML) return;
+  const active = before.contains(document.activeElement) ? document.activeElement.id : "";
+  before.replaceWith(document.adoptNode(after));
+  window.htmx.process(after);
+  if (active) byId(active)?.focus();
+}
+
+/** The whole tree anew, keeping the focus. */
+export function replaceTree(fresh) {
+  const active = document.activeElement;
+  const near = root().contains(active) ? neighbours(active.closest("li[role=treeitem]")) : [];
+  for (const listener of decorators) listener(fresh);
+  const known = new Map(items().map((li) => [li.id, li]));
+  const wanted = new Set([...fresh.querySelectorAll("li")].map((li) => li.id));
+  reconcile(root(), fresh, known, wanted);
+  if (!active?.isConnected) {
+    const next = near.map(item).find(Boolean);
+    if (next) focus(next), select(next);
+    return;
+  }
+  if (near.length) for (let up = parentOf(active.closest("li")); up; up = parentOf(up)) up.ariaExpanded = "true"; // it may have been moved
+  if (document.activeElement !== active) active.focus({ preventScroll: true });
+}
+
+/** Where the focus goes if this item is not there any more. */
+function neighbours(li) {
+  if (!li) return [];
+  return [li.nextElementSibling, li.previousElementSibling, parentOf(li)].filter((each) => each?.matches("li[role=treeitem]")).map(uidOf);
+}
+
+/** What is shown in the rows beside what the server sends with them. */
+export const decorators = [];
+
+/** Make a list like a newer one. Every element that is wanted somewhere stays: the focus, the scroll and what is being typed too. */
+function reconcile(list, fresh, known, wanted) {
+  for (const li of [...list.children]) if (!wanted.has(li.id) && !li.matches(".new-item")) li.remove();
+  let at = list.firstElementChild;
+  for (const li of [...fresh.children]) {
+    const mine = known.get(li.id);
+    const next = mine ?? document.adoptNode(li);
+    if (next === at) at = at.nextElementSibling;
+    else list.insertBefore(next, at);
+    if (mine) update(mine, li, known, wanted);
+    else takeBack(listOf(next), known, wanted);
+  }
+}
+
+/** A list that is new may hold items that were elsewhere before. */
+function takeBack(list, known, wanted) {
+  if (!list || ![...list.querySelectorAll("li")].some((li) => known.has(li.id))) return;
+  const own = list.cloneNode(false);
+  list.replaceWith(own);
+  reconcile(own, list, known, wanted);
+}
+
+function update(mine, fresh, known, wanted) {
+  const [row, newRow] = [mine.firstElementChild, fresh.firstElementChild];
+  if (!row.isEqualNode(newRow) && !row.querySelector("form")) row.replaceWith(document.adoptNode(newRow));
+  for (const name of ["aria-level", "aria-expanded"]) {
+    if (fresh.hasAttribute(name)) mine.setAttribute(name, fresh.getAttribute(name));
+    else mine.removeAttribute(name);
+  }
+  mine.removeAttribute("data-match");
+  const [list, newList] = [listOf(mine), listOf(fresh)];
+  if (list && newList) reconcile(list, newList, known, wanted);
+  else if (newList) mine.append(document.adoptNode(newList)), takeBack(newList, known, wanted);
+  else if (list && !list.querySelector(".new-item")) list.remove();
+}
+
+/** Show an item wherever it is, open its branches and select it. */
+export async function reveal(uid, { fresh = false } = {}) {
+  tell("leave-search");
+  if (fresh || !item(uid)) await refresh({ reveal: uid });
+  const li = item(uid);
+  if (!li) return void say("This item is not there any more.", "warning");
+  for (let up = parentOf(li); up; up = parentOf(up)) up.ariaExpanded = "true";
+  focus(li);
+  byId(`row-${uid}`).scrollIntoView({ block: "center" });
+  tell("changed");
+  return select(li);
+}
+
+/** Show only one branch, or with "" everything again. */
+export async function showBranch(uid) {
+  const before = state.branch;
+  state.branch = uid;
+  tell("leave-search");
+  await refresh(uid ? {} : { reveal: state.selected || before });
+  remember();
+  const li = item(state.selected) ?? item(uid || before);
+  if (li) focus(li);
+}

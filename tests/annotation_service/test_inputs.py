@@ -1,0 +1,134 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation_service.inputs import Refused, check_size, clean_name, clean_title, decode, lines, parse_json
+
+
+def refusal(function, *args):
+    with pytest.raises(Refused) as caught:
+        function(*args)
+    return caught.value.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        ('[{"name": "a",}]', "line 1, column 15", "not JSON"),
+        ('{\n "a": 1\n "b": 2}', "line 3, column 2", "not JSON"),
+        ('{"a": 1, "b": {"c": 1, "c": 2}}', "$.b", "“c” stands twice"),
+        ("[1, NaN]", "line 1, column 5", "NaN"),
+        ("[-Infinity]", "line 1, column 2", "-Infinity"),
+        ("[9223372036854775808]", "line 1, column 2", "64 bits"),
+        ("[" + "9" * 5000 + "]", "line 1, column 2", "64 bits"),
+        ("[1e999]", "line 1, column 2", "too large"),
+        ('[{"a": "\\ud800"}]', "$[0].a", "surrogate"),
+        ('[{"a": "\\u0000"}]', "$[0].a", "NUL"),
+        ('[{"\\u0000": 1}]', "$[0]", "NUL"),
+        ("[" * 201 + "]" * 201, "line 1, column 201", "too deep"),
+        ("[" * 5_000_000, "line 1, column 201", "too deep"),
+        ('{"a":' * 201, "line 1, column 1001", "too deep"),
+    ],
+)
+def test_json_is_refused_with_place_and_reason(text, place, reason):
+    problem = refusal(parse_json, text)
+    assert problem.place == place
+    assert reason in problem.text
+
+
+def test_places_are_those_of_the_file_that_the_text_is_a_part_of():
+    for text, place in (
+        ("[1,]", "line 7, column 8"),
+        ("[1,\r\n NaN]", "line 8, column 2"),
+        ("[" * 201, "line 7, column 205"),
+    ):
+        with pytest.raises(Refused) as caught:
+            parse_json(text, line=7, column=5)
+        assert caught.value.problems[0].place == place
+
+
+def test_escapes_are_the_characters_that_they_mean():
+    assert parse_json(r'["\\u0000", "\\\ud83d\ude00", "\\ud83d", "\u00e9"]') == [r"\u0000", "\\😀", r"\ud83d", "é"]
+    assert refusal(parse_json, r'["\\ud83d\ude00"]').place == "$[0]"
+
+
+def test_deep_json_is_taken_up_to_the_limit():
+    assert parse_json("[" * 200 + "]" * 200)
+    assert parse_json("[" * 400 + "]" * 400, 400)
+
+
+def test_brackets_in_strings_are_not_levels():
+    text = json.dumps(["[" * 500, '\\"' + "{" * 500])
+    assert parse_json(text) == json.loads(text)
+
+
+@given(
+    st.recursive(
+        st.none()
+        | st.booleans()
+        | st.integers(-(2**63), 2**63 - 1)
+        | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+        lambda inner: (
+            st.lists(inner)
+            | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), inner)
+        ),
+    )
+)
+def test_whatever_json_can_write_is_read_again(value):
+    assert parse_json(json.dumps(value)) == value
+    assert parse_json(json.dumps(value, ensure_ascii=False)) == value
+
+
+@pytest.mark.parametrize(
+    ("data", "place", "reason"),
+    [
+        (b"good\nM\xfcller\n", "line 2", "0xfc is not UTF-8"),
+        ("text".encode("utf-16"), "line 1", "UTF-16"),
+        (b"a\nb\0c", "line 2, column 2", "NUL"),
+        (b"", "", "empty"),
+        (b" \n\t\r\n", "", "empty"),
+        (b"\xef\xbb\xbf", "", "empty"),
+    ],
+)
+def test_bytes_are_refused_with_place_and_reason(data, place, reason):
+    problem = refusal(decode, data)
+    assert problem.place == place
+    assert reason in problem.text
+
+
+def test_a_byte_order_mark_is_no_text():
+    assert decode(b"\xef\xbb\xbfabc") == "abc"
+
+
+def test_only_lf_crlf_and_cr_end_a_line():
+    inside = "a\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029b"
+    assert list(lines(f"{inside}\nc\r\nd\re")) == [inside, "c", "d", "e"]
+    assert list(lines("a\n\nb\n")) == ["a", "", "b"]
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\r\n"))))
+def test_joined_lines_come_apart_again(parts):
+    assert list(lines("".join(f"{part}\n" for part in parts))) == parts
+
+
+def test_sizes_are_refused_in_words():
+    assert "2 MB; the limit is 1 MB" in refusal(check_size, 2_000_000, 1_000_000).text
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("", "needed"), ("  ", "needed"), ("a/b", "/"), ("a\tb", "control"), ("x" * 201, "200"), ("a\x7fb", "control")],
+)
+def test_names_are_refused_with_the_rule(name, reason):
+    assert reason in refusal(clean_name, name).text
+
+
+def test_titles_may_have_a_slash_and_names_of_labels_may_not():
+    assert clean_title("2024/25 orders") == "2024/25 orders"
+    assert "/" in refusal(clean_name, "2024/25 orders").text
+
+
+def test_names_are_normalised_and_stripped():
+    assert clean_name("  Cafe\u0301 ") == "Café"

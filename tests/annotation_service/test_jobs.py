@@ -1,0 +1,382 @@
+import os
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError, connection, transaction
+from django.utils import timezone
+
+from annotation_service import jobs
+from annotation_service.inputs import Refused
+from annotation_service.models import Job, keep_upload, start_job
+from tests import factories
+
+
+@pytest.fixture
+def work(monkeypatch):
+    """Registers a function as the work of the kind “test”."""
+
+    def register(run):
+        monkeypatch.setitem(jobs.KINDS, "test", run)
+
+    return register
+
+
+def queued(by, **target):
+    return start_job("test", title="A test", by=by, target=target)
+
+
+def done(job):
+    claimed = jobs.claim()
+    assert claimed == job
+    jobs.run(claimed)
+    job.refresh_from_db()
+    return job
+
+
+def test_a_job_is_claimed_once_and_in_order(alice):
+    first, second = queued(alice), queued(alice)
+    assert [jobs.claim(), jobs.claim(), jobs.claim()] == [first, second, None]
+
+
+def test_the_outcome_is_kept(alice, work):
+    work(lambda job, progress: job.finish(url="/somewhere/"))
+    job = done(queued(alice))
+    assert (job.state, job.result) == ("done", {"url": "/somewhere/"})
+
+
+def test_a_refusal_is_kept_with_its_places(alice, work):
+    def run(job, progress):
+        raise Refused("Too long.", place="line 7")
+
+    work(run)
+    job = done(queued(alice))
+    assert job.state == "failed"
+    assert job.errors == {"problems": [["line 7", "Too long."]], "total": 1}
+
+
+def test_an_unexpected_error_is_logged_and_said(alice, work, caplog):
+    work(lambda job, progress: 1 / 0)
+    job = done(queued(alice))
+    assert job.state == "failed"
+    assert "unexpected error" in job.errors["message"]
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_a_waiting_job_is_cancelled_at_once(alice):
+    job = queued(alice)
+    job.request_cancel()
+    job.refresh_from_db()
+    assert job.state == "cancelled"
+    assert jobs.claim() is None
+
+
+def test_a_job_whose_worker_died_is_taken_up_again_but_not_for_ever(alice, work):
+    job = queued(alice)
+    for attempt in range(1, Job.MAX_ATTEMPTS + 1):
+        assert jobs.claim().attempts == attempt
+        assert jobs.claim() is None  # its heartbeat is fresh
+        Job.objects.update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
+    work(lambda job, progress: job.finish())
+    job = done(job)
+    assert job.state == "failed"
+    assert "stopped 3 times" in job.errors["message"]
+
+
+def go_stale():
+    Job.objects.update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_work_that_was_taken_up_again_is_stored_once(work, settings):
+    alice = factories.manager("alice")
+    settings.UPLOAD_DIR.mkdir()
+    (settings.UPLOAD_DIR / "upload").write_text("x")
+
+    def run(job, progress):
+        assert job.path.read_text() == "x"
+        with transaction.atomic():
+            factories.user(f"outcome-of-attempt-{job.attempts}")
+            job.finish(attempt=job.attempts)
+
+    work(run)
+    start_job("test", title="A test", by=alice, target={}, file="upload")
+    slow = jobs.claim()
+    go_stale()
+    quick = jobs.claim()
+    jobs.run(slow)
+    assert quick.path.is_file() and Job.objects.get().state == "running"
+    jobs.run(quick)
+    jobs.run(slow)
+    assert Job.objects.get().result == {"attempt": 2}
+    assert [u.username for u in type(alice).objects.filter(username__startswith="outcome")] == ["outcome-of-attempt-2"]
+    assert not quick.path.exists()
+
+
+@pytest.mark.parametrize("error", [Refused("No."), jobs.Cancelled(), ValueError("x")], ids=repr)
+def test_a_worker_that_was_overtaken_does_not_end_the_job(alice, work, error):
+    def run(job, progress):
+        raise error
+
+    work(run)
+    queued(alice)
+    slow = jobs.claim()
+    go_stale()
+    quick = jobs.claim()
+    jobs.run(slow)
+    assert Job.objects.get().state == "running"
+    quick.finish()
+    assert Job.objects.get().state == "done"
+
+
+def test_a_job_is_taken_up_again_after_the_database_was_away(alice, work, settings):
+    settings.UPLOAD_DIR.mkdir()
+    (settings.UPLOAD_DIR / "upload").write_text("x")
+    job = start_job("test", title="A test", by=alice, target={}, file="upload")
+
+    def run(job, progress):
+        if job.attempts == 1:
+            raise OperationalError("the server closed the connection")
+        job.finish()
+
+    work(run)
+    with pytest.raises(OperationalError):
+        jobs.run(jobs.claim())
+    assert job.path.is_file()
+    go_stale()
+    assert done(job).state == "done"
+    assert not job.path.exists()
+
+
+def test_the_upload_of_a_job_that_is_given_up_is_deleted(alice, settings):
+    settings.UPLOAD_DIR.mkdir()
+    (settings.UPLOAD_DIR / "upload").write_text("x")
+    job = start_job("test", title="A test", by=alice, target={}, file="upload")
+    Job.objects.update(attempts=Job.MAX_ATTEMPTS)
+    assert done(job).state == "failed"
+    assert not job.path.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_beat_goes_on_with_a_new_connection(work, monkeypatch):
+    monkeypatch.setattr(jobs.Progress, "INTERVAL", 0.02)
+    alice = factories.manager("alice")
+    broken = []
+
+    def show_sign():
+        # The beat's first connection is lost, as after a restart of the database.
+        if not broken:
+            broken.append(connection.connection)
+            raise OperationalError("the server closed the connection")
+        assert connection.connection is not broken[0]
+        broken.append(connection.connection)
+
+    monkeypatch.setattr(jobs, "show_sign", show_sign)
+
+    def run(job, progress):
+        deadline = time.monotonic() + 5
+        while len(broken) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        job.finish()
+
+    work(run)
+    done(queued(alice))
+    assert len(broken) == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_survives_whatever_happens(work, monkeypatch, caplog):
+    alice = factories.manager("alice")
+
+    def sweep():
+        raise PermissionError("not yours")
+
+    monkeypatch.setattr(jobs, "delete_old_files", sweep)
+    work(lambda job, progress: job.finish())
+    queued(alice)
+    stop = threading.Event()
+
+    def worker():
+        jobs.work(stop, poll=0.01)
+        connection.close()
+
+    thread = threading.Thread(target=worker)
+    thread.start()
+    deadline = time.monotonic() + 10
+    while not Job.objects.filter(state="done").exists() and thread.is_alive() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    stop.set()
+    thread.join()
+    assert Job.objects.get().state == "done"
+    assert "not yours" in caplog.text
+
+
+def test_an_upload_that_breaks_off_leaves_no_file(settings):
+    class Broken(SimpleUploadedFile):
+        def chunks(self, chunk_size=None):
+            yield b"some"
+            raise OSError("No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        keep_upload(Broken("x.txt", b""))
+    assert not list(settings.UPLOAD_DIR.iterdir())
+
+
+def test_a_page_says_when_nobody_does_the_work(alice):
+    job = queued(alice)
+    assert job.has_no_worker
+    jobs.show_sign()
+    assert not job.has_no_worker
+
+
+@pytest.mark.django_db(transaction=True)
+def test_progress_and_cancelling_reach_a_job_inside_its_transaction(work, monkeypatch):
+    monkeypatch.setattr(jobs.Progress, "INTERVAL", 0.02)
+    alice = factories.manager("alice")
+    seen = []
+
+    def run(job, progress):
+        for step in range(1000):
+            progress(step, 1000, "reading")
+            time.sleep(0.01)
+            if step == 20:
+                seen.append(Job.objects.get().done)
+                job.request_cancel()
+
+    work(run)
+    job = done(queued(alice))
+    assert job.state == "cancelled"
+    assert seen[0] > 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_share_the_work(work):
+    alice = factories.manager("alice")
+    taken = []
+
+    def run(job, progress):
+        with transaction.atomic():
+            taken.append(job.pk)
+            job.finish()
+
+    work(run)
+    expected = {queued(alice).pk for _ in range(20)}
+    stop = threading.Event()
+
+    def worker():
+        jobs.work(stop, poll=0.01)
+        connection.close()
+
+    workers = [threading.Thread(target=worker) for _ in range(3)]
+    for thread in workers:
+        thread.start()
+    deadline = time.monotonic() + 30
+    while Job.objects.exclude(state="done").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    stop.set()
+    for thread in workers:
+        thread.join()
+    assert set(taken) == expected
+    assert len(taken) == 20
+
+
+def test_old_files_are_deleted_but_not_those_that_a_job_waits_for(alice, settings):
+    settings.UPLOAD_DIR.mkdir()
+    for name in ("old", "waiting", "new"):
+        (settings.UPLOAD_DIR / name).write_text("x")
+        if name != "new":
+            os.utime(settings.UPLOAD_DIR / name, (0, 0))
+    start_job("test", title="t", by=alice, target={}, file="waiting")
+    jobs.delete_old_files()
+    assert sorted(path.name for path in settings.UPLOAD_DIR.iterdir()) == ["new", "waiting"]
+
+
+def test_a_sweep_that_fails_keeps_no_other_from_its_work(db, settings, monkeypatch, caplog):
+    settings.UPLOAD_DIR.mkdir()
+    for name in ("old", "needed"):
+        old_file(settings.UPLOAD_DIR, name)
+    swept = []
+    monkeypatch.setattr(jobs, "SWEEPS", [lambda: 1 / 0, lambda: swept.append("second")])
+    monkeypatch.setattr(jobs, "FILES_IN_USE", [lambda: ["needed"]])
+    jobs.put_away()
+    assert swept == ["second"] and "ZeroDivisionError" in caplog.text
+    assert [path.name for path in settings.UPLOAD_DIR.iterdir()] == ["needed"]
+
+
+def old_file(folder, name):
+    (folder / name).write_text("x")
+    os.utime(folder / name, (0, 0))
+
+
+def test_what_cannot_be_deleted_does_not_keep_the_other_old_files(db, settings, monkeypatch, caplog):
+    folder = settings.UPLOAD_DIR
+    (folder / "lost+found").mkdir(parents=True)
+    os.utime(folder / "lost+found", (0, 0))
+    for name in ("a", "denied", "z"):
+        old_file(folder, name)
+    unlink = type(folder).unlink
+
+    def deny(path, missing_ok=False):
+        if path.name == "denied":
+            raise PermissionError("not yours")
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(type(folder), "unlink", deny)
+    jobs.delete_old_files()
+    assert sorted(path.name for path in folder.iterdir()) == ["denied", "lost+found"]
+    assert "not yours" in caplog.text and "lost+found" not in caplog.text
+
+
+def test_two_workers_delete_the_same_old_files(db, settings, monkeypatch, caplog):
+    settings.UPLOAD_DIR.mkdir()
+    for name in ("gone before it is looked at", "gone before it is deleted", "z"):
+        old_file(settings.UPLOAD_DIR, name)
+    path_type = type(settings.UPLOAD_DIR)
+    iterdir, unlink = path_type.iterdir, path_type.unlink
+
+    def early(folder):
+        for path in list(iterdir(folder)):
+            if path.name == "gone before it is looked at":
+                unlink(path)
+            yield path
+
+    def late(path, missing_ok=False):
+        if path.name == "gone before it is deleted":
+            unlink(path)
+        unlink(path, missing_ok)
+
+    monkeypatch.setattr(path_type, "iterdir", early)
+    monkeypatch.setattr(path_type, "unlink", late)
+    jobs.delete_old_files()
+    assert not list(iterdir(settings.UPLOAD_DIR)) and not caplog.text
+
+
+def test_a_job_is_seen_by_who_started_it_and_by_staff(as_alice, as_bob, as_sam):
+    job = queued(as_alice.user)
+    for client, status in ((as_alice, 200), (as_sam, 200), (as_bob, 404)):
+        assert client.get(f"/jobs/{job.pk}/").status_code == status
+    assert as_bob.post(f"/jobs/{job.pk}/cancel/").status_code == 404
+    assert "No worker is running" in as_alice.get(f"/jobs/{job.pk}/").content.decode()
+
+
+def test_a_finished_job_leads_to_its_outcome(as_alice, work, settings):
+    job = queued(as_alice.user)
+    work(lambda job, progress: job.finish(url="/ontologies/"))
+    done(job)
+    assert as_alice.get(f"/jobs/{job.pk}/")["Location"] == "/ontologies/"
+    assert "HX-Refresh" in as_alice.get(f"/jobs/{job.pk}/progress/")
+    settings.UPLOAD_DIR.mkdir(exist_ok=True)
+    (settings.UPLOAD_DIR / "abc").write_bytes(b"zip")
+    Job.objects.update(result={"file": "abc", "name": "pumps.zip"})
+    response = as_alice.get(f"/jobs/{job.pk}/file/")
+    assert response.getvalue() == b"zip"
+    assert response["Content-Disposition"] == 'attachment; filename="pumps.zip"'
+
+
+def test_the_outcome_is_told_once(as_alice, work):
+    work(lambda job, progress: job.finish(url="/ontologies/", text="“Pumps” is yours."))
+    job = done(queued(as_alice.user))
+    told = ["is yours" in as_alice.get(f"/jobs/{job.pk}/", follow=True).content.decode() for _ in range(2)]
+    assert told == [True, False]

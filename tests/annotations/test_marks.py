@@ -1,0 +1,464 @@
+"""The requests of the workspace: what they store, and every rule that refuses one."""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from datasets.models import Annotation, Entity, Item
+from ontologies.models import OntologyItem
+from tests import factories
+
+from .conftest import UID
+
+OTHER = "fedcba9876543210"
+RELATION = "aaaaaaaabbbbbbbb"
+MARKS = (
+    "entities/add/",
+    "relations/add/",
+    *(f"{k}/{v}/" for k in ("entities", "relations") for v in ("label", "remove")),
+)
+
+
+def test_words_are_marked(as_carol, send, entity, stored, label):
+    answer = send(as_carol, "entities/add/", entity())
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "entity": {"uid": UID, "start": 1, "end": 2, "label": label("PhysicalObject"), "status": "accepted"}
+    }
+    assert stored().entities == [(UID, "PhysicalObject", 1, 2)]
+
+
+def test_a_mark_that_is_sent_twice_is_stored_once(as_carol, send, entity, stored):
+    assert send(as_carol, "entities/add/", entity()).json() == send(as_carol, "entities/add/", entity()).json()
+    assert len(stored().entities) == 1
+
+
+def test_the_same_words_with_the_same_label_are_one_mark(as_carol, send, entity, stored):
+    send(as_carol, "entities/add/", entity())
+    assert send(as_carol, "entities/add/", entity(uid=OTHER)).json()["entity"]["uid"] == UID
+    assert len(stored().entities) == 1
+
+
+def test_marks_may_nest_overlap_and_share_their_words(as_carol, send, entity, stored):
+    for uid, name, start, end in (
+        ("a" * 8, "State", 1, 2),
+        ("b" * 8, "Activity", 1, 2),
+        ("c" * 8, "State", 1, 1),
+        ("d" * 8, "State", 2, 4),
+    ):
+        assert send(as_carol, "entities/add/", entity(uid, name, start, end)).status_code == 200
+    assert len(stored().entities) == 4
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 0), (0, 6), (3, 2), (6, 6), (2**40, 2**40)])
+def test_a_span_outside_of_the_tokens_is_refused(as_carol, send, entity, stored, start, end):
+    answer = send(as_carol, "entities/add/", entity(start=start, end=end))
+    assert answer.status_code == 422
+    assert "6 tokens" in answer.json()["error"]
+    assert stored().entities == []
+
+
+def test_a_label_that_is_off_cannot_be_applied(as_carol, alice, project, send, entity, stored):
+    OntologyItem.objects.get(ontology=project.entity_ontology, name="State").switch(False, by=alice)
+    answer = send(as_carol, "entities/add/", entity(name="State"))
+    assert answer.status_code == 422
+    assert "switched off" in answer.json()["error"]
+    send(as_carol, "entities/add/", entity())
+    assert send(as_carol, "entities/label/", {"uid": UID, "label": entity(name="State")["label"]}).status_code == 422
+    assert stored().entities == [(UID, "PhysicalObject", 1, 2)]
+
+
+def test_a_mark_keeps_a_label_that_was_switched_off_and_can_be_removed(as_carol, alice, project, send, entity, stored):
+    send(as_carol, "entities/add/", entity(name="State"))
+    OntologyItem.objects.get(ontology=project.entity_ontology, name="State").switch(False, by=alice)
+    assert stored().entities == [(UID, "State", 1, 2)]
+    assert send(as_carol, "entities/remove/", {"uid": UID}).status_code == 200
+    assert stored().entities == []
+
+
+def test_a_label_of_another_ontology_is_refused(as_carol, alice, send, entity, label, stored):
+    blueprint = factories.ontology(owner=alice, items=[{"name": "Elsewhere"}])
+    for uid in (blueprint.items().get().uid, label("hasPart", "relation"), "", "nothing"):
+        assert send(as_carol, "entities/add/", {**entity(), "label": uid}).status_code == 422
+    assert stored().entities == []
+
+
+def test_the_hidden_root_is_not_a_label(as_carol, project, send, entity):
+    assert send(as_carol, "entities/add/", {**entity(), "label": project.entity_ontology.root.uid}).status_code == 422
+
+
+@pytest.mark.parametrize("uid", ["", "x" * 101])
+def test_a_uid_that_is_none_is_refused(as_carol, send, entity, stored, uid):
+    assert send(as_carol, "entities/add/", entity(uid=uid)).status_code == 422
+    assert stored().entities == []
+
+
+def test_a_mark_gets_another_label(as_carol, send, entity, label, stored):
+    send(as_carol, "entities/add/", entity())
+    for _ in range(2):
+        answer = send(as_carol, "entities/label/", {"uid": UID, "label": label("State")})
+        assert answer.json()["entity"]["label"] == label("State")
+    assert stored().entities == [(UID, "State", 1, 2)]
+
+
+def test_a_label_that_the_words_carry_already_is_refused(as_carol, send, entity, label, stored):
+    send(as_carol, "entities/add/", entity())
+    send(as_carol, "entities/add/", entity(uid=OTHER, name="State"))
+    answer = send(as_carol, "entities/label/", {"uid": UID, "label": label("State")})
+    assert answer.status_code == 422
+    assert "already" in answer.json()["error"]
+    assert len(stored().entities) == 2
+
+
+def test_a_mark_that_is_gone_gets_no_label(as_carol, send, label):
+    assert send(as_carol, "entities/label/", {"uid": UID, "label": label("State")}).status_code == 422
+
+
+def test_a_mark_is_removed_and_removing_it_again_does_no_harm(as_carol, send, entity, stored):
+    send(as_carol, "entities/add/", entity())
+    for _ in range(2):
+        assert send(as_carol, "entities/remove/", {"uid": UID}).json() == {"removed": UID}
+    assert stored().entities == []
+
+
+@pytest.fixture
+def pair(as_carol, send, entity):
+    """Two marks: the ends of a relation."""
+    send(as_carol, "entities/add/", entity())
+    send(as_carol, "entities/add/", entity(uid=OTHER, name="State", start=4, end=5))
+
+
+@pytest.fixture
+def relation(label):
+    def relation(uid=RELATION, name="hasPart", source=UID, target=OTHER):
+        return {"uid": uid, "label": label(name, "relation"), "source": source, "target": target}
+
+    return relation
+
+
+def test_two_marks_are_related_once(as_carol, send, pair, relation, stored):
+    for _ in range(2):
+        answer = send(as_carol, "relations/add/", relation())
+        assert answer.json()["relation"] == {**relation(), "status": "accepted"}
+    assert stored().relations == [(RELATION, "hasPart", UID, OTHER)]
+
+
+def test_the_same_relation_with_another_uid_is_one_relation(as_carol, send, pair, relation, stored):
+    send(as_carol, "relations/add/", relation())
+    assert send(as_carol, "relations/add/", relation(uid="c" * 8)).json()["relation"]["uid"] == RELATION
+    assert len(stored().relations) == 1
+
+
+@pytest.mark.parametrize("ends", [{"source": "missing00"}, {"target": "missing00"}, {"target": UID}])
+def test_a_relation_needs_two_different_marks(as_carol, send, pair, relation, stored, ends):
+    assert send(as_carol, "relations/add/", relation(**ends)).status_code == 422
+    assert stored().relations == []
+
+
+def test_a_relation_does_not_reach_into_somebody_elses_annotation(
+    as_carol, as_alice, send, entity, pair, relation, alice, stored
+):
+    theirs = "9999999999999999"
+    send(as_alice, "entities/add/", entity(uid=theirs))
+    assert send(as_carol, "relations/add/", relation(target=theirs)).status_code == 422
+    assert stored().relations == stored(alice).relations == []
+
+
+def test_an_entity_label_is_not_a_relation_label(as_carol, send, pair, relation, label):
+    assert send(as_carol, "relations/add/", {**relation(), "label": label("State")}).status_code == 422
+
+
+def test_a_relation_gets_another_label_and_is_removed(as_carol, send, pair, relation, label, stored):
+    send(as_carol, "relations/add/", relation())
+    answer = send(as_carol, "relations/label/", {"uid": RELATION, "label": label("hasPatient", "relation")})
+    assert answer.json()["relation"]["label"] == label("hasPatient", "relation")
+    assert stored().relations == [(RELATION, "hasPatient", UID, OTHER)]
+    for _ in range(2):
+        assert send(as_carol, "relations/remove/", {"uid": RELATION}).status_code == 200
+    assert stored().relations == []
+    assert (
+        send(as_carol, "relations/label/", {"uid": RELATION, "label": label("hasPart", "relation")}).status_code == 422
+    )
+
+
+def test_removing_a_mark_removes_its_relations(as_carol, send, pair, relation, stored):
+    send(as_carol, "relations/add/", relation())
+    send(as_carol, "entities/remove/", {"uid": OTHER})
+    assert stored().relations == []
+    assert len(stored().entities) == 1
+
+
+def test_done_is_said_and_taken_back(as_carol, send, stored):
+    for done in (True, True, False, False):
+        assert send(as_carol, "done/", {"done": done}).json() == {"done": done}
+        assert stored().done is done
+
+
+@pytest.mark.parametrize("path", MARKS)
+def test_a_done_item_takes_no_marks(as_carol, send, pair, relation, entity, label, stored, path):
+    send(as_carol, "relations/add/", {**relation(), "uid": UID})
+    before = stored()
+    send(as_carol, "done/", {"done": True})
+    body = {
+        "entities/add/": entity(uid="f" * 8, start=0),
+        "relations/add/": relation(uid="f" * 8, name="hasPatient"),
+    }.get(path)
+    if body is None:
+        body = {"uid": UID}
+        if "label" in path:
+            body["label"] = label("Replace") if "entities" in path else label("hasPatient", "relation")
+    answer = send(as_carol, path, body)
+    assert answer.status_code == 422
+    assert "Reopen" in answer.json()["error"]
+    assert (stored().entities, stored().relations) == (before.entities, before.relations)
+
+
+# --- Who may -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", [*MARKS, "done/"])
+def test_strangers_are_told_nothing(as_bob, as_dave, send, entity, relation, label, path):
+    kind = "entity" if path.startswith("entities") else "relation"
+    body = {"entities/add/": entity(), "relations/add/": relation(), "done/": {"done": True}}.get(path, {"uid": UID})
+    if path.endswith("/label/"):
+        body = {"uid": UID, "label": label("State" if kind == "entity" else "hasPart", kind)}
+    for client in (as_bob, as_dave):
+        answer = send(client, path, body)
+        assert answer.status_code == 404
+        assert answer.json()["error"]
+    assert not Annotation.objects.exists()
+
+
+def test_staff_who_are_no_members_do_not_write(as_sam, send, entity):
+    answer = send(as_sam, "entities/add/", entity())
+    assert answer.status_code == 403
+    assert "members" in answer.json()["error"]
+    assert not Annotation.objects.exists()
+
+
+def test_somebody_who_is_signed_out_is_told_where_to_sign_in(send, entity, client):
+    answer = send(client, "entities/add/", entity())
+    assert answer.status_code == 401
+    assert answer.json()["login"] == "/accounts/login/"
+
+
+def test_a_page_of_another_person_does_not_write_into_mine(as_carol, alice, send, entity, stored):
+    assert send(as_carol, "entities/add/", entity(), **{"X-Annotator": str(alice.pk)}).status_code == 403
+    assert stored().entities == []
+    assert send(as_carol, "entities/add/", entity(), **{"X-Annotator": str(as_carol.user.pk)}).status_code == 200
+
+
+def test_an_item_of_another_project_is_not_found(as_carol, alice, send, entity):
+    other = factories.project(by=alice, name="Other", text="one two three\n")
+    foreign = other.dataset.items()[0]
+    assert send(as_carol, "entities/add/", entity(), to=foreign).status_code == 404
+    assert send(as_carol, "entities/add/", entity(), to=foreign, project_pk=other.pk).status_code == 404
+
+
+def test_an_item_that_is_not_given_to_the_person_is_not_found(alice, carol, dave, as_carol, send):
+    project = factories.project(by=alice, name="Dealt", annotators=[carol, dave], annotators_per_item=1)
+    given = set(project.items_for(carol).values_list("pk", flat=True))
+    for item in project.dataset.items():
+        answer = send(as_carol, "done/", {"done": True}, to=item, project_pk=project.pk)
+        assert answer.status_code == (200 if item.pk in given else 404)
+
+
+def test_a_removed_item_is_not_found(as_carol, send, entity, item):
+    Item.objects.filter(pk=item.pk).update(removed_at=timezone.now())
+    assert send(as_carol, "entities/add/", entity()).status_code == 404
+    assert not Entity.objects.exists()
+
+
+def test_everybody_has_their_own_marks(as_carol, as_alice, alice, send, entity, stored):
+    send(as_carol, "entities/add/", entity())
+    send(as_alice, "entities/add/", entity(name="State"))
+    assert stored().entities == [(UID, "PhysicalObject", 1, 2)]
+    assert stored(alice).entities == [(UID, "State", 1, 2)]
+
+
+# --- Given marks ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def given(item, project):
+    annotation = Annotation.objects.create(item=item)
+    state = OntologyItem.objects.get(ontology=project.entity_ontology, name="State")
+    has_part = OntologyItem.objects.get(ontology=project.relation_ontology, name="hasPart")
+    ends = [
+        annotation.entity_set.create(uid=f"given-{n}x", label=state, start=n, end=n, status="suggested") for n in (3, 5)
+    ]
+    annotation.relation_set.create(uid="given-rel", label=has_part, source=ends[0], target=ends[1])
+    return annotation
+
+
+def test_the_first_write_copies_the_given_marks(as_carol, send, entity, given, stored):
+    send(as_carol, "entities/add/", entity())
+    assert [uid for uid, *_ in stored().entities] == [UID, "given-3x", "given-5x"]
+    assert stored().relations == [("given-rel", "hasPart", "given-3x", "given-5x")]
+
+
+def test_the_given_marks_stay_as_they_are(as_carol, send, given, stored):
+    assert send(as_carol, "entities/remove/", {"uid": "given-3x"}).status_code == 200
+    assert set(given.entity_set.values_list("uid", "status")) == {("given-3x", "suggested"), ("given-5x", "suggested")}
+    assert given.relation_set.count() == 1
+
+
+@pytest.mark.parametrize("name", ["State", "Activity"])
+def test_whoever_gives_a_label_accepts_the_suggestion(as_carol, send, given, label, name):
+    answer = send(as_carol, "entities/label/", {"uid": "given-3x", "label": label(name)})
+    assert answer.json()["entity"]["status"] == "accepted"
+    assert send(as_carol, "entities/label/", {"uid": "given-3x", "label": label(name)}).status_code == 200
+    assert set(given.entity_set.values_list("status", flat=True)) == {"suggested"}
+
+
+@pytest.mark.parametrize("status", ["suggested", "rejected"])
+def test_whoever_makes_a_mark_or_relation_that_was_not_accepted_accepts_it(
+    as_carol, send, entity, given, relation, stored, carol, status
+):
+    given.entity_set.update(status=status)
+    given.relation_set.update(status=status)
+    answers = [
+        send(as_carol, "entities/add/", entity(name="State", start=3, end=3)).json()["entity"],
+        send(as_carol, "relations/add/", relation(source="given-3x", target="given-5x")).json()["relation"],
+        send(as_carol, "entities/add/", entity(uid="given-5x", name="State", start=5, end=5)).json()["entity"],
+    ]
+    assert [(answer["uid"], answer["status"]) for answer in answers] == [
+        ("given-3x", "accepted"),
+        ("given-rel", "accepted"),
+        ("given-5x", "accepted"),
+    ]
+    mine = Annotation.objects.get(annotator=carol)
+    assert set(mine.entity_set.values_list("status", flat=True)) == {"accepted"}
+    assert mine.relation_set.get().status == "accepted"
+    assert set(given.entity_set.values_list("status", flat=True)) == {status}
+
+
+@pytest.mark.parametrize("status", ["suggested", "rejected"])
+def test_a_mark_that_was_not_accepted_is_not_made_with_a_label_that_is_off(
+    as_carol, alice, send, entity, given, relation, project, carol, status
+):
+    given.entity_set.update(status=status)
+    given.relation_set.update(status=status)
+    for ontology, name in ((project.entity_ontology, "State"), (project.relation_ontology, "hasPart")):
+        OntologyItem.objects.get(ontology=ontology, name=name).switch(False, by=alice)
+    ends = relation(source="given-3x", target="given-5x")
+    for path, body in (
+        ("entities/add/", entity(name="State", start=3, end=3)),
+        ("relations/add/", ends),
+        ("relations/add/", {**ends, "uid": "given-rel"}),
+    ):
+        answer = send(as_carol, path, body)
+        assert answer.status_code == 422
+        assert "switched off" in answer.json()["error"]
+    assert not Annotation.objects.filter(annotator=carol).exists()
+
+
+def test_a_rejected_twin_gives_way_to_a_new_label(as_carol, send, entity, given, relation, label, stored, carol):
+    given.entity_set.filter(uid="given-3x").update(status="rejected")
+    send(as_carol, "entities/add/", entity(start=3, end=3))
+    assert send(as_carol, "entities/label/", {"uid": UID, "label": label("State")}).status_code == 200
+    assert stored().entities == [(UID, "State", 3, 3), ("given-5x", "State", 5, 5)]
+    for uid, name in ((RELATION, "hasPart"), ("b" * 16, "hasPatient")):
+        assert send(as_carol, "relations/add/", relation(uid=uid, name=name, target="given-5x")).status_code == 200
+    mine = Annotation.objects.get(annotator=carol)
+    mine.relation_set.filter(uid=RELATION).update(status="rejected")
+    answer = send(as_carol, "relations/label/", {"uid": "b" * 16, "label": label("hasPart", "relation")})
+    assert answer.status_code == 200
+    assert stored().relations == [("b" * 16, "hasPart", UID, "given-5x")]
+
+
+def test_a_refused_first_write_leaves_nothing(as_carol, send, entity, given, carol):
+    assert send(as_carol, "entities/add/", entity(start=90, end=91)).status_code == 422
+    assert not Annotation.objects.filter(annotator=carol).exists()
+
+
+# --- What a body may be --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"color": "#fff"},
+        {"start": None},
+        {"start": True},
+        {"start": 1.0},
+        {"start": "1"},
+        {"label": 5},
+        {"uid": ["x"]},
+        {"status": "suggested"},
+    ],
+)
+def test_fields_are_exactly_as_expected(as_carol, send, entity, stored, change):
+    answer = send(as_carol, "entities/add/", {**entity(), **change})
+    assert answer.status_code == 422
+    assert next(iter(change)) in answer.json()["error"]
+    assert stored().entities == []
+
+
+def test_a_missing_field_is_named(as_carol, send, entity):
+    body = entity()
+    del body["end"]
+    assert "end" in send(as_carol, "entities/add/", body).json()["error"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b"{",
+        b"\xff\xfe{\x00}\x00",
+        b'{"done": true, "done": false}',
+        b'{"done": NaN}',
+        b'{"done": "\\u0000"}',
+        b'{"done": "\x00"}',
+        b'{"done": "\\ud800"}',
+        b'{"done": ' + b"[" * 1000 + b"]" * 1000 + b"}",
+        b'{"done": ' + b"9" * 5000 + b"}",
+        b'{"done": true, "x": "' + b"x" * 10_000 + b'"}',
+    ],
+)
+def test_a_body_that_is_no_sound_object_is_refused(as_carol, send, body):
+    answer = send(as_carol, "done/", body)
+    assert answer.status_code == 422
+    assert answer.json()["error"]
+    assert not Annotation.objects.exists()
+
+
+def test_nul_in_a_text_is_refused(as_carol, send, entity):
+    assert send(as_carol, "entities/add/", json.dumps(entity()).replace(UID, "0123\\u0000abcdef")).status_code == 422
+
+
+@pytest.mark.parametrize("path", [*MARKS, "done/"])
+def test_only_post_writes(as_carol, project, item, path):
+    assert as_carol.get(f"/projects/{project.pk}/items/{item.pk}/{path}").status_code == 405
+
+
+@pytest.mark.parametrize("path", [*MARKS, "done/"])
+def test_a_request_without_token_is_refused(carol, send, path):
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(carol)
+    assert send(client, path, {}).status_code == 403
+
+
+# --- Cost ----------------------------------------------------------------------------------------------------------------
+
+
+def test_saving_a_mark_takes_few_queries(as_carol, send, entity, django_assert_max_num_queries):
+    send(as_carol, "entities/add/", entity())
+    # session, user, begin, item, membership, annotation, label, known, insert, commit; and on PostgreSQL the label's lock
+    body = entity(uid=OTHER, start=3, end=3)
+    with django_assert_max_num_queries(10 + connection.features.has_select_for_update):
+        assert send(as_carol, "entities/add/", body).status_code == 200
+
+
+def test_saving_takes_no_more_queries_with_many_marks(as_carol, send, entity, django_assert_max_num_queries):
+    for n in range(40):
+        send(as_carol, "entities/add/", entity(uid=f"{n:08}", name=("State", "Activity")[n % 2], start=n % 6, end=5))
+    body = entity(uid=OTHER, name="Replace", start=3, end=3)
+    with django_assert_max_num_queries(10 + connection.features.has_select_for_update):
+        assert send(as_carol, "entities/add/", body).status_code == 200

@@ -1,0 +1,112 @@
+"""Marks that came with a dataset, in an annotator's hands: accepted, rejected, brought back, whatever their uids are."""
+
+import pytest
+
+from datasets.models import Annotation
+from ontologies.models import OntologyItem
+
+from .test_workspace import state_of
+
+# A file's own identifiers: an entity and a relation may have the same.
+ODD = "a/b ../ü?#%2F <1>"
+SAME = "r1"
+
+
+@pytest.fixture
+def given(item, project):
+    """Three suggested entities, and suggested relations from the first to the others."""
+    annotation = Annotation.objects.create(item=item)
+    state = OntologyItem.objects.get(ontology=project.entity_ontology, name="State")
+    has_part = OntologyItem.objects.get(ontology=project.relation_ontology, name="hasPart")
+    ends = [
+        annotation.entity_set.create(uid=uid, label=state, start=n, end=n, status="suggested")
+        for n, uid in enumerate((ODD, SAME, "e3"))
+    ]
+    for uid, target in ((SAME, ends[1]), ("r2", ends[2])):
+        annotation.relation_set.create(uid=uid, label=has_part, source=ends[0], target=target, status="suggested")
+    return annotation
+
+
+@pytest.fixture
+def statuses(item, carol):
+    """``statuses()``: the status of each of carol's entities and relations, by uid."""
+
+    def statuses():
+        mine = Annotation.objects.get(item=item, annotator=carol)
+        return tuple(dict(marks.values_list("uid", "status")) for marks in (mine.entity_set, mine.relation_set))
+
+    return statuses
+
+
+def test_a_removed_suggestion_is_kept_as_rejected_with_its_relations(as_carol, send, given, statuses):
+    for _ in (1, 2):
+        assert send(as_carol, "entities/remove/", {"uid": ODD}).json() == {"removed": ODD}
+        assert statuses() == (
+            {ODD: "rejected", SAME: "suggested", "e3": "suggested"},
+            {SAME: "rejected", "r2": "rejected"},
+        )
+    assert set(given.entity_set.values_list("status", flat=True)) == {"suggested"}
+
+
+def test_a_rejected_mark_is_not_shown_again(as_carol, item, project, send, given):
+    send(as_carol, "entities/remove/", {"uid": SAME})
+    state = state_of(as_carol.get(f"/projects/{project.pk}/annotate/{item.pk}/"))
+    assert [mark["uid"] for mark in state["entities"]] == [ODD, "e3"]
+    assert [mark["uid"] for mark in state["relations"]] == ["r2"]
+
+
+def test_undo_brings_a_rejected_mark_back_as_ones_own(as_carol, send, given, statuses, label):
+    send(as_carol, "entities/remove/", {"uid": ODD})
+    body = {"uid": ODD, "label": label("State"), "start": 0, "end": 0}
+    assert send(as_carol, "entities/add/", body).json()["entity"]["status"] == "accepted"
+    relation = {"uid": SAME, "label": label("hasPart", "relation"), "source": ODD, "target": SAME}
+    assert send(as_carol, "relations/add/", relation).json()["relation"]["uid"] == SAME
+    assert statuses() == (
+        {ODD: "accepted", SAME: "suggested", "e3": "suggested"},
+        {SAME: "accepted", "r2": "rejected"},
+    )
+
+
+def test_an_accepted_mark_is_removed_and_can_be_brought_back(as_carol, send, given, statuses, label):
+    body = {"uid": ODD, "label": label("State")}
+    assert send(as_carol, "entities/label/", body).json()["entity"]["status"] == "accepted"
+    send(as_carol, "entities/remove/", {"uid": ODD})
+    assert statuses() == ({SAME: "suggested", "e3": "suggested"}, {})
+    assert send(as_carol, "entities/add/", {**body, "start": 0, "end": 0}).status_code == 200
+    assert statuses()[0][ODD] == "accepted"
+
+
+def test_a_relation_of_ones_own_goes_with_a_rejected_mark(as_carol, send, given, statuses, label):
+    relation = {"uid": "own-relation", "label": label("hasPatient", "relation"), "source": "e3", "target": SAME}
+    assert send(as_carol, "relations/add/", relation).status_code == 200
+    send(as_carol, "entities/remove/", {"uid": "e3"})
+    assert statuses() == (
+        {ODD: "suggested", SAME: "suggested", "e3": "rejected"},
+        {SAME: "suggested", "r2": "rejected"},
+    )
+
+
+def test_a_removed_suggested_relation_is_kept_as_rejected(as_carol, send, given, statuses, label):
+    for _ in (1, 2):
+        assert send(as_carol, "relations/remove/", {"uid": SAME}).status_code == 200
+        assert statuses() == (
+            {ODD: "suggested", SAME: "suggested", "e3": "suggested"},
+            {SAME: "rejected", "r2": "suggested"},
+        )
+    send(as_carol, "relations/label/", {"uid": "r2", "label": label("hasPart", "relation")})
+    send(as_carol, "relations/remove/", {"uid": "r2"})
+    assert statuses()[1] == {SAME: "rejected"}
+
+
+def test_an_entity_and_a_relation_with_the_same_uid_do_not_touch_each_other(as_carol, send, given, statuses, label):
+    send(as_carol, "relations/label/", {"uid": SAME, "label": label("hasPatient", "relation")})
+    assert statuses() == (
+        {ODD: "suggested", SAME: "suggested", "e3": "suggested"},
+        {SAME: "accepted", "r2": "suggested"},
+    )
+    send(as_carol, "entities/label/", {"uid": SAME, "label": label("Activity")})
+    send(as_carol, "relations/remove/", {"uid": SAME})
+    assert statuses() == (
+        {ODD: "suggested", SAME: "accepted", "e3": "suggested"},
+        {"r2": "suggested"},
+    )

@@ -1,0 +1,268 @@
+"""The pages of the workspace: who gets which item, and what the page knows about it."""
+
+import json
+import re
+
+import pytest
+from django.utils import timezone
+
+from datasets.models import Annotation, Entity, Item
+from ontologies.models import OntologyItem
+from tests import factories
+
+from .conftest import UID
+
+
+def state_of(response):
+    return json.loads(
+        re.search(r'<script id="state" type="application/json">(.*?)</script>', response.content.decode())[1]
+    )
+
+
+@pytest.fixture
+def open_item(project, item):
+    def open_item(client, which=None):
+        return client.get(f"/projects/{project.pk}/annotate/{(which or item).pk}/")
+
+    return open_item
+
+
+@pytest.fixture
+def start(project):
+    return f"/projects/{project.pk}/annotate/"
+
+
+def test_annotating_starts_at_the_first_item_that_is_not_done(as_carol, carol, project, start):
+    first, second, third = project.dataset.items()
+    assert as_carol.get(start).url == f"{start}{first.pk}/"
+    Annotation.objects.create(item=first, annotator=carol, done_at=timezone.now())
+    Annotation.objects.create(item=second, annotator=carol)  # begun only
+    assert as_carol.get(start).url == f"{start}{second.pk}/"
+    assert as_carol.get(f"{start}?after=1").url == f"{start}{third.pk}/"
+    assert as_carol.get(f"{start}?after=2").url == f"{start}{second.pk}/"
+
+
+@pytest.mark.parametrize("after", ["", "x", "-1", "9" * 30, "²"])
+def test_any_place_to_go_on_from_is_taken(as_carol, start, after):
+    assert as_carol.get(start, {"after": after}).status_code == 302
+
+
+def test_what_others_have_done_is_not_done_for_me(as_carol, alice, project, start):
+    first = project.dataset.items()[0]
+    Annotation.objects.create(item=first, annotator=alice, done_at=timezone.now())
+    assert as_carol.get(start).url == f"{start}{first.pk}/"
+
+
+def test_the_end_is_said_in_words(as_carol, carol, project, start):
+    for item in project.dataset.items():
+        Annotation.objects.create(item=item, annotator=carol, done_at=timezone.now())
+    response = as_carol.get(start)
+    assert response.status_code == 200
+    assert "Everything is done" in response.content.decode()
+
+
+def test_somebody_without_items_is_told_so(as_alice, alice, carol):
+    project = factories.project(by=alice, annotators=[carol], annotators_per_item=1)
+    assert "No items are given to you" in as_alice.get(f"/projects/{project.pk}/annotate/").content.decode()
+
+
+def test_the_page_knows_its_item(as_carol, open_item, item, project):
+    response = open_item(as_carol)
+    assert response.status_code == 200
+    assert "Item 2 of 3" in response.content.decode()
+    state = state_of(response)
+    assert state["item"] == {"number": 2, "original": item.original, "tokens": item.tokens, "offsets": item.offsets}
+    assert state["entities"] == state["relations"] == []
+    assert not state["done"]
+    assert not state["reading"]
+    first, _, third = project.dataset.items()
+    assert state["urls"]["previous"].endswith(f"/{first.pk}/")
+    assert state["urls"]["next"].endswith(f"/{third.pk}/")
+
+
+def test_removed_items_are_neither_counted_nor_passed(as_carol, open_item, project):
+    first, second, third = project.dataset.items()
+    Item.objects.filter(pk=first.pk).update(removed_at=timezone.now())
+    state = state_of(open_item(as_carol, second))
+    assert state["urls"]["previous"] is None
+    assert "Item 1 of" in open_item(as_carol, second).content.decode()
+    assert open_item(as_carol, first).status_code == 302
+    assert open_item(as_carol, third).status_code == 200
+
+
+def test_text_cannot_break_out_of_the_page(as_carol, alice, carol):
+    text = "</script><script>alert(1)</script> <b>bold</b> &amp;\n"
+    project = factories.project(by=alice, annotators=[carol], text=text)
+    response = as_carol.get(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/")
+    assert "<script>alert" not in response.content.decode()
+    assert state_of(response)["item"]["original"] == text.strip()
+
+
+def test_before_the_first_write_the_given_marks_are_shown_and_then_the_own_ones(
+    as_carol, item, label, open_item, send, project
+):
+    given = Annotation.objects.create(item=item)
+    state = OntologyItem.objects.get(ontology=project.entity_ontology, name="State")
+    given.entity_set.create(uid="given-01", label=state, start=1, end=2, status="suggested")
+    given.entity_set.create(uid="given-02", label=state, start=3, end=3, status="rejected")
+    shown = {"uid": "given-01", "start": 1, "end": 2, "label": label("State"), "status": "suggested"}
+    assert state_of(open_item(as_carol))["entities"] == [shown]
+    send(as_carol, "entities/remove/", {"uid": "given-01"})
+    assert state_of(open_item(as_carol))["entities"] == []
+
+
+def test_the_page_shows_only_the_own_marks(as_carol, as_alice, open_item, send, entity):
+    send(as_alice, "entities/add/", entity())
+    assert state_of(open_item(as_carol))["entities"] == []
+    assert [mark["uid"] for mark in state_of(open_item(as_alice))["entities"]] == [UID]
+
+
+def test_relations_name_their_ends(as_carol, open_item, send, entity, label):
+    send(as_carol, "entities/add/", entity())
+    send(as_carol, "entities/add/", entity(uid="b" * 8, start=4, end=4))
+    relation = {"uid": "c" * 8, "label": label("hasPart", "relation"), "source": UID, "target": "b" * 8}
+    send(as_carol, "relations/add/", relation)
+    assert state_of(open_item(as_carol))["relations"] == [{**relation, "status": "accepted"}]
+
+
+def test_instead_of_a_removed_item_the_next_one_is_shown(as_carol, as_bob, project, item, open_item):
+    Item.objects.filter(pk=item.pk).update(removed_at=timezone.now())
+    response = as_carol.get(f"/projects/{project.pk}/annotate/{item.pk}/", follow=True)
+    assert response.status_code == 200 and response.context["item"] == project.dataset.items()[0]
+    assert "was removed" in response.content.decode()
+    assert as_carol.get(f"/projects/{project.pk}/annotate/{10**9}/").status_code == 404
+    assert as_bob.get(f"/projects/{project.pk}/annotate/{item.pk}/").status_code == 404
+
+
+def test_strangers_get_404(as_bob, as_dave, open_item, start):
+    for client in (as_bob, as_dave):
+        assert client.get(start).status_code == 404
+        assert open_item(client).status_code == 404
+        assert client.get(f"{start}progress/").status_code == 404
+
+
+def test_staff_who_are_no_members_do_not_annotate(as_sam, open_item, start):
+    assert as_sam.get(start).status_code == 403
+    assert open_item(as_sam).status_code == 403
+
+
+def test_items_dealt_to_others_are_not_found(as_carol, alice, carol, dave):
+    project = factories.project(by=alice, annotators=[carol, dave], annotators_per_item=1)
+    given = set(project.items_for(carol).values_list("pk", flat=True))
+    assert given
+    for item in project.dataset.items():
+        answer = as_carol.get(f"/projects/{project.pk}/annotate/{item.pk}/")
+        assert answer.status_code == (200 if item.pk in given else 404)
+        if item.pk in given:
+            assert f"of {len(given)}" in answer.content.decode()
+
+
+def test_progress_counts_the_own_done_items(as_carol, carol, alice, project, start):
+    first, second, third = project.dataset.items()
+    Annotation.objects.create(item=first, annotator=carol, done_at=timezone.now())
+    Annotation.objects.create(item=second, annotator=carol)
+    Annotation.objects.create(item=third, annotator=alice, done_at=timezone.now())
+    assert as_carol.get(f"{start}progress/").json() == {"done": 1}
+
+
+def test_guidelines_are_there_if_there_are_any(as_carol, open_item, project):
+    assert 'id="guidelines"' not in open_item(as_carol).content.decode()
+    project.edit(name="Pumps", description="", guidelines="Mark every pump.")
+    assert "Mark every pump." in open_item(as_carol).content.decode()
+
+
+def test_a_page_takes_the_same_queries_with_many_marks(
+    as_carol, open_item, send, entity, django_assert_max_num_queries
+):
+    for n in range(30):
+        send(as_carol, "entities/add/", entity(uid=f"{n:08}", name=("State", "Activity")[n % 2], start=n % 6, end=5))
+    with django_assert_max_num_queries(13):
+        open_item(as_carol)
+
+
+# --- Labels --------------------------------------------------------------------------------------------------------------
+
+
+def test_labels_come_in_tree_order_with_their_parents(as_carol, open_item, label):
+    labels = as_carol.get(state_of(open_item(as_carol))["urls"]["labels"]).json()
+    names = ["PhysicalObject", "SensingObject", "Thermostat", "DrivingObject", "Activity", "Replace", "State"]
+    assert [row[1] for row in labels["entity"]] == names
+    assert [row[2] for row in labels["entity"]] == [-1, 0, 1, 0, -1, 4, -1]
+    assert labels["entity"][0][5:] == ["Things that can be touched.", ["pump", "bearing"]]
+    assert labels["entity"][6][0] == label("State")
+    assert [row[1] for row in labels["relation"]] == ["hasPart", "hasParticipant", "hasPatient"]
+
+
+def test_labels_are_kept_by_the_browser_until_they_change(as_carol, alice, open_item, project):
+    url = state_of(open_item(as_carol))["urls"]["labels"]
+    assert "immutable" in as_carol.get(url)["Cache-Control"]
+    assert "private" in as_carol.get(url)["Cache-Control"]
+    OntologyItem.objects.get(ontology=project.entity_ontology, name="State").rename("Condition", by=alice)
+    stale = as_carol.get(url)
+    assert stale["Cache-Control"] == "no-store"
+    assert stale.json()["entity"][6][1] == "Condition"
+    assert state_of(open_item(as_carol))["urls"]["labels"] != url
+
+
+def test_strangers_do_not_get_the_labels(as_bob, as_carol, open_item):
+    assert as_bob.get(state_of(open_item(as_carol))["urls"]["labels"]).status_code == 404
+
+
+# --- Reading somebody's marks --------------------------------------------------------------------------------------------
+
+
+def test_a_manager_reads_somebodys_marks(as_alice, as_carol, carol, project, item, send, entity):
+    send(as_carol, "entities/add/", entity())
+    for who in ("carol", carol.pk):
+        start = as_alice.get(f"/projects/{project.pk}/marks/{who}/")
+        assert start.url == f"/projects/{project.pk}/marks/{carol.pk}/{item.pk}/"
+        response = as_alice.get(f"/projects/{project.pk}/marks/{who}/{item.pk}/")
+        assert "the marks of carol" in response.content.decode()
+        assert [mark["uid"] for mark in state_of(response)["entities"]] == [UID]
+        assert state_of(response)["reading"]
+
+
+def test_reading_begins_at_the_first_item_if_there_is_no_mark(as_alice, project):
+    assert as_alice.get(f"/projects/{project.pk}/marks/carol/").url.endswith(f"/{project.dataset.items()[0].pk}/")
+
+
+def test_a_reader_goes_to_the_next_item_with_marks_and_to_other_people(
+    as_alice, as_carol, alice, carol, project, item, send, entity
+):
+    first, _, third = project.dataset.items()
+    send(as_carol, "entities/add/", entity(start=0, end=0), to=third)
+    page = as_alice.get(f"/projects/{project.pk}/marks/carol/{first.pk}/").content.decode()
+    assert f'href="/projects/{project.pk}/marks/{carol.pk}/{third.pk}/">Next item with marks' in page
+    for person in (alice, carol):
+        assert f'href="/projects/{project.pk}/marks/{person.pk}/"' in page
+    last = as_alice.get(f"/projects/{project.pk}/marks/carol/{third.pk}/").content.decode()
+    assert "Next item with marks" not in last
+
+
+def test_reading_leaves_no_annotation(as_alice, carol, project, item):
+    as_alice.get(f"/projects/{project.pk}/marks/carol/{item.pk}/")
+    assert not Annotation.objects.exists()
+    assert not Entity.objects.exists()
+
+
+def test_the_marks_of_a_former_member_can_still_be_read(as_alice, as_carol, project, item, send, entity):
+    send(as_carol, "entities/add/", entity())
+    project.remove_member(project.membership_set.get(user__username="carol"))
+    assert as_alice.get(f"/projects/{project.pk}/marks/carol/{item.pk}/").status_code == 200
+
+
+def test_a_number_wins_over_a_name(as_alice, carol, project):
+    project.add_members([factories.user(str(carol.pk))])
+    assert f"/marks/{carol.pk}/" in as_alice.get(f"/projects/{project.pk}/marks/{carol.pk}/").url
+
+
+def test_only_managers_and_staff_read_others(as_carol, as_bob, as_sam, project, item):
+    for path in ("marks/alice/", f"marks/alice/{item.pk}/"):
+        assert as_carol.get(f"/projects/{project.pk}/{path}").status_code == 403
+        assert as_bob.get(f"/projects/{project.pk}/{path}").status_code == 404
+    assert as_sam.get(f"/projects/{project.pk}/marks/alice/{item.pk}/").status_code == 200
+
+
+def test_strangers_have_no_marks_to_read(as_alice, dave, project, item):
+    for who in ("dave", dave.pk, "nobody", "9" * 30):
+        assert as_alice.get(f"/projects/{project.pk}/marks/{who}/{item.pk}/").status_code == 404

@@ -1,0 +1,85 @@
+"""What a person waits for in the browser: the longest time that the page does not react to anything."""
+
+import os
+import shutil
+import statistics
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from ontologies.formats import NewItem
+from ontologies.models import Ontology
+
+from . import data
+from .figures import Figure, benchmark
+from .service import Browser, Service
+
+BRANCHES, BRANCH = 20, 500
+RUNS = 5
+# Tasks shorter than 50 ms are not told.
+WATCH = """
+window.longest = 0;
+new PerformanceObserver((list) => list.getEntries().forEach((task) => (window.longest = Math.max(window.longest, task.duration))))
+  .observe({ type: "longtask", buffered: true });
+"""
+
+
+@benchmark("browser")
+def browser(service: Service) -> Iterator[Figure]:
+    items = [
+        NewItem(level, f"Label {n}-{m}") for n in range(BRANCHES) for m, level in enumerate([1] + [2] * (BRANCH - 1))
+    ]
+    ontology = Ontology.create(kind="entity", name="Wide", owner=data.manager(), items=items)
+    cookies = Browser(service, data.MANAGER).headers["Cookie"]
+    with chromium(service, cookies) as page:
+        times: dict[str, list[float]] = {}
+        for _ in range(RUNS):
+            for what, longest in _tasks(page, f"/ontologies/{ontology.pk}/"):
+                times.setdefault(what, []).append(longest)
+    for what, values in times.items():
+        budget = 200 if "branch" in what else None
+        yield Figure(f"browser, longest task, median of {RUNS}: {what}", statistics.median(values), "ms", budget)
+
+
+def _tasks(page: Page, path: str) -> Iterator[tuple[str, float]]:
+    page.goto(path)
+    yield f"open the tree editor at {BRANCHES * BRANCH:,}", _longest(page)
+    page.locator("button.twisty").first.click()
+    page.locator(f"li[role=treeitem]:nth-child({BRANCH - 1})").wait_for()
+    yield f"open a branch of {BRANCH}", _longest(page)
+    page.get_by_role("button", name="Expand all").click()
+    page.locator("li[role=treeitem]").nth(BRANCHES * BRANCH - 1).wait_for(state="attached")
+    yield f"expand all {BRANCHES * BRANCH:,}", _longest(page)
+    page.keyboard.press("ArrowDown")
+    yield "go to the next item", _longest(page)
+    page.get_by_role("button", name="Collapse all").click()
+    yield "collapse all", _longest(page)
+
+
+def _longest(page: Page) -> float:
+    """Since the last time, once the page has come to rest."""
+    page.wait_for_load_state("networkidle")
+    page.evaluate("new Promise((done) => requestIdleCallback(() => setTimeout(done, 100)))")
+    return page.evaluate("[window.longest, window.longest = 0][0]")
+
+
+@contextmanager
+def chromium(service: Service, cookies: str) -> Iterator[Page]:
+    """A signed-in page of the browser that CHROMIUM names, Playwright's own, or the system's."""
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright keeps an event loop in this thread
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        path = os.environ.get("CHROMIUM") or (own if Path(own).exists() else shutil.which("chromium"))
+        if not path:
+            raise RuntimeError("There is no Chromium on this machine: bin/test installs it.")
+        program = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        address = f"http://127.0.0.1:{service.port}"
+        context = program.new_context(base_url=address, viewport={"width": 1400, "height": 800})
+        pairs = (cookie.split("=", 1) for cookie in cookies.split("; "))
+        context.add_cookies([{"name": name, "value": value, "url": address} for name, value in pairs])
+        context.add_init_script(WATCH)
+        yield context.new_page()
+        program.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]

@@ -1,0 +1,121 @@
+"""What the benchmarks work on: made here, the same in every run."""
+
+import json
+import random
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+from django.core.files.base import ContentFile
+
+from annotation_service.models import PROJECT_MANAGERS
+from datasets.models import Annotation, Dataset, Entity, Relation, Upload
+from datasets.preprocessing import Preprocessing
+from ontologies.formats import read_ontology
+from ontologies.models import Ontology
+from projects.models import Project
+
+MANAGER = "manager"
+ANNOTATORS = [f"annotator{n}" for n in range(8)]
+SYLLABLES = ["ba", "co", "di", "fu", "ga", "he", "ki", "lo", "mu", "na", "pe", "ri", "so", "ta", "ve", "wi"]
+BATCH = 5000
+
+
+def make_people() -> None:
+    """Nobody needs a password: the browsers get their sessions without one."""
+    people = User.objects.bulk_create(User(username=name) for name in (MANAGER, *ANNOTATORS))
+    people[0].groups.add(Group.objects.get(name=PROJECT_MANAGERS))
+
+
+def manager() -> User:
+    return User.objects.get(username=MANAGER)
+
+
+@cache
+def text(lines: int) -> str:
+    rng = random.Random(1)
+    vocabulary = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 4))) for _ in range(5000)]
+    return "".join(f"{' '.join(rng.choices(vocabulary, k=15)).capitalize()}.\n" for _ in range(lines))
+
+
+def ontology_json(size: int, children: int = 10) -> str:
+    """A tree in which every item has up to ten children, filled level by level."""
+    items: list[dict[str, Any]] = [_item(n) for n in range(size)]
+    for number in range(children, size):
+        items[number // children - 1]["children"].append(items[number])
+    return json.dumps(items[:children])
+
+
+def _item(number: int) -> dict[str, Any]:
+    return {"name": f"Label {number}", "description": f"Things of the kind {number}.", "children": []}
+
+
+def ontology(size: int, kind: str = "entity", name: str = "Labels") -> Ontology:
+    items = read_ontology(ontology_json(size), kind)
+    return Ontology.create(kind=kind, name=name, owner=manager(), items=items)
+
+
+def dataset(lines: int, name: str = "Texts") -> Dataset:
+    """Made once, by whoever needs it first."""
+    if known := Dataset.objects.filter(project=None, name=name, item_count=lines).first():
+        return known
+    options = {"kind": "standard", "format": "text", "name": name, "preprocessing": Preprocessing().as_json()}
+    return Upload.begin(ContentFile(text(lines).encode(), "texts.txt"), by=manager(), options=options).store()
+
+
+def marked_items(count: int, entities: Ontology, relations: Ontology) -> Iterator[dict[str, Any]]:
+    """Items with three entities each, and one or two relations."""
+    names, relation_names = ([label.fullname for label in ontology.labels()] for ontology in (entities, relations))
+    for n, line in enumerate(text(count).splitlines()):
+        marks = [
+            {"id": f"e{k}", "start": 4 * k, "end": 5 * k, "label": names[(3 * n + k) % len(names)]} for k in range(3)
+        ]
+        related = [
+            {"source_id": f"e{k}", "target_id": f"e{k + 1}", "label": relation_names[(n + k) % len(relation_names)]}
+            for k in range(1 + n % 2)
+        ]
+        yield {
+            "original": line,
+            "tokens": line.split(),
+            "external_id": f"WO-{n}",
+            "entities": marks,
+            "relations": related,
+        }
+
+
+def project(lines: int, name: str = "Project") -> Project:
+    return Project.create(
+        name=name,
+        by=manager(),
+        dataset=dataset(lines),
+        entity_ontology=ontology(100),
+        relation_ontology=ontology(20, "relation"),
+        annotators=list(User.objects.filter(username__in=ANNOTATORS)),
+    )
+
+
+def add_marks(dataset: Dataset, annotator: User | None, ontologies: list[Ontology]) -> None:
+    """30,000 entities and 15,000 relations on the first 10,000 items: three a piece, and one or two."""
+    labels, relation_labels = (list(ontology.items()) for ontology in ontologies)
+    items = dataset.items()[:10_000]
+    annotations = [Annotation(item=item, annotator=annotator) for item in items]
+    Annotation.objects.bulk_create(annotations, batch_size=BATCH)
+    entities = [
+        Entity(annotation=annotation, label=labels[n % len(labels)], uid=f"entity-{k}", start=4 * k, end=4 * k + k)
+        for n, annotation in enumerate(annotations)
+        for k in range(3)
+    ]
+    Entity.objects.bulk_create(entities, batch_size=BATCH)
+    relations = [
+        Relation(
+            annotation=source.annotation,
+            label=relation_labels[n % len(relation_labels)],
+            uid=f"relation-{n}",
+            source=source,
+            target=entities[n + 1],
+        )
+        for n, source in enumerate(entities)
+        if n % 3 == 0 or n % 6 == 1
+    ]
+    Relation.objects.bulk_create(relations, batch_size=BATCH)

@@ -1,0 +1,153 @@
+import json
+import re
+import sqlite3
+import statistics
+import time
+from collections.abc import Iterator
+from itertools import count
+
+from django.db import connection
+
+from datasets.models import Dataset
+from projects.models import Project
+
+from . import data
+from .figures import Figure, benchmark, median
+from .service import Browser, Service
+
+LINES = 100_000
+LINES_OF_TEXT = {"kind": "standard", "format": "text", "tokeniser": "whitespace"}
+ITEMS = 10_000
+TABLES = {
+    "item": ["id", "dataset_id", "position", "original", "tokens", "offsets", "search_text"],
+    "annotation": ["id", "item_id", "started_at"],
+    "entity": ["id", "annotation_id", "label_id", "uid", "start", "end", "status", "created_at", "updated_at"],
+    "relation": [
+        "id",
+        "annotation_id",
+        "source_id",
+        "target_id",
+        "label_id",
+        "uid",
+        "status",
+        "created_at",
+        "updated_at",
+    ],
+}
+OF_A_DATASET = {
+    "item": "dataset_id = %s",
+    "annotation": "item_id IN (SELECT id FROM datasets_item WHERE dataset_id = %s)",
+}
+_numbers = count(1)
+_progress = re.compile(rb"/jobs/\d+/progress/")
+
+
+class Import:
+    """A file from the form to the dataset's page: what was found is read, then it is stored; each by a job if it is large."""
+
+    def __init__(self, browser: Browser, file: bytes, **fields: object) -> None:
+        started = time.perf_counter()
+        fields = {"name": f"Import {next(_numbers)}", **fields}
+        page = browser.upload("/datasets/new/", file, **fields)
+        self.wait(browser, page)
+        self.checked = time.perf_counter() - started
+        browser.submit(f"{page}store/", expected=302)
+        self.address = self.wait(browser, page)
+        self.stored = time.perf_counter() - started - self.checked
+
+    @property
+    def dataset(self) -> int:
+        return int(self.address.split("/")[2])
+
+    def wait(self, browser: Browser, page: str) -> str:
+        """Until no job works on the upload; returns where its page leads to, once there is nothing more to do."""
+        while True:
+            text, address = browser.ask(page, expected=(200, 302))
+            if address:
+                browser.get(address)
+                return address
+            if not (progress := _progress.search(text)):
+                return page
+            while not browser.ask(progress[0].decode())[1]:
+                time.sleep(0.05)
+
+
+@benchmark("import")
+def import_lines(service: Service) -> Iterator[Figure]:
+    text = data.text(LINES).encode()
+    for tokeniser, runs, budget in (("whitespace", 5, 2), ("punkt", 3, 10)):
+        fields = LINES_OF_TEXT | {"tokeniser": tokeniser}
+        what = f"import {LINES:,} lines, {tokeniser}"
+        yield from _imported(service, what, text, fields, runs=runs, budget=budget)
+
+
+@benchmark("marked")
+def import_marks(service: Service) -> Iterator[Figure]:
+    """JSON with 30,000 entities and 15,000 relations."""
+    ontologies = data.ontology(100), data.ontology(20, "relation")
+    fields = {"kind": "preannotated_relation", "format": "json", "tokeniser": "whitespace"}
+    fields |= {f"{ontology.kind}_ontology": str(ontology.pk) for ontology in ontologies}
+    document = json.dumps(list(data.marked_items(ITEMS, *ontologies)), ensure_ascii=False).encode()
+    what = f"import {ITEMS:,} items, 30,000 entities, 15,000 relations"
+    yield from _imported(service, what, document, fields, runs=5, budget=1.5)
+    dataset = Dataset.objects.filter(kind="preannotated_relation").latest("pk")
+    made = []
+
+    def create() -> None:
+        made.append(Project.create(name="Copy", by=data.manager(), dataset=dataset, **blueprints))
+
+    blueprints = {f"{ontology.kind}_ontology": ontology for ontology in ontologies}
+    yield Figure("  a project with copies of it and its ontologies, method, median of 3", median(3, create), "s")
+
+
+def _imported(
+    service: Service, what: str, file: bytes, fields: dict[str, str], *, runs: int, budget: float
+) -> Iterator[Figure]:
+    service.start()
+    browser = Browser(service, data.MANAGER)
+    browser.get("/datasets/new/")
+    service.forget_peaks()
+    idle = service.memory("status", "VmRSS")
+    imports = [Import(browser, file, **fields)]
+    peak = service.memory("status", "VmHWM")
+    imports += [Import(browser, file, **fields) for _ in range(runs - 1)]
+    checked, stored = (statistics.median(getattr(i, name) for i in imports) for name in ("checked", "stored"))
+    took = statistics.median(i.checked + i.stored for i in imports)
+    yield Figure(f"{what}, form to visible, median of {runs}", took, "s", budget)
+    yield Figure("  of that from the form to what was found in it", checked, "s")
+    yield Figure("  and from there to the dataset", stored, "s")
+    yield Figure("  peak memory over idle, all processes", peak - idle, "MB", 150)
+    plain = _plain_insert(service, imports[0].dataset)
+    yield Figure("  the same rows by a plain executemany into SQLite, median of 5", plain, "s")
+    yield Figure(
+        "  so many times as long takes the whole import", took / plain, "x", 6 if fields == LINES_OF_TEXT else None
+    )
+    yield Figure("  so many times as long takes it from “store” to the dataset", stored / plain, "x")
+
+
+def _plain_insert(service: Service, dataset: int) -> float:
+    """What SQLite itself needs for the rows: the floor."""
+    rows = {table: _rows(table, dataset) for table in TABLES}
+    plain = sqlite3.connect(service.folder / "plain.sqlite3")
+    plain.execute("PRAGMA journal_mode=WAL")
+
+    def insert() -> None:
+        for table, columns in TABLES.items():
+            names = ", ".join(f'"{column}"' for column in columns)
+            plain.execute(f"DROP TABLE IF EXISTS {table}")
+            plain.execute(f"CREATE TABLE {table} ({names.replace('id', 'id INTEGER PRIMARY KEY', 1)})")
+            plain.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(columns))})", rows[table])
+        plain.commit()
+
+    return median(5, insert)
+
+
+def _rows(table: str, dataset: int) -> list[tuple[object, ...]]:
+    in_annotations = f"annotation_id IN (SELECT id FROM datasets_annotation WHERE {OF_A_DATASET['annotation']})"
+    names = ", ".join(f'CAST("{column}" AS TEXT)' for column in TABLES[table])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT {names} FROM datasets_{table} WHERE {OF_A_DATASET.get(table, in_annotations)} ORDER BY id",
+            [dataset],
+        )
+        return cursor.fetchall()

@@ -1,0 +1,20 @@
+from collections.abc import Iterator
+
+from . import data
+from .figures import Figure, benchmark, median
+from .service import Browser, Service
+
+SIZE = 10_000
+
+
+@benchmark("ontology")
+def ontology(service: Service) -> Iterator[Figure]:
+    browser = Browser(service, data.MANAGER)
+    document = data.ontology_json(SIZE).encode()
+    form = {"name": "Large", "kind": "entity", "source": "file"}
+    made = median(5, lambda: browser.follow(browser.upload("/ontologies/new/", document, **form)))
+    yield Figure(f"ontology of {SIZE:,} items, create from a file, to visible, median of 5", made, "s", 1.5)
+    path = browser.follow(browser.upload("/ontologies/new/", document, **form))
+    copied = median(5, lambda: browser.follow(browser.submit(f"{path}duplicate/", name="Copy")))
+    yield Figure("  copy, to visible, median of 5", copied, "s", 0.3)
+    yield Figure("  download, median of 5", median(5, lambda: browser.get(f"{path}download.json")), "s", 0.5)

@@ -1,0 +1,143 @@
+"""The service under test: a copy of this checkout in a temporary folder, started with its own bin/run.
+
+So it has a database, a key and uploads of its own, one web process with eight threads and one worker, and every request goes
+over HTTP as a browser sends it: with session, CSRF token and the rendered page as the answer.
+"""
+
+import http.client
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+import uuid
+from pathlib import Path
+from urllib.parse import urlencode
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+OWN_SETTINGS = {"VAR_DIR", "SECRET_KEY", "ALLOWED_HOSTS", "HTTPS", "UPLOAD_DIR", "DATABASE_URL", "WEB_PROCESSES"}
+PATIENCE = 600
+
+
+class Service:
+    process: subprocess.Popen[bytes] | None = None
+
+    def __init__(self, folder: Path, database_url: str, *, long: bool) -> None:
+        self.folder, self.long = folder / "service", long
+        self.log = folder / "log"
+        shutil.copytree(ROOT, self.folder, ignore=shutil.ignore_patterns(".*", "var", "tests", "__pycache__"))
+        # The packages of this virtual environment, marked as installed, so that bin/run need not look after them.
+        (self.folder / ".venv").mkdir()
+        for name in ("bin", "lib", "pyvenv.cfg"):
+            (self.folder / ".venv" / name).symlink_to(ROOT / ".venv" / name)
+        shutil.copy(ROOT / "requirements.lock", self.folder / ".venv" / "installed-requirements.lock")
+        self.environment = {name: value for name, value in os.environ.items() if name not in OWN_SETTINGS}
+        if database_url:
+            self.environment["DATABASE_URL"] = database_url
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+
+    def start(self) -> None:
+        """Start it, or start it anew, and wait for the sign-in page."""
+        self.stop()
+        command = ["bin/run", "--no-demo", "--port", str(self.port)]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdout=log, stderr=log)
+        browser = Browser(self)
+        while self.process.poll() is None:
+            try:
+                browser.get("/accounts/login/")
+                return
+            except OSError:
+                time.sleep(0.005)
+        raise RuntimeError("bin/run failed")
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.terminate()
+            self.process.wait()
+
+    def memory(self, file: str, key: str) -> float:
+        """A figure of /proc summed over all its processes (shells, web, worker), in MB."""
+        texts = (Path(f"/proc/{pid}/{file}").read_text() for pid in self.processes())
+        return sum(float(text.partition(f"{key}:")[2].split()[0]) for text in texts) / 1000
+
+    def forget_peaks(self) -> None:
+        for pid in self.processes():
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
+
+    def processes(self) -> list[int]:
+        assert self.process
+        found = [self.process.pid]
+        for pid in found:
+            found += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        return found
+
+
+class Browser:
+    """A signed-in person's browser: one connection that is kept open."""
+
+    def __init__(self, service: Service, username: str = "") -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
+        self.used = 0.0
+        token = uuid.uuid4().hex
+        self.headers = {"Cookie": f"csrftoken={token}", "X-CSRFToken": token}
+        if username:
+            from django.contrib.auth.models import User
+            from django.test import Client
+
+            client = Client()
+            client.force_login(User.objects.get(username=username))
+            self.headers["Cookie"] += f"; sessionid={client.cookies['sessionid'].value}"
+
+    def ask(
+        self, path: str, body: bytes | None = None, *, expected: int | tuple[int, ...] = 200, **headers: str
+    ) -> tuple[bytes, str]:
+        """The answer, and where it leads. A body makes it a POST."""
+        if time.monotonic() - self.used > 1:  # the server closes idle connections
+            self.connection.close()
+        headers = self.headers | {name.replace("_", "-"): value for name, value in headers.items()}
+        self.connection.request("GET" if body is None else "POST", path, body, headers)
+        response = self.connection.getresponse()
+        text = response.read()
+        self.used = time.monotonic()
+        if response.status not in ((expected,) if isinstance(expected, int) else expected):
+            raise RuntimeError(f"{path}: {response.status} {text[:300]!r}")
+        headers = response.headers
+        return text, headers["Location"] or headers["HX-Redirect"] or headers["HX-Refresh"] or ""
+
+    def get(self, path: str) -> None:
+        self.ask(path)
+
+    def submit(self, path: str, *, expected: int = 200, **fields: object) -> str:
+        """Send a form; returns the address that the answer leads to."""
+        kind = "application/x-www-form-urlencoded"
+        return self.ask(path, urlencode(fields).encode(), expected=expected, Content_Type=kind, HX_Request="true")[1]
+
+    def submit_json(self, path: str, **fields: object) -> None:
+        self.ask(path, json.dumps(fields).encode(), Content_Type="application/json", Accept="application/json")
+
+    def upload(self, path: str, file: bytes, **fields: object) -> str:
+        """Send a form with a file, as multipart/form-data."""
+        mark = uuid.uuid4().hex
+        parts = [f'--{mark}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in fields.items()]
+        parts.append(f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\n\r\n')
+        body = "".join(parts).encode() + file + f"\r\n--{mark}--\r\n".encode()
+        return self.ask(path, body, expected=302, Content_Type=f"multipart/form-data; boundary={mark}")[1]
+
+    def follow(self, path: str) -> str:
+        """Wait for the job that a form led to, if it is one, and open the page that it leads to; returns its address."""
+        if path.startswith("/jobs/"):
+            while not self.ask(f"{path}progress/")[1]:
+                time.sleep(0.05)
+            path = self.ask(path, expected=302)[1]
+        self.get(path)
+        return path
+
+    def fetch(self, path: str) -> None:
+        """Wait for the job that makes a file, and download that."""
+        while not self.ask(f"{path}progress/")[1]:
+            time.sleep(0.05)
+        self.get(f"{path}file/")

@@ -1,0 +1,101 @@
+"""The people of the tests, and what keeps every test honest.
+
+alice manages projects and owns the things of a test; bob is another project manager; carol annotates; dave annotates
+elsewhere; sam is staff.
+"""
+
+import hypothesis
+import pytest
+from django.test import Client
+
+from ontologies import tree
+from ontologies.models import Ontology
+from tests import factories
+from tests.soak import SOAK
+
+# How long an example takes depends on the machine, and fails no test. The short form tries the same examples each time, so that
+# a change is judged by what it changes; the long form looks for new ones.
+hypothesis.settings.register_profile("service", deadline=None, derandomize=not SOAK)
+hypothesis.settings.load_profile("service")
+
+
+@pytest.fixture(autouse=True)
+def surroundings(settings, tmp_path):
+    """Static files without a manifest, uploads in a folder of the test, quick passwords."""
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+    }
+    settings.STATIC_ROOT.mkdir(parents=True, exist_ok=True)
+    settings.UPLOAD_DIR = tmp_path / "uploads"
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+
+
+@pytest.fixture(autouse=True)
+def sound_trees(request):
+    """After each test that had a database, every tree is sound."""
+    needs = {"db", "transactional_db", "live_server"} & set(request.fixturenames)
+    for name in needs:
+        request.getfixturevalue(name)  # so that the check comes before the database is emptied
+    yield
+    if needs:
+        for ontology in Ontology.objects.all():
+            assert not list(tree.problems(ontology)), ontology
+
+
+def _signed_in(user):
+    client = Client()
+    client.force_login(user)
+    client.user = user
+    return client
+
+
+@pytest.fixture
+def alice(db):
+    return factories.manager("alice")
+
+
+@pytest.fixture
+def bob(db):
+    return factories.manager("bob")
+
+
+@pytest.fixture
+def carol(db):
+    return factories.user("carol")
+
+
+@pytest.fixture
+def dave(db):
+    return factories.user("dave")
+
+
+@pytest.fixture
+def sam(db):
+    return factories.user("sam", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def as_alice(alice):
+    return _signed_in(alice)
+
+
+@pytest.fixture
+def as_bob(bob):
+    return _signed_in(bob)
+
+
+@pytest.fixture
+def as_carol(carol):
+    return _signed_in(carol)
+
+
+@pytest.fixture
+def as_dave(dave):
+    return _signed_in(dave)
+
+
+@pytest.fixture
+def as_sam(sam):
+    return _signed_in(sam)

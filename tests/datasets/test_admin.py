@@ -1,0 +1,80 @@
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from datasets.models import Annotation, Dataset, Item
+from tests import factories
+
+
+@pytest.fixture
+def project(alice):
+    project = factories.project(by=alice)
+    label = project.entity_ontology.items()[0]
+    relation = project.relation_ontology.items()[0]
+    annotation = project.dataset.items()[0].annotation_by(alice)
+    annotation.add_entity(uid="aaaaaaaa", label=label, start=0, end=0)
+    annotation.add_entity(uid="bbbbbbbb", label=label, start=1, end=1)
+    annotation.add_relation(uid="cccccccc", label=relation, source="aaaaaaaa", target="bbbbbbbb")
+    return project
+
+
+@pytest.mark.parametrize("model", ["dataset", "upload", "item", "annotation", "entity", "relation"])
+def test_lists_and_records_are_shown_and_nothing_can_be_added(as_sam, project, model):
+    response = as_sam.get(reverse(f"admin:datasets_{model}_changelist"))
+    assert response.status_code == 200
+    thing = response.context["cl"].result_list[0]
+    assert as_sam.get(reverse(f"admin:datasets_{model}_change", args=[thing.pk])).status_code == 200
+    assert as_sam.get(reverse(f"admin:datasets_{model}_add")).status_code == 403
+    assert as_sam.post(reverse(f"admin:datasets_{model}_delete", args=[thing.pk]), {"post": "yes"}).status_code == 403
+
+
+@pytest.mark.parametrize("model", ["upload", "item", "annotation", "entity", "relation"])
+def test_content_cannot_be_changed(as_sam, project, model):
+    thing = as_sam.get(reverse(f"admin:datasets_{model}_changelist")).context["cl"].result_list[0]
+    assert as_sam.post(reverse(f"admin:datasets_{model}_change", args=[thing.pk]), {"status": "x"}).status_code == 403
+
+
+def test_name_description_and_owner_can_be_changed(as_sam, alice, bob):
+    dataset = factories.dataset(owner=alice)
+    as_sam.post(
+        reverse("admin:datasets_dataset_change", args=[dataset.pk]),
+        {"name": "Renamed", "description": "By sam", "owner": bob.pk, "kind": "rich", "item_count": 99},
+    )
+    dataset.refresh_from_db()
+    assert (dataset.name, dataset.description, dataset.owner) == ("Renamed", "By sam", bob)
+    assert (dataset.kind, dataset.item_count) == ("standard", 3)
+
+
+def test_items_are_found_in_any_case_and_script(as_sam, alice):
+    factories.dataset(owner=alice, text="Заменить НАСОС\nother\n")
+    found = as_sam.get(reverse("admin:datasets_item_changelist"), {"q": "насос"}).context["cl"].result_list
+    assert [item.original for item in found] == ["Заменить НАСОС"]
+
+
+def test_the_action_deletes_blueprints_and_reports_refusals(as_sam, project):
+    copy = project.dataset
+    response = as_sam.post(
+        reverse("admin:datasets_dataset_changelist"),
+        {"action": "erase", "_selected_action": [copy.pk, copy.copied_from_id]},
+        follow=True,
+    )
+    said = [str(message) for message in response.context["messages"]]
+    assert any("was not deleted. It belongs to the project “Pumps”" in text for text in said)
+    assert any("was deleted with 3 items" in text for text in said)
+    assert list(Dataset.objects.all()) == [copy]
+    assert Item.with_removed.count() == 3 and Annotation.objects.count() == 1
+
+
+def test_queries_of_the_lists_do_not_grow(as_sam, project, alice, django_assert_max_num_queries):
+    factories.dataset(owner=alice, text="".join(f"line {n}\n" for n in range(100)))
+    for model in ("dataset", "upload", "item", "annotation", "entity", "relation"):
+        with django_assert_max_num_queries(9):
+            as_sam.get(reverse(f"admin:datasets_{model}_changelist"))
+
+
+def test_no_list_counts_a_whole_table(as_sam, project):
+    with CaptureQueriesContext(connection) as captured:
+        as_sam.get(reverse("admin:datasets_item_changelist"))
+    counts = [query["sql"] for query in captured if "COUNT(" in query["sql"] and "datasets_item" in query["sql"]]
+    assert counts and all("LIMIT 10000" in sql for sql in counts)

@@ -1,0 +1,235 @@
+import pytest
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation_service import jobs
+from annotation_service.inputs import Refused
+from datasets.models import Annotation, Dataset, Entity, Item, Relation
+from ontologies.models import OntologyItem
+from projects.models import Project
+from tests import factories
+
+# What a copy does not share with its source; every other field must be the same.
+OWN = {
+    Dataset: {
+        "id",
+        "name",
+        "owner",
+        "project",
+        "copied_from",
+        "created_at",
+        "updated_at",
+        "entity_ontology",
+        "relation_ontology",
+    },
+    Item: {"id", "dataset"},
+    Annotation: {"id", "item"},
+    Entity: {"id", "annotation", "label"},
+    Relation: {"id", "annotation", "label", "source", "target"},
+}
+
+
+def values(thing):
+    fields = [f for f in type(thing)._meta.concrete_fields if f.name not in OWN[type(thing)]]
+    assert len(fields) + len(OWN[type(thing)]) == len(type(thing)._meta.concrete_fields)
+    return {field.name: getattr(thing, field.attname) for field in fields}
+
+
+@pytest.fixture
+def entity_labels(alice):
+    return factories.ontology(owner=alice)
+
+
+@pytest.fixture
+def relation_labels(alice):
+    return factories.ontology(owner=alice, kind="relation")
+
+
+@pytest.fixture
+def dataset(alice, entity_labels, relation_labels):
+    """A dataset with an item in the bin, given marks on its second item, and every field filled."""
+    dataset = factories.dataset(owner=alice, text="gone\nreplace engine oil\ncheck pump\n", lowercase=True)
+    dataset.touch(
+        description="Described",
+        kind=Dataset.Kind.PREANNOTATED_RELATION,
+        entity_ontology=entity_labels,
+        relation_ontology=relation_labels,
+    )
+    first, second, _ = dataset.items()
+    Item.with_removed.filter(pk=first.pk).update(removed_at=timezone.now())
+    Item.with_removed.filter(pk=second.pk).update(external_id="WO-1", extra_fields={"site": "north", "n": [1, None]})
+    gone, given = (Annotation.objects.create(item=item, done_at=timezone.now()) for item in (first, second))
+    labels = list(entity_labels.items())
+    relation_label = relation_labels.items()[1]
+    for annotation in (gone, given):
+        one = annotation.entity_set.create(label=labels[0], start=0, end=0, uid="aaaaaaaa", status="suggested")
+        two = annotation.entity_set.create(label=labels[3], start=1, end=2, uid="bbbbbbbb", status="rejected")
+        annotation.relation_set.create(label=relation_label, source=two, target=one, uid="cccccccc", status="accepted")
+    return dataset
+
+
+def check_copy(copy, source):
+    """The same content; the labels have the same uids in the copy's own ontologies."""
+    assert values(copy) == values(source)
+    pairs = list(zip(copy.items(), source.items(), strict=True))
+    assert [new.position for new, _ in pairs] == [1, 2]
+    for new, old in pairs:
+        assert values(new) == values(old)
+        given, theirs = (list(item.annotation_set.filter(annotator=None)) for item in (new, old))
+        assert [values(a) for a in given] == [values(a) for a in theirs]
+    [new], [old] = (Annotation.objects.filter(item__in=d.items(), annotator=None) for d in (copy, source))
+    for model in ("entity_set", "relation_set"):
+        marks, theirs = (list(getattr(a, model).order_by("uid")) for a in (new, old))
+        assert [values(m) for m in marks] == [values(m) for m in theirs]
+        assert [m.label.uid for m in marks] == [m.label.uid for m in theirs]
+        ontology = copy.entity_ontology if model == "entity_set" else copy.relation_ontology
+        assert {m.label.ontology for m in marks} == {ontology}
+    [relation] = new.relation_set.all()
+    assert (relation.source.uid, relation.target.uid) == ("bbbbbbbb", "aaaaaaaa")
+    assert {relation.source.annotation, relation.target.annotation} == {new}
+
+
+def test_a_duplicate_has_the_same_content_and_the_same_ontologies(dataset, bob):
+    copy = dataset.copy_to(by=bob, name="His own")
+    assert (copy.owner, copy.name, copy.project, copy.copied_from) == (bob, "His own", None, dataset)
+    assert (copy.entity_ontology, copy.relation_ontology) == (dataset.entity_ontology, dataset.relation_ontology)
+    check_copy(copy, dataset)
+
+
+def test_a_projects_copy_has_the_labels_of_the_projects_ontologies(dataset, alice, entity_labels, relation_labels):
+    project = Project.create(
+        name="P", by=alice, dataset=dataset, entity_ontology=entity_labels, relation_ontology=relation_labels
+    )
+    copy = project.dataset
+    assert copy.entity_ontology == project.entity_ontology != entity_labels
+    assert copy.relation_ontology == project.relation_ontology != relation_labels
+    check_copy(copy, dataset)
+    assert (
+        OntologyItem.objects.filter(entity_marks__annotation__item__dataset=copy)
+        .exclude(ontology=project.entity_ontology)
+        .count()
+        == 0
+    )
+
+
+def test_annotators_marks_stay_behind(dataset, alice, bob, carol):
+    item = dataset.items()[0]
+    own = item.annotation_by(carol)
+    assert own.entity_set.count() == 2
+    copy = dataset.copy_to(by=bob)
+    assert not Annotation.objects.filter(item__dataset=copy, annotator=carol).exists()
+    assert Entity.objects.filter(annotation__item__dataset=copy).count() == 2
+
+
+def test_a_copy_and_its_source_have_nothing_to_do_with_each_other(dataset, bob):
+    copy = dataset.copy_to(by=bob)
+    dataset.edit(name="Changed", description="")
+    Item.objects.filter(dataset=copy).update(original="changed")
+    dataset.erase()
+    copy.refresh_from_db()
+    assert (copy.name, copy.copied_from, copy.items().count()) == ("Work orders", None, 2)
+    assert Entity.objects.count() == 2
+
+
+def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(dataset, bob, monkeypatch):
+    def fail(source, target):
+        raise RuntimeError
+
+    monkeypatch.setattr("datasets.storage.copy_given_marks", fail)
+    before = (Dataset.objects.count(), Item.with_removed.count())
+    with pytest.raises(RuntimeError):
+        dataset.copy_to(by=bob)
+    assert (Dataset.objects.count(), Item.with_removed.count()) == before
+
+
+def test_erasing_leaves_no_row(dataset, carol):
+    dataset.items()[0].annotation_by(carol)
+    other = factories.dataset(owner=carol, name="Other")
+    dataset.erase()
+    assert list(Dataset.objects.all()) == [other]
+    assert Item.with_removed.count() == other.items().count() == 3
+    for model in (Annotation, Entity, Relation):
+        assert not model._base_manager.exists()
+
+
+def test_a_projects_copy_goes_only_with_its_project(alice):
+    project = factories.project(by=alice)
+    with pytest.raises(Refused, match="belongs to the project “Pumps”"):
+        project.dataset.erase()
+    assert project.dataset.items().count() == 3
+
+
+def test_an_ontology_that_a_dataset_uses_cannot_be_erased(dataset, entity_labels):
+    with pytest.raises(Refused):
+        entity_labels.erase()
+    assert Entity.objects.count() == 4
+
+
+# --- Blueprints of a project's preannotated dataset ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def project(dataset, alice, entity_labels, relation_labels):
+    return Project.create(
+        name="P", by=alice, dataset=dataset, entity_ontology=entity_labels, relation_ontology=relation_labels
+    )
+
+
+def test_it_gets_the_blueprints_that_the_projects_ontologies_were_copied_from(
+    project, bob, entity_labels, relation_labels
+):
+    project.entity_ontology.items().first().rename("Renamed", by=bob)
+    copy = project.dataset.copy_to(by=bob, name="His own")
+    assert copy.project is None
+    assert copy.ontologies() == [entity_labels, relation_labels]
+    check_copy(copy, project.dataset)
+    note = project.dataset.note_on_duplicate()
+    assert note == "The marks that came with it get the labels of “entity labels” and “relation labels”."
+
+
+def test_if_marks_carry_labels_of_the_project_its_ontology_becomes_a_blueprint(project, bob, relation_labels):
+    own = project.entity_ontology.add_item("Own", by=bob)
+    project.entity_ontology.add_item("Unused", by=bob)
+    Entity.objects.filter(annotation__item__dataset=project.dataset, uid="aaaaaaaa").update(label=own)
+    assert "A copy of the project’s “entity labels” becomes yours as well" in project.dataset.note_on_duplicate()
+    copy = project.dataset.copy_to(by=bob, name="His own")
+    made = copy.entity_ontology
+    assert (made.owner, made.project, made.copied_from) == (bob, None, project.entity_ontology)
+    assert copy.relation_ontology == relation_labels
+    assert made.items().filter(name__in=["Own", "Unused"]).count() == 2
+    check_copy(copy, project.dataset)
+
+
+def test_if_its_blueprints_are_gone_the_projects_ontologies_become_blueprints(project, dataset, bob):
+    blueprints = dataset.ontologies()
+    dataset.erase()
+    for ontology in blueprints:
+        ontology.erase()
+    copy = project.dataset.copy_to(by=bob)
+    assert {ontology.owner for ontology in copy.ontologies()} == {bob}
+    check_copy(copy, project.dataset)
+
+
+def test_the_dialog_says_what_happens_to_the_labels(as_alice, project, dataset):
+    url = f"/datasets/{project.dataset.pk}/duplicate/"
+    assert "get the labels of “entity labels”" in as_alice.get(url).content.decode()
+    as_alice.post(url, {"name": "Again"})
+    assert Dataset.objects.get(name="Again").ontologies() == dataset.ontologies()
+    assert "labels of" not in as_alice.get(f"/datasets/{dataset.pk}/duplicate/").content.decode()
+
+
+def test_a_mark_whose_label_has_no_copy_fails_the_copy(dataset, alice, bob, entity_labels, relation_labels):
+    other = factories.ontology(owner=alice, name="Others")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        dataset.copy_to(by=bob, ontologies={entity_labels.pk: other, relation_labels.pk: relation_labels})
+    assert Dataset.objects.count() == 1
+
+
+def test_a_large_dataset_is_duplicated_by_the_worker(as_bob, dataset, settings):
+    settings.JOB_ROWS = 1
+    Dataset.objects.update(item_count=2)
+    as_bob.post(f"/datasets/{dataset.pk}/duplicate/", {"name": "His own"})
+    jobs.run(jobs.claim())
+    copy = Dataset.objects.get(name="His own")
+    assert copy.owner == as_bob.user
+    check_copy(copy, Dataset.objects.get(pk=dataset.pk))

@@ -1,0 +1,189 @@
+import json
+import tracemalloc
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from datasets import formats
+from datasets.kinds import Kind
+from datasets.models import Annotation, Dataset, Item
+from datasets.reading.schemas import example
+from tests import factories
+
+from .documents import document, stored
+
+LINES = ["replace engine oil", "  naïve “Straße” 😀 \\ ", "a\u2028b\x0bc", '"quoted", tab\there']
+
+
+def body(response):
+    assert response.streaming
+    return b"".join(response.streaming_content).decode()
+
+
+@pytest.fixture
+def dataset(alice):
+    return factories.dataset(owner=alice, text="\n".join(LINES), name="Work orders: März")
+
+
+JSON_KINDS = [Kind.RICH, Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION]
+
+
+@pytest.mark.parametrize("kind", JSON_KINDS)
+def test_what_was_uploaded_is_downloaded_and_uploaded_again(as_alice, kind):
+    first = stored(as_alice.user, kind, document(kind))
+    text = body(as_alice.get(f"/datasets/{first.pk}/download/json/"))
+    assert json.loads(text) == document(kind)
+    again = stored(as_alice.user, kind, text)
+    assert body(as_alice.get(f"/datasets/{again.pk}/download/json/")) == text
+
+
+@pytest.mark.parametrize("kind", JSON_KINDS)
+def test_json_lines_hold_the_same_items_and_come_in_again(as_alice, kind):
+    first = stored(as_alice.user, kind, document(kind))
+    response = as_alice.get(f"/datasets/{first.pk}/download/json-lines/")
+    text = body(response)
+    assert [json.loads(line) for line in text.split("\n")[:-1]] == document(kind)
+    assert response["Content-Disposition"] == 'attachment; filename="work-orders.jsonl"'
+    again = stored(as_alice.user, kind, text, format="jsonl")
+    assert body(as_alice.get(f"/datasets/{again.pk}/download/json-lines/")) == text
+
+
+@pytest.mark.parametrize("kind", JSON_KINDS)
+def test_a_copy_has_the_same_document(as_alice, bob, kind):
+    dataset = stored(as_alice.user, kind, example(kind))
+    copy = dataset.copy_to(by=bob)
+    assert "".join(formats.json_document(copy)) == "".join(formats.json_document(dataset))
+    assert json.loads("".join(formats.json_document(copy)))[0] == json.loads(example(kind))[0]
+
+
+def test_text_in_and_text_out_are_the_same(as_alice, dataset):
+    response = as_alice.get(f"/datasets/{dataset.pk}/download/text/")
+    text = body(response)
+    assert text == "".join(f"{line}\n" for line in LINES)
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    again = factories.dataset(owner=as_alice.user, text=text)
+    assert [(i.original, i.tokens, i.offsets) for i in again.items()] == [
+        (i.original, i.tokens, i.offsets) for i in dataset.items()
+    ]
+
+
+def test_a_byte_order_mark_in_the_middle_of_a_text_survives_at_its_beginning(alice):
+    dataset = factories.dataset(owner=alice, text="one\n\ufefftwo\n\ufeffthree\n")
+    rest = dataset.items().filter(position__gt=0)
+    again = factories.dataset(owner=alice, text="".join(formats.text_document(dataset, rest)))
+    assert [item.original for item in again.items()] == ["\ufefftwo", "\ufeffthree"]
+
+
+def test_the_json_of_a_standard_dataset_comes_in_as_a_rich_one(as_alice, dataset):
+    text = body(as_alice.get(f"/datasets/{dataset.pk}/download/json/"))
+    assert json.loads(text)[0] == {"original": "replace engine oil", "tokens": ["replace", "engine", "oil"]}
+    rich = stored(as_alice.user, Kind.RICH, text)
+    assert [(i.original, i.tokens, i.offsets) for i in rich.items()] == [
+        (i.original, i.tokens, i.offsets) for i in dataset.items()
+    ]
+
+
+@pytest.mark.parametrize("count", [0, 1, 999, 1000, 1001, 2000])
+def test_the_array_is_whole_at_any_length(alice, count):
+    dataset = factories.dataset(owner=alice, text="".join(f"line {n}\n" for n in range(max(count, 1))))
+    if not count:
+        Item.with_removed.all().delete()
+    wanted = [f"line {n}" for n in range(count)]
+    assert [item["original"] for item in json.loads("".join(formats.json_document(dataset)))] == wanted
+    lines = "".join(formats.json_lines_document(dataset)).splitlines()
+    assert [json.loads(line)["original"] for line in lines] == wanted
+
+
+def test_the_marks_of_each_item_stay_with_it(alice):
+    items = [
+        {
+            "original": f"a b {n}",
+            "tokens": ["a", "b", f"{n}"],
+            "entities": [{"id": f"x{n}", "start": n % 3, "end": 2, "label": "State"}] if n % 2 else [],
+            "relations": [],
+        }
+        for n in range(2500)
+    ]
+    dataset = stored(alice, Kind.PREANNOTATED_RELATION, items)
+    assert json.loads("".join(formats.json_document(dataset))) == items
+
+
+@pytest.mark.parametrize("format", ["json", "json-lines", "text"])
+def test_removed_items_are_left_out(as_alice, dataset, format):
+    Item.objects.filter(position=0).update(removed_at=timezone.now())
+    text = body(as_alice.get(f"/datasets/{dataset.pk}/download/{format}/"))
+    assert LINES[0] not in text and "quoted" in text
+
+
+@pytest.mark.parametrize("format", ["json", "json-lines", "text"])
+def test_the_filter_of_the_table_is_respected(as_alice, dataset, format):
+    text = body(as_alice.get(f"/datasets/{dataset.pk}/download/{format}/?q=QUOTED"))
+    assert "quoted" in text and "engine" not in text
+
+
+def test_what_comes_while_it_is_written_breaks_nothing(alice, monkeypatch):
+    monkeypatch.setattr(formats, "_AT_ONCE", 1)
+    dataset = stored(alice, Kind.PREANNOTATED_ENTITY, document(Kind.PREANNOTATED_ENTITY))
+    pieces = formats.json_document(dataset)
+    begun = next(pieces)
+    label = dataset.entity_ontology.add_item(name="New", parent=None, by=alice)
+    annotation = Annotation.objects.create(item=dataset.items()[1])
+    annotation.entity_set.create(label=label, uid="e1", start=0, end=1)
+    assert json.loads(begun + "".join(pieces))[1]["entities"] == [{"start": 0, "end": 1, "label": "New"}]
+
+
+def test_annotators_marks_are_not_in_it(alice, carol):
+    dataset = stored(alice, Kind.PREANNOTATED_RELATION, document(Kind.PREANNOTATED_RELATION))
+    before = "".join(formats.json_document(dataset))
+    annotation = dataset.items()[0].annotation_by(carol)
+    assert annotation.entity_set.count() == 3
+    assert "".join(formats.json_document(dataset)) == before
+
+
+def test_the_file_is_named_after_the_dataset(as_alice, dataset):
+    disposition = as_alice.get(f"/datasets/{dataset.pk}/download/json/")["Content-Disposition"]
+    assert disposition == "attachment; filename*=utf-8''work-orders-m%C3%A4rz.json"
+
+
+@pytest.mark.parametrize("name", ["???", "../../etc/passwd", 'a"b\\c', "x" * 200])
+def test_odd_names_give_harmless_file_names(alice, name):
+    name = formats.file_name(Dataset(name=name), "txt")
+    assert name.endswith(".txt") and len(name) <= 84 and not set(name) & set('/\\"?:')
+    assert name != ".txt"
+
+
+def test_only_standard_datasets_come_as_text(as_alice, dataset):
+    Dataset.objects.update(kind=Dataset.Kind.RICH)
+    assert as_alice.get(f"/datasets/{dataset.pk}/download/text/").status_code == 404
+    assert "download/text/" not in as_alice.get(f"/datasets/{dataset.pk}/").content.decode()
+
+
+def test_memory_does_not_grow_with_the_dataset(alice):
+    def peak(lines):
+        dataset = factories.dataset(owner=alice, text=f"{'word ' * 40}\n" * lines)
+        tracemalloc.start()
+        for _ in formats.json_document(dataset):
+            pass
+        top = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return top
+
+    assert peak(12_000) < 1.5 * peak(3_000)
+
+
+def test_a_few_queries_bring_a_thousand_items(alice):
+    items = document(Kind.PREANNOTATED_RELATION)
+
+    def queries(times):
+        many = [{k: v for k, v in item.items() if k != "external_id"} for item in items * times]
+        dataset = stored(alice, Kind.PREANNOTATED_RELATION, many)
+        formats.labels_of(dataset)
+        with CaptureQueriesContext(
+            connection,
+        ) as captured:
+            assert len(json.loads("".join(formats.json_document(dataset)))) == 2 * times
+        return len(captured)
+
+    assert queries(1000) - queries(500) == 2

@@ -1,0 +1,244 @@
+import sys
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from datasets.preprocessing import Counts, Preprocessing, Stats, _batches, preview
+from datasets.tokenisers import TOKENISERS
+from tests.soak import amount
+
+PIECES = [
+    "ΑΣ",
+    "Σ",
+    "İ",
+    "i̇",
+    "I",
+    "ı",
+    "ß",
+    "a",
+    "A",
+    "$",
+    "#",
+    ".",
+    ",",
+    "-",
+    '"',
+    "''",
+    "don't",
+    "Dr.",
+    "\u0301",
+    "²",
+]
+SPACES = [" ", " ", "  ", "\t", "\xa0", "\u2028", "\x1c"]
+anything = st.text(st.characters(codec=None, exclude_categories=()), max_size=10)
+lines = st.lists(st.sampled_from(PIECES) | st.sampled_from(SPACES) | anything, max_size=15).map("".join)
+preprocessings = st.builds(
+    Preprocessing,
+    lowercase=st.booleans(),
+    remove_characters=st.sampled_from(["", "$", "$#.", " ", "Σ", "İ\u0301", "[]^-\\", "\t-a"]) | anything,
+    remove_duplicates=st.booleans(),
+    tokeniser=st.sampled_from(sorted(TOKENISERS)),
+)
+tokenisers = pytest.mark.parametrize("tokeniser", TOKENISERS)
+
+
+def prepare(text_lines, **operations):
+    counts = Counts()
+    return list(Preprocessing(**operations).prepare(text_lines, counts)), counts
+
+
+def is_cleaning_local(operations, token, original):
+    """Whether `token` is what the operations make of `original`, said in another way than the code does."""
+    kept = "".join(char for char in original if char not in operations.remove_characters)
+    return token == (kept.lower() if operations.lowercase else kept)
+
+
+# Duplicates
+
+OIL = ["replace engine oil", "REPLACE ENGINE OIL", "$$$replace engine oil"]
+
+
+@pytest.mark.parametrize(
+    ("operations", "kept"),
+    [
+        ({}, [0, 1, 2]),
+        ({"lowercase": True}, [0, 2]),
+        ({"remove_characters": "$"}, [0, 1]),
+        ({"lowercase": True, "remove_characters": "$"}, [0]),
+    ],
+)
+def test_duplicates_are_found_after_cleaning(operations, kept):
+    items, counts = prepare(OIL, remove_duplicates=True, **operations)
+    assert [item.line for item in items] == kept
+    assert counts.duplicates == 3 - len(kept)
+
+
+def test_duplicates_stay_unless_removed():
+    items, counts = prepare(OIL, lowercase=True, remove_characters="$")
+    assert len(items) == 3
+    assert counts.duplicates == 0
+
+
+def test_duplicates_differ_in_white_space_only_and_the_first_stays():
+    items, counts = prepare([" a\tb", "a  b ", "a b", "ab", "a b"], remove_duplicates=True)
+    assert [item.original for item in items] == [" a\tb", "ab"]
+    assert counts.duplicates == 3
+
+
+def test_duplicates_are_remembered_across_batches():
+    items, counts = prepare((f"line {i % 3000}" for i in range(6000)), remove_duplicates=True)
+    assert [item.line for item in items] == list(range(3000))
+    assert counts == Counts(lines=6000, duplicates=3000, items=3000, tokens=6000)
+
+
+# Counts
+
+
+@tokenisers
+def test_lines_left_without_a_token_are_counted(tokeniser):
+    items, counts = prepare(
+        ["", " \t", "$$", "a b", "A b", "", "$"],
+        tokeniser=tokeniser,
+        remove_characters="$",
+        lowercase=True,
+        remove_duplicates=True,
+    )
+    assert [item.original for item in items] == ["a b"]
+    assert counts == Counts(lines=7, duplicates=1, empty=5, items=1, tokens=2)
+
+
+def test_line_numbers_start_at_zero_even_with_used_counts():
+    counts = Counts()
+    for _ in range(2):
+        assert [item.line for item in Preprocessing().prepare(["a", "", "b"], counts)] == [0, 2]
+    assert counts == Counts(lines=6, empty=2, items=4, tokens=4)
+
+
+def test_prepare_is_lazy():
+    endless = (f"line {i}" for i in iter(int, 1))
+    assert next(Preprocessing().prepare(endless, Counts())).tokens == ["line", "0"]
+
+
+def test_batches_are_limited_in_lines_and_in_characters():
+    assert [len(batch) for batch in _batches(["a"] * 450)] == [200, 200, 50]
+    assert [len(batch) for batch in _batches(["a" * 400_000] * 4)] == [3, 1]
+
+
+# Offsets
+
+
+@pytest.mark.parametrize(
+    ("original", "operations", "expected"),
+    [
+        ("An  Oil-Leak ", {}, [("An", 0, 2), ("Oil-Leak", 4, 12)]),
+        ("An Oil", {"lowercase": True}, [("an", 0, 2), ("oil", 3, 6)]),
+        ("$a$b$ c$", {"remove_characters": "$"}, [("ab", 1, 4), ("c", 6, 7)]),
+        ("a b c", {"remove_characters": " "}, [("abc", 0, 5)]),
+        ("İİ x", {"lowercase": True}, [("i̇i̇", 0, 2), ("x", 3, 4)]),
+        ("ΑΣ ΣΑ", {"lowercase": True}, [("ας", 0, 2), ("σα", 3, 5)]),
+        ("ΑΣ$Α", {"lowercase": True, "remove_characters": "$"}, [("ασα", 0, 4)]),
+        ("a-b^c]", {"remove_characters": "^-]"}, [("abc", 0, 5)]),
+    ],
+)
+def test_offsets_lead_to_the_line_as_it_came(original, operations, expected):
+    [item], _ = prepare([original], **operations)
+    assert item.original == original
+    assert [(token, *span) for token, span in zip(item.tokens, item.offsets, strict=True)] == expected
+
+
+def test_tokens_sharing_a_character_become_one():
+    spans = Preprocessing(lowercase=True)._spans_in_original("aİb c", [(0, 2), (2, 4), (5, 6)])
+    assert spans == [(0, 3), (4, 5)]
+
+
+@pytest.mark.soak
+@settings(max_examples=amount(300, 20_000))
+@given(st.lists(lines, max_size=6), preprocessings)
+@example(["ΑΣ.ΑΣ, 'ΑΣ'"], Preprocessing(lowercase=True, tokeniser="punkt"))
+@example(["İ'İ İ.$"], Preprocessing(lowercase=True, remove_characters="$", tokeniser="punkt"))
+def test_every_token_is_its_cleaned_slice(text_lines, operations):
+    counts = Counts()
+    items = list(operations.prepare(text_lines, counts))
+    assert counts.lines == len(text_lines) == counts.duplicates + counts.empty + counts.items
+    assert (counts.items, counts.tokens) == (len(items), sum(len(item.tokens) for item in items))
+    for item in items:
+        assert item.original == text_lines[item.line]
+        assert len(item.tokens) == len(item.offsets) > 0
+        previous_end = 0
+        for token, (start, end) in zip(item.tokens, item.offsets, strict=True):
+            assert previous_end <= start < end <= len(item.original)
+            previous_end = end
+            piece = item.original[start:end]
+            assert operations.clean(piece) == token != ""
+            assert is_cleaning_local(operations, token, piece)
+            assert operations.clean(piece[0]) and operations.clean(piece[-1])
+            assert not any(char.isspace() for char in token)
+        joined = operations.clean(item.original).split()
+        assert "".join(item.tokens).replace("ς", "σ") == "".join(joined).replace("ς", "σ")
+
+
+@given(st.lists(lines, max_size=6), preprocessings)
+def test_a_line_is_prepared_the_same_alone_and_among_others(text_lines, operations):
+    for item in operations.prepare(text_lines, Counts()):
+        [alone] = operations.prepare([item.original], Counts())
+        assert alone == item._replace(line=0)
+
+
+def test_the_characters_that_lower_case_moves_are_known():
+    characters = map(chr, range(sys.maxunicode + 1))
+    assert [char for char in characters if len(char.lower()) != 1] == ["İ"]
+
+
+@pytest.mark.parametrize(("before", "after"), [("a", ""), ("A.", ".a")])
+def test_only_the_sigma_depends_on_its_neighbours(before, after):
+    low, high = before.lower(), after.lower()
+    odd = [
+        char
+        for char in map(chr, range(sys.maxunicode + 1))
+        if f"{before}{char}{after}".lower() != low + char.lower() + high
+    ]
+    assert odd in (["Σ"], [])
+
+
+# Words for pages, JSON
+
+
+def test_operations_in_words():
+    everything = Preprocessing(lowercase=True, remove_characters="$#", remove_duplicates=True, tokeniser="punkt")
+    assert everything.operations() == ["removed “$#”", "lower-cased", "duplicates removed", "Punkt tokens"]
+    assert Preprocessing().operations() == ["whitespace tokens"]
+    assert Preprocessing(remove_characters="$\t").operations()[0] == "removed “$ U+0009 ”"
+
+
+@given(preprocessings)
+def test_json_round_trip(operations):
+    assert Preprocessing.from_json(operations.as_json()) == operations
+
+
+def test_json_defaults_and_errors():
+    assert Preprocessing.from_json({}) == Preprocessing()
+    with pytest.raises(ValueError, match="no tokeniser “spacy”"):
+        Preprocessing.from_json({"tokeniser": "spacy"})
+    with pytest.raises(TypeError):
+        Preprocessing.from_json({"stemming": True})
+
+
+# Preview
+
+
+def test_preview():
+    text_lines = [*OIL, "", "Check, then go."]
+    operations = Preprocessing(lowercase=True, remove_characters="$", remove_duplicates=True, tokeniser="punkt")
+    seen = preview(text_lines, operations)
+    assert seen.before == Stats(items=4, tokens=12, words=10)
+    assert seen.after == Stats(items=2, tokens=8, words=8)
+    assert [row.dropped for row in seen.rows] == ["", "duplicate", "duplicate", "empty", ""]
+    assert seen.rows[2] == ("$$$replace engine oil", "replace engine oil", [], "duplicate")
+    assert seen.rows[4] == ("Check, then go.", "check, then go.", ["check", ",", "then", "go", "."], "")
+
+
+def test_preview_shows_some_rows_and_counts_all():
+    seen = preview([f"a b{i}" for i in range(3000)], Preprocessing(), rows=2)
+    assert [row.tokens for row in seen.rows] == [["a", "b0"], ["a", "b1"]]
+    assert seen.before == seen.after == Stats(items=3000, tokens=6000, words=3001)

@@ -1,0 +1,478 @@
+"""What documents say, in all their formats; what is wrong with bad ones is in test_malformed.py."""
+
+import json
+import tracemalloc
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from annotation_service.inputs import Problem, Refused
+from annotation_service.schemas import Checker
+from datasets.kinds import Kind
+from datasets.preprocessing import Preprocessing
+from datasets.reading import (
+    Duplicates,
+    Format,
+    NewEntity,
+    NewItem,
+    NewRelation,
+    Reading,
+    Report,
+    detect,
+    detecting,
+    schemas,
+)
+from datasets.reading.report import PREVIEW_ITEMS, PREVIEW_TOKENS
+from ontologies import formats as ontology_formats
+from tests import factories
+
+from .documents import Ontologies, entity, item, relation
+
+JSON_KINDS = [Kind.RICH, Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION]
+
+
+@pytest.fixture
+def ontologies(alice):
+    return Ontologies(factories.ontology(owner=alice), factories.ontology(owner=alice, kind="relation"))
+
+
+def pk(ontology, fullname):
+    return ontology.labels().by_fullname[fullname].pk
+
+
+def items_of(document, options, **more):
+    return list(Reading(document if isinstance(document, bytes) else document.encode(), options, **more))
+
+
+def as_lines(items):
+    return "".join(f"{json.dumps(value)}\n" for value in items)
+
+
+# --- Items ---
+
+
+def test_an_item_is_read_with_its_marks(ontologies):
+    value = item(
+        external_id="WO-1",
+        extra_fields={"site": "north"},
+        entities=[entity(0, 0, id="a"), entity(1, 2, "PhysicalObject/DrivingObject", id="b")],
+        relations=[relation("a", "b", "hasParticipant/hasPatient")],
+    )
+    assert items_of(json.dumps([value]), ontologies.options(Kind.PREANNOTATED_RELATION)) == [
+        NewItem(
+            place="item 1",
+            original="replace engine oil",
+            tokens=["replace", "engine", "oil"],
+            offsets=[(0, 7), (8, 14), (15, 18)],
+            external_id="WO-1",
+            extra_fields={"site": "north"},
+            entities=[
+                NewEntity("a", pk(ontologies.entity, "Activity"), 0, 0),
+                NewEntity("b", pk(ontologies.entity, "PhysicalObject/DrivingObject"), 1, 2),
+            ],
+            relations=[NewRelation("r1", pk(ontologies.relation, "hasParticipant/hasPatient"), "a", "b")],
+        )
+    ]
+
+
+def test_entities_without_ids_are_numbered(ontologies):
+    value = item(entities=[entity(0, 0), entity(1, 1), entity(0, 1)])
+    [read] = items_of(json.dumps([value]), ontologies.options(Kind.PREANNOTATED_ENTITY))
+    assert [e.uid for e in read.entities] == ["e1", "e2", "e3"]
+
+
+@pytest.mark.parametrize("kind", JSON_KINDS)
+def test_what_is_missing_or_null_is_empty(ontologies, kind):
+    names = ["external_id", "extra_fields", *["entities", "relations"][: JSON_KINDS.index(kind)]]
+    for value in (item(), item(**dict.fromkeys(names))):
+        [read] = items_of(json.dumps([value]), ontologies.options(kind))
+        assert (read.external_id, read.extra_fields, list(read.entities), list(read.relations)) == ("", {}, [], [])
+
+
+def test_tokens_are_searched_from_left_to_right(ontologies):
+    cases = [
+        ("a a b", ["a", "b"], [(0, 1), (4, 5)]),
+        ("a b a", ["b", "a"], [(2, 3), (4, 5)]),
+        ("ab", ["a", "b"], [(0, 1), (1, 2)]),
+        ("a\nb", ["a\nb"], [(0, 3)]),
+        ("👩‍👩‍👧 x", ["👩", "x"], [(0, 1), (6, 7)]),
+        ("a b", ["b", "a"], None),
+        ("aa", ["a", "a", "a"], None),
+        ("say “no”", ["say", '"no"'], None),
+        ("é", ["e\u0301"], None),
+        ("", ["a"], None),
+    ]
+    document = json.dumps([{"original": original, "tokens": tokens} for original, tokens, _ in cases])
+    reading = Reading(document.encode(), ontologies.options(Kind.RICH))
+    assert [read.offsets for read in reading] == [offsets for *_, offsets in cases]
+    assert reading.report.without_offsets == 5
+    assert "5 items with tokens that are not in the original" in reading.report.in_words()
+
+
+def test_labels_are_normalised(alice, ontologies):
+    accents = Ontologies(factories.ontology(owner=alice, items=[{"name": "Café"}]), None)
+    value = item(entities=[entity(0, 0, "Cafe\u0301"), entity(1, 1, "Café")])
+    [read] = items_of(json.dumps([value]), accents.options(Kind.PREANNOTATED_ENTITY))
+    assert len({e.label for e in read.entities}) == 1
+
+
+def test_a_number_that_json_schema_calls_an_integer_is_one(ontologies):
+    text = json.dumps([item(entities=[entity(0, 1)])]).replace('"end": 1', '"end": 1.0')
+    [read] = items_of(text, ontologies.options(Kind.PREANNOTATED_ENTITY))
+    assert isinstance(read.entities[0].end, int) and read.entities[0].end == 1
+
+
+def test_values_are_kept_as_they_are(ontologies):
+    extra = {"deep": [[{"a": None}], True, -1.5e300, 2**63 - 1, "\u2028 \x7f é e\u0301"], "": {}}
+    value = {"original": "  x\r\ny \t", "tokens": ["x\r\ny"], "external_id": " id\n", "extra_fields": extra}
+    for text in (json.dumps([value]), json.dumps([value], ensure_ascii=False, indent=3)):
+        [read] = items_of(text, ontologies.options(Kind.RICH))
+        assert (read.original, read.tokens) == (value["original"], value["tokens"])
+        assert (read.external_id, read.extra_fields) == (value["external_id"], extra)
+        assert read.offsets == [(2, 6)]
+
+
+# --- Formats ---
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_lists_and_lines_say_the_same(ontologies, end, mark):
+    values = [item(extra_fields={"n": n}, entities=[entity(0, n % 3)]) for n in range(50)]
+    options = ontologies.options(Kind.PREANNOTATED_ENTITY)
+    wanted = [(i.extra_fields["n"], i.entities) for i in items_of(json.dumps(values), options)]
+    lines_options = ontologies.options(Kind.PREANNOTATED_ENTITY, Format.JSON_LINES)
+    for document, options in (
+        (json.dumps(values, indent=2), ontologies.options(Kind.PREANNOTATED_ENTITY)),
+        (as_lines(values), lines_options),
+        (as_lines(values).rstrip(), lines_options),
+        (as_lines(values).replace("\n", "\n \n\n"), lines_options),
+    ):
+        read = items_of(mark + document.replace("\n", end), options)
+        assert [(i.extra_fields["n"], i.entities) for i in read] == wanted
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+def test_where_a_block_ends_makes_no_difference(ontologies, monkeypatch, size):
+    values = [item(original='a "b" [c', tokens=["a", '"b"', "[c"], extra_fields={"é\\": ["😀", {}]}) for _ in range(5)]
+    monkeypatch.setattr("annotation_service.streams.BLOCK_BYTES", size)
+    for text, format in (
+        (json.dumps(values, ensure_ascii=False, indent=1).replace("\n", "\r\n"), Format.JSON),
+        (as_lines(values).replace("\n", "\r\n"), Format.JSON_LINES),
+    ):
+        read = items_of("\ufeff" + text, ontologies.options(Kind.RICH, format))
+        assert [(i.original, i.tokens, i.extra_fields) for i in read] == [
+            (v["original"], v["tokens"], v["extra_fields"]) for v in values
+        ]
+    lines = items_of("a b\r\n\r\né 😀\r\n", ontologies.options(Kind.STANDARD, Format.TEXT))
+    assert [(i.place, i.original) for i in lines] == [("line 1", "a b"), ("line 3", "é 😀")]
+
+
+def test_places_are_those_of_the_document(ontologies):
+    values = [item(), item()]
+    assert [i.place for i in items_of(json.dumps(values), ontologies.options(Kind.RICH))] == ["item 1", "item 2"]
+    lines = "\n" + as_lines(values)
+    read = items_of(lines, ontologies.options(Kind.RICH, Format.JSON_LINES))
+    assert [i.place for i in read] == ["line 2", "line 3"]
+
+
+def test_lines_of_text_become_items_of_a_rich_dataset(ontologies):
+    options = ontologies.options(Kind.RICH, Format.TEXT, preprocessing=Preprocessing(tokeniser="punkt"))
+    [read] = items_of("Pump leaks, badly.\n", options)
+    assert read.tokens == ["Pump", "leaks", ",", "badly", "."]
+    assert read.offsets == [(0, 4), (5, 10), (10, 11), (12, 17), (17, 18)]
+
+
+def test_texts_that_are_there_already_are_duplicates():
+    options = Ontologies(None, None).options(
+        Kind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates=True, lowercase=True)
+    )
+    reading = Reading(b"A  b\nc\nC\nd\n", options, known_texts=["a b", "D"])
+    assert [read.original for read in reading] == ["c"]
+    assert (reading.report.items, reading.report.duplicates) == (1, 3)
+
+
+def test_json_is_no_standard_dataset(ontologies):
+    [problem] = ontologies.report("[{}]", Kind.STANDARD).problems.first
+    assert "“Rich dataset”" in problem.text
+
+
+def test_labels_need_their_ontology(ontologies):
+    without = Ontologies(None, None)
+    for kind in (Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION):
+        [problem] = without.report(json.dumps([item()]), kind).problems.first
+        assert "entity ontology" in problem.text
+
+
+# --- The report ---
+
+
+def test_the_report_counts_what_is_there(ontologies):
+    marks = {"entities": [entity(0, 0, id="a"), entity(1, 2, "State", id="b")], "relations": [relation("a", "b")]}
+    values = [item(**marks), item(), item(entities=[entity(1, 1, "State", id="x")])]
+    report = ontologies.report("\n".join(map(json.dumps, values)) + "\n\n", Kind.PREANNOTATED_RELATION, "jsonl")
+    assert (report.items, report.tokens, report.entities, report.relations) == (3, 9, 3, 1)
+    assert report.labels == {"entity": {"State": 2, "Activity": 1}, "relation": {"hasPart": 1}}
+    assert list(report.labels["entity"]) == ["State", "Activity"]
+    assert report.in_words() == "3 items, 9 tokens, 3 entities, 1 relation, 1 blank line skipped"
+
+
+def test_the_report_survives_json(ontologies):
+    values = [item(external_id="x"), item(external_id="x"), item(entities=[entity(5, 4)]), item(entities=[entity()])]
+    report = ontologies.report(json.dumps(values), Kind.PREANNOTATED_ENTITY)
+    assert report.problems.total == 2
+    kept = json.loads(json.dumps(report.as_json()))
+    assert Report.from_json(kept).as_json() == kept
+    assert Report.from_json(kept).in_words() == report.in_words()
+    assert Report.from_json(kept).problems.first == report.problems.first
+    assert Report.from_json({}).as_json() == Report().as_json()
+
+
+def test_the_preview_shows_the_first_items(ontologies):
+    report = ontologies.report(
+        json.dumps([item(extra_fields={"n": n}, entities=[entity(1, 2)]) for n in range(PREVIEW_ITEMS + 5)]),
+        Kind.PREANNOTATED_ENTITY,
+    )
+    assert [shown["extra_fields"]["n"] for shown in report.preview] == list(range(PREVIEW_ITEMS))
+    first = report.preview[0]
+    assert (first["place"], first["tokens"], first["is_whole"]) == ("item 1", ["replace", "engine", "oil"], True)
+    assert [(e["start"], e["end"]) for e in first["entities"]] == [(1, 2)]
+
+
+@pytest.mark.parametrize("occur", [True, False])
+def test_the_preview_of_a_long_item_is_its_beginning(ontologies, occur):
+    tokens = [f"w{n}" for n in range(PREVIEW_TOKENS + 100)]
+    original = " ".join(tokens) if occur else "x" * 90_000
+    last = len(tokens) - 1
+    marks = [entity(0, 0, id="a"), entity(1, last, id="b"), entity(2, 2, id="c")]
+    value = {"original": original, "tokens": tokens, "entities": marks}
+    value["relations"] = [relation("a", "b"), relation("a", "c")]
+    [shown] = ontologies.report(json.dumps([value]), Kind.PREANNOTATED_RELATION).preview
+    assert len(shown["tokens"]) == PREVIEW_TOKENS and not shown["is_whole"]
+    assert [e["uid"] for e in shown["entities"]] == ["a", "c"]
+    assert [(r["source"], r["target"]) for r in shown["relations"]] == [("a", "c")]
+    assert len(json.dumps(shown)) < 20_000
+    if occur:
+        assert shown["original"] == " ".join(tokens[:PREVIEW_TOKENS])
+
+
+@pytest.mark.parametrize("tokens", [["x" * 90_000], ["a", "x" * 90_000, "b"], ["not there"] * 10_000])
+def test_the_preview_is_small_whatever_the_item(ontologies, tokens):
+    value = {"original": " ".join(tokens)[:90_000], "tokens": tokens, "extra_fields": {"long": "y" * 50_000}}
+    report = ontologies.report(json.dumps([value] * 20), Kind.RICH)
+    assert report.is_good and len(report.preview) == PREVIEW_ITEMS
+    assert not report.preview[0]["is_whole"]
+    assert len(json.dumps(report.as_json())) < PREVIEW_ITEMS * 10_000
+
+
+def test_labels_that_cannot_be_used_are_counted(ontologies):
+    ontologies.entity.switch_items([ontologies.entity.items().get(name="State").uid], False, by=ontologies.entity.owner)
+    values = [item(entities=[entity(0, 0, "State"), entity(1, 1, "Stat"), entity(2, 2, "Activity")])] * 3
+    report = ontologies.report(json.dumps([*values, item(entities=[entity(0, 0, "Stat")])]), Kind.PREANNOTATED_ENTITY)
+    assert report.unusable_labels == {"entity": {"Stat": 4, "State": 3}, "relation": {}}
+    assert Report.from_json(report.as_json()).unusable_labels == report.unusable_labels
+
+
+def test_every_problem_is_told_and_the_first_hundred_are_kept(ontologies):
+    told = []
+    values = [item(tokens=[]) for _ in range(250)]
+    report = ontologies.report(json.dumps(values), Kind.RICH, tell=told.append)
+    assert report.problems.total == len(told) == 250
+    assert report.problems.first == told[:100]
+    assert told[249] == Problem("item 250, $.tokens", "This list must not be empty.")
+
+
+def test_after_a_problem_nothing_comes_and_at_the_end_it_is_raised(ontologies):
+    values = [item(), item(tokens=[]), item(), item(tokens=[])]
+    reading, read = Reading(json.dumps(values).encode(), ontologies.options(Kind.RICH)), []
+    with pytest.raises(Refused) as refused:
+        for one in reading:
+            read.append(one.place)
+    assert read == ["item 1"]
+    assert [problem.place for problem in refused.value.problems] == ["item 2, $.tokens", "item 4, $.tokens"]
+
+
+def test_progress_is_told_and_may_stop_it(ontologies):
+    class Stop(Exception):
+        pass
+
+    told = []
+
+    def progress(done, total, phase):
+        told.append((done, total, phase))
+        if len(told) == 3:
+            raise Stop
+
+    for document, format, kind in (
+        (json.dumps([item() for _ in range(4000)]), Format.JSON, Kind.RICH),
+        (as_lines([item() for _ in range(4000)]), Format.JSON_LINES, Kind.RICH),
+        ("a b\n" * 200_000, Format.TEXT, Kind.STANDARD),
+    ):
+        told.clear()
+        with pytest.raises(Stop):
+            list(Reading(document.encode(), ontologies.options(kind, format), progress=progress))
+        assert all(0 < done <= total and phase == "reading" for done, total, phase in told)
+        assert told[0][0] < told[1][0] < told[2][0]
+
+
+# --- External ids ---
+
+SAME = [("a", 1), ("", 2), ("b", 3), ("a", 4), ("c", 5), ("a", 6), ("b", 7)]
+
+
+def same_ids(ontologies, duplicates, known=None, format=Format.JSON):
+    values = [item(extra_fields={"n": n}, **({"external_id": id} if id else {})) for id, n in SAME]
+    text = json.dumps(values) if format == Format.JSON else as_lines(values)
+    options = ontologies.options(Kind.RICH, format, duplicates=duplicates)
+    reading = Reading(text.encode(), options, known_ids=known)
+    return [(i.external_id, i.extra_fields["n"]) for i in reading], reading
+
+
+def test_taken_external_ids_are_refused(ontologies):
+    with pytest.raises(Refused) as refused:
+        same_ids(ontologies, Duplicates.REFUSE, {"c": 12})
+    assert [(p.place, p.text) for p in refused.value.problems] == [
+        ("item 4, $.external_id", "“a” is the external id of item 1."),
+        ("item 5, $.external_id", "“c” is the external id of item 12 of the dataset."),
+        ("item 6, $.external_id", "“a” is the external id of item 1."),
+        ("item 7, $.external_id", "“b” is the external id of item 3."),
+    ]
+
+
+def test_items_with_taken_external_ids_are_skipped(ontologies):
+    read, reading = same_ids(ontologies, Duplicates.SKIP, {"c": 12, "z": 1}, Format.JSON_LINES)
+    assert read == [("a", 1), ("", 2), ("b", 3)]
+    report = reading.report
+    assert (report.items, report.skipped, report.same_in_document, report.same_in_dataset) == (3, 4, 3, 1)
+    assert list(report.same_ids[0]) == ["line 4", "a", "line 1"]
+    assert list(report.same_ids[1]) == ["line 5", "c", "item 12 of the dataset"]
+    assert "4 items with a taken external id left out" in report.in_words()
+
+
+def test_items_with_taken_external_ids_replace_the_others(ontologies):
+    read, reading = same_ids(ontologies, Duplicates.REPLACE, {"c": 12, "b": 3, "z": 1})
+    assert read == [("", 2), ("c", 5), ("a", 6), ("b", 7)]
+    assert sorted(reading.replaced_ids) == ["b", "c"]
+    report = reading.report
+    assert (report.items, report.replaced, report.same_in_document, report.same_in_dataset) == (4, 5, 3, 2)
+
+
+def test_when_all_are_skipped_nothing_is_left(ontologies):
+    text = json.dumps([item(external_id="a")])
+    [problem] = ontologies.report(text, Kind.RICH, known_ids={"a": 1}, duplicates=Duplicates.SKIP).problems.first
+    assert "nothing is left to store" in problem.text
+
+
+def test_a_replacement_in_a_broken_document_is_told_once(ontologies):
+    text = json.dumps([item(external_id="a"), item(external_id="a")])[:-1]
+    report = ontologies.report(text, Kind.RICH, duplicates=Duplicates.REPLACE)
+    assert [problem.text for problem in report.problems.first] == ["The file ends before the list does."]
+
+
+# --- What a document seems to be ---
+
+DETECTED = {
+    "lines of text": (b"replace engine oil\nx\n", "", "standard text"),
+    "text that begins with a bracket": (b"[12:30] pump leaks\n", "", "standard text"),
+    "text named .json": (b"replace engine oil", "x.json", "rich json"),
+    "JSON named .txt": (b'[{"original": ""}]', "notes.TXT", "standard text"),
+    "an empty list": (b"[]", "", "rich json"),
+    "rich": (json.dumps([item()]).encode(), "", "rich json"),
+    "rich with a byte order mark": (b"\xef\xbb\xbf \r\n" + json.dumps([item()]).encode(), "", "rich json"),
+    "rich lines": (as_lines([item()] * 3).encode(), "", "rich jsonl"),
+    "lines named .json": (as_lines([item()] * 3).encode(), "x.json", "rich jsonl"),
+    "one object over lines": (json.dumps(item(), indent=1).encode(), "x.json", "rich json"),
+    "entities": (json.dumps([item(), item(entities=[])]).encode(), "", "preannotated_entity json"),
+    "entities with ids": (json.dumps([item(entities=[entity(id="a")])]).encode(), "", "preannotated_relation json"),
+    "relations": (as_lines([item(), item(entities=[], relations=[])]).encode(), "", "preannotated_relation jsonl"),
+    "broken in the second item": (b'[{"entities": []}, {"original": ', "", "preannotated_entity json"),
+    "broken in the first": (b"[{original: 1}]", "", "rich json"),
+    "nothing": (b"", "", "standard text"),
+    "not UTF-8": (b"[{\xff", "", "rich json"),
+}
+
+
+@pytest.mark.parametrize("case", DETECTED)
+def test_kind_and_format_are_detected(tmp_path, case):
+    data, name, wanted = DETECTED[case]
+    (tmp_path / "kept").write_bytes(data)
+    assert " ".join(detect(data, name)) == " ".join(detect(tmp_path / "kept", name)) == wanted
+
+
+def test_the_beginning_of_a_large_document_is_enough(tmp_path):
+    path = tmp_path / "large"
+    path.write_bytes(b"[" + (json.dumps(item(entities=[])).encode() + b",") * 50_000)
+    assert " ".join(detect(path)) == "preannotated_entity json"
+
+
+@pytest.mark.parametrize("data", [b"[" + b"," * 100_000, b"{}\n" + b"{\n" * 100_000])
+def test_of_broken_items_only_the_first_are_looked_at(data, monkeypatch):
+    looked_at = []
+    parse_json = detecting.parse_json
+    monkeypatch.setattr(detecting, "parse_json", lambda text: looked_at.append(text) or parse_json(text))
+    detect(data, "orders.json")
+    assert len(looked_at) < 2000
+
+
+# --- Published schemas ---
+
+
+@pytest.mark.parametrize("kind", JSON_KINDS)
+def test_examples_are_valid_and_name_the_labels_of_the_example_ontologies(alice, kind):
+    examples = ontology_formats.EXAMPLES
+    entities, relations = (factories.ontology(owner=alice, kind=k, items=examples[k]) for k in ("entity", "relation"))
+    text = schemas.example(kind)
+    assert " ".join(detect(text.encode())) == f"{kind} json"
+    report = Ontologies(entities, relations).report(text, kind)
+    assert report.is_good and report.items == 2 and not report.without_offsets
+    assert bool(report.entities) == kind.has_entities and bool(report.relations) == kind.has_relations
+    assert Checker(schemas.schema(kind)).is_valid(json.loads(text))
+
+
+def test_the_example_of_a_standard_dataset_is_text():
+    report = Ontologies(None, None).report(schemas.example(Kind.STANDARD), Kind.STANDARD, Format.TEXT)
+    assert report.is_good and report.items == 3
+
+
+@pytest.mark.parametrize("kind", JSON_KINDS)
+def test_schemas_name_the_fields_of_the_specification(kind):
+    schema = schemas.schema(kind)
+    Draft202012Validator.check_schema(schema)
+    definitions = schema["$defs"]
+    wanted = ["original", "tokens", "external_id", "extra_fields", *["entities", "relations"][: JSON_KINDS.index(kind)]]
+    assert list(definitions["item"]["properties"]) == wanted
+    assert definitions["item"]["required"] == ["original", "tokens"]
+    if kind.has_entities:
+        fields = ["id"] * kind.has_relations + ["start", "end", "label"]
+        assert list(definitions["entity"]["properties"]) == definitions["entity"]["required"] == fields
+    if kind.has_relations:
+        fields = ["source_id", "target_id", "label"]
+        assert list(definitions["relation"]["properties"]) == definitions["relation"]["required"] == fields
+
+
+# --- Memory ---
+
+
+@pytest.mark.parametrize("format", ["json", "jsonl", "text"])
+def test_memory_does_not_grow_with_the_document(ontologies, tmp_path, format):
+    def peak(count):
+        path = tmp_path / "document"
+        values = [item(entities=[entity()], external_id=f"{n}") for n in range(count)]
+        kind = Kind.PREANNOTATED_ENTITY
+        if format == "json":
+            path.write_text(json.dumps(values))
+        elif format == "jsonl":
+            path.write_text(as_lines(values))
+        else:
+            path.write_text("replace engine oil filter\n" * count * 3)
+            kind = Kind.STANDARD
+        del values
+        tracemalloc.start()
+        for _ in Reading(path, ontologies.options(kind, format)):
+            pass
+        top = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return top
+
+    # The external ids and the numbers of the lines are remembered: they take some bytes an item, the items themselves none.
+    assert peak(12_000) - peak(4_000) < 8_000 * 300

@@ -1,0 +1,741 @@
+"""The screens on which data comes in: what is sent is kept, checked and shown; it is stored when somebody says so."""
+
+import json
+from html import unescape
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from annotation_service import jobs
+from annotation_service.inputs import Refused
+from annotation_service.jobs import claim, run
+from annotation_service.models import Job
+from datasets.models import Dataset, Entity, Item, Relation, Upload
+from tests import factories
+
+LINES = {"kind": "standard", "format": "text", "tokeniser": "punkt", "name": "Lines"}
+RICH = [
+    {
+        "original": "replace pump",
+        "tokens": ["replace", "pump"],
+        "external_id": "wo-1",
+        "extra_fields": {"site": "north"},
+    },
+    {"original": "check oil", "tokens": ["check", "oil"], "external_id": "wo-2"},
+]
+MARKED = [
+    {
+        "original": "left thermostat leaks",
+        "tokens": ["left", "thermostat", "leaks"],
+        "entities": [
+            {"id": "a", "start": 0, "end": 1, "label": "PhysicalObject/SensingObject/Thermostat"},
+            {"id": "b", "start": 2, "end": 2, "label": "State"},
+        ],
+        "relations": [{"source_id": "b", "target_id": "a", "label": "hasParticipant/hasPatient"}],
+    }
+]
+WITHOUT_RELATIONS = [
+    {
+        **{name: value for name, value in item.items() if name != "relations"},
+        "entities": [{name: value for name, value in entity.items() if name != "id"} for entity in item["entities"]],
+    }
+    for item in MARKED
+]
+
+
+def named_file(content, name="orders.json"):
+    return SimpleUploadedFile(name, content if isinstance(content, bytes) else json.dumps(content).encode())
+
+
+def post(client, text="", file=None, **values):
+    data = {**LINES, "text": text, **values}
+    if file is not None:
+        data["file"] = file if isinstance(file, SimpleUploadedFile) else SimpleUploadedFile("lines.txt", file)
+    return client.post("/datasets/new/", data)
+
+
+def post_rich(client, document, **values):
+    return post(client, file=named_file(document), **{"kind": "rich", "format": "json", **values})
+
+
+def html(response):
+    return unescape(response.content.decode())
+
+
+def shown(client, response):
+    """The page that an answer leads to."""
+    assert response.status_code == 302, html(response)
+    return html(client.get(response["Location"], follow=True))
+
+
+def store(client, upload=None):
+    upload = upload or Upload.objects.latest("pk")
+    return client.post(f"{upload.get_absolute_url()}store/")
+
+
+def nothing_is_stored():
+    return not Dataset.objects.exists() and not Item.with_removed.exists()
+
+
+@pytest.fixture
+def labels(alice):
+    return {
+        "entity_ontology": factories.ontology(owner=alice).pk,
+        "relation_ontology": factories.ontology(owner=alice, kind="relation").pk,
+    }
+
+
+# --- New datasets ---
+
+
+def test_pasted_lines_are_shown_first_and_stored_when_somebody_says_so(as_alice):
+    response = post(as_alice, text="Replace pump.\r\n\r\nCheck oil\r\n", description="Two lines")
+    upload = Upload.objects.get()
+    assert response["Location"] == f"/datasets/uploads/{upload.pk}/"
+    page = shown(as_alice, response)
+    for words in ("Lines", "Standard dataset", "line 1", "Replace pump.", "blank lines, skipped", "Create dataset"):
+        assert words in page
+    assert nothing_is_stored()
+    response = store(as_alice)
+    dataset = Dataset.objects.get()
+    assert as_alice.get(response["Location"])["Location"] == f"/datasets/{dataset.pk}/"
+    assert (dataset.name, dataset.description, dataset.owner) == ("Lines", "Two lines", as_alice.user)
+    assert [(i.position, i.original, i.tokens) for i in dataset.items()] == [
+        (0, "Replace pump.", ["Replace", "pump", "."]),
+        (1, "Check oil", ["Check", "oil"]),
+    ]
+    assert "“Lines” is ready: 2 items, 5 tokens, 1 blank line skipped" in shown(as_alice, response)
+
+
+def test_an_uploaded_file_gets_the_chosen_operations(as_alice):
+    operations = {"lowercase": "on", "remove_duplicates": "on", "remove_characters": "##", "tokeniser": "whitespace"}
+    page = shown(as_alice, post(as_alice, file=b"Check #OIL\ncheck oil\n##\n", **operations))
+    assert "removed “#”, lower-cased, duplicates removed, whitespace tokens" in page
+    assert "duplicates, dropped" in page and "lines without a token, dropped" in page
+    store(as_alice)
+    assert [(i.original, i.tokens) for i in Dataset.objects.get().items()] == [("Check #OIL", ["check", "oil"])]
+
+
+def test_a_space_among_the_characters_to_remove_is_kept(as_alice):
+    post(as_alice, text="a b\n", remove_characters=" ")
+    store(as_alice)
+    assert Item.objects.get().tokens == ["ab"]
+
+
+def test_without_a_name_a_dataset_is_called_like_its_file(as_alice):
+    post_rich(as_alice, RICH, name="")
+    store(as_alice)
+    assert Dataset.objects.get().name == "orders"
+
+
+def test_a_rich_file_brings_its_tokens_ids_and_fields(as_alice):
+    page = shown(as_alice, post_rich(as_alice, RICH))
+    for words in ("Rich dataset", "item 1", "wo-1", "site", "north", "replace pump"):
+        assert words in page
+    assert nothing_is_stored()
+    store(as_alice)
+    assert [(i.external_id, i.tokens, i.extra_fields) for i in Dataset.objects.get().items()] == [
+        ("wo-1", ["replace", "pump"], {"site": "north"}),
+        ("wo-2", ["check", "oil"], {}),
+    ]
+
+
+def test_json_that_is_read_as_text_raises_a_question(as_alice):
+    assert "This looks like JSON" in shown(as_alice, post(as_alice, file=named_file(RICH)))
+    assert "This looks like" not in shown(as_alice, post(as_alice, text="[sic] is a word\n"))
+
+
+def test_json_lines_are_read_too(as_alice):
+    lines = "\n".join(json.dumps(item) for item in RICH)
+    post_rich(as_alice, lines.encode(), format="jsonl")
+    store(as_alice)
+    assert Dataset.objects.get().item_count == 2
+
+
+def test_lines_of_text_make_a_rich_dataset_with_a_chosen_tokeniser(as_alice):
+    post(as_alice, text="Stop. Go\n", kind="rich", format="text", tokeniser="whitespace")
+    store(as_alice)
+    assert (Dataset.objects.get().kind, Item.objects.get().tokens) == ("rich", ["Stop.", "Go"])
+
+
+def test_marks_are_drawn_in_the_colours_of_their_labels(as_alice, labels):
+    page = shown(as_alice, post_rich(as_alice, MARKED, kind="preannotated_relation", **labels))
+    color = Dataset.entity_ontology.field.related_model.objects.get(pk=labels["entity_ontology"]).items().last().color
+    assert f'<span class="marked-box" style="--c: {color}"><span>leaks</span>' in page
+    for words in ("left thermostat", "hasPatient", "PhysicalObject/SensingObject/Thermostat", "2 of", "entity labels"):
+        assert words in page
+    assert nothing_is_stored() and not Entity.objects.exists()
+    store(as_alice)
+    assert (Entity.objects.count(), Relation.objects.count()) == (2, 1)
+
+
+def test_the_entities_of_the_entity_kind_need_no_relation_ontology(as_alice, labels):
+    del labels["relation_ontology"]
+    post_rich(as_alice, WITHOUT_RELATIONS, kind="preannotated_entity", **labels)
+    store(as_alice)
+    dataset = Dataset.objects.get()
+    assert (dataset.entity_ontology_id, dataset.relation_ontology_id) == (labels["entity_ontology"], None)
+    assert Entity.objects.count() == 2
+
+
+# --- What is wrong ---
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"text": ""}, "Paste some text, or choose a file."),
+        ({"text": " \r\n "}, "Paste some text, or choose a file."),
+        ({"text": "a", "name": ""}, "Give the dataset a name."),
+        ({"text": "a", "name": "a\x07b"}, "control characters"),
+        ({"text": "a", "name": "x" * 201}, "at most 200 characters"),
+        ({"text": "a", "file": b"b"}, "Paste text or choose a file, not both."),
+        ({"text": "a", "tokeniser": "magic"}, "Select a valid choice"),
+        ({"text": "a", "kind": "magic"}, "Select a valid choice"),
+        ({"text": "a", "kind": "rich", "format": "xml"}, "Select a valid choice"),
+        ({"text": "a", "kind": "preannotated_entity"}, "Choose the ontology that has the labels."),
+        ({"text": "a", "remove_characters": "x" * 201}, "at most 200 characters"),
+        ({"text": "a", "description": "x" * 10_001}, "at most 10000 characters"),
+        ({"file": b""}, "The submitted file is empty."),
+    ],
+)
+def test_what_is_wrong_with_the_form_is_said_and_what_was_typed_is_kept(as_alice, values, said):
+    given = {"lowercase": "on", "description": "Kept", **values}
+    response = post(as_alice, **given)
+    assert response.status_code == 422
+    page = html(response)
+    assert said in page
+    assert given["description"] in page and "checked" in page
+    assert nothing_is_stored()
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"text": "***", "remove_characters": "*"}, "No line is left after preprocessing."),
+        ({"file": b"fine\nna\xefve\n"}, "UTF-8"),
+        ({"file": b'[{"original": "a"', "kind": "rich", "format": "json"}, "JSON"),
+        ({"file": b'[{"original": "a"}]', "kind": "rich", "format": "json"}, "“tokens” is missing"),
+    ],
+)
+def test_what_is_wrong_with_the_content_is_on_the_page_of_the_upload(as_alice, values, said):
+    page = shown(as_alice, post(as_alice, **values))
+    assert said in page and "Nothing can be stored yet" in page
+    assert "Create dataset" not in page and "Change something" in page
+    assert shown(as_alice, store(as_alice)) and nothing_is_stored()
+
+
+def test_problems_are_listed_with_their_places_and_all_of_them_can_be_downloaded(as_alice, settings):
+    settings.MAX_ITEM_CHARACTERS, settings.MAX_ITEM_TOKENS = 20, 3
+    response = post(as_alice, text="fine\n\n" + "x" * 21 + "\n" + "a b c d\n" * 150)
+    page = shown(as_alice, response)
+    assert "line 3" in page and "at most 20 characters; this line has 21" in page
+    assert "line 4" in page and "at most 3 tokens; this line has 4" in page
+    assert "151 problems" in page and "The first 100 of 151 problems." in page
+    assert nothing_is_stored()
+    lines = b"".join(as_alice.get(f"{response['Location']}problems/").streaming_content).decode().splitlines()
+    assert len(lines) == 151 and "line 3" in lines[0] and "line 153" in lines[-1]
+
+
+def test_without_problems_there_is_no_list_of_them(as_alice):
+    response = post(as_alice, text="fine\n")
+    assert as_alice.get(f"{response['Location']}problems/").status_code == 404
+
+
+def test_an_unknown_label_is_told_with_its_place(as_alice, labels):
+    document = json.loads(json.dumps(MARKED).replace('"State"', '"Stat"'))
+    page = shown(as_alice, post_rich(as_alice, document, kind="preannotated_relation", **labels))
+    assert "item 1, $.entities[1].label" in page and "“Stat”" in page and "“State”" in page
+
+
+def test_sizes_are_limited(as_alice, settings):
+    settings.MAX_PASTED_BYTES, settings.MAX_FILE_BYTES = 10, 20
+    assert "the limit is 10 bytes" in html(post(as_alice, text="ü" * 6))
+    assert "the limit is 20 bytes" in html(post(as_alice, file=b"x" * 21))
+    assert not Upload.objects.exists()
+    assert post(as_alice, text="ü" * 5).status_code == 302
+    assert post(as_alice, file=b"x" * 20).status_code == 302
+
+
+def test_texts_of_a_file_are_escaped(as_alice, labels):
+    document = json.loads(json.dumps(MARKED).replace("leaks", "<script>alert(1)</script>"))
+    document[0] |= {"external_id": "<u>", "extra_fields": {"<u>": "<u>"}}
+    response = post(
+        as_alice, file=named_file(document, "<u>.json"), kind="preannotated_relation", format="json", **labels
+    )
+    content = as_alice.get(response["Location"]).content.decode()
+    assert "&lt;script&gt;" in content
+    assert not [tag for tag in ("<script>alert", "<u>") if tag in content]
+
+
+# --- A file is kept ---
+
+
+def test_the_file_of_a_form_with_a_mistake_need_not_be_sent_again(as_alice, labels):
+    response = post(as_alice, file=named_file(MARKED), kind="preannotated_relation", format="json", name="Kept")
+    assert response.status_code == 422
+    page, upload = html(response), Upload.objects.get()
+    assert "orders.json" in page and "you need not choose it again" in page
+    assert f'action="/datasets/uploads/{upload.pk}/change/"' in page
+    data = {**LINES, "name": "Kept", "kind": "preannotated_relation", "format": "json", **labels}
+    assert "Everything is in order" in shown(as_alice, as_alice.post(f"/datasets/uploads/{upload.pk}/change/", data))
+    store(as_alice)
+    assert Dataset.objects.get().item_count == 1
+
+
+def test_how_a_file_is_read_is_changed_without_sending_it_again(as_alice):
+    response = post(as_alice, file=named_file(RICH), description="A file")
+    page = html(as_alice.get(f"{response['Location']}change/"))
+    assert "A file" in page and "orders.json" in page
+    data = {**LINES, "kind": "rich", "format": "json"}
+    assert "wo-2" in shown(as_alice, as_alice.post(f"{response['Location']}change/", data))
+    assert Upload.objects.count() == 1
+
+
+def test_another_file_takes_the_place_of_the_kept_one(as_alice, settings):
+    response = post(as_alice, text="first\n")
+    other = SimpleUploadedFile("other.txt", b"second\n")
+    page = shown(as_alice, as_alice.post(f"{response['Location']}change/", {**LINES, "file": other}))
+    assert "other.txt" in page and "second" in page and "first" not in page.split("As it will look")[1]
+    assert len(list(settings.UPLOAD_DIR.iterdir())) == 1
+
+
+def test_a_mistake_in_the_change_is_told_and_the_upload_stays(as_alice):
+    response = post(as_alice, text="first\n")
+    answer = as_alice.post(f"{response['Location']}change/", {**LINES, "tokeniser": "magic"})
+    assert answer.status_code == 422 and "Select a valid choice" in html(answer)
+    assert Upload.objects.get().state == "checked"
+
+
+def test_what_is_discarded_is_gone(as_alice, settings):
+    response = post(as_alice, text="first\n")
+    assert "was discarded" in shown(as_alice, as_alice.post(f"{response['Location']}discard/"))
+    assert not list(settings.UPLOAD_DIR.iterdir())
+    assert "This was discarded" in html(as_alice.get(response["Location"]))
+    store(as_alice)
+    as_alice.post(f"{response['Location']}change/", LINES)
+    assert nothing_is_stored() and Upload.objects.get().state == "discarded"
+
+
+def test_sent_twice_it_is_stored_once(as_alice):
+    post(as_alice, text="first\n")
+    for response in (store(as_alice), store(as_alice)):
+        assert as_alice.get(response["Location"])["Location"] == Dataset.objects.get().get_absolute_url()
+    assert Dataset.objects.count() == Item.objects.count() == 1
+
+
+def test_the_page_of_a_stored_upload_leads_to_the_dataset(as_alice):
+    response = post(as_alice, text="first\n")
+    store(as_alice)
+    assert as_alice.get(response["Location"])["Location"] == Dataset.objects.get().get_absolute_url()
+    assert as_alice.get(f"{response['Location']}change/")["Location"] == response["Location"]
+
+
+def test_an_ontology_that_is_deleted_meanwhile_is_told(as_alice, labels):
+    response = post_rich(as_alice, MARKED, kind="preannotated_relation", **labels)
+    as_alice.post(f"/ontologies/{labels['relation_ontology']}/delete/")
+    assert "deleted" in html(as_alice.get(response["Location"]))
+    assert "deleted" in shown(as_alice, store(as_alice))
+    assert nothing_is_stored()
+
+
+def test_a_file_that_is_not_there_any_more_is_told(as_alice, settings):
+    response = post(as_alice, text="first\n")
+    next(settings.UPLOAD_DIR.iterdir()).unlink()
+    assert "is not there any more" in shown(as_alice, as_alice.post(f"{response['Location']}change/", LINES))
+    assert "Not checked yet." in html(as_alice.get(response["Location"]))
+
+
+def test_a_file_for_which_there_is_no_room_is_told(as_alice, monkeypatch):
+    def full(*args, **values):
+        raise Refused("The disk is full.")
+
+    monkeypatch.setattr(Upload, "begin", full)
+    response = post(as_alice, file=b"first\n")
+    assert response.status_code == 422 and "The disk is full." in html(response)
+
+
+# --- External ids ---
+
+
+def test_external_ids_that_occur_twice_are_shown_and_decided(as_alice):
+    document = [*RICH, {**RICH[0], "original": "pump replaced", "tokens": ["pump", "replaced"]}]
+    response = post_rich(as_alice, document)
+    page = shown(as_alice, response)
+    assert "External ids that are taken" in page and "item 3" in page and "wo-1" in page
+    assert "Create dataset" not in page
+    page = shown(as_alice, as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "skip"}))
+    assert "items with a taken external id, left out" in page and "Create dataset" in page
+    as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "replace"})
+    store(as_alice)
+    assert {i.external_id: i.original for i in Dataset.objects.get().items()} == {
+        "wo-1": "pump replaced",
+        "wo-2": "check oil",
+    }
+
+
+def test_what_is_no_decision_changes_nothing(as_alice):
+    response = post_rich(as_alice, [*RICH, RICH[0]])
+    as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "magic"})
+    assert Upload.objects.get().state == "refused"
+
+
+# --- Large files ---
+
+
+@pytest.fixture
+def as_jobs(settings):
+    settings.JOB_FILE_BYTES = 5
+
+
+def work():
+    while job := claim():
+        run(job)
+
+
+def test_a_large_file_is_checked_and_stored_by_the_worker(as_alice, as_jobs):
+    response = post(as_alice, text="first line\n")
+    page = shown(as_alice, response)
+    assert "Checking" in page and "No worker is running" in page and "Create dataset" not in page
+    work()
+    assert "Create dataset" in html(as_alice.get(response["Location"]))
+    assert nothing_is_stored()
+    assert "Storing" in shown(as_alice, store(as_alice))
+    assert nothing_is_stored()
+    work()
+    response = as_alice.get(response["Location"])
+    assert response["Location"] == Dataset.objects.get().get_absolute_url()
+    page = html(as_alice.get(response["Location"]))
+    assert "“Lines” is ready: 1 item, 2 tokens" in page
+
+
+def test_with_a_worker_its_absence_is_not_told(as_alice, as_jobs):
+    jobs.show_sign()
+    assert "No worker is running" not in shown(as_alice, post(as_alice, text="first line\n"))
+
+
+def test_a_job_leads_to_the_upload_that_it_works_for(as_alice, as_jobs):
+    response = post(as_alice, text="first line\n")
+    job = Job.objects.get()
+    assert as_alice.get(f"/jobs/{job.pk}/")["Location"] == response["Location"]
+    as_alice.post(f"/jobs/{job.pk}/cancel/")
+    page = html(as_alice.get(response["Location"]))
+    assert "Cancelled." in page and "Go on" in page
+    as_alice.post(f"{response['Location']}change/", LINES)
+    work()
+    assert "Everything is in order" in html(as_alice.get(response["Location"]))
+
+
+def test_why_a_job_failed_is_told(as_alice, as_jobs, settings):
+    response = post(as_alice, text="first line\n")
+    next(settings.UPLOAD_DIR.iterdir()).unlink()
+    work()
+    assert "The uploaded file is not there any more." in html(as_alice.get(response["Location"]))
+
+
+def test_a_small_file_instead_of_a_large_one_forgets_the_cancelled_job(as_alice, as_jobs, settings):
+    response = post(as_alice, text="first line\n")
+    as_alice.post(f"/jobs/{Job.objects.get().pk}/cancel/")
+    settings.JOB_FILE_BYTES = 1000
+    as_alice.post(f"{response['Location']}change/", LINES)
+    page = html(as_alice.get(response["Location"]))
+    assert "Everything is in order" in page and "Cancelled" not in page
+
+
+def test_while_a_job_works_on_it_nothing_else_is_done_with_it(as_alice, as_jobs):
+    response = post(as_alice, text="first line\n")
+    for verb in ("store", "discard", "change"):
+        as_alice.post(f"{response['Location']}{verb}/", LINES)
+    assert Upload.objects.get().state == "new" and Job.objects.count() == 1
+
+
+# --- More items ---
+
+
+def test_lines_are_added_with_the_preprocessing_of_the_dataset(as_alice):
+    dataset = factories.dataset(owner=as_alice.user, text="one\n", lowercase=True, remove_duplicates=True)
+    page = html(as_alice.get(f"/datasets/{dataset.pk}/add/"))
+    assert "Lower-cased, duplicates removed" in page and "lower-case the text" not in page.lower()
+    response = as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "ONE\nTwo\n"})
+    page = shown(as_alice, response)
+    assert "Add 1 item" in page and "duplicates, dropped" in page
+    assert dataset.items().count() == 1
+    response = store(as_alice)
+    assert [item.tokens for item in dataset.items()] == [["one"], ["two"]]
+    assert "has more items: 1 item" in shown(as_alice, response)
+
+
+def test_rich_items_are_typed_or_given_as_json(as_alice):
+    post_rich(as_alice, RICH)
+    store(as_alice)
+    dataset = Dataset.objects.get()
+    as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "Top up.\n", "format": "text", "tokeniser": "punkt"})
+    store(as_alice)
+    more = json.dumps([{"original": "a-b", "tokens": ["a", "b"]}])
+    as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": more, "format": "json", "tokeniser": "punkt"})
+    store(as_alice)
+    assert [item.tokens for item in dataset.items()][2:] == [["Top", "up", "."], ["a", "b"]]
+
+
+def test_ids_that_the_dataset_has_are_taken(as_alice):
+    post_rich(as_alice, RICH)
+    store(as_alice)
+    dataset = Dataset.objects.get()
+    add = {"format": "json", "tokeniser": "punkt"}
+    response = as_alice.post(f"/datasets/{dataset.pk}/add/", {**add, "file": named_file(RICH[:1])})
+    assert "in the dataset" in shown(as_alice, response)
+    as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "replace"})
+    store(as_alice)
+    assert [item.external_id for item in dataset.items()] == ["wo-2", "wo-1"]
+
+
+def test_an_addition_to_a_project_says_that_annotators_get_it_at_once(as_alice, as_carol):
+    project = factories.project(by=as_alice.user, annotators=[as_carol.user], text="one\n")
+    dataset = project.dataset
+    assert "at once" in html(as_alice.get(f"/datasets/{dataset.pk}/add/"))
+    page = shown(as_alice, as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "two\n"}))
+    assert "at once" in page and f'<p class="crumb"><a href="/projects/{dataset.project.pk}/">' in page
+    store(as_alice)
+    assert [item.original for item in project.items_for(as_carol.user)] == ["one", "two"]
+
+
+def test_what_is_wrong_with_an_addition_is_said(as_alice):
+    dataset = factories.dataset(owner=as_alice.user)
+    response = as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": ""})
+    assert response.status_code == 422 and "Paste some text, or choose a file." in html(response)
+    post_rich(as_alice, RICH)
+    store(as_alice)
+    dataset = Dataset.objects.latest("pk")
+    response = as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "a", "format": "magic"})
+    assert response.status_code == 422 and "Select a valid choice" in html(response)
+
+
+def test_what_is_said_of_an_addition_is_what_was_stored(as_alice):
+    """Meanwhile somebody else has added one of the lines."""
+    dataset = factories.dataset(owner=as_alice.user, text="first\n", remove_duplicates=True)
+    upload = factories.upload("first\nsecond\nthird\n", by=as_alice.user, options=LINES, dataset=dataset)
+    upload.examine()
+    factories.upload("second\n", by=as_alice.user, options=LINES, dataset=dataset).store()
+    page = html(as_alice.post(f"{upload.get_absolute_url()}store/", follow=True))
+    assert "“Work orders” has more items: 1 item, 1 token, 2 duplicates dropped." in page
+
+
+def test_an_addition_is_changed_and_discarded(as_alice):
+    post_rich(as_alice, RICH)
+    store(as_alice)
+    dataset = Dataset.objects.get()
+    add = {"text": "Top up.\n", "format": "text", "tokeniser": "punkt"}
+    response = as_alice.post(f"/datasets/{dataset.pk}/add/", add)
+    page = html(as_alice.get(f"{response['Location']}change/"))
+    assert "Pasted text" in page and "Kind" not in page.split("<form")[1]
+    as_alice.post(f"{response['Location']}change/", {"format": "text", "tokeniser": "whitespace"})
+    assert "whitespace tokens" in html(as_alice.get(response["Location"]))
+    answer = as_alice.post(f"{response['Location']}discard/")
+    assert answer["Location"] == f"/datasets/{dataset.pk}/uploads/"
+    assert dataset.items().count() == 2
+
+
+# --- History ---
+
+
+def test_the_history_tells_what_came_when_and_from_whom(as_alice, as_bob):
+    post_rich(as_alice, RICH)
+    store(as_alice)
+    dataset = Dataset.objects.get()
+    for name in ("second.json", "third.json"):
+        file = named_file([{"original": name, "tokens": [name]}], name)
+        as_alice.post(f"/datasets/{dataset.pk}/add/", {"file": file, "format": "json", "tokeniser": "punkt"})
+        if name == "second.json":
+            store(as_alice)
+    response = as_alice.get(f"/datasets/{dataset.pk}/uploads/")
+    assert [(u.number, u.name, u.item_count) for u in response.context["page"].object_list] == [
+        (2, "second.json", 1),
+        (1, "orders.json", 2),
+    ]
+    page = html(response)
+    for words in ("2 items, 4 tokens", "?upload=2", "third.json", "waits for you to store it"):
+        assert words in page
+    page = html(as_bob.get(f"/datasets/{dataset.pk}/uploads/"))
+    assert "alice" in page and "second.json" in page and "third.json" not in page
+
+
+def test_the_history_asks_for_all_uploads_at_once(as_alice):
+    dataset = factories.dataset(owner=as_alice.user)
+    counts = []
+    for _ in range(2):
+        factories.upload("one\n", by=as_alice.user, options=LINES, dataset=dataset).store()
+        factories.upload("two\n", by=as_alice.user, options=LINES, dataset=dataset)
+        with CaptureQueriesContext(connection) as queries:
+            as_alice.get(f"/datasets/{dataset.pk}/uploads/")
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
+def test_a_dataset_to_which_nothing_was_uploaded_says_so(as_alice):
+    project = factories.project(by=as_alice.user)
+    page = html(as_alice.get(f"/datasets/{project.dataset.pk}/uploads/"))
+    assert "The items were copied" in page and "/add/" in page
+
+
+def test_what_is_unfinished_is_found_again(as_alice, as_bob):
+    post(as_alice, text="first\n", name="Half way")
+    for address in ("/", "/datasets/"):
+        assert "Half way" in html(as_alice.get(address))
+        assert "Half way" not in html(as_bob.get(address))
+    store(as_alice)
+    assert "waits for you" not in html(as_alice.get("/datasets/"))
+
+
+# --- Rights ---
+
+
+def test_an_upload_is_for_those_who_may_store_it(as_alice, as_bob, as_carol, as_sam):
+    url = post(as_alice, text="first\n")["Location"]
+    assert [client.get(url).status_code for client in (as_alice, as_bob, as_carol, as_sam)] == [200, 404, 404, 200]
+    for verb in ("store", "discard", "change", "duplicates"):
+        assert as_bob.post(f"{url}{verb}/", LINES).status_code == 404
+    assert Upload.objects.get().state == "checked"
+
+
+def test_managers_of_a_project_follow_each_others_additions(as_alice, as_bob, as_carol, as_jobs):
+    project = factories.project(by=as_alice.user, annotators=[as_carol.user])
+    upload = factories.upload("one more\n", by=as_alice.user, options=LINES, dataset=project.dataset)
+    job = upload.start_job("check_upload", by=as_alice.user)
+    assert as_bob.get(f"/jobs/{job.pk}/progress/").status_code == 404
+    project.add_members([as_bob.user], role="manager")
+    assert "Checking" in html(as_bob.get(upload.get_absolute_url()))
+    assert as_bob.get(f"/jobs/{job.pk}/progress/").status_code == 200
+    assert as_carol.post(f"/jobs/{job.pk}/cancel/").status_code == 403
+    as_bob.post(f"/jobs/{job.pk}/cancel/")
+    assert "Cancelled." in html(as_alice.get(upload.get_absolute_url()))
+
+
+def test_nothing_is_added_to_the_datasets_of_others(as_alice, as_bob, as_carol):
+    dataset = factories.dataset(owner=as_alice.user)
+    assert as_bob.post(f"/datasets/{dataset.pk}/add/", {"text": "a"}).status_code == 403
+    assert as_carol.post(f"/datasets/{dataset.pk}/add/", {"text": "a"}).status_code == 404
+    assert not Upload.objects.exclude(dataset=dataset).exists()
+
+
+def test_annotators_make_no_datasets(as_carol):
+    assert as_carol.get("/datasets/new/").status_code == 403
+    assert post(as_carol, text="a").status_code == 403
+    assert not Upload.objects.exists()
+
+
+# --- Choosing ontologies ---
+
+
+def test_ontologies_are_chosen_from_blueprints_of_their_kind(as_alice, labels):
+    project = factories.project(by=as_alice.user)
+    wrong = {**labels, "entity_ontology": labels["relation_ontology"]}
+    for values in (
+        wrong,
+        {**labels, "entity_ontology": project.entity_ontology.pk},
+        {**labels, "entity_ontology": "x"},
+    ):
+        response = post_rich(as_alice, MARKED, kind="preannotated_relation", **values)
+        assert response.status_code == 422 and "valid choice" in html(response)
+
+
+def test_ontologies_are_searched_by_name_and_the_chosen_one_stays(as_alice, as_bob):
+    first = factories.ontology(owner=as_bob.user, name="Chosen")
+    for n in range(20):
+        factories.ontology(owner=as_bob.user, name=f"Other {n}")
+    mine = factories.ontology(owner=as_alice.user, name="Mine")
+    page = html(as_alice.get("/datasets/new/ontologies/entity/"))
+    assert page.index("Mine") < page.index("Other") and "16 more" in page
+    page = html(as_alice.get("/datasets/new/ontologies/entity/", {"q": "oTHer 1", "entity_ontology": first.pk}))
+    assert f'value="{first.pk}" checked' in page and "Other 1" in page and f'value="{mine.pk}"' not in page
+    assert "No entity ontology has “zzz”" in html(as_alice.get("/datasets/new/ontologies/entity/", {"q": "zzz"}))
+    for odd in ("x", "-1", "9" * 30, "²"):
+        assert as_alice.get("/datasets/new/ontologies/entity/", {"entity_ontology": odd}).status_code == 200
+    assert as_alice.get("/datasets/new/ontologies/magic/").status_code == 404
+
+
+# --- The preview of what is typed ---
+
+
+def preview(client, sample, **values):
+    data = {"tokeniser": "punkt", "kind": "standard", "format": "text", "sample": sample, **values}
+    return client.post("/datasets/new/preview/", data)
+
+
+def detected(response):
+    return json.loads(response["HX-Trigger"])["detected"]
+
+
+def test_the_preview_shows_lines_before_and_after(as_alice):
+    response = preview(as_alice, "Oil.\n\noil.\n*\n", lowercase="on", remove_duplicates="on", remove_characters="*")
+    page = html(response)
+    assert response.status_code == 200 and "<html" not in page
+    assert [(number, row.dropped) for number, row in response.context["rows"]] == [
+        (1, ""),
+        (3, "duplicate"),
+        (4, "empty"),
+    ]
+    assert response.context["rows"][0][1].tokens == ["oil", "."]
+    assert "duplicate, dropped" in page and "empty, dropped" in page
+    assert tuple(response.context["preview"].before) == (3, 3, 3)
+    assert tuple(response.context["preview"].after) == (1, 2, 2)
+
+
+def test_the_preview_takes_the_first_lines_and_says_so(as_alice):
+    response = preview(as_alice, "".join(f"line {n}\n" for n in range(1000)))
+    assert len(response.context["rows"]) == 20
+    assert response.context["preview"].after.items == 200
+    assert "of the first 200 lines, 20 shown" in html(response)
+
+
+@pytest.mark.parametrize("sample", ["", " \n \n"])
+def test_the_preview_of_nothing_says_what_to_do(as_alice, sample):
+    response = preview(as_alice, sample)
+    assert response.status_code == 200
+    assert "Paste something or choose a file" in html(response)
+
+
+def test_odd_values_in_the_preview_are_told(as_alice):
+    assert preview(as_alice, "a", tokeniser="magic").status_code == 422
+    assert preview(as_alice, "a", kind="magic").status_code == 422
+    assert preview(as_alice, "a", remove_characters="x" * 201).status_code == 422
+    assert preview(as_alice, "a\0b").status_code == 422
+    assert preview(as_alice, "x" * 1_000_000).status_code == 200
+    assert "<script>alert" not in preview(as_alice, "<script>alert(1)</script>").content.decode()
+
+
+@pytest.mark.parametrize(
+    ("sample", "kind", "format"),
+    [
+        ("replace pump\n", "standard", "text"),
+        (json.dumps(RICH), "rich", "json"),
+        ("\n".join(json.dumps(item) for item in RICH), "rich", "jsonl"),
+        (json.dumps(WITHOUT_RELATIONS), "preannotated_entity", "json"),
+        (json.dumps(MARKED), "preannotated_relation", "json"),
+        (json.dumps(MARKED * 2)[:-40], "preannotated_relation", "json"),
+    ],
+)
+def test_the_kind_is_detected_from_the_beginning(as_alice, sample, kind, format):
+    found = detected(preview(as_alice, sample))
+    assert (found["kind"], found["format"]) == (kind, format)
+
+
+def test_what_is_chosen_against_what_is_detected_is_told(as_alice):
+    assert "read as lines of text" in html(preview(as_alice, json.dumps(RICH)))
+    assert "“Rich dataset” is chosen" in html(preview(as_alice, json.dumps(MARKED), kind="rich", format="json"))
+    assert "looks like lines of text" in html(preview(as_alice, "replace pump", kind="rich", format="json"))
+
+
+def test_extra_fields_may_have_any_name(as_alice):
+    names = {"items": 5, "keys": [1], "<b>": None, "": "nameless"}
+    page = shown(as_alice, post_rich(as_alice, [{**RICH[0], "extra_fields": names}]))
+    assert "<b>items</b> 5" in page and "nameless" in page
+
+
+def test_unusable_labels_are_counted_on_the_page(as_alice):
+    ontology = factories.ontology(owner=as_alice.user)
+    document = [{**RICH[0], "entities": [{"start": n, "end": n, "label": "Thermostat"} for n in (0, 1)]}]
+    response = post_rich(as_alice, document, kind="preannotated_entity", entity_ontology=ontology.pk)
+    page = shown(as_alice, response)
+    assert "Not entity labels" in page and '<span>Thermostat</span><span class="end">2</span>' in page

@@ -1,0 +1,127 @@
+"""A real browser in front of a real server. Whatever goes wrong inside the page fails the test at its end.
+
+A test asks for ``live_server`` and ``page``, and signs in with ``sign_in(page, user)``:
+
+    @pytest.mark.e2e
+    @pytest.mark.django_db(transaction=True)
+    def test_a_thing_works(page, sign_in, alice): ...
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+REPORT_VIOLATIONS = """
+addEventListener("securitypolicyviolation", (event) =>
+  console.error(`CSP: ${event.violatedDirective} blocked ${event.blockedURI || "inline"} at ${event.sourceFile}`));
+"""
+FAILED = pytest.StashKey[bool]()
+
+
+class PageProblems(list[str]):
+    """What the page complained about. A test that provokes a complaint names a part of it with ``expect``."""
+
+    def __init__(self) -> None:
+        self.expected: list[str] = []
+
+    def expect(self, *parts: str) -> None:
+        self.expected += parts
+
+    def unexpected(self) -> list[str]:
+        return [problem for problem in self if not any(part in problem for part in self.expected)]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = yield
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium: the one that CHROMIUM names, Playwright's own, or the system's."""
+    # Playwright keeps an event loop in this thread, in which Django would otherwise refuse to touch the database.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        own = playwright.chromium.executable_path
+        path = os.environ.get("CHROMIUM") or (own if Path(own).exists() else shutil.which("chromium"))
+        if not path:
+            pytest.fail("There is no Chromium on this machine: bin/test installs it, or says how.")
+        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield browser
+        browser.close()
+    del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
+
+
+@pytest.fixture
+def problems() -> PageProblems:
+    return PageProblems()
+
+
+@pytest.fixture
+def page(browser: Browser, live_server, problems: PageProblems, request) -> Iterator[Page]:
+    """A page of its own context, 1400 pixels wide; addresses are relative to the server."""
+    with watched_page(browser, live_server, problems) as page:
+        yield page
+        if request.node.stash.get(FAILED, False):
+            folder = settings.VAR_DIR / "e2e"
+            folder.mkdir(parents=True, exist_ok=True)
+            page.screenshot(path=folder / f"{request.node.name}.png")
+    assert not problems.unexpected()
+
+
+@pytest.fixture
+def other_page(browser: Browser, live_server, problems: PageProblems) -> Iterator[Page]:
+    """The page of somebody else at the same time."""
+    with watched_page(browser, live_server, problems) as page:
+        yield page
+
+
+@contextmanager
+def watched_page(browser: Browser, live_server, problems: PageProblems) -> Iterator[Page]:
+    context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 800})
+    context.set_default_timeout(10_000)
+    context.add_init_script(REPORT_VIOLATIONS)
+
+    def watch(new: Page) -> None:
+        new.on("pageerror", lambda error: problems.append(f"{error.name}: {error.message}"))
+        new.on("console", note)
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            problems.append(f"{message.text} ({message.location.get('url', '')})")
+
+    context.on("page", watch)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.fixture
+def sign_in(live_server):
+    """``sign_in(page, user)``: with a session's cookie, without the form."""
+
+    def sign_in(page: Page, user) -> None:
+        client = Client()
+        client.force_login(user)
+        name = settings.SESSION_COOKIE_NAME
+        page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": live_server.url}])
+
+    return sign_in

@@ -1,0 +1,133 @@
+"""The fields of an item: what saves, what cancels, and where the focus goes."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+def test_undo_keys_belong_to_the_field_while_one_types(editor, page):
+    editor.focus("State")
+    editor.press("F2")
+    expect(editor.name_field).to_be_focused()
+    page.keyboard.type("Condition")
+    editor.press("Control+z")
+    expect(editor.name_field).to_be_focused()
+    expect(page.locator("#undo-button")).to_be_disabled()
+
+
+def test_escape_leaves_everything_as_it_was(editor, page):
+    before = editor.stored()
+    editor.go("State")
+    editor.press("F2")
+    expect(editor.name_field).to_be_focused()
+    page.keyboard.type("Condition")
+    editor.press("Escape")
+    expect(editor.item("State")).to_be_focused()
+    expect(editor.row("State").locator(".name")).to_have_text("State")
+    editor.press("Control+Enter")
+    expect(editor.name_field).to_be_focused()
+    page.keyboard.type("Good")
+    editor.press("Escape")
+    expect(editor.item("State")).to_be_focused()
+    expect(editor.name_field).to_have_count(0)
+    for field in ("textarea", "input[name=add]"):
+        editor.tab_to(editor.details.locator(field))
+        page.keyboard.type("Words.")
+        editor.press("Escape")
+        expect(editor.item("State")).to_be_focused()
+        expect(editor.details.locator(field)).to_have_value("")
+    editor.settled()
+    assert editor.stored() == before
+    editor.stays()
+
+
+def test_a_name_is_saved_on_leaving_its_field(editor, page):
+    uid = editor.uid("State")
+    editor.go("State")
+    editor.press("F2")
+    expect(editor.name_field).to_be_focused()
+    page.keyboard.type("Condition")
+    editor.row("Activity").locator(".name").click()
+    expect(page.locator(f"#row-{uid} .name")).to_have_text("Condition")
+    expect(editor.item("Activity")).to_be_focused()
+    expect(editor.details.locator("h2")).to_contain_text("Activity")
+    editor.button("+ Child").click()
+    expect(editor.name_field).to_be_focused()
+    page.keyboard.type("Inspect")
+    editor.button("+ Child").click()  # saves the one, begins the next
+    expect(editor.shown("Inspect")).to_be_visible()
+    expect(editor.name_field).to_be_focused()
+    page.locator("#search").click()  # nothing was typed: nothing is added
+    expect(editor.name_field).to_have_count(0)
+    assert editor.ontology.facts().size == 8
+    editor.stays()
+
+
+def test_an_invalid_value_keeps_its_field_open_with_the_reason(editor, page, problems):
+    problems.expect("422 (Unprocessable")
+    editor.go("State")
+    editor.press("F2")
+    editor.type("a/b")
+    expect(page.locator("#tree .row-edit")).to_contain_text("“/”")
+    expect(editor.name_field).to_have_value("a/b")
+    expect(editor.name_field).to_be_focused()
+    editor.press("Escape")
+    expect(editor.row("State").locator(".name")).to_have_text("State")
+    editor.press("Control+Shift+Enter")
+    editor.type("Activity")
+    expect(page.locator("#tree .new-item .note.bad")).not_to_be_empty()
+    expect(editor.name_field).to_have_value("Activity")
+    editor.press("Escape")
+    term = editor.details.locator("input[name=add]")
+    editor.tab_to(term)
+    page.keyboard.insert_text("x" * 201)
+    editor.press("Enter")
+    expect(editor.details.locator(".errors")).to_be_visible()
+    expect(term).to_have_value("x" * 201)
+    editor.press("Escape")
+    expect(editor.details.locator(".errors")).to_have_count(0)
+    expect(term).to_have_value("")
+    editor.stays()
+
+
+def test_what_is_typed_is_saved_when_another_item_is_chosen_at_once(editor, page):
+    editor.select("State")
+    editor.details.locator("textarea").fill("How a thing is.")
+    editor.row("Activity").locator(".name").click()
+    expect(editor.details.locator("h2")).to_contain_text("Activity")
+    expect(page.locator("#undo-button")).to_contain_text("Undo describe")
+    assert editor.ontology.items().get(name="State").description == "How a thing is."
+    editor.stays()
+
+
+def test_undo_pressed_three_times_takes_back_three_operations(editor, page, alice):
+    before = editor.stored()
+    for name in ("Good", "Bad", "Worn"):
+        editor.ontology.add_item(name, parent=editor.ontology.items().get(name="State"), by=alice)
+    page.reload()
+    page.evaluate("window.sameDocument = true")
+    page.get_by_role("button", name="Expand all").click()
+    editor.focus("Worn")
+    editor.press("Control+z", "Control+z", "Control+z")
+    expect(page.locator("#redo-button")).to_contain_text("Redo add")
+    expect(editor.item("State")).to_be_focused()  # what stood nearest
+    editor.changed([])
+    assert editor.stored() == before
+    editor.press("Control+Shift+z", "Control+Shift+z", "Control+Shift+z")
+    expect(editor.shown("Worn")).to_be_attached()
+    editor.stays()
+
+
+def test_switching_off_is_undone_from_its_toast(editor, page):
+    before = editor.stored()
+    editor.go("PhysicalObject")
+    editor.press("Delete")
+    expect(editor.dialog).to_contain_text("Switch “PhysicalObject” off?")
+    editor.press("Enter")
+    editor.changed(before)
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(editor.row("Thermostat")).not_to_contain_text("off")
+    editor.in_step()
+    assert editor.stored() == before
+    editor.stays()

@@ -1,0 +1,66 @@
+"""The history and the checks of an ontology: each step leads somewhere."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import factories
+from tests.e2e.editing import Editor
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_step_of_the_history_is_seen_and_reverted(editor, page, alice):
+    editor.ontology.items().get(name="State").rename("Condition", by=alice)
+    editor.ontology.items().get(name="Activity").rename("Action", by=alice)
+    page.get_by_role("button", name="History").click()
+    entry = page.locator(".history-list > li", has_text="“Condition”")
+    entry.get_by_text("Before and after").click()
+    expect(entry.locator("td").first).to_have_text("State")
+    entry.get_by_role("button", name="Revert").click()
+    expect(page.locator(".history-list > li").first).to_contain_text("Revert rename")
+    page.locator("#dialog [data-close]").click()
+    expect(page.locator("#tree")).to_contain_text("State")
+    expect(page.locator("#tree")).to_contain_text("Action")
+    editor.stays()
+
+
+def test_a_step_is_reverted_by_keys(editor, page, alice):
+    editor.ontology.items().get(name="State").rename("Condition", by=alice)
+    editor.ontology.items().get(name="Activity").rename("Action", by=alice)
+    editor.tab_to(page.get_by_role("button", name="History"))
+    editor.press("Enter")
+    entry = page.locator(".history-list > li", has_text="“Condition”")
+    expect(entry).to_be_visible()
+    editor.tab_to(entry.get_by_role("button", name="Revert"))
+    editor.press("Enter")
+    expect(page.locator(".history-list > li").first).to_contain_text("Revert rename")
+    editor.press("Escape")
+    expect(page.locator("#tree")).to_contain_text("State")
+    expect(page.get_by_role("button", name="History")).to_be_focused()
+    editor.stays()
+
+
+@pytest.mark.parametrize("by", ["mouse", "keys"])
+def test_checks_lead_to_their_items(page, sign_in, alice, by):
+    sign_in(page, alice)
+    document = [
+        {"name": "A", "children": [{"name": "Pump"}, {"name": "Valve"}]},
+        {"name": "B", "children": [{"name": "pump"}]},
+    ]
+    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+    expect(page.locator("#check-count")).not_to_be_empty()
+    page.get_by_role("button", name="Collapse all").click()
+    checks = page.get_by_role("button", name="Checks")
+    wanted = editor.dialog.locator(".check", has_text="differ only in case").get_by_role("button", name="pump").last
+    if by == "mouse":
+        checks.click()
+        wanted.click()
+    else:
+        editor.tab_to(checks)
+        editor.press("Enter")
+        expect(wanted).to_be_visible()
+        editor.tab_to(wanted)
+        editor.press("Enter")
+    expect(editor.item("pump")).to_be_focused()
+    expect(editor.details.locator("h2")).to_contain_text("pump")
+    editor.stays()

@@ -1,0 +1,183 @@
+"""Reading a tree: search, branches, levels, and the keys of a tree."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import factories
+from tests.e2e.editing import Editor
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+def test_search_shows_matches_in_their_branches_and_steps_through_them(editor, page):
+    page.keyboard.press("/")
+    expect(page.locator("#search")).to_be_focused()
+    page.keyboard.type("ing")
+    expect(page.locator("#matches")).to_have_text("3 matches")  # two names, and an example term of the item above them
+    assert editor.names() == ["PhysicalObject", "SensingObject", "DrivingObject"]
+    expect(editor.row("SensingObject").locator("mark")).to_have_text("ing")
+    expect(editor.row("PhysicalObject").locator(".note mark")).to_have_text("ing")
+    editor.press("Enter", "Enter")
+    expect(page.locator("#matches")).to_have_text("2 of 3 matches")
+    expect(page.locator("#details h2")).to_contain_text("SensingObject")
+    editor.press("Enter", "Shift+Enter")
+    expect(page.locator("#matches")).to_have_text("2 of 3 matches")
+    editor.press("Escape")
+    expect(page.locator("#search")).to_have_value("")
+    expect(editor.item("SensingObject")).to_be_focused()
+    assert "Activity" in editor.names() and not page.locator("#tree mark").count()
+    editor.stays()
+
+
+def test_a_search_without_matches_says_so(editor, page):
+    page.locator("#search").fill("zzz")
+    expect(page.locator("#matches")).to_have_text("Nothing found")
+    page.locator("#search").press("Escape")
+    expect(editor.row("State")).to_be_visible()
+
+
+def test_open_branches_and_scroll_survive_a_reload(page, sign_in, alice):
+    sign_in(page, alice)
+    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(60)]} for i in range(10)]
+    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+    editor.focus("T3")
+    editor.press("ArrowRight")
+    expect(editor.row("C3.59")).to_be_attached()
+    editor.row("C3.40").scroll_into_view_if_needed()
+    top = page.evaluate("scrollY")
+    assert top > 0
+    page.reload()
+    expect(editor.row("C3.59")).to_be_attached()
+    page.wait_for_function("(top) => Math.abs(scrollY - top) < 3", arg=top)
+    assert not page.locator(f"#kids-{editor.uid('T4')}").count()
+
+
+def test_one_branch_alone_can_be_shown(editor, page):
+    editor.row("PhysicalObject").locator(".name").click()
+    page.locator("#details").get_by_role("button", name="Only this branch").click()
+    expect(page.locator("#branch")).to_contain_text("PhysicalObject")
+    expect(editor.row("Activity")).to_have_count(0)
+    page.reload()
+    assert editor.names() == ["PhysicalObject", "SensingObject", "Thermostat", "DrivingObject"]
+    page.evaluate("window.sameDocument = true")
+    page.get_by_role("button", name="All items").click()
+    expect(editor.row("Activity")).to_be_visible()
+    assert "branch=" not in page.url
+    editor.stays()
+
+
+def test_the_keys_are_listed(editor, page):
+    editor.focus("State")
+    editor.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    editor.press("Escape")
+    expect(editor.item("State")).to_be_focused()
+
+
+def test_several_items_are_selected_by_keys(editor, page):
+    editor.focus("PhysicalObject")
+    editor.press("Control+a")
+    expect(page.locator("#selected-count")).to_have_text("3 selected")
+    editor.press("Escape")
+    expect(page.locator("#selection")).to_be_hidden()
+    editor.press("Shift+ArrowDown", "Shift+ArrowDown")
+    expect(page.locator("#selected-count")).to_have_text("3 selected")
+    editor.press("Control+ArrowDown", "Control+Space")
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("#selection")).to_be_hidden()
+
+
+def test_one_branch_alone_by_keys(editor, page):
+    editor.go("PhysicalObject")
+    editor.tab_to(editor.button("Only this branch"))
+    editor.press("Enter")
+    expect(editor.row("Activity")).to_have_count(0)
+    expect(editor.item("PhysicalObject")).to_be_focused()
+    editor.press("Control+Enter")
+    editor.type("Pump")
+    expect(editor.item("PhysicalObject").locator(".count").first).to_have_text("4")
+    editor.tab_to(page.get_by_role("button", name="All items"), "Shift+Tab")
+    editor.press("Enter")
+    expect(editor.row("Activity")).to_be_visible()
+    editor.stays()
+
+
+def test_branches_open_and_close_one_by_one_all_and_to_a_level(editor, page):
+    everything = ["PhysicalObject", "SensingObject", "Thermostat", "DrivingObject", "Activity", "Replace", "State"]
+    tops = ["PhysicalObject", "Activity", "State"]
+    page.get_by_role("button", name="Collapse all").click()
+    assert editor.visible_names() == tops
+    editor.row("Activity").locator(".twisty").click()
+    assert editor.visible_names() == ["PhysicalObject", "Activity", "Replace", "State"]
+    page.get_by_text("Levels", exact=True).click()
+    page.get_by_role("button", name="Show 2 levels").click()
+    assert editor.visible_names() == [name for name in everything if name != "Thermostat"]
+    page.get_by_role("button", name="Expand all").click()
+    assert editor.visible_names() == everything
+    editor.tab_to(page.get_by_role("button", name="Collapse all"), "Tab")
+    editor.press("Enter")
+    assert editor.visible_names() == tops
+    editor.stays()
+
+
+def test_the_keys_of_a_tree(editor, page):
+    page.get_by_role("button", name="Collapse all").click()
+    editor.tab_to(page.locator("#tree li[tabindex='0']"))
+    for key, focused in [
+        ("End", "State"),
+        ("Home", "PhysicalObject"),
+        ("ArrowRight", "PhysicalObject"),  # opens
+        ("ArrowRight", "SensingObject"),
+        ("ArrowDown", "DrivingObject"),
+        ("ArrowDown", "Activity"),
+        ("ArrowUp", "DrivingObject"),
+        ("ArrowLeft", "PhysicalObject"),
+        ("ArrowLeft", "PhysicalObject"),  # closes
+        ("ArrowDown", "Activity"),
+        ("*", "Activity"),
+        ("ArrowDown", "Replace"),
+        ("s", "State"),
+    ]:
+        editor.press(key)
+        expect(editor.item(focused)).to_be_focused()
+    assert editor.visible_names() == [name for name in editor.names() if name != "Thermostat"]
+    expect(editor.details.locator("h2")).to_contain_text("State")
+    page.wait_for_timeout(750)  # what is typed after a pause is another name
+    page.keyboard.type("dr")
+    expect(editor.item("DrivingObject")).to_be_focused()
+    expect(editor.item("DrivingObject")).to_have_attribute("aria-selected", "true")
+    expect(editor.details.locator("h2")).to_contain_text("DrivingObject")
+    assert page.locator("#tree li[tabindex='0']").count() == 1
+
+
+def test_branches_of_a_large_tree_are_fetched_when_they_are_opened(page, sign_in, alice):
+    sign_in(page, alice)
+    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(200)]} for i in range(4)]
+    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+    assert editor.names() == ["T0", "T1", "T2", "T3"]
+    editor.focus("T0")
+    editor.press("*")
+    for i in range(4):
+        expect(editor.item(f"T{i}")).to_have_attribute("aria-expanded", "true")
+        expect(editor.row(f"C{i}.199")).to_be_attached()
+    editor.press("Delete")  # a branch that is not on the screen as a whole is switched, too
+    expect(editor.dialog).to_be_visible()
+    editor.press("Enter")
+    expect(editor.row("C0.199")).to_contain_text("off")
+    editor.stays()
+
+
+def test_a_branch_that_was_never_opened_is_recoloured(page, sign_in, alice):
+    sign_in(page, alice)
+    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(200)]} for i in range(4)]
+    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+    editor.select("T1")
+    editor.details.locator(".palette button").nth(6).click()
+    expect(page.locator(".toast")).to_contain_text("201 items")
+    color = f"--c:{editor.ontology.items().get(name='C1.0').color}"
+    editor.focus("T1")
+    editor.press("ArrowRight")
+    expect(editor.row("C1.0").locator(".swatch")).to_have_attribute("style", color)
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(editor.row("C1.0").locator(".swatch")).not_to_have_attribute("style", color)
+    editor.stays()

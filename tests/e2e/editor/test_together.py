@@ -1,0 +1,94 @@
+"""Two people in one ontology: neither loses what they type, each sees what the other did."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.editing import Editor
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_refused_undo_tells_the_reason(editor, page, bob, problems):
+    problems.expect("422 (Unprocessable")
+    editor.focus("State")
+    editor.press("F2")
+    editor.type("Condition")
+    expect(page.locator("#undo-button")).to_contain_text("Undo rename")
+    editor.ontology.items().get(name="Condition").rename("Situation", by=bob)
+    editor.press("Control+z")
+    expect(page.locator(".toast.error")).to_contain_text("bob")
+    expect(page.locator("#tree")).to_contain_text("Situation")
+
+
+def test_keeping_their_name_shows_it_everywhere(editor, page, bob, problems):
+    editor.row("State").locator(".name").click()
+    expect(page.locator("#details h2")).to_contain_text("State")
+    state = editor.ontology.items().get(name="State")
+    problems.expect("409 (Conflict)")
+    editor.press("F2")
+    expect(editor.name_field).to_be_focused()
+    state.rename("Theirs", by=bob)
+    editor.type("Mine")
+    page.get_by_role("button", name="Keep theirs").click()
+    expect(page.locator(f"#row-{state.uid} .name")).to_have_text("Theirs")
+    expect(page.locator("#details h2")).to_contain_text("Theirs")
+
+
+@pytest.fixture
+def other(editor, other_page, sign_in, sam) -> Editor:
+    sign_in(other_page, sam)
+    return Editor(other_page, editor.ontology).open()
+
+
+def test_a_change_by_somebody_else_appears_and_what_is_typed_stays(editor, other, page):
+    editor.select("State")
+    editor.details.locator("textarea").fill("Half a sen")
+    other.focus("Activity")
+    other.press("F2")
+    other.type("Action")
+    expect(other.page.locator("#tree")).to_contain_text("Action")
+    assert "Activity" in editor.names()
+    editor.row("PhysicalObject").locator(".twisty").click()
+    editor.details.locator("textarea").press("End")
+    page.keyboard.type("tence")
+    page.locator("#search").click()  # leaves the field, which saves it
+    expect(page.locator("#undo-button")).to_contain_text("Undo describe")
+    expect(page.locator("#tree")).to_contain_text("Action")
+    expect(editor.details.locator("textarea")).to_have_value("Half a sentence")
+    editor.stays()
+    other.stays()
+
+
+@pytest.mark.parametrize("choice", ["Use mine", "Keep theirs"])
+def test_the_same_field_shows_both_values_and_a_choice(editor, other, page, problems, choice):
+    problems.expect("409 (Conflict)")
+    for each in (editor, other):
+        each.select("State")
+    editor.details.locator("textarea").fill("Mine")
+    other.details.locator("textarea").fill("Theirs")
+    other.press("Control+Enter")
+    expect(other.page.locator("#undo-button")).to_contain_text("Undo describe")
+    editor.press("Control+Enter")
+    conflict = editor.details.locator("[role=alert]")
+    expect(conflict).to_contain_text("Theirs")
+    expect(editor.details.locator("textarea")).to_have_value("Mine")
+    editor.tab_to(conflict.get_by_role("button", name=choice))
+    editor.press("Enter")
+    expect(conflict).to_have_count(0)
+    wanted = "Mine" if choice == "Use mine" else "Theirs"
+    expect(editor.details.locator("textarea")).to_have_value(wanted)
+    assert editor.ontology.items().get(name="State").description == wanted
+    editor.stays()
+
+
+def test_an_item_that_somebody_else_moves_takes_its_open_branch_along(moving, editor, other, page, sam):
+    editor.select("Replace")
+    item = editor.ontology.items().get(name="Activity")
+    item.move(to=editor.ontology.items().get(name="State"), by=sam)
+    editor.press("F2")
+    editor.type("Swap")
+    expect(page.locator(f"#kids-{editor.uid('State')} #i-{item.uid}")).to_be_attached()
+    expect(editor.shown("Swap")).to_be_visible()
+    expect(editor.item("Swap")).to_be_focused()
+    editor.in_step()
+    editor.stays()

@@ -1,0 +1,99 @@
+"""axe finds no serious or critical problem on the screens, in both themes."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Page, expect
+
+from tests import factories
+from tests.e2e.editing import Editor
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+# A fading colour has no contrast of its own.
+STILL = "document.getAnimations().forEach((animation) => animation.finish())"
+
+
+@pytest.fixture(params=["light", "dark"])
+def theme(request, page) -> str:
+    page.emulate_media(color_scheme=request.param, reduced_motion="reduce")
+    return request.param
+
+
+def serious(page: Page) -> list[str]:
+    page.evaluate(STILL)
+    violations = Axe().run(page).response["violations"]
+    return [
+        f"{violation['impact']}: {violation['help']}: {node['html'][:200]} {node['any'][:1]}"
+        for violation in violations
+        for node in violation["nodes"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+
+
+def test_the_tree_editor(theme, page, sign_in, alice, settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    sign_in(page, alice)
+    ontology = factories.ontology(owner=alice)
+    ontology.items().get(name="Thermostat").switch(False, by=alice)
+    editor = Editor(page, ontology).open()
+    assert not serious(page)
+    editor.select("PhysicalObject")
+    editor.press("Control+a")
+    expect(page.locator("#selection")).to_be_visible()
+    assert not serious(page)
+    editor.press("Escape", "F2")
+    expect(editor.name_field).to_be_focused()
+    assert not serious(page)
+    editor.press("Escape", "Delete")
+    expect(editor.dialog).to_be_visible()
+    assert not serious(page)
+    editor.press("Escape", "?")
+    expect(page.locator("#keys")).to_be_visible()
+    assert not serious(page)
+    editor.press("Escape")
+    for name in ("History", "Checks", "Paste list…"):
+        page.locator(".tools").get_by_role("button", name=name).click()
+        expect(editor.dialog).to_be_visible()
+        editor.settled()
+        if name == "Paste list…":
+            page.locator("#pasted").fill("State\n  Worn\n a/b\n")
+            expect(page.locator("#preview .problems")).to_be_visible()
+        assert not serious(page), name
+        editor.press("Escape")
+    editor.button("Move to…").click()
+    expect(page.locator("#places")).to_be_visible()
+    assert not serious(page)
+    editor.press("Escape")
+    page.locator("#search").fill("ing")
+    expect(page.locator("#tree mark").first).to_be_visible()
+    assert not serious(page)
+
+
+def test_the_pages_of_a_manager(theme, page, sign_in, alice, carol):
+    sign_in(page, alice)
+    project = factories.project(by=alice, annotators=[carol])
+    places = ["/", "/ontologies/", "/ontologies/new/", "/datasets/", "/datasets/new/", "/projects/", "/projects/new/"]
+    for place in [*places, f"/projects/{project.pk}/", f"/datasets/{project.dataset.pk}/"]:
+        answer = page.goto(place)
+        assert answer.ok, place
+        assert not serious(page), place
+
+
+def test_signing_in(theme, page):
+    page.goto("/accounts/login/")
+    assert not serious(page)
+
+
+def test_the_annotation_screen(theme, page, sign_in, alice, carol):
+    project = factories.project(by=alice, annotators=[carol])
+    sign_in(page, carol)
+    page.goto(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/")
+    expect(page.locator("html[data-ready]")).to_be_attached()
+    assert not serious(page)
+    page.locator(".tok").first.click()
+    expect(page.locator("#picker")).to_be_visible()
+    assert not serious(page)
+    page.keyboard.type("Physical")
+    page.keyboard.press("Enter")
+    expect(page.locator(".mark-name")).to_have_text("PhysicalObject")
+    assert not serious(page)

@@ -1,0 +1,377 @@
+"""Data comes in through the browser: every kind from its file to the page of its dataset, and what happens on the way."""
+
+import json
+import re
+import threading
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection
+from playwright.sync_api import Page, Route, expect
+
+from annotation_service import jobs
+from datasets.models import Dataset
+from tests import factories
+from tests.e2e.test_axe import serious
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+RICH = {"original": "Replace pump P-101.", "tokens": ["Replace", "pump", "P-101", "."], "external_id": "WO-1"}
+ENTITIES = {
+    "original": "left thermostat leaks",
+    "tokens": ["left", "thermostat", "leaks"],
+    "entities": [
+        {"start": 0, "end": 1, "label": "PhysicalObject/SensingObject/Thermostat"},
+        {"start": 2, "end": 2, "label": "State"},
+    ],
+}
+RELATIONS = {
+    **ENTITIES,
+    "entities": [{"id": f"e{n}", **entity} for n, entity in enumerate(ENTITIES["entities"])],
+    "relations": [{"source_id": "e1", "target_id": "e0", "label": "hasParticipant/hasPatient"}],
+}
+
+
+@pytest.fixture
+def desk(page: Page, sign_in, alice) -> Page:
+    factories.ontology(owner=alice, name="Maintenance")
+    factories.ontology(owner=alice, kind="relation", name="Relations")
+    for n in range(8):  # so many that they are searched
+        factories.ontology(owner=alice, name=f"Other {n}")
+    sign_in(page, alice)
+    return page
+
+
+def choose(page: Page, content: str, name: str) -> None:
+    page.locator("#id_file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content.encode()})
+
+
+def kind(page: Page, name: str):
+    return page.get_by_role("radio", name=re.compile(f"^{name}"))
+
+
+def check(page: Page) -> None:
+    page.get_by_role("button", name="Check and preview").click()
+
+
+def create(page: Page) -> None:
+    expect(page.get_by_text("Everything is in order.")).to_be_visible()
+    page.get_by_role("button", name="Create dataset").click()
+
+
+def search_ontology(page: Page) -> None:
+    expect(page.get_by_role("radio", name="Maintenance")).to_have_count(0)
+    page.get_by_placeholder("Search by name").first.fill("mainten")
+    page.get_by_role("radio", name="Maintenance").check()
+
+
+def test_lines_of_text_become_a_standard_dataset(desk: Page):
+    desk.goto("/datasets/new/")
+    choose(desk, "Replace the PUMP.\n\nReplace the pump.\nCheck oil.\n", "orders.txt")
+    expect(desk.locator("#detected")).to_contain_text("Standard dataset")
+    desk.get_by_text("Lower-case the text").click()
+    desk.get_by_text("Remove duplicates").click()
+    expect(desk.locator("#preview")).to_contain_text("duplicate, dropped")
+    check(desk)
+    expect(desk.get_by_text("blank lines, skipped")).to_be_visible()
+    assert not Dataset.objects.exists()
+    create(desk)
+    expect(desk.get_by_role("heading", name="orders")).to_be_visible()
+    assert [item.tokens for item in Dataset.objects.get().items()] == [
+        ["replace", "the", "pump", "."],
+        ["check", "oil", "."],
+    ]
+
+
+def test_json_lines_become_a_rich_dataset(desk: Page):
+    desk.goto("/datasets/new/")
+    choose(desk, f"{json.dumps(RICH)}\n{json.dumps({**RICH, 'external_id': 'WO-2'})}\n", "orders.jsonl")
+    expect(kind(desk, "Rich")).to_be_checked()
+    expect(desk.get_by_label("Read as")).to_have_value("jsonl")
+    expect(desk.get_by_text("Lower-case the text")).to_be_hidden()
+    desk.get_by_label("Name").fill("Tokens")
+    check(desk)
+    expect(desk.get_by_text("WO-2")).to_be_visible()
+    create(desk)
+    expect(desk.get_by_role("heading", name="Tokens")).to_be_visible()
+    assert Dataset.objects.get().item_count == 2
+
+
+def test_a_preannotated_entity_file_becomes_a_dataset_with_its_marks(desk: Page):
+    desk.goto("/datasets/new/")
+    choose(desk, json.dumps([ENTITIES]), "marked.json")
+    expect(kind(desk, "Preannotated entities")).to_be_checked()
+    expect(desk.get_by_role("group", name="Relation ontology")).to_be_hidden()
+    search_ontology(desk)
+    check(desk)
+    expect(desk.locator(".marked-box", has_text="left thermostat")).to_contain_text("Thermostat")
+    create(desk)
+    expect(desk.get_by_role("heading", name="marked")).to_be_visible()
+    expect(desk.locator("main")).to_contain_text("2 entities")
+
+
+def test_a_preannotated_relation_file_is_pasted_and_becomes_a_dataset(desk: Page):
+    desk.goto("/datasets/new/")
+    desk.get_by_label("Paste text or JSON").fill(json.dumps([RELATIONS], indent=1))
+    expect(kind(desk, "Preannotated relations")).to_be_checked()
+    search_ontology(desk)
+    expect(desk.get_by_role("radio", name="Relations", exact=False).last).to_be_checked()  # the only one there is
+    desk.get_by_label("Name").fill("Related")
+    check(desk)
+    expect(desk.get_by_role("list", name="Relations")).to_contain_text("hasPatient")
+    create(desk)
+    expect(desk.get_by_role("heading", name="Related")).to_be_visible()
+
+
+def test_the_example_of_each_kind_is_loaded_and_taken_for_its_kind(desk: Page):
+    desk.goto("/datasets/new/")
+    for name in ("Rich", "Preannotated entities", "Preannotated relations", "Standard"):
+        kind(desk, name).check()
+        desk.get_by_role("button", name="Load this example").click()
+        expect(desk.locator("#preview")).to_contain_text("looks like" if name != "Standard" else "Distinct words")
+        expect(kind(desk, name)).to_be_checked()
+        expect(desk.locator("#preview .warning")).to_have_count(0)
+
+
+def test_an_example_takes_the_place_of_a_kept_file(desk: Page):
+    desk.goto("/datasets/new/")
+    choose(desk, json.dumps([RICH]), "orders.json")
+    check(desk)
+    desk.get_by_role("link", name="Change something").click()
+    expect(desk.get_by_label("Paste text or JSON")).to_be_hidden()
+    desk.get_by_role("button", name="Load this example").click()
+    expect(desk.get_by_label("Paste text or JSON")).to_have_value(re.compile("Replace engine oil"))
+    check(desk)
+    expect(desk.locator(".drawn-items")).to_contain_text("Replace engine oil and filter.")
+    create(desk)
+    expect(desk.get_by_role("heading", name="orders")).to_be_visible()
+
+
+def test_a_file_with_errors_is_corrected_and_checked_again(desk: Page, problems):
+    problems.expect("422")
+    desk.goto("/datasets/new/")
+    wrong = {**ENTITIES, "entities": [{"start": 0, "end": 7, "label": "Stat"}], "colour": "red"}
+    choose(desk, json.dumps([ENTITIES, wrong]), "wrong.json")
+    check(desk)
+    # The ontology is missing: the file is kept.
+    expect(desk.get_by_text("Choose the ontology that has the labels.")).to_be_visible()
+    expect(desk.get_by_text("you need not choose it again")).to_be_visible()
+    search_ontology(desk)
+    check(desk)
+    expect(desk.get_by_text("Nothing can be stored yet:")).to_be_visible()
+    expect(desk.locator(".problems")).to_contain_text("“colour” is not known here")
+    with desk.expect_download() as download:
+        desk.get_by_role("link", name="Download the list").click()
+    assert "item 2" in download.value.path().read_text()
+    desk.get_by_role("link", name="Choose another file").click()
+    expect(desk.get_by_role("radio", name="Maintenance")).to_be_checked()
+    choose(desk, json.dumps([ENTITIES, ENTITIES]), "right.json")
+    check(desk)
+    create(desk)
+    expect(desk.get_by_role("heading", name="wrong")).to_be_visible()
+    assert Dataset.objects.get().item_count == 2
+
+
+def test_another_file_may_have_another_format(desk: Page):
+    desk.goto("/datasets/new/")
+    choose(desk, json.dumps([{**RICH, "colour": "red"}]), "orders.json")
+    check(desk)
+    desk.get_by_role("link", name="Choose another file").click()
+    choose(desk, f"{json.dumps(RICH)}\n" * 2, "orders.jsonl")
+    expect(desk.locator("#id_format")).to_have_value("jsonl")
+
+
+def test_what_is_wrong_has_the_focus(desk: Page, problems):
+    problems.expect("422")
+    desk.goto("/datasets/new/")
+    desk.get_by_label("Paste text or JSON").fill("Replace pump")
+    check(desk)
+    expect(desk.get_by_text("Give the dataset a name.")).to_be_visible()
+    expect(desk.locator("#id_name")).to_be_focused()
+
+
+def test_what_is_typed_and_chosen_at_once_is_told_before_it_is_sent(desk: Page):
+    desk.goto("/datasets/new/")
+    desk.get_by_label("Paste text or JSON").fill("one")
+    choose(desk, "two", "two.txt")
+    expect(desk.get_by_text("There is pasted text, too.")).to_be_visible()
+    desk.get_by_role("button", name="Take the file out again").click()
+    expect(desk.get_by_text("There is pasted text, too.")).to_be_hidden()
+    choose(desk, "", "two.txt")
+    desk.locator("#id_file").set_input_files({"name": "x.txt", "mimeType": "text/plain", "buffer": b"na\xefve"})
+    expect(desk.get_by_text("This file is not UTF-8 text.")).to_be_visible()
+
+
+def test_items_whose_external_ids_are_there_replace_them(desk: Page):
+    desk.goto("/datasets/new/")
+    choose(desk, json.dumps([RICH]), "orders.json")
+    check(desk)
+    create(desk)
+    desk.get_by_role("link", name="Add items").click()
+    desk.get_by_label("Paste text or JSON").fill(json.dumps([{**RICH, "original": "Pump", "tokens": ["Pump"]}]))
+    check(desk)
+    expect(desk.get_by_role("heading", name="External ids that are taken")).to_be_visible()
+    desk.get_by_text("Replace the earlier ones").click()
+    desk.get_by_role("button", name="Check again").click()
+    desk.get_by_role("button", name="Add 1 item").click()
+    expect(desk.locator("main")).to_contain_text("Pump")
+    assert [item.original for item in Dataset.objects.get().items()] == ["Pump"]
+    desk.get_by_role("link", name="Uploads").click()
+    expect(desk.get_by_role("row")).to_have_count(3)
+    desk.get_by_role("link", name="Show them").first.click()
+    expect(desk.get_by_role("row").filter(has_text="Pump")).to_have_count(1)
+
+
+DROP = """(zone) => {
+  const data = new DataTransfer();
+  data.items.add(new File(["dropped line"], "dropped.txt", { type: "text/plain" }));
+  for (const name of ["dragover", "drop"])
+    zone.dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }));
+}"""
+
+
+def test_a_file_is_dropped(desk: Page):
+    desk.goto("/datasets/new/")
+    desk.locator("[data-dropzone]").evaluate(DROP)
+    expect(desk.locator("[data-dropzone] output")).to_contain_text("dropped.txt")
+    expect(desk.get_by_label("Name")).to_have_attribute("placeholder", "dropped")
+    check(desk)
+    create(desk)
+    expect(desk.get_by_role("heading", name="dropped")).to_be_visible()
+
+
+def test_sent_before_the_kind_is_known_the_form_waits_for_it(desk: Page):
+    desk.goto("/datasets/new/")
+    held: list[Route] = []
+    desk.route("**/datasets/new/preview/", lambda route: held.append(route))
+    choose(desk, json.dumps([RICH]), "orders.json")
+    check(desk)
+    desk.wait_for_timeout(500)
+    assert held and desk.url.endswith("/datasets/new/")
+    for _ in range(40):  # the kind changes, so it is asked again
+        while held:
+            held.pop().continue_()
+        desk.wait_for_timeout(50)
+    expect(desk.locator(".page-head")).to_contain_text("Rich dataset")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_screen_can_be_read_by_everybody_and_fits_a_phone(desk: Page, problems, settings, theme):
+    problems.expect("422")
+    desk.emulate_media(color_scheme=theme, reduced_motion="reduce")
+
+    def look() -> None:
+        assert not serious(desk)
+        desk.set_viewport_size({"width": 360, "height": 740})
+        assert desk.evaluate("document.documentElement.scrollWidth") == 360, desk.url
+        desk.set_viewport_size({"width": 1400, "height": 800})
+
+    desk.goto("/datasets/new/")
+    wrong = {**RELATIONS, "colour": "red", "external_id": "1"}
+    choose(desk, json.dumps([RELATIONS, wrong, wrong]), "a file with a rather long name that goes on and on.json")
+    expect(kind(desk, "Preannotated relations")).to_be_checked()
+    look()
+    check(desk)
+    expect(desk.get_by_text("you need not choose it again")).to_be_visible()
+    look()
+    search_ontology(desk)
+    check(desk)
+    expect(desk.locator(".problems")).to_be_visible()
+    look()
+    desk.get_by_role("link", name="Change something").click()
+    desk.get_by_label("Paste text or JSON").fill(json.dumps([{**RELATIONS, "external_id": "1"}]))
+    check(desk)
+    look()
+    create(desk)
+    desk.get_by_role("link", name="Add items").click()
+    look()
+    desk.get_by_label("Paste text or JSON").fill(json.dumps([{**RELATIONS, "external_id": "1"}]))
+    check(desk)
+    expect(desk.get_by_role("heading", name="External ids that are taken")).to_be_visible()
+    look()
+    desk.goto(f"{Dataset.objects.get().get_absolute_url()}uploads/")
+    look()
+    settings.JOB_FILE_BYTES = 1
+    desk.goto("/datasets/new/")
+    choose(desk, "one line", "large.txt")
+    check(desk)
+    expect(desk.get_by_text("No worker is running")).to_be_visible()
+    look()
+    desk.goto("/")
+    look()
+
+
+def test_lines_typed_into_a_rich_dataset_are_cut_by_the_chosen_tokeniser(desk: Page):
+    desk.goto("/datasets/new/")
+    choose(desk, json.dumps([RICH]), "orders.json")
+    check(desk)
+    create(desk)
+    desk.get_by_role("link", name="Add items").click()
+    expect(desk.get_by_role("group", name="Cut into tokens")).to_be_hidden()
+    desk.get_by_label("Paste text or JSON").fill("Top up.\nCheck P-102\n")
+    expect(desk.get_by_label("Read as")).to_have_value("text")
+    desk.get_by_role("radio", name="White space").check()
+    expect(desk.locator("#preview .token-list").first).to_contain_text("up.")
+    check(desk)
+    desk.get_by_role("button", name="Add 2 items").click()
+    expect(desk.get_by_text("“orders” has more items: 2 items, 4 tokens.")).to_be_visible()
+    assert [item.tokens for item in Dataset.objects.get().items()][1:] == [["Top", "up."], ["Check", "P-102"]]
+
+
+# --- Large files ---
+
+
+@contextmanager
+def worker():
+    """A worker in a thread, as `manage.py worker` runs it."""
+    stop = threading.Event()
+
+    def work() -> None:
+        jobs.work(stop)
+        connection.close()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def test_a_large_file_waits_for_a_worker_is_cancelled_once_and_then_stored(desk: Page, settings, monkeypatch):
+    settings.JOB_FILE_BYTES = 100_000
+    held, go_on = threading.Event(), threading.Event()
+    call = jobs.Progress.__call__
+
+    def slow(progress: jobs.Progress, done: int, total: int, phase: str) -> None:
+        """Waits in the middle, so that somebody can look at it."""
+        call(progress, done, total, phase)
+        if phase == "reading" and done >= 4000 and not go_on.is_set():
+            held.set()
+            while not progress.cancelled and not go_on.wait(0.05):
+                pass
+            call(progress, done, total, phase)
+
+    monkeypatch.setattr(jobs.Progress, "__call__", slow)
+    desk.goto("/datasets/new/")
+    choose(desk, "".join(f"replace engine oil number {n}\n" for n in range(20_000)), "large.txt")
+    check(desk)
+    expect(desk.get_by_text("No worker is running")).to_be_visible()
+    with worker():
+        held.wait(20)
+        expect(desk.get_by_text("No worker is running")).to_be_hidden()
+        expect(desk.get_by_role("progressbar", name="Progress")).to_have_attribute("value", "4000")
+        expect(desk.get_by_text("Reading: 4 000 of about")).to_be_visible()
+        desk.get_by_role("button", name="Cancel").click()
+        expect(desk.get_by_text("Cancelled. Nothing was stored")).to_be_visible()
+        go_on.set()
+        desk.get_by_role("link", name="Go on").click()
+        expect(desk.get_by_text("you need not choose it again")).to_be_visible()
+        check(desk)
+        expect(desk.get_by_text("Everything is in order.")).to_be_visible()
+        assert not Dataset.objects.exists()
+        desk.reload()
+        create(desk)
+        expect(desk.get_by_text("“large” is ready: 20 000 items")).to_be_visible()
+    assert Dataset.objects.get().item_count == 20_000

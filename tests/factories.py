@@ -1,0 +1,74 @@
+"""Makes what tests need, through the same methods as the product."""
+
+import json
+
+from django.contrib.auth.models import Group, User
+from django.core.files.base import ContentFile
+
+from annotation_service.models import PROJECT_MANAGERS
+from datasets.models import Upload
+from datasets.preprocessing import Preprocessing
+from ontologies.formats import read_ontology
+from ontologies.models import Ontology
+from projects.models import Project
+
+ENTITIES = [
+    {
+        "name": "PhysicalObject",
+        "description": "Things that can be touched.",
+        "example_terms": ["pump", "bearing"],
+        "children": [{"name": "SensingObject", "children": [{"name": "Thermostat"}]}, {"name": "DrivingObject"}],
+    },
+    {"name": "Activity", "children": [{"name": "Replace"}]},
+    {"name": "State"},
+]
+RELATIONS = [{"name": "hasPart"}, {"name": "hasParticipant", "children": [{"name": "hasPatient"}]}]
+TEXT = "replace engine oil\nleft air conditioner thermostat not working\ncheck coolant level and top up\n"
+
+
+def user(name="user", **fields):
+    return User.objects.create_user(name, f"{name}@example.org", "a-long-password", **fields)
+
+
+def manager(name="manager"):
+    # A flushed database has lost the group that the migration made.
+    person = user(name)
+    person.groups.add(Group.objects.get_or_create(name=PROJECT_MANAGERS)[0])
+    return person
+
+
+def ontology(*, owner, kind="entity", name="", items=None):
+    document = items if items is not None else (ENTITIES if kind == "entity" else RELATIONS)
+    return Ontology.create(
+        kind=kind, name=name or f"{kind} labels", owner=owner, items=read_ontology(json.dumps(document), kind)
+    )
+
+
+def dataset(*, owner, text=TEXT, name="Work orders", **preprocessing):
+    options = {
+        "kind": "standard",
+        "format": "text",
+        "name": name,
+        "preprocessing": Preprocessing(**preprocessing).as_json(),
+    }
+    return upload(text, by=owner, options=options).store()
+
+
+def upload(document, *, by, options, dataset=None, name="orders.txt"):
+    """A document on its way into a dataset; JSON values are written as JSON."""
+    text = document if isinstance(document, str | bytes) else json.dumps(document)
+    return Upload.begin(
+        ContentFile(text.encode() if isinstance(text, str) else text, name), by=by, options=options, dataset=dataset
+    )
+
+
+def project(*, by, name="Pumps", annotators=(), relations=True, text=TEXT, **fields):
+    return Project.create(
+        name=name,
+        by=by,
+        dataset=dataset(owner=by, text=text),
+        entity_ontology=ontology(owner=by),
+        relation_ontology=ontology(owner=by, kind="relation") if relations else None,
+        annotators=annotators,
+        **fields,
+    )

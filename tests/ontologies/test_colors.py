@@ -1,0 +1,60 @@
+import itertools
+import math
+
+import pytest
+
+from annotation_service import colors
+from tests import factories
+
+
+def distance(first, second):
+    """How different two colours look (OKLab)."""
+
+    def lab(color):
+        lightness, chroma, hue = colors.to_oklch(color)
+        return lightness, chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
+
+    return math.dist(lab(first), lab(second))
+
+
+def test_neighbours_at_the_top_level_look_different():
+    first = [colors.top_level(i) for i in range(13)]
+    nearest = min(distance(a, b) for i, a in enumerate(first) for b in first[:i])
+    assert nearest > 0.02
+    assert all(distance(a, b) > 0.12 for a, b in itertools.pairwise(first))
+
+
+def test_the_first_eight_top_level_colours_are_far_apart():
+    first = [colors.top_level(i) for i in range(8)]
+    assert min(distance(a, b) for i, a in enumerate(first) for b in first[:i]) > 0.05
+
+
+def test_top_level_colours_are_equally_light():
+    lightness = [colors.to_oklch(colors.top_level(i))[0] for i in range(50)]
+    assert max(lightness) - min(lightness) < 0.02
+
+
+@pytest.mark.parametrize("index", range(20))
+def test_a_child_resembles_its_parent_more_than_the_next_branch(index):
+    parent = colors.top_level(index)
+    for place in range(6):
+        child = colors.child_of(parent, place)
+        assert child != parent
+        assert distance(child, parent) < distance(child, colors.top_level(index + 1))
+
+
+@pytest.mark.parametrize("depth", [1, 5, 50])
+def test_deep_branches_do_not_fade_into_the_page(depth):
+    color = colors.top_level(3)
+    for _ in range(depth):
+        color = colors.child_of(color, 1)
+    assert colors.HEX.fullmatch(color)
+    assert 0.5 < colors.to_oklch(color)[0] < 0.85
+
+
+def test_a_new_ontology_is_coloured_by_branches(alice):
+    items = list(factories.ontology(owner=alice).items())
+    tops = [item for item in items if item.level == 1]
+    assert [item.color for item in tops] == [colors.top_level(i) for i in range(3)]
+    assert items[1].color == colors.child_of(items[0].color, 0)
+    assert items[3].color == colors.child_of(items[0].color, 1)

@@ -1,0 +1,89 @@
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from ontologies.models import Ontology, OntologyItem
+from tests import factories
+
+
+def run(*args, **options):
+    output, errors = StringIO(), StringIO()
+    try:
+        call_command(*args, **options, stdout=output, stderr=errors)
+        code = 0
+    except SystemExit as stop:
+        code = stop.code
+    return code, output.getvalue(), errors.getvalue()
+
+
+@pytest.fixture
+def labels(tmp_path):
+    path = tmp_path / "labels.json"
+    path.write_text(json.dumps(factories.ENTITIES))
+    return path
+
+
+def test_import_prints_the_id_as_the_last_line(alice, labels):
+    code, output, errors = run("import_ontology", str(labels), kind="entity", name="Labels", owner="alice")
+    ontology = Ontology.objects.get()
+    assert (code, errors) == (0, "")
+    assert output.splitlines()[-1] == str(ontology.pk)
+    assert ontology.owner == alice and ontology.name == "Labels" and ontology.row_count == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"owner": "nobody"}, "There is no active user “nobody”."),
+        ({"name": "a\x07b"}, "control characters"),
+        ({"name": " "}, "A name is needed."),
+        ({"owner": "a\ud800"}, "surrogate"),
+    ],
+)
+def test_import_refuses_with_the_reason(alice, labels, options, words):
+    given = {"kind": "entity", "name": "x", "owner": "alice"} | options
+    code, output, errors = run("import_ontology", str(labels), **given)
+    assert (code, output) == (1, "")
+    assert words in errors
+    assert not Ontology.objects.exists()
+
+
+def test_import_refuses_a_file_that_is_not_there(alice, tmp_path):
+    path = tmp_path / "missing.json"
+    code, _, errors = run("import_ontology", str(path), kind="entity", name="x", owner="alice")
+    assert code == 1 and errors.startswith(f"{path}: The file cannot be read")
+
+
+def test_import_says_how_many_problems_there_are(alice, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps([{}] * 150))
+    code, _, errors = run("import_ontology", str(path), kind="entity", name="x", owner="alice")
+    lines = errors.splitlines()
+    assert code == 1 and len(lines) == 101
+    assert lines[0] == f"{path}: $[0]: “name” is missing."
+    assert lines[-1] == "The first 100 of 150 problems."
+
+
+def test_check_trees_counts_sound_trees(alice):
+    factories.ontology(owner=alice)
+    factories.ontology(owner=alice, kind="relation")
+    assert run("check_trees") == (0, "2 ontologies, 10 items: all sound\n", "")
+
+
+def test_check_trees_names_an_unsound_tree(alice):
+    factories.ontology(owner=alice, name="Sound")
+    broken = factories.ontology(owner=alice, name="Broken")
+    item = broken.items().last()
+    OntologyItem.objects.filter(pk=item.pk).update(lft=item.lft + 100, rght=item.rght + 100)
+    code, output, _ = run("check_trees")
+    OntologyItem.objects.filter(pk=item.pk).update(lft=item.lft, rght=item.rght)
+    assert code == 1
+    assert output.count("\n") == 1 and output.startswith(f"{broken.pk} “Broken”: the positions")
+
+
+def test_a_file_beyond_the_limit_is_not_read(alice, labels, settings):
+    settings.MAX_ONTOLOGY_BYTES = 10
+    code, _, errors = run("import_ontology", str(labels), kind="entity", name="Labels", owner="alice")
+    assert code == 1 and "the limit is" in errors

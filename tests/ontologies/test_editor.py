@@ -1,0 +1,426 @@
+"""The fragments and actions of the tree editor: searching, taking back, lists, several items, checks, usage."""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from annotation_service.inputs import Refused
+from datasets.models import Annotation
+from ontologies.models import Ontology
+from ontologies.rows import excerpt
+from tests import factories
+from tests.ontologies.test_pages import uids_in
+
+
+def url(name, *args):
+    return reverse(f"ontologies:{name}", args=args)
+
+
+@pytest.fixture
+def ontology(alice):
+    return factories.ontology(owner=alice, name="Maintenance")
+
+
+@pytest.fixture
+def item(ontology):
+    """“SensingObject”, with “Thermostat” below."""
+    return ontology.items()[1]
+
+
+@pytest.fixture
+def large(alice):
+    document = [{"name": f"T{i}", "children": [{"name": f"C{j}"} for j in range(60)]} for i in range(10)]
+    return factories.ontology(owner=alice, name="Large", items=document)
+
+
+def events(answer):
+    return json.loads(answer.get("HX-Trigger", "{}"))
+
+
+def names(ontology):
+    return [item.name for item in ontology.items()]
+
+
+# --- The tree again ------------------------------------------------------------------------------------------------------
+
+
+def test_the_tree_comes_with_the_branches_that_were_open(as_alice, large):
+    first = large.items()[0]
+    answer = as_alice.post(url("tree", large.pk), {"open": first.uid})
+    assert len(uids_in(answer)) == 10 + 60
+    assert 'id="facts"' in answer.content.decode() and 'id="undo"' in answer.content.decode()
+
+
+def test_an_item_is_shown_wherever_it_is(as_alice, large):
+    top, hidden = large.items().filter(level=1)[1], large.items().filter(level=2)[200]
+    answer = as_alice.post(url("tree", large.pk), {"within": top.uid, "reveal": hidden.uid})
+    assert hidden.uid in uids_in(answer) and len(uids_in(answer)) == 70
+    assert 'data-branch="' not in answer.content.decode()
+
+
+def test_one_branch_is_shown_alone(as_alice, large):
+    top = large.items().filter(level=1)[1]
+    branch = [item.uid for item in top.branch()]
+    assert uids_in(as_alice.post(url("tree", large.pk), {"within": top.uid})) == branch
+    assert uids_in(as_alice.get(f"{url('page', large.pk)}?branch={top.uid}")) == branch
+    assert uids_in(as_alice.get(f"{url('items', large.pk)}?levels=9&within={top.uid}")) == branch
+
+
+def test_the_details_of_an_item_that_is_gone_give_way(as_alice, alice, ontology):
+    gone = ontology.add_item("Gone", by=alice)
+    ontology.undo(by=alice)
+    page = as_alice.post(url("tree", ontology.pk), {"item": gone.uid}).content.decode()
+    assert 'id="details-none"' in page
+    assert as_alice.get(url("usage", ontology.pk, gone.uid)).status_code == 204
+
+
+def test_answers_tell_what_they_build_on(as_alice, bob, ontology, item):
+    assert as_alice.get(url("item", ontology.pk, item.uid))["X-Ontology-Version"] == "1 1"
+    fields = {"name": "Sensor", "was": "SensingObject"}
+    assert as_alice.post(url("rename", ontology.pk, item.uid), fields)["X-Ontology-Version"] == "1 2"
+    item.describe("by Bob", by=bob)
+    assert as_alice.get(url("children", ontology.pk, item.uid))["X-Ontology-Version"] == "3 3"
+
+
+# --- Searching -----------------------------------------------------------------------------------------------------------
+
+
+def find(client, ontology, text, **query):
+    return client.get(url("find", ontology.pk), {"q": text} | query)
+
+
+def test_matches_are_shown_within_their_branches(as_alice, ontology):
+    answer = find(as_alice, ontology, "thermo")
+    assert uids_in(answer) == [i.uid for i in ontology.items()[:3]]
+    page = answer.content.decode()
+    assert page.count("data-match") == 1 and "<mark>Thermo</mark>stat" in page and 'data-total="1"' in page
+    assert page.count("<ul") == page.count("</ul>") and page.count("<li ") == page.count("</li>") == 3
+
+
+@pytest.mark.parametrize(("text", "marked"), [("TOUCHED", "touched"), ("bear", "bear")])
+def test_descriptions_and_example_terms_are_searched(as_alice, ontology, text, marked):
+    page = find(as_alice, ontology, text).content.decode()
+    assert f"<mark>{marked}</mark>" in page and page.count("data-match") == 1
+
+
+def test_only_so_many_matches_are_shown_but_all_are_counted(as_alice, large):
+    answer = find(as_alice, large, "c")
+    assert answer.content.decode().count("data-match") == 200 and 'data-total="600"' in answer.content.decode()
+
+
+def test_a_search_stays_in_its_branch(as_alice, large):
+    top = large.items().filter(level=1)[1]
+    assert 'data-total="1"' in find(as_alice, large, "C59", within=top.uid).content.decode()
+
+
+@pytest.mark.parametrize("text", ["", " ", "%", "<script>", "x" * 1000])
+def test_odd_searches_find_nothing(as_alice, ontology, text):
+    answer = find(as_alice, ontology, text)
+    assert answer.status_code == 200 and not uids_in(answer)
+
+
+def test_a_match_is_cut_out_by_letters_whose_length_depends_on_case():
+    assert excerpt("Große Straße", "STRASSE") == ("Große ", "Straße", "")
+    assert excerpt("İstanbul", "stan") == ("İ", "stan", "bul")
+
+
+# --- Undo, redo, history -------------------------------------------------------------------------------------------------
+
+
+def test_undo_and_redo_by_request(as_alice, alice, ontology, item):
+    item.rename("Sensor", by=alice)
+    answer = as_alice.post(url("undo", ontology.pk))
+    assert "ontologyChanged" in events(answer) and "Undone: rename" in events(answer)["toast"]["text"]
+    assert item.again().name == "SensingObject"
+    as_alice.post(url("redo", ontology.pk))
+    assert item.again().name == "Sensor"
+
+
+def test_a_refused_undo_says_why(as_alice, alice, bob, ontology, item):
+    item.rename("Sensor", by=alice)
+    item.rename("Theirs", by=bob)
+    answer = as_alice.post(url("undo", ontology.pk))
+    assert answer.status_code == 422 and "bob" in events(answer)["toast"]["text"]
+    assert item.again().name == "Theirs"
+
+
+def test_the_undo_of_a_toast_takes_back_what_it_was_offered_for(as_alice, alice, ontology, item):
+    item.switch(False, by=alice)
+    ontology.refresh_from_db()
+    version = ontology.version
+    item.rename("Sensor", by=alice)
+    as_alice.post(f"{url('undo', ontology.pk)}?version={version}")
+    assert item.again().active and item.again().name == "Sensor"
+
+
+@pytest.mark.parametrize("version", ["x", "9" * 30, "-1", "٣"])
+def test_an_odd_version_is_no_error(as_alice, ontology, version):
+    assert as_alice.post(f"{url('undo', ontology.pk)}?version={version}").status_code == 422
+
+
+def test_every_edit_names_what_would_be_undone(as_alice, ontology, item):
+    answer = as_alice.post(url("describe", ontology.pk, item.uid), {"description": "New", "was": ""})
+    assert "Undo describe" in answer.content.decode()
+
+
+def test_the_history_shows_before_and_after(as_alice, alice, ontology, item):
+    item.rename("Sensor", by=alice)
+    page = as_alice.get(url("history", ontology.pk)).content.decode()
+    assert "SensingObject" in page and "Sensor" in page and "alice" in page and "Revert" in page
+
+
+def test_the_history_has_pages(as_alice, alice, ontology, item):
+    for i in range(40):
+        item.describe(str(i), by=alice)
+    first = as_alice.get(url("history", ontology.pk)).content.decode()
+    second = as_alice.get(f"{url('history', ontology.pk)}?start=30").content.decode()
+    assert first.count("<details") == 30 and "?start=30" in first
+    assert second.count("<details") == 10 and "?start=" not in second
+
+
+def test_the_history_needs_the_same_queries_for_any_length(as_alice, alice, ontology, item):
+    def queries():
+        with CaptureQueriesContext(connection) as captured:
+            as_alice.get(url("history", ontology.pk))
+        return len(captured)
+
+    item.describe("one", by=alice)
+    few = queries()
+    for i in range(20):
+        item.describe(str(i), by=alice)
+    assert queries() == few
+
+
+def test_a_step_is_reverted_where_nothing_later_depends_on_it(as_alice, alice, ontology, item):
+    item.rename("Sensor", by=alice)
+    item.describe("later", by=alice)
+    answer = as_alice.post(url("revert", ontology.pk, 2))
+    assert answer["HX-Retarget"] == "#dialog" and item.again().name == "SensingObject"
+    refusal = as_alice.post(url("revert", ontology.pk, 2))
+    assert refusal.status_code == 422 and "undone already" in refusal.content.decode()
+
+
+def test_a_large_step_can_be_seen_whole(as_alice, alice, large):
+    large.items()[0].switch(False, by=alice)
+    page = as_alice.get(url("history", large.pk)).content.decode()
+    assert "Show more of 61 items" in page
+    assert as_alice.get(url("step", large.pk, 2)).content.decode().count('scope="row"') == 61
+
+
+def test_readers_see_the_history_but_revert_nothing(as_bob, alice, ontology, item):
+    item.rename("Sensor", by=alice)
+    page = as_bob.get(url("history", ontology.pk)).content.decode()
+    assert "Sensor" in page and "hx-post" not in page
+
+
+# --- Lists ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_preview_tells_new_from_existing(as_alice, ontology):
+    answer = as_alice.post(url("preview", ontology.pk), {"text": "State\n  Good\nProcess"})
+    page = answer.content.decode()
+    assert "2 items</b> will be added, 1 item is there already" in page.replace("\u202f", " ")
+    assert ontology.row_count == 7
+
+
+def test_a_pasted_list_is_added_in_one_step(as_alice, alice, ontology, item):
+    answer = as_alice.post(url("paste_below", ontology.pk, item.uid), {"text": "Gauge/Old\nGauge/New\nThermostat"})
+    assert events(answer)["toast"]["text"] == "3 items were added."
+    assert [i.name for i in item.again().branch()] == ["SensingObject", "Thermostat", "Gauge", "Old", "New"]
+    as_alice.post(url("undo", ontology.pk))
+    assert ontology.row_count == 7
+
+
+@pytest.mark.parametrize("text", ["", "State", "A\nA", "[{", "A/B/\n", "a\x07"])
+def test_a_list_that_cannot_be_added_is_kept_with_the_reason(as_alice, ontology, text):
+    answer = as_alice.post(url("paste", ontology.pk), {"text": text})
+    assert answer.status_code == 422 and ontology.row_count == 7
+    assert 'id="preview"' in answer.content.decode()
+
+
+# --- Several items -------------------------------------------------------------------------------------------------------
+
+
+def test_several_items_are_recoloured_in_one_step(as_alice, ontology):
+    few = ontology.items().filter(name__in=["Thermostat", "State"])
+    uids = ",".join(i.uid for i in few)
+    answer = as_alice.post(url("recolor_items", ontology.pk), {"uids": uids, "color": "#123456"})
+    assert events(answer)["toast"]["text"] == "2 items were recoloured."
+    assert {i.color for i in few.all()} == {"#123456"}
+    as_alice.post(url("undo", ontology.pk))
+    assert "#123456" not in {i.color for i in few.all()}
+
+
+def test_several_items_are_switched_alone_or_with_their_branches(as_alice, ontology):
+    top = ontology.items()[0]
+    as_alice.post(url("switch_items", ontology.pk), {"uids": top.uid, "active": "0"})
+    assert ontology.facts().off == 1
+    as_alice.post(url("switch_items", ontology.pk), {"uids": top.uid, "active": "0", "reach": "on"})
+    assert ontology.facts().off == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("recolor_items", {"uids": ""}),
+        ("recolor_items", {"uids": "ffffffff", "color": "#123456"}),
+        ("recolor_items", {"uids": "{uid}", "color": "red"}),
+        ("switch_items", {"uids": "{uid}"}),
+        ("switch_items", {"uids": "{uid}", "active": "flip"}),
+    ],
+)
+def test_what_makes_no_sense_for_several_items_is_refused_in_words(as_alice, ontology, item, name, fields):
+    fields = {key: value.format(uid=item.uid) for key, value in fields.items()}
+    answer = as_alice.post(url(name, ontology.pk), fields)
+    assert answer.status_code == 422 and events(answer)["toast"]["text"]
+
+
+# --- Figures -------------------------------------------------------------------------------------------------------------
+
+
+def test_usage_counts_the_copies_and_hides_other_peoples_projects(as_alice, as_bob, alice, bob):
+    project = factories.project(by=alice, name="Secret")
+    blueprint = project.entity_ontology.copied_from
+    label = project.entity_ontology.items()[0]
+    annotation = Annotation.objects.create(item=project.dataset.items()[0], annotator=alice)
+    annotation.add_entity(uid="a-mark-00", label=label, start=0, end=0)
+    assert as_alice.get(url("figures", blueprint.pk)).json()["marks"] == {label.uid: 1}
+    assert as_alice.get(url("figures", project.entity_ontology.pk)).json()["marks"] == {label.uid: 1}
+    mine = as_alice.get(url("usage", blueprint.pk, label.uid)).content.decode()
+    theirs = as_bob.get(url("usage", blueprint.pk, label.uid)).content.decode()
+    assert "Secret" in mine and "1 mark" in mine
+    assert "Secret" not in theirs and "1 mark in other projects" in theirs.replace("\u202f", " ")
+
+
+def test_the_figures_need_the_same_queries_for_any_size(as_alice, alice, ontology, large):
+    counts = []
+    for tree in (ontology, large):
+        as_alice.get(url("figures", tree.pk))
+        tree.items()[0].rename("New", by=alice)
+        with CaptureQueriesContext(connection) as captured:
+            as_alice.get(url("figures", tree.pk))
+        counts.append(len(captured))
+    assert counts[0] == counts[1]
+
+
+def test_the_details_tell_who_changed_an_item_last(as_bob, alice, ontology, item):
+    item.rename("Sensor", by=alice)
+    assert "by alice" in as_bob.get(url("usage", ontology.pk, item.uid)).content.decode()
+
+
+def test_checks_name_their_items(as_alice, alice):
+    ontology = factories.ontology(owner=alice, items=[{"name": "Pump"}, {"name": "pump"}])
+    page = as_alice.get(url("checks", ontology.pk)).content.decode()
+    assert "differ only in case" in page
+    assert all(f'data-go="{item.uid}"' in page for item in ontology.items())
+    assert as_alice.get(url("figures", ontology.pk)).json()["checks"] >= 1
+
+
+def test_without_mistakes_the_checks_say_so(as_alice, alice):
+    empty = factories.ontology(owner=alice, items=[])
+    assert "Nothing found" in as_alice.get(url("checks", empty.pk)).content.decode()
+
+
+# --- Moving --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def moving(settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+
+
+def test_moving_is_off_by_default_and_says_so(as_alice, ontology, item):
+    page = as_alice.get(f"{url('page', ontology.pk)}?item={item.uid}").content.decode()
+    assert "data-movable" not in page and "Move to" not in page
+    answer = as_alice.post(url("move", ontology.pk, item.uid), {"to": ""})
+    assert answer.status_code == 422 and "switched off" in events(answer)["toast"]["text"]
+    assert item.again().level == 2
+
+
+def test_an_item_is_moved_and_moved_back(as_alice, moving, ontology, item):
+    state = ontology.items().get(name="State")
+    answer = as_alice.post(url("move", ontology.pk, item.uid), {"to": state.uid})
+    assert events(answer)["ontologyChanged"]["uid"] == item.uid
+    assert item.again().parent == state
+    as_alice.post(url("undo", ontology.pk))
+    assert item.again().parent.name == "PhysicalObject"
+
+
+def test_an_item_is_moved_beside_another_one(as_alice, moving, ontology, item):
+    activity = ontology.items().get(name="Activity")
+    as_alice.post(url("move", ontology.pk, item.uid), {"to": "", "before": activity.uid})
+    tops = [i.name for i in ontology.items() if i.level == 1]
+    assert tops == ["PhysicalObject", "SensingObject", "Activity", "State"]
+
+
+def test_impossible_moves_are_refused_in_words(as_alice, moving, ontology, item):
+    below = item.child_items()[0]
+    for fields in ({"to": below.uid}, {"to": "ffffffff"}, {"to": "", "after": below.uid}):
+        answer = as_alice.post(url("move", ontology.pk, item.uid), fields)
+        assert answer.status_code == 422 and events(answer)["toast"]["text"]
+
+
+def test_places_are_found_by_name_without_the_own_branch(as_alice, moving, ontology, item):
+    page = as_alice.get(url("move", ontology.pk, item.uid)).content.decode()
+    assert "To the top level" in page and "DrivingObject" in page and "Thermostat" not in page
+    found = as_alice.get(f"{url('move', ontology.pk, item.uid)}?q=DRIV").content.decode()
+    assert "DrivingObject" in found and "Activity" not in found
+
+
+# --- What is gone meanwhile ---
+
+
+GONE = [
+    ("rename", {"name": "New"}),
+    ("describe", {"description": "New"}),
+    ("example_terms", {"add": "new"}),
+    ("recolor", {"color": "#112233"}),
+    ("recolor", {"color": "#112233", "branch": "on"}),
+    ("switch", {"active": "0"}),
+    ("move", {"to": ""}),
+    ("add_child", {"name": "New"}),
+    ("paste_below", {"text": "New"}),
+]
+
+
+@pytest.mark.parametrize(("name", "data"), GONE)
+def test_an_item_whose_addition_is_undone_meanwhile(as_alice, alice, ontology, monkeypatch, settings, name, data):
+    """Between the moment in which the request found it and the one in which it got the lock."""
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    parent = ontology.add_item("Here for a moment", by=alice)
+    locked = Ontology.locked
+
+    def undo_first(self):
+        monkeypatch.setattr(Ontology, "locked", locked)
+        Ontology.objects.get(pk=self.pk).undo(by=alice)
+        return self.locked()
+
+    monkeypatch.setattr(Ontology, "locked", undo_first)
+    answer = as_alice.post(url(name, ontology.pk, parent.uid), data, headers={"HX-Request": "true"})
+    assert answer.status_code == 422
+    assert "not there any more" in answer.content.decode() + answer.get("HX-Trigger", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("undo", {}),
+        ("redo", {}),
+        ("add_item", {"name": "New"}),
+        ("paste", {"text": "New"}),
+        ("recolor_items", {"color": "#112233"}),
+        ("switch_items", {"active": "0"}),
+    ],
+)
+def test_an_ontology_that_is_deleted_meanwhile(as_alice, ontology, item, monkeypatch, name, data):
+    def gone(self):
+        raise Refused("It was deleted meanwhile.")
+
+    monkeypatch.setattr(Ontology, "locked", gone)
+    data = data | ({"uids": item.uid} if "items" in name else {})
+    answer = as_alice.post(url(name, ontology.pk), data, headers={"HX-Request": "true"})
+    assert answer.status_code == 422
+    assert "deleted meanwhile" in answer.content.decode() + answer.get("HX-Trigger", "")

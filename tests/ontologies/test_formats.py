@@ -1,0 +1,337 @@
+"""What goes in and what comes out, in the browser and in the shell."""
+
+import json
+import unicodedata
+from io import StringIO
+from pathlib import Path
+
+import jsonschema
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.urls import reverse
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from annotation_service.inputs import Refused
+from annotation_service.schemas import Checker
+from ontologies.formats import example_json, read_ontology, rich_document, rich_json, schema
+from ontologies.models import Ontology, OntologyItem
+from tests import factories
+from tests.soak import amount
+
+SHARED = Path(__file__).parents[2].parent / "shared" / "data"
+
+# --- Round trips -------------------------------------------------------------------------------------------------------
+
+
+def stored(document, owner, kind="entity"):
+    return factories.ontology(owner=owner, kind=kind, items=document)
+
+
+def again(text, owner, kind="entity"):
+    return Ontology.create(kind=kind, name="again", owner=owner, items=read_ontology(text, kind))
+
+
+def test_every_key_of_the_rich_format_is_there_in_its_order(alice):
+    document = json.loads(rich_json(factories.ontology(owner=alice)))
+    assert list(document[0]) == [
+        "name",
+        "children",
+        "description",
+        "example_terms",
+        "created_at",
+        "updated_at",
+        "id",
+        "fullname",
+        "color",
+        "active",
+        "path",
+    ]
+    sensor = document[0]["children"][0]
+    assert sensor["fullname"] == "PhysicalObject/SensingObject" and sensor["path"] == [0, 0]
+    assert document[2]["children"] == [] and document[2]["description"] == "" and document[2]["example_terms"] == []
+
+
+def test_items_of_a_relation_ontology_have_no_example_terms(alice):
+    document = json.loads(rich_json(factories.ontology(owner=alice, kind="relation")))
+    assert "example_terms" not in document[0]
+
+
+def test_the_quick_writer_writes_the_rich_document(alice):
+    for kind in ("entity", "relation"):
+        ontology = factories.ontology(owner=alice, kind=kind)
+        assert json.loads(rich_json(ontology)) == rich_document(ontology)
+
+
+def test_an_empty_ontology_is_an_empty_list(alice):
+    assert json.loads(rich_json(Ontology.create(kind="entity", name="x", owner=alice))) == []
+
+
+def test_download_upload_download_is_the_same_document(alice):
+    ontology = factories.ontology(owner=alice)
+    item = ontology.items()[1]
+    item.recolor("#123456", by=alice)
+    item.switch(False, by=alice)
+    text = rich_json(ontology)
+    assert rich_json(again(text, alice)) == text
+
+
+names = st.text(st.characters(exclude_categories=["C", "Z"], exclude_characters="/"), min_size=1, max_size=12).filter(
+    str.strip
+)
+
+
+def siblings(children):
+    item = st.fixed_dictionaries(
+        {"name": names},
+        optional={
+            "children": children,
+            "description": names | st.none(),
+            "example_terms": st.lists(names, max_size=3) | st.none(),
+            "active": st.booleans() | st.none(),
+            "color": st.from_regex(r"\A#[0-9A-Fa-f]{6}\Z") | st.none(),
+        },
+    )
+    return st.lists(item, max_size=4, unique_by=lambda i: unicodedata.normalize("NFC", i["name"]).strip())
+
+
+trees = st.recursive(st.just([]), siblings, max_leaves=30)
+
+
+@given(tree=trees)
+@pytest.mark.soak
+@settings(max_examples=amount(40, 2_000), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_tree_survives_the_round_trip(tree, alice):
+    text = rich_json(stored(tree, alice))
+    assert rich_json(again(text, alice)) == text
+    assert json.loads(text) == rich_document(Ontology.objects.latest("pk"))
+
+
+def test_null_and_missing_fields_are_the_same(alice):
+    full = [{"name": "A", "children": None, "description": None, "example_terms": None, "color": None, "active": None}]
+    first, second = rich_document(stored(full, alice))[0], rich_document(stored([{"name": "A"}], alice))[0]
+    differing = {"id", "created_at", "updated_at"}
+    assert {k: v for k, v in first.items() if k not in differing} == {
+        k: v for k, v in second.items() if k not in differing
+    }
+
+
+def test_two_hundred_levels_are_stored_and_written(alice):
+    document = []
+    for level in range(200, 0, -1):
+        document = [{"name": f"level {level}", "children": document}]
+    ontology = stored(document, alice)
+    assert ontology.facts().depth == 200
+    text = rich_json(ontology)
+    assert rich_json(again(text, alice)) == text
+
+
+def test_names_are_normalised_and_stripped(alice):
+    ontology = stored([{"name": "  Cafe\u0301 "}], alice)
+    assert ontology.items().get().name == "Café"
+
+
+def test_the_id_of_the_hidden_root_is_drawn_again(alice):
+    ontology = stored([{"name": "A", "id": "00000000"}], alice)
+    assert ontology.items().get().uid != "00000000"
+
+
+@pytest.mark.parametrize("kind", ["entity", "relation"])
+def test_the_examples_are_valid(kind):
+    assert read_ontology(example_json(kind), kind)
+
+
+@pytest.mark.parametrize(
+    "path", sorted(SHARED.glob("*.json")) or [None], ids=lambda path: path.stem if path else "none"
+)
+def test_known_ontologies_are_taken(path, alice):
+    if path is None:
+        pytest.skip("no data here")
+    kind = path.stem.rsplit("_", 1)[1]
+    text = path.read_text("utf-8")
+    ontology = again(text, alice, kind)
+
+    def outline(items):
+        return [(item["name"], outline(item.get("children") or [])) for item in items]
+
+    assert outline(rich_document(ontology)) == outline(json.loads(text))
+
+
+# --- Refusals ----------------------------------------------------------------------------------------------------------
+
+
+def deep(levels):
+    return '[{"name": "a", "children": ' * levels + "[]" + "}]" * levels
+
+
+REFUSED = {
+    "broken JSON": (b'[\n {"name": "A"},\n {"name" "B"}\n]', "line 3, column 10", "not JSON"),
+    "cut off": (b'[{"name": "A"', "line 1, column 14", "not JSON"),
+    "missing name": (b'[{"description": "x"}]', "$[0]", "“name” is missing"),
+    "no list": (b'{"name": "A"}', "$", "list of items was expected"),
+    "item is a text": (b'["A"]', "$[0]", "an object was expected"),
+    "empty name": (b'[{"name": " "}]', "$[0].name", "name is needed"),
+    "long name": (json.dumps([{"name": "a" * 201}]).encode(), "$[0].name", "200 characters"),
+    "number as name": (b'[{"name": 7}]', "$[0].name", "text was expected"),
+    "slash in a name": (b'[{"name": "A/B"}]', "$[0].name", "cannot contain “/”"),
+    "control character in a name": (b'[{"name": "A\\u0007"}]', "$[0].name", "control characters"),
+    "unknown field": (b'[{"name": "A", "colour": "red"}]', "$[0]", "“colour” is not known"),
+    "duplicate sibling": (b'[{"name": "A"}, {"name": "A"}]', "$[1].name", "A"),
+    "duplicate sibling in another form": ('[{"name": "é"}, {"name": "é"}]'.encode(), "$[1].name", "é"),
+    "300 levels": (deep(300).encode(), "line 1, column", "nested too deep"),
+    "5 MB of brackets": (b"[" * 5_000_000, "line 1, column 402", "nested too deep"),
+    "NUL": (b'[{"name": "A\x00"}]', "line 1, column 13", "NUL"),
+    "escaped NUL": (b'[{"name": "A\\u0000"}]', "$[0].name", "NUL"),
+    "lone surrogate": (b'[{"name": "A\\ud800"}]', "$[0].name", "surrogate"),
+    "Latin-1": ('[\n{"name": "é"}]'.encode("latin-1"), "line 2", "not UTF-8"),
+    "UTF-16": ('[{"name": "A"}]'.encode("utf-16"), "line 1", "UTF-16"),
+    "empty file": (b"", "", "empty"),
+    "duplicate keys": (b'[{"name": "A", "name": "B"}]', "$[0]", "“name” stands twice"),
+    "NaN": (b'[{"name": "A", "path": [NaN]}]', "line 1, column 25", "NaN"),
+    "huge integer": (b'[{"name": "A", "path": [99999999999999999999]}]', "line 1, column 25", "64 bits"),
+    "duplicate id": (b'[{"name": "A", "id": "0a0a0a0a"}, {"name": "B", "id": "0a0a0a0a"}]', "$[1].id", "$[0]"),
+    "bad id": (b'[{"name": "A", "id": "XYZ"}]', "$[0].id", "hexadecimal"),
+    "bad colour": (b'[{"name": "A", "color": "red"}]', "$[0].color", "#RRGGBB"),
+    "bad time": (b'[{"name": "A", "created_at": "yesterday"}]', "$[0].created_at", "UTC time"),
+    "time before all times": (b'[{"name": "A", "created_at": "0001-01-01T00:00:00+10:00"}]', "$[0].created_at", "UTC"),
+    "active as text": (b'[{"name": "A", "active": "no"}]', "$[0].active", "true or false"),
+    "terms as text": (b'[{"name": "A", "example_terms": "x"}]', "$[0].example_terms", "a list was expected"),
+    "deep inside": (b'[{"name": "A", "children": [{"name": "B"}, {}]}]', "$[0].children[1]", "“name” is missing"),
+}
+
+
+def assert_named(output, place, words):
+    assert place.lower() in output.lower() and words.lower() in output.lower(), output[:2000]
+
+
+@pytest.mark.parametrize(("data", "place", "words"), REFUSED.values(), ids=REFUSED)
+def test_the_browser_names_what_is_wrong_and_stores_nothing(as_alice, data, place, words):
+    upload = SimpleUploadedFile("labels.json", data, "application/json")
+    answer = as_alice.post(
+        reverse("ontologies:create"), {"name": "Typed name", "kind": "entity", "source": "file", "file": upload}
+    )
+    assert answer.status_code == 422
+    form = answer.context["form"]
+    assert_named("\n".join(str(problem) for problem in form.problems), place, words)
+    assert "Typed name" in answer.content.decode()
+    assert not Ontology.objects.exists() and not OntologyItem.objects.exists()
+
+
+@pytest.mark.parametrize(("data", "place", "words"), REFUSED.values(), ids=REFUSED)
+def test_the_shell_names_what_is_wrong_and_stores_nothing(alice, tmp_path, data, place, words):
+    path = tmp_path / "labels.json"
+    path.write_bytes(data)
+    output, errors = StringIO(), StringIO()
+    with pytest.raises(SystemExit) as stop:
+        call_command(
+            "import_ontology",
+            str(path),
+            kind="entity",
+            name="x",
+            owner="alice",
+            stdout=output,
+            stderr=errors,
+        )
+    assert stop.value.code == 1 and output.getvalue() == ""
+    assert_named(errors.getvalue(), place, words)
+    assert errors.getvalue().startswith(str(path))
+    assert not Ontology.objects.exists()
+
+
+def test_example_terms_are_not_known_in_a_relation_ontology():
+    with pytest.raises(Refused, match="example_terms"):
+        read_ontology('[{"name": "A", "example_terms": []}]', "relation")
+
+
+def test_all_problems_are_counted_and_the_first_hundred_named(as_alice):
+    text = json.dumps([{"name": f"{i}/"} for i in range(250)])
+    answer = as_alice.post(
+        reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "paste", "text": text}
+    )
+    assert len(answer.context["form"].problems) == 100
+    assert "The first 100 of 250 problems" in answer.content.decode()
+
+
+def test_all_problems_of_one_item_are_told_at_once():
+    wrong = {"name": "A", "color": "red", "colour": 1, "id": "x", "example_terms": [1]}
+    text = json.dumps([{"name": "A"}, wrong, {"name": "a/b", "active": 1}])
+    with pytest.raises(Refused) as refused:
+        read_ontology(text, "entity")
+    assert sorted(problem.place for problem in refused.value.problems) == [
+        "$[1]",
+        "$[1].color",
+        "$[1].example_terms[0]",
+        "$[1].id",
+        "$[1].name",
+        "$[2].active",
+        "$[2].name",
+    ]
+
+
+def test_pasted_text_beyond_the_limit_is_refused_and_kept(as_alice, settings):
+    settings.MAX_PASTED_BYTES = 100
+    text = json.dumps([{"name": "a" * 100}])
+    answer = as_alice.post(
+        reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "paste", "text": text}
+    )
+    assert answer.status_code == 422 and "the limit is" in answer.content.decode()
+    assert "a" * 100 in answer.content.decode()
+
+
+def test_a_file_beyond_the_limit_is_refused(as_alice, settings):
+    settings.MAX_ONTOLOGY_BYTES = 100
+    upload = SimpleUploadedFile("x.json", json.dumps([{"name": "a" * 150}]).encode())
+    answer = as_alice.post(
+        reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "file", "file": upload}
+    )
+    assert answer.status_code == 422 and "the limit is" in answer.content.decode()
+
+
+def test_more_items_than_allowed_are_refused(settings):
+    settings.MAX_ONTOLOGY_ITEMS = 3
+    with pytest.raises(Refused, match="at most 3 items"):
+        read_ontology(json.dumps([{"name": str(i)} for i in range(4)]), "entity")
+
+
+def test_the_page_tells_the_limit_of_files(as_alice, settings):
+    settings.MAX_ONTOLOGY_BYTES = 7_000_000
+    assert "up to 7 MB and" in as_alice.get(reverse("ontologies:create")).content.decode()
+
+
+def test_items_beyond_the_limit_are_not_even_looked_at(settings, monkeypatch):
+    settings.MAX_ONTOLOGY_ITEMS = 3
+    looked = []
+    problems = Checker.problems
+    monkeypatch.setattr(Checker, "problems", lambda *args: looked.append(args) or problems(*args))
+    with pytest.raises(Refused, match="at most 3 items") as refused:
+        read_ontology(json.dumps([{}] * 1000), "entity")
+    assert (len(looked), refused.value.total) == (3, 1)
+
+
+def test_many_wrong_items_are_all_counted_but_only_the_first_are_explained(monkeypatch):
+    explained = []
+    problems = Checker.problems
+    monkeypatch.setattr(Checker, "problems", lambda *args: explained.append(args) or problems(*args))
+    document = [{} for _ in range(150)] + [{"name": "a"}, {"children": [{"name": 1}]}, {"name": "a"}]
+    with pytest.raises(Refused) as refused:
+        read_ontology(json.dumps(document), "entity")
+    assert len(explained) == len(refused.value.problems) == 100
+    assert refused.value.total == 153  # the 150, the one without a name, its child, the second “a”
+
+
+def test_a_byte_order_mark_is_no_mistake(as_alice):
+    upload = SimpleUploadedFile("x.json", b"\xef\xbb\xbf" + b'[{"name": "A"}]')
+    as_alice.post(reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "file", "file": upload})
+    assert Ontology.objects.get().items().get().name == "A"
+
+
+@pytest.mark.parametrize("kind", ["entity", "relation"])
+def test_the_published_schema_takes_our_own_downloads(kind, alice, as_alice):
+    published = as_alice.get(reverse("ontologies:schema", args=[kind])).json()
+    assert published == schema(kind)
+    jsonschema.validate(rich_document(factories.ontology(owner=alice, kind=kind)), published)
+
+
+def test_there_is_no_schema_of_another_kind(as_alice):
+    assert as_alice.get("/ontologies/schemas/thing.json").status_code == 404

@@ -1,0 +1,398 @@
+"""Adding lists, several items at once, moving, searching, checking, counting use."""
+
+import json
+
+import pytest
+
+from annotation_service import colors
+from annotation_service.inputs import Refused
+from ontologies import usage
+from ontologies.checks import ALIKE, ALIKE_AT_THE_TOP, distance
+from ontologies.formats import NewItem
+from ontologies.models import Ontology
+from ontologies.pasting import read_pasted
+from tests import factories
+
+
+@pytest.fixture
+def ontology(alice):
+    return factories.ontology(owner=alice)
+
+
+@pytest.fixture
+def objects(ontology):
+    return ontology.items()[0]
+
+
+def item(ontology, name):
+    return ontology.items().select_related("ontology", "parent").get(name=name)
+
+
+def outline(ontology):
+    return [f"{item.level} {item.name}" for item in ontology.items()]
+
+
+def new(text):
+    return read_pasted(text, "entity")
+
+
+# --- Adding lists ---
+
+LIST = "SensingObject\n  Thermostat\n  Gauge\n    Dial\nFan\n  Blade\nDrivingObject"
+
+
+def test_the_preview_tells_what_exists_and_what_will_be_added(ontology, objects):
+    rows = ontology.preview_items(new(LIST), objects)
+    assert [(row.level, row.name, row.exists) for row in rows] == [
+        (1, "SensingObject", True),
+        (2, "Thermostat", True),
+        (2, "Gauge", False),
+        (3, "Dial", False),
+        (1, "Fan", False),
+        (2, "Blade", False),
+        (1, "DrivingObject", True),
+    ]
+    assert not any(row.problem for row in rows)
+    assert rows[0].uid == ontology.items()[1].uid and rows[2].uid == ""
+    assert ontology.row_count == 7
+
+
+def test_a_list_is_added_in_one_step_below_an_item(ontology, objects, alice):
+    before = list(ontology.items().values("uid", "name", "color", "updated_at"))
+    added = ontology.add_items(new(LIST), parent=objects, by=alice)
+    assert (added.count, added.existed) == (4, 3)
+    assert outline(ontology) == [
+        "1 PhysicalObject",
+        "2 SensingObject",
+        "3 Thermostat",
+        "3 Gauge",
+        "4 Dial",
+        "2 DrivingObject",
+        "2 Fan",
+        "3 Blade",
+        "1 Activity",
+        "2 Replace",
+        "1 State",
+    ]
+    assert list(ontology.items().exclude(uid__in=added.uids).values("uid", "name", "color", "updated_at")) == before
+    change = ontology.changes.first()
+    assert (change.verb, change.count, set(change.items)) == ("add", 4, set(added.uids))
+    assert item(ontology, "Fan").color == colors.child_of(objects.color, 2)
+    assert change.items[item(ontology, "Gauge").uid][1]["position"] == 1
+
+
+def test_a_list_is_added_at_the_top_and_to_an_empty_ontology(ontology, alice):
+    ontology.add_items(new("State\n  Worn\nPlace"), by=alice)
+    assert outline(ontology)[-3:] == ["1 State", "2 Worn", "1 Place"]
+    assert item(ontology, "Place").color == colors.top_level(3)
+    empty = Ontology.create(kind="entity", name="x", owner=alice)
+    empty.add_items(new("A\n B\nC"), by=alice)
+    assert outline(empty) == ["1 A", "2 B", "1 C"]
+
+
+def test_a_list_of_which_everything_exists_changes_nothing(ontology, alice):
+    added = ontology.add_items(new("PhysicalObject\n  DrivingObject\nState"), by=alice)
+    assert (added.count, added.existed) == (0, 3)
+    assert ontology.changes.count() == 1
+
+
+def test_fields_of_a_document_come_along(ontology, alice, objects):
+    taken = objects.uid
+    document = [
+        {"name": "A", "description": "d", "example_terms": ["t"], "color": "#010203", "active": False, "id": taken},
+        {"name": "B", "id": "abcdef12"},
+        {"name": "State", "description": "stays as it is"},
+    ]
+    ontology.add_items(new(json.dumps(document)), by=alice)
+    a = item(ontology, "A")
+    assert (a.description, a.example_terms, a.color, a.active) == ("d", ["t"], "#010203", False)
+    assert a.uid != taken and item(ontology, "B").uid == "abcdef12" and item(ontology, "State").description == ""
+
+
+def test_a_list_with_a_problem_is_not_added(ontology, alice, settings):
+    deep = [NewItem(level, f"{level}") for level in range(1, 202)]
+    assert ontology.preview_items(deep)[200].problem == "A tree has at most 200 levels."
+    twice = [NewItem(1, "A"), NewItem(1, "A")]
+    assert "stands twice" in ontology.preview_items(twice)[1].problem
+    for items, place in ((deep, "199/200/201"), (twice, "A")):
+        with pytest.raises(Refused) as refused:
+            ontology.add_items(items, by=alice)
+        assert refused.value.problems[0].place.endswith(place)
+    settings.MAX_ONTOLOGY_ITEMS = 8
+    many = new("State\nA\nB")
+    assert [row.problem for row in ontology.preview_items(many)] == ["", "", "An ontology has at most 8 items."]
+    with pytest.raises(Refused, match="at most 8 items"):
+        ontology.add_items(many, by=alice)
+    assert ontology.row_count == 7 and ontology.changes.count() == 1
+
+
+def test_relation_items_have_no_example_terms(alice):
+    relations = factories.ontology(owner=alice, kind="relation")
+    with pytest.raises(Refused, match="no example terms"):
+        relations.add_items([NewItem(1, "x", example_terms=["y"])], by=alice)
+
+
+def test_adding_takes_as_many_queries_for_many_as_for_few(ontology, alice, django_assert_max_num_queries):
+    text = "\n".join(f"T{i}\n" + "\n".join(f"  c{j}" for j in range(9)) for i in range(100))
+    with django_assert_max_num_queries(25):
+        assert ontology.add_items(new(text), by=alice).count == 1000
+
+
+def test_a_list_may_reach_into_very_many_branches(ontology, alice):
+    ontology.add_items(new("\n".join(f"T{i}" for i in range(250))), by=alice)
+    added = ontology.add_items(new("\n".join(f"T{i}\n  a\n  b" for i in range(250))), by=alice)
+    assert (added.count, added.existed) == (500, 250)
+    assert outline(ontology)[10:16] == ["1 T1", "2 a", "2 b", "1 T2", "2 a", "2 b"]
+    ontology.undo(by=alice)
+    ontology.redo(by=alice)
+    assert outline(ontology)[10:16] == ["1 T1", "2 a", "2 b", "1 T2", "2 a", "2 b"]
+
+
+# --- Several items ---
+
+
+def test_several_items_are_recoloured_in_one_step(ontology, alice):
+    chosen = [item(ontology, name).uid for name in ("DrivingObject", "State")]
+    assert ontology.recolor_items(chosen, "#abcdef", by=alice) == 2
+    assert {i.name for i in ontology.items() if i.color == "#ABCDEF"} == {"DrivingObject", "State"}
+    assert ontology.changes.first().count == 2 and ontology.changes.count() == 2
+
+
+def test_branches_are_recoloured_and_a_chosen_item_in_them_gets_the_colour_itself(ontology, objects, alice):
+    chosen = [objects.uid, item(ontology, "Thermostat").uid]
+    assert ontology.recolor_items(chosen, "#3366CC", branch=True, by=alice) == 4
+    assert item(ontology, "SensingObject").color == colors.child_of("#3366CC", 0)
+    assert item(ontology, "DrivingObject").color == colors.child_of("#3366CC", 1)
+    assert item(ontology, "Thermostat").color == "#3366CC"
+
+
+def test_several_items_are_switched_in_one_step(ontology, alice):
+    chosen = [item(ontology, name).uid for name in ("SensingObject", "Activity")]
+    assert ontology.switch_items(chosen, False, by=alice) == 4
+    assert ontology.switch_items(chosen, False, by=alice) == 0
+    assert {i.name for i in ontology.items() if not i.active} == {"SensingObject", "Thermostat", "Activity", "Replace"}
+    assert ontology.switch_items(chosen, True, branch=False, by=alice) == 2
+    assert [c.verb for c in ontology.changes.all()][:2] == ["switch on", "switch off"]
+
+
+# --- Moving ---
+
+
+def test_moving_is_off_by_default(ontology, objects, alice):
+    with pytest.raises(Refused, match="switched off in this installation"):
+        item(ontology, "State").move(to=objects, by=alice)
+    assert ontology.changes.count() == 1
+
+
+@pytest.fixture
+def moving(settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+
+
+def test_an_item_is_moved_with_its_branch(ontology, objects, alice, moving):
+    moved = item(ontology, "SensingObject").move(to=item(ontology, "Activity"), position=0, by=alice)
+    assert outline(ontology)[2:6] == ["1 Activity", "2 SensingObject", "3 Thermostat", "2 Replace"]
+    assert moved.fullname == "Activity/SensingObject"
+    change = ontology.changes.first()
+    assert change.items == {
+        moved.uid: [
+            {"parent": objects.uid, "position": 0},
+            {"parent": item(ontology, "Activity").uid, "position": 0},
+        ]
+    }
+
+
+def test_an_item_is_moved_before_and_after_another(ontology, alice, moving):
+    item(ontology, "State").move(before=item(ontology, "PhysicalObject"), by=alice)
+    assert ontology.items()[0].name == "State"
+    item(ontology, "State").move(after=item(ontology, "PhysicalObject"), by=alice)
+    assert [i.name for i in ontology.items() if i.level == 1] == ["PhysicalObject", "State", "Activity"]
+    item(ontology, "State").move(by=alice)
+    assert [i.name for i in ontology.items() if i.level == 1] == ["PhysicalObject", "Activity", "State"]
+
+
+def test_moving_to_the_same_place_is_not_recorded(ontology, alice, moving):
+    item(ontology, "State").move(position=2, by=alice)
+    item(ontology, "State").move(after=item(ontology, "State"), by=alice)
+    assert ontology.changes.count() == 1
+
+
+def test_what_moving_refuses(ontology, objects, alice, moving):
+    other = factories.ontology(owner=alice)
+    ontology.add_item("Replace", by=alice)
+    refusals = {
+        "own branch": (objects, {"to": item(ontology, "Thermostat")}),
+        "already an item": (ontology.items().last(), {"to": item(ontology, "Activity")}),
+        "another ontology": (objects, {"to": other.items()[0]}),
+        "not stand at that place": (item(ontology, "Activity"), {"before": item(ontology, "Thermostat")}),
+    }
+    for reason, (moved, place) in refusals.items():
+        with pytest.raises(Refused, match=reason):
+            moved.move(by=alice, **place)
+    assert ontology.changes.count() == 2
+
+
+def test_moving_keeps_the_limit_of_levels(alice, moving):
+    document = []
+    for level in range(200):
+        document = [{"name": str(level), "children": document}]
+    ontology = factories.ontology(owner=alice, items=[*document, {"name": "x", "children": [{"name": "y"}]}])
+    deep = ontology.items().get(level=199)
+    with pytest.raises(Refused, match="at most 200 levels"):
+        item(ontology, "x").move(to=deep, by=alice)
+    assert item(ontology, "y").move(to=deep, by=alice).level == 200
+
+
+def test_marks_follow_a_moved_item(alice, moving):
+    project = factories.project(by=alice)
+    labels = project.entity_ontology
+    annotation = project.dataset.item_set.first().annotation_by(alice)
+    annotation.add_entity(uid="aaaaaaaa", label=item(labels, "Thermostat"), start=0, end=0)
+    item(labels, "Thermostat").move(to=item(labels, "State"), by=alice)
+    assert annotation.entity_set.get().label.fullname == "State/Thermostat"
+
+
+# --- Finding ---
+
+
+def test_items_are_found_in_tree_order_with_where_it_stands(ontology, alice):
+    item(ontology, "State").describe("Not an OBJECT.", by=alice)
+    item(ontology, "Activity").set_example_terms(["Straße", "objects"], by=alice)
+    ontology.refresh_from_db()
+    assert [(found.label.name, found.where) for found in ontology.find(" object ")] == [
+        ("PhysicalObject", ["name"]),
+        ("SensingObject", ["name"]),
+        ("DrivingObject", ["name"]),
+        ("Activity", ["example_terms"]),
+        ("State", ["description"]),
+    ]
+    assert [found.uid for found in ontology.find("STRASSE")] == [item(ontology, "Activity").uid]
+    assert ontology.find("  ") == [] and ontology.find("nowhere") == []
+
+
+# --- Checks ---
+
+
+def found(alice, items):
+    ontology = factories.ontology(owner=alice, items=items)
+    names = {i.uid: i.name for i in ontology.items()}
+    return [(check.kind, [names[uid] for uid in check.uids]) for check in ontology.checks()], ontology.checks()
+
+
+def test_a_good_tree_has_no_likely_mistakes(alice):
+    children = [{"name": f"c{i}", "description": "x"} for i in range(15)]
+    assert found(alice, [{"name": f"t{i}", "description": "x"} for i in range(13)])[0] == []
+    assert found(alice, [{"name": "A", "children": children}, {"name": "B"}])[0] == []
+
+
+def test_names_that_differ_only_in_case_or_spacing(alice):
+    kinds, checks = found(alice, [{"name": "Work Order"}, {"name": "workorder"}, {"name": "Order"}])
+    assert kinds == [("similar_names", ["Work Order", "workorder"])]
+    assert checks[0].text == "“Work Order” and “workorder” differ only in case or spacing."
+
+
+def test_the_same_name_in_two_branches(alice):
+    leaves = [{"name": "x"}, {"name": "Y"}]
+    kinds, checks = found(
+        alice, [{"name": "A", "children": leaves}, {"name": "B", "children": [leaves[0], {"name": "Z"}]}]
+    )
+    assert kinds == [("same_name", ["x", "x"])]
+    assert checks[0].text == "“x” stands in 2 branches: “A/x” and “B/x”."
+
+
+def test_a_description_missing_where_siblings_have_one(alice):
+    kinds, checks = found(alice, [{"name": "A", "description": "x"}, {"name": "B"}])
+    assert kinds == [("no_description", ["B"])]
+    assert checks[0].text == "1 of 2 items at the top level has no description."
+
+
+def test_colours_that_cannot_be_told_apart(alice):
+    near, far = "#339C6D", "#B07A20"
+    kinds, _ = found(
+        alice, [{"name": "A", "color": near}, {"name": "B", "color": "#339D6E"}, {"name": "C", "color": far}]
+    )
+    assert kinds == [("similar_colors", ["A", "B"])]
+    below = [{"name": "A", "color": near}, {"name": "B", "color": near.lower()}, {"name": "C", "color": far}]
+    kinds, checks = found(alice, [{"name": "Top", "children": below}])
+    assert kinds == [("similar_colors", ["A", "B"])] and "below “Top”" in checks[0].text
+
+
+def test_colours_of_very_many_siblings_are_compared_too(alice):
+    """Shades of grey, far apart, and two pairs that are not."""
+    shades = [f"#{value:02X}{value:02X}{value:02X}" for value in range(0, 256, 12)]
+    close = [shades[5], "#3D3C3C", shades[9], "#6C6C6D"]
+    items = [{"name": color, "color": color} for color in dict.fromkeys(shades + close)]
+    kinds, _ = found(alice, items)
+    assert [(kind, sorted(names)) for kind, names in kinds] == [("similar_colors", sorted(close))]
+
+
+def test_the_thresholds_let_automatic_colours_pass():
+    tops = [colors.top_level(i) for i in range(20)]
+    assert min(distance(a, b) for i, a in enumerate(tops) for b in tops[:i]) > ALIKE_AT_THE_TOP
+    for top in tops:
+        below = [colors.child_of(top, i) for i in range(15)]
+        assert min(distance(a, b) for i, a in enumerate(below) for b in below[:i]) > ALIKE
+
+
+def test_single_children_and_many_levels(alice):
+    document = []
+    for level in reversed(range(14)):
+        document = [{"name": f"l{level}", "children": [*document, {"name": f"m{level}"}]}]
+    kinds, checks = found(alice, document)
+    assert (
+        kinds
+        == [
+            ("single_child", ["l13", "m13"]),
+            ("many_levels", ["l12", "l13", "m13", "m12", "m11"]),
+        ]
+        and "the deepest on level 15" in checks[1].text
+    )
+
+
+# --- Use ---
+
+
+def test_use_is_counted_in_one_query_without_removed_texts(alice, carol, django_assert_num_queries):
+    project = factories.project(by=alice, annotators=[carol])
+    labels = project.entity_ontology
+    top, state = labels.items()[0], labels.items().last()
+    first, second, *_ = project.dataset.item_set.all()
+    for person in (alice, carol, None):
+        annotation = first.annotation_set.create(annotator=person)
+        annotation.entity_set.create(label=top, uid="aaaaaaaa", start=0, end=0)
+    second.annotation_set.create(annotator=carol).entity_set.create(label=state, uid="aaaaaaaa", start=0, end=0)
+    with django_assert_num_queries(1):
+        assert usage.by_uid(labels) == {top.uid: 3, state.uid: 1}
+    type(second).objects.filter(pk=second.pk).update(removed_at=project.dataset.created_at)
+    assert usage.by_uid(labels) == {top.uid: 3}
+    assert (top.usage().own, top.usage().total, state.usage().total) == ({"marks": 3}, 3, 0)
+
+
+def test_relations_are_counted_too(alice):
+    project = factories.project(by=alice)
+    annotation = project.dataset.item_set.first().annotation_by(alice)
+    for number, uid in enumerate(("aaaaaaaa", "bbbbbbbb")):
+        annotation.add_entity(uid=uid, label=project.entity_ontology.items()[0], start=number, end=number)
+    label = project.relation_ontology.items()[0]
+    annotation.add_relation(uid="cccccccc", label=label, source="aaaaaaaa", target="bbbbbbbb")
+    assert usage.by_uid(project.relation_ontology) == {label.uid: 1} and label.usage().own == {"marks": 1}
+
+
+def test_a_blueprint_tells_its_use_in_projects(alice, bob):
+    from projects.models import Project
+
+    blueprint = factories.ontology(owner=alice)
+    seen, unseen = (
+        Project.create(name=name, by=alice, dataset=factories.dataset(owner=alice), entity_ontology=blueprint)
+        for name in ("Seen", "Unseen")
+    )
+    for project, count in ((seen, 2), (unseen, 3)):
+        annotation = project.dataset.item_set.first().annotation_by(alice)
+        label = project.entity_ontology.items()[0]
+        label.rename("Renamed in the project", by=alice)
+        for start in range(count):
+            annotation.entity_set.create(label=label, uid=f"aaaaaaa{start}", start=start % 3, end=2 + start)
+    use = blueprint.items()[0].usage({seen.pk})
+    assert [(p.project_pk, p.project_name, p.counts) for p in use.projects] == [(seen.pk, "Seen", {"marks": 2})]
+    assert (use.own, use.elsewhere, use.total) == ({}, {"marks": 3}, 5)
+    assert blueprint.items()[0].usage().elsewhere == {"marks": 5} and blueprint.items()[1].usage().total == 0

@@ -1,0 +1,469 @@
+"""The pages and fragments: what they show, whom they let in, how many queries they need."""
+
+import re
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from ontologies.models import Ontology
+from ontologies.rows import SENT_WHOLE
+from tests import factories
+
+
+def url(name, *args):
+    return reverse(f"ontologies:{name}", args=args)
+
+
+@pytest.fixture
+def ontology(alice):
+    return factories.ontology(owner=alice, name="Maintenance")
+
+
+@pytest.fixture
+def item(ontology):
+    """“SensingObject”, with “Thermostat” below."""
+    return ontology.items()[1]
+
+
+@pytest.fixture
+def large(alice):
+    document = [{"name": f"T{i}", "children": [{"name": f"C{j}"} for j in range(60)]} for i in range(10)]
+    return factories.ontology(owner=alice, name="Large", items=document)
+
+
+def uids_in(answer):
+    return re.findall(r'id="i-([0-9a-f]{8})"', answer.content.decode())
+
+
+# --- List --------------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_list_says_what_to_do(as_alice):
+    page = as_alice.get(url("list")).content.decode()
+    assert "No ontologies yet" in page and url("create") in page
+
+
+def test_the_list_shows_all_blueprints_and_says_which_are_mine(as_alice, bob, ontology):
+    factories.ontology(owner=bob, kind="relation", name="Bob's")
+    page = as_alice.get(url("list")).content.decode()
+    assert "Maintenance" in page and "Bob&#x27;s" in page
+    assert page.count("<b>you</b>") == 1
+
+
+def test_copies_of_projects_are_not_in_the_list(as_alice, alice):
+    project = factories.project(by=alice)
+    answer = as_alice.get(url("list"))
+    assert project.entity_ontology.pk not in [o.pk for o in answer.context["page"].object_list]
+    assert answer.context["page"].count == 2
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("q=maint", {"Maintenance"}),
+        ("q=MAINT", {"Maintenance"}),
+        ("q=ÄRZTE", {"Ärzte"}),
+        ("q=bob", {"Relations", "Ärzte"}),
+        ("q=for pumps", {"Relations"}),
+        ("q=100%", set()),
+        ("q=_", set()),
+        ("kind=relation", {"Relations"}),
+        ("mine=on", {"Maintenance"}),
+        ("mine=on&kind=relation", set()),
+        ("kind=nonsense", {"Maintenance", "Relations", "Ärzte"}),
+        ("page=999", {"Maintenance", "Relations", "Ärzte"}),
+        ("page=x&sort=nonsense", {"Maintenance", "Relations", "Ärzte"}),
+    ],
+)
+def test_the_list_is_narrowed_down(as_alice, bob, ontology, query, found):
+    factories.ontology(owner=bob, kind="relation", name="Relations").edit(name="Relations", description="For pumps")
+    factories.ontology(owner=bob, name="Ärzte")
+    answer = as_alice.get(f"{url('list')}?{query}")
+    assert {o.name for o in answer.context["page"].object_list} == found
+    if not found:
+        assert "No ontology matches" in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("sort", "names"),
+    [("name", ["a", "B", "c"]), ("-name", ["c", "B", "a"]), ("-size", ["B", "c", "a"]), ("created", ["c", "a", "B"])],
+)
+def test_the_list_is_sorted(as_alice, alice, sort, names):
+    for name, count in (("c", 2), ("a", 1), ("B", 3)):
+        factories.ontology(owner=alice, name=name, items=[{"name": str(i)} for i in range(count)])
+    answer = as_alice.get(f"{url('list')}?sort={sort}")
+    assert [o.name for o in answer.context["page"].object_list] == names
+
+
+def test_the_list_has_pages_of_25(as_alice, alice):
+    for i in range(30):
+        factories.ontology(owner=alice, name=f"n{i}", items=[])
+    first, second = as_alice.get(url("list")), as_alice.get(f"{url('list')}?page=2")
+    names = [o.name for answer in (first, second) for o in answer.context["page"].object_list]
+    assert len(first.context["page"].object_list) == 25 and len(set(names)) == 30
+
+
+def test_the_list_needs_the_same_queries_for_any_number(as_alice, alice, bob):
+    def queries(path):
+        with CaptureQueriesContext(connection) as captured:
+            assert as_alice.get(path).status_code == 200
+        return len(captured)
+
+    factories.ontology(owner=alice)
+    few = [queries(url("list")), queries(f"{url('list')}?q=labels")]
+    for i in range(12):
+        factories.ontology(owner=(alice, bob)[i % 2])
+    assert [queries(url("list")), queries(f"{url('list')}?q=labels")] == few
+
+
+# --- Creating ----------------------------------------------------------------------------------------------------------
+
+
+def create(client, **fields):
+    return client.post(url("create"), {"name": "New", "kind": "entity", "source": "empty"} | fields)
+
+
+def test_an_empty_ontology_is_created(as_alice, alice):
+    answer = create(as_alice, description=" For pumps. ")
+    ontology = Ontology.objects.get()
+    assert answer.status_code == 302 and answer["Location"] == url("page", ontology.pk)
+    assert (ontology.owner, ontology.name, ontology.description) == (alice, "New", "For pumps.")
+    assert "No items yet" in as_alice.get(answer["Location"]).content.decode()
+
+
+@pytest.mark.parametrize("kind", ["entity", "relation"])
+def test_the_small_example_is_of_the_chosen_kind(as_alice, kind):
+    create(as_alice, kind=kind, source="example")
+    assert Ontology.objects.get(kind=kind).row_count == {"entity": 5, "relation": 4}[kind]
+
+
+def test_pasted_json_becomes_an_ontology(as_alice):
+    create(as_alice, source="paste", text='\r\n[{"name": "A"}]\r\n')
+    assert Ontology.objects.get().items().get().name == "A"
+
+
+def test_what_was_typed_is_kept_when_it_is_refused(as_alice):
+    answer = create(as_alice, source="paste", text='[{"nome": "<b>"}]', description="My words")
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    for kept in ('value="New"', "My words", "[{&quot;nome&quot;: &quot;&lt;b&gt;&quot;}]", "“nome” is not known"):
+        assert kept in page
+
+
+def test_the_text_of_a_refused_file_is_put_where_it_can_be_mended(as_alice):
+    answer = create(as_alice, source="file", file=SimpleUploadedFile("x.json", b'[{"name": "A/B"}]'))
+    page = answer.content.decode()
+    assert "[{&quot;name&quot;: &quot;A/B&quot;}]</textarea>" in page and answer.context["source"] == "paste"
+
+
+def test_a_file_must_be_chosen(as_alice):
+    assert "Choose a file." in create(as_alice, source="file").content.decode()
+
+
+@pytest.mark.parametrize(
+    "fields", [{"name": ""}, {"name": "a\x07b"}, {"kind": "thing"}, {"source": "thing"}, {"description": "x" * 10_001}]
+)
+def test_other_mistakes_in_the_form_are_named(as_alice, fields):
+    answer = create(as_alice, **fields)
+    assert answer.status_code == 422 and 'class="errors"' in answer.content.decode()
+    assert not Ontology.objects.exists()
+
+
+# --- The page ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_small_tree_comes_whole(as_alice, ontology):
+    answer = as_alice.get(url("page", ontology.pk))
+    assert uids_in(answer) == [i.uid for i in ontology.items()]
+    page = answer.content.decode()
+    assert page.count("<ul") - page.count("</ul>") == 0 and page.count("<li ") == page.count("</li>") == 7
+    assert "7 items · depth 3 · yours" in page
+
+
+def test_names_are_escaped(as_alice, alice):
+    ontology = factories.ontology(owner=alice, name="<i>x", items=[{"name": '<script>"'}])
+    page = as_alice.get(url("page", ontology.pk)).content.decode()
+    assert "<i>x" not in page and "&lt;script&gt;&quot;" in page
+
+
+def test_a_tree_of_two_hundred_levels_is_shown(as_alice, alice):
+    document = []
+    for level in range(200):
+        document = [{"name": str(level), "children": document}]
+    answer = as_alice.get(url("page", factories.ontology(owner=alice, items=document).pk))
+    assert len(uids_in(answer)) == 200
+
+
+def test_of_a_large_tree_only_open_branches_come(as_alice, large):
+    assert large.row_count > SENT_WHOLE
+    assert uids_in(as_alice.get(url("page", large.pk))) == [i.uid for i in large.items().filter(level=1)]
+    first = large.items()[0]
+    below = as_alice.get(url("children", large.pk, first.uid))
+    assert uids_in(below) == [i.uid for i in first.child_items()]
+
+
+def test_a_large_tree_can_be_opened_in_one_request(as_alice, large):
+    answer = as_alice.get(f"{url('items', large.pk)}?levels=1000")
+    assert uids_in(answer) == [i.uid for i in large.items()]
+    page = answer.content.decode()
+    assert page.count("<li ") == page.count("</li>") == 610 and page.count("<ul") == page.count("</ul>") == 11
+
+
+@pytest.mark.parametrize("levels", ["", "x", "-1", "99999999999"])
+def test_nonsense_levels_are_no_error(as_alice, large, levels):
+    assert as_alice.get(f"{url('items', large.pk)}?levels={levels}").status_code == 200
+
+
+def test_an_address_can_name_an_item(as_alice, large):
+    item = large.items()[200]
+    answer = as_alice.get(f"{url('page', large.pk)}?item={item.uid}")
+    assert item.uid in uids_in(answer) and f'id="details-{item.uid}"' in answer.content.decode()
+    assert len(uids_in(answer)) == 70
+
+
+def test_the_page_needs_the_same_queries_for_any_size(as_alice, ontology, large):
+    counts = []
+    for thing in (ontology, large):
+        item = thing.items()[1]
+        for path in (url("page", thing.pk), url("item", thing.pk, item.uid), url("children", thing.pk, item.uid)):
+            with CaptureQueriesContext(connection) as captured:
+                assert as_alice.get(path).status_code == 200
+            counts.append(len(captured))
+    assert counts[:3] == counts[3:] and max(counts) <= 10
+
+
+def test_a_copy_of_a_project_leads_to_its_project(as_alice, alice):
+    project = factories.project(by=alice)
+    page = as_alice.get(url("page", project.entity_ontology.pk)).content.decode()
+    assert "Project: Pumps" in page and "Use in a project" not in page
+
+
+def test_downloads_are_files_named_after_the_ontology(as_bob, ontology):
+    rich, text = as_bob.get(url("download_json", ontology.pk)), as_bob.get(url("download_text", ontology.pk))
+    assert rich["Content-Disposition"] == 'attachment; filename="maintenance.json"'
+    assert rich.json()[0]["name"] == "PhysicalObject"
+    assert text.content.decode().splitlines()[:3] == ["PhysicalObject", "  SensingObject", "    Thermostat"]
+
+
+@pytest.mark.parametrize("name", ["車", 'a"b\r\nX: y', "../../etc"])
+def test_odd_names_make_safe_file_names(as_alice, alice, name):
+    ontology = factories.ontology(owner=alice)
+    Ontology.objects.filter(pk=ontology.pk).update(name=name)
+    header = as_alice.get(url("download_json", ontology.pk))["Content-Disposition"]
+    assert re.fullmatch(r'attachment; filename="[a-z0-9-]+\.json"', header)
+
+
+# --- Editing -----------------------------------------------------------------------------------------------------------
+
+
+def post(client, verb, item, /, **fields):
+    return client.post(url(verb, item.ontology_id, item.uid), fields, headers={"HX-Request": "true"})
+
+
+def test_rename_answers_with_the_row(as_alice, item):
+    answer = post(as_alice, "rename", item, name="Sensor", was="SensingObject")
+    page = answer.content.decode()
+    assert answer.status_code == 200 and item.again().name == "Sensor"
+    assert page.startswith(f'<div class="row" id="row-{item.uid}">') and "Thermostat" not in page
+    assert f'<div id="details-{item.uid}" data-uid="{item.uid}" hx-swap-oob="true">' in page
+
+
+@pytest.mark.parametrize(("name", "words"), [("DrivingObject", "already an item"), ("a/b", "cannot contain"), ("", "")])
+def test_a_refused_rename_keeps_what_was_typed(as_alice, item, name, words):
+    answer = post(as_alice, "rename", item, name=name, was="SensingObject")
+    page = answer.content.decode()
+    assert answer.status_code == 422 and words in page and f'name="name" value="{name}"' in page
+    assert 'name="was" value="SensingObject"' in page and item.again().name == "SensingObject"
+
+
+def test_a_conflict_shows_both_values_and_mine_can_win(as_alice, bob, item):
+    item.rename("Theirs", by=bob)
+    answer = post(as_alice, "rename", item, name="Mine", was="SensingObject")
+    page = answer.content.decode()
+    assert answer.status_code == 409 and "Theirs" in page and 'value="Mine"' in page
+    assert 'name="was" value="Theirs"' in page and "Keep theirs" in page
+    post(as_alice, "rename", item, name="Mine", was="Theirs")
+    assert item.again().name == "Mine"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "fields", "theirs"),
+    [
+        ("describe", lambda i, by: i.describe("their words", by=by), {"description": "mine", "was": ""}, "their words"),
+        ("example_terms", lambda i, by: i.set_example_terms(["x1"], by=by), {"add": "mine", "was": "[]"}, "x1"),
+        ("recolor", lambda i, by: i.recolor("#010203", by=by), {"color": "#040506", "was": "#000000"}, "#010203"),
+    ],
+)
+def test_every_field_answers_a_conflict_with_both_values(as_alice, bob, item, name, change, fields, theirs):
+    change(item, bob)
+    answer = post(as_alice, name, item, **fields)
+    page = answer.content.decode()
+    mine = next(iter(fields.values()))
+    assert answer.status_code == 409 and theirs in page and mine in page and "Keep theirs" in page
+
+
+def test_a_description_with_line_ends_does_not_conflict_with_itself(as_alice, item):
+    post(as_alice, "describe", item, description="one\r\ntwo", was="")
+    assert item.again().description == "one\ntwo"
+    answer = post(as_alice, "describe", item, description="three", was="one\r\ntwo")
+    assert answer.status_code == 200 and item.again().description == "three"
+
+
+def test_example_terms_come_and_go_one_by_one(as_alice, item):
+    post(as_alice, "example_terms", item, was="[]", add="a, b\nc")
+    assert item.again().example_terms == ["a", "b", "c"]
+    post(as_alice, "example_terms", item, was='["a", "b", "c"]', drop="b")
+    assert item.again().example_terms == ["a", "c"]
+
+
+@pytest.mark.parametrize("was", ["{", "7", "[1]", "[" * 5000, "null"])
+def test_odd_example_terms_are_refused(as_alice, item, was):
+    assert post(as_alice, "example_terms", item, was=was, add="a").status_code == 422
+
+
+def test_relation_items_refuse_example_terms_in_words(as_alice, alice):
+    item = factories.ontology(owner=alice, kind="relation").items()[0]
+    answer = post(as_alice, "example_terms", item, was="[]", add="a")
+    assert answer.status_code == 422 and "no example terms" in answer.content.decode()
+
+
+def test_recolouring_a_branch_answers_with_the_rows_below(as_alice, ontology):
+    top = ontology.items()[0]
+    answer = post(as_alice, "recolor", top, color="#3366CC", was=top.color, branch="on", open=top.uid)
+    page = answer.content.decode()
+    assert f'id="kids-{top.uid}"' in page and f'id="row-{top.uid}" hx-swap-oob="true"' in page
+    assert uids_in(answer) == [i.uid for i in top.branch()[1:]]
+
+
+@pytest.mark.parametrize("color", ["red", "#12345", "#000000;background:url(//x)", ""])
+def test_other_colours_are_refused(as_alice, item, color):
+    answer = post(as_alice, "recolor", item, color=color, was=item.color)
+    assert answer.status_code == 422 and item.again().color == item.color
+
+
+def test_switching_off_asks_with_the_number_of_items_below(as_alice, ontology):
+    top = ontology.items()[0]
+    question = as_alice.get(url("switch", ontology.pk, top.uid)).content.decode()
+    assert "the 3 items below it" in question and "Only this item" in question
+    post(as_alice, "switch", top, active="0", reach="branch")
+    assert ontology.facts().off == 4
+    post(as_alice, "switch", top, active="1", reach="item")
+    assert ontology.facts().off == 3
+
+
+def test_switching_says_the_wanted_state(as_alice, item):
+    for _ in range(2):
+        assert post(as_alice, "switch", item, active="0").status_code == 200
+    assert not item.again().active
+    assert post(as_alice, "switch", item, active="flip").status_code == 422
+
+
+def test_adding_answers_with_the_list_and_leads_to_the_item(as_alice, ontology, item):
+    answer = post(as_alice, "add_child", item, name="Gauge", open=item.uid)
+    new = ontology.items().get(name="Gauge")
+    page = answer.content.decode()
+    assert page.startswith(f'<ul id="kids-{item.uid}"') and uids_in(answer)[-1] == new.uid
+    assert new.uid in answer["HX-Trigger-After-Settle"]
+    assert f'id="row-{item.parent.uid}" hx-swap-oob="true"' in page and "8 items" in page
+
+
+def test_branches_that_were_open_stay_open(as_alice, large):
+    first, second = large.items().filter(level=1)[:2]
+    answer = as_alice.post(url("add_item", large.pk), {"name": "Top", "open": f"{first.uid},{second.uid}"})
+    assert len(uids_in(answer)) == 11 + 120
+    assert answer.content.decode().count('aria-expanded="true"') == 2
+
+
+def test_a_refused_new_item_keeps_what_was_typed(as_alice, item):
+    answer = post(as_alice, "add_child", item, name="Thermostat")
+    page = answer.content.decode()
+    assert answer.status_code == 422 and 'value="Thermostat"' in page and "already an item" in page
+
+
+def test_an_unknown_item_is_not_found(as_alice, alice, ontology):
+    other = factories.ontology(owner=alice).items()[0]
+    for uid in ("ffffffff", "x", other.uid, ontology.root.uid):
+        for name in ("item", "row", "children", "add_child", "rename", "describe", "example_terms", "recolor"):
+            assert as_alice.get(url(name, ontology.pk, uid)).status_code == 404
+
+
+# --- Rights ------------------------------------------------------------------------------------------------------------
+
+READ = ["page", "download_json", "download_text", "items"]
+READ_ITEM = ["item", "row", "children"]
+CHANGE = ["edit", "delete", "add_item"]
+CHANGE_ITEM = ["add_child", "rename", "describe", "example_terms", "recolor", "switch"]
+FIELDS = {
+    "name": "Hacked",
+    "was": "SensingObject",
+    "description": "Hacked",
+    "add": "hacked",
+    "color": "#000000",
+    "active": "0",
+}
+
+
+def statuses(client, ontology, item, method="get"):
+    send = client.get if method == "get" else lambda path: client.post(path, FIELDS)
+    names = (READ, READ_ITEM) if method == "get" else ((), ())
+    paths = {name: url(name, ontology.pk) for name in [*names[0], *CHANGE]}
+    paths |= {name: url(name, ontology.pk, item.uid) for name in [*names[1], *CHANGE_ITEM]}
+    return {name: send(path).status_code for name, path in paths.items()}
+
+
+def test_another_manager_reads_and_duplicates_but_changes_nothing(as_bob, bob, ontology, item):
+    before = list(ontology.items().values())
+    found = statuses(as_bob, ontology, item)
+    assert {found[name] for name in READ + READ_ITEM} == {200}
+    assert {found[name] for name in CHANGE + CHANGE_ITEM} == {403}
+    assert set(statuses(as_bob, ontology, item, "post").values()) == {403}
+    assert list(ontology.items().values()) == before
+    page = as_bob.get(f"{url('page', ontology.pk)}?item={item.uid}").content.decode()
+    for control in ("data-editable", "data-add", "hx-post", "Rename", url("delete", ontology.pk)):
+        assert control not in page
+    assert as_bob.post(url("duplicate", ontology.pk), {"name": "Mine"}).status_code == 200
+    assert Ontology.objects.get(name="Mine").owner == bob
+
+
+def test_an_annotator_does_not_learn_of_blueprints(as_carol, ontology, item):
+    assert set(statuses(as_carol, ontology, item).values()) == {404}
+    assert set(statuses(as_carol, ontology, item, "post").values()) == {404}
+    assert as_carol.get(url("list")).status_code == 403
+    assert as_carol.get(url("create")).status_code == 403
+    assert create(as_carol).status_code == 403
+    assert as_carol.post(url("duplicate", ontology.pk), {"name": "x"}).status_code == 403
+
+
+def test_an_annotator_reads_the_copy_of_their_project(as_carol, as_dave, as_bob, alice, carol):
+    copy = factories.project(by=alice, annotators=[carol]).entity_ontology
+    item = copy.items()[1]
+    found = statuses(as_carol, copy, item)
+    assert {found[name] for name in READ + READ_ITEM} == {200}
+    assert {found[name] for name in CHANGE + CHANGE_ITEM} == {403}
+    assert set(statuses(as_carol, copy, item, "post").values()) == {403}
+    assert "data-editable" not in as_carol.get(url("page", copy.pk)).content.decode()
+    for stranger in (as_dave, as_bob):
+        assert set(statuses(stranger, copy, item).values()) == {404}
+
+
+def test_managers_of_a_project_change_its_copy(as_alice, alice):
+    copy = factories.project(by=alice).entity_ontology
+    assert post(as_alice, "rename", copy.items()[1], name="Sensor", was="SensingObject").status_code == 200
+
+
+def test_staff_change_everything(as_sam, ontology, item):
+    assert post(as_sam, "rename", item, name="Sensor", was="SensingObject").status_code == 200
+
+
+def test_nobody_gets_in_without_signing_in(client, ontology, item):
+    assert set(statuses(client, ontology, item).values()) == {302}
+
+
+def test_what_changes_things_is_not_a_link(as_alice, ontology, item):
+    for name in ("page", "download_json", "items"):
+        assert as_alice.post(url(name, ontology.pk)).status_code == 405
+    for name in ("item", "row", "children"):
+        assert as_alice.post(url(name, ontology.pk, item.uid)).status_code == 405

@@ -1,0 +1,384 @@
+"""Constraints and preannotations follow what becomes of the items that they name, and keep them."""
+
+from contextlib import suppress
+
+import hypothesis.strategies as st
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.test import Client
+from django.urls import reverse
+from hypothesis import HealthCheck, given, settings
+
+from annotation_service import access
+from annotation_service.inputs import Refused
+from ontologies.models import RESOURCES, ConstraintSet, Ontology, OntologyItem, PreannotationSet
+from projects.models import Project
+from tests import factories
+from tests.resources import DOCUMENTS, MODELS, document_of, make
+from tests.soak import amount
+
+FORMATS = list(MODELS)
+# What a copy does not share with its source; every other field must be the same.
+OWN = {
+    "id",
+    "name",
+    "owner",
+    "project",
+    "copied_from",
+    "created_at",
+    "updated_at",
+    "entity_ontology",
+    "relation_ontology",
+}
+
+
+@pytest.fixture(autouse=True)
+def switched_on(settings):
+    settings.PREANNOTATION_RESOURCES = True
+
+
+@pytest.fixture
+def labels(alice):
+    return {
+        "entities": factories.ontology(owner=alice),
+        "relations": factories.ontology(owner=alice, kind="relation"),
+    }
+
+
+@pytest.fixture
+def blueprints(alice, labels):
+    return {format: make(format, owner=alice, **labels) for format in FORMATS}
+
+
+@pytest.fixture
+def project(alice, labels, blueprints):
+    return Project.create(
+        name="Pumps",
+        by=alice,
+        dataset=factories.dataset(owner=alice),
+        entity_ontology=labels["entities"],
+        relation_ontology=labels["relations"],
+        resources=list(blueprints.values()),
+    )
+
+
+def item(ontology, name):
+    return ontology.items().get(name=name)
+
+
+def items_named(resource):
+    """The uids of the items that a resource names, in the order of its document."""
+    ontologies = {o.kind: o.labels().by_fullname for o in Ontology.objects.filter(pk__in=keys(resource))}
+    model = resource.row_models()[resource.kind]
+    return [
+        ontologies[model.label_kind(key)][name].uid
+        for row in document_of(resource)
+        for key, value in row.items()
+        if model.label_kind(key)
+        for name in ([value] if isinstance(value, str) else value)
+    ]
+
+
+def keys(resource):
+    return [pk for pk in (resource.entity_ontology_id, resource.relation_ontology_id) if pk]
+
+
+# --- After renames and switches ---
+
+STEPS = st.lists(
+    st.tuples(
+        st.sampled_from(["entities", "relations"]),
+        st.integers(0, 6),
+        st.sampled_from(["rename", "switch", "switch one", "recolour", "undo", "redo", "add", "move"]),
+        st.text("abcÄ ß", min_size=1, max_size=4),
+        st.booleans(),
+    ),
+    max_size=amount(8, 25),
+)
+
+
+def take(step, ontology, place, name, on, by):
+    some = ontology.items()[place % ontology.row_count]
+    match step:
+        case "rename":
+            some.rename(name, by=by)
+        case "switch" | "switch one":
+            some.switch(on, by=by, branch=step == "switch")
+        case "recolour":
+            some.recolor("#123456", by=by, branch=on)
+        case "undo":
+            ontology.undo(by=by)
+        case "redo":
+            ontology.redo(by=by)
+        case "add":
+            ontology.add_item(name, parent=some if on else None, by=by)
+        case "move":
+            some.move(to=ontology.items().first() if on else None, position=0, by=by)
+
+
+@pytest.mark.soak
+@settings(max_examples=amount(15, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_after_any_series_of_edits_the_same_items_are_named_by_their_new_full_names(
+    alice, labels, blueprints, settings, steps
+):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    before = {format: items_named(resource) for format, resource in blueprints.items()}
+    for kind, place, step, name, on in steps:
+        with suppress(Refused):
+            take(step, Ontology.objects.get(pk=labels[kind].pk), place, name, on, alice)
+    assert {format: items_named(resource) for format, resource in blueprints.items()} == before
+    for format, resource in blueprints.items():
+        assert resource.row_count == len(DOCUMENTS[format])
+        texts = [{k: v for k, v in row.items() if "surface" in k or k == "offset"} for row in document_of(resource)]
+        assert texts == [{k: v for k, v in row.items() if "surface" in k or k == "offset"} for row in DOCUMENTS[format]]
+
+
+def test_a_download_has_the_new_full_names(alice, labels, blueprints):
+    item(labels["entities"], "PhysicalObject").rename("Thing", by=alice)
+    item(labels["entities"], "Thermostat").rename("Thermostat 2", by=alice)
+    item(labels["relations"], "hasParticipant").rename("involves", by=alice)
+    assert document_of(blueprints["entity_preannotations"])[0]["label"] == "Thing/SensingObject/Thermostat 2"
+    assert document_of(blueprints["entity_constraints"])[0]["can_contain"] == [
+        "Thing/SensingObject/Thermostat 2",
+        "Thing",
+    ]
+    assert document_of(blueprints["relation_constraints"])[2]["relation"] == "involves/hasPatient"
+    assert {row["label"] for row in document_of(blueprints["relation_preannotations"])} == {"involves/hasPatient"}
+
+
+def test_switching_labels_off_changes_nothing(alice, labels, blueprints):
+    for ontology in labels.values():
+        ontology.switch_items([i.uid for i in ontology.items()], False, by=alice)
+    assert {format: document_of(resource) for format, resource in blueprints.items()} == DOCUMENTS
+
+
+# --- Copies ---
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_duplicate_has_the_same_content_and_the_same_ontologies(bob, blueprints, format):
+    source = blueprints[format]
+    copy = source.copy_to(by=bob, name="His own")
+    assert (copy.owner, copy.name, copy.project, copy.copied_from) == (bob, "His own", None, source)
+    assert (copy.entity_ontology, copy.relation_ontology) == (source.entity_ontology, source.relation_ontology)
+    assert document_of(copy) == DOCUMENTS[format]
+    for field in type(source)._meta.concrete_fields:
+        assert field.name in OWN or getattr(copy, field.attname) == getattr(source, field.attname)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_copied_rows_have_the_same_values(alice, project, blueprints, format):
+    """Every field of a row but its own keys is copied; its labels are those of the project, with the same uids."""
+    source, [copy] = blueprints[format], [r for r in project.resources() if r.format == format]
+    for old, new in zip(source.rows(), copy.rows(), strict=True):
+        for field in type(old)._meta.concrete_fields:
+            value, theirs = getattr(new, field.name), getattr(old, field.name)
+            if isinstance(value, OntologyItem):
+                assert value.uid == theirs.uid and value.ontology.project == project
+            else:
+                assert field.name in {"id", "resource"} or value == theirs
+        for field in old.lists():
+            value, theirs = (field.remote_field.through.objects.filter(row=row) for row in (new, old))
+            assert [each.label.uid for each in value] == [each.label.uid for each in theirs]
+            assert all(each.label.ontology.project == project for each in value)
+
+
+def test_a_projects_copies_and_the_blueprints_do_not_reach_each_other(alice, project, labels, blueprints):
+    item(project.entity_ontology, "State").rename("Condition", by=alice)
+    item(labels["entities"], "PhysicalObject").rename("Thing", by=alice)
+    [copy] = [r for r in project.resources() if r.format == "entity_constraints"]
+    assert [row["domain"] for row in document_of(copy)] == ["PhysicalObject", "Condition", "Activity/Replace"]
+    domains = [row["domain"] for row in document_of(blueprints["entity_constraints"])]
+    assert domains == ["Thing", "State", "Activity/Replace"]
+    for blueprint in blueprints.values():
+        blueprint.erase()
+    assert len(project.resources()) == 4 and all(r.copied_from is None for r in project.resources())
+    assert [len(document_of(r)) for r in project.resources()] == [3, 3, 3, 2]
+
+
+def test_a_copy_gets_labels_that_were_renamed_and_moved(alice, labels, blueprints, settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    twin = labels["entities"].copy_to(by=alice)
+    item(twin, "Thermostat").rename("Regulator", by=alice)
+    item(twin, "Regulator").move(to=item(twin, "State"), by=alice)
+    copy = blueprints["entity_preannotations"].copy_to(by=alice, ontologies={labels["entities"].pk: twin})
+    assert copy.entity_ontology == twin
+    assert [row["label"] for row in document_of(copy)] == ["State/Regulator", "State", "PhysicalObject"]
+
+
+def test_a_copy_needs_all_labels_that_are_named(alice, labels, blueprints):
+    stranger = factories.ontology(owner=alice, name="Stranger")
+    before = ConstraintSet.objects.count()
+    with pytest.raises(Refused) as caught:
+        blueprints["entity_constraints"].copy_to(by=alice, ontologies={labels["entities"].pk: stranger})
+    assert str(caught.value).startswith("“entity constraints” names the label “")
+    assert str(caught.value).endswith("which “Stranger” does not have: the two were not made for each other.")
+    assert ConstraintSet.objects.count() == before
+
+
+def test_listed_labels_are_looked_for_too(alice, labels):
+    twin = labels["entities"].copy_to(by=alice, name="Twin")
+    fan = labels["entities"].add_item("Fan", by=alice)
+    document = [{"domain": "State", "excludes": [], "can_contain": ["Fan"]}]
+    resource = make("entity_constraints", owner=alice, document=document, **labels)
+    with pytest.raises(Refused, match="the label “Fan”, which “Twin” does not have"):
+        resource.copy_to(by=alice, ontologies={labels["entities"].pk: twin})
+    assert fan.excluded_by.count() == 0 and fan.contained_by.count() == 1
+
+
+def test_a_projects_copy_becomes_a_blueprint_only_with_ontologies_of_its_own(alice, project, blueprints):
+    [copy] = [r for r in project.resources() if r.format == "entity_constraints"]
+    with pytest.raises(Refused, match="Duplicate that ontology first"):
+        copy.copy_to(by=alice)
+    own = project.entity_ontology.copy_to(by=alice)
+    blueprint = copy.copy_to(by=alice, ontologies={project.entity_ontology.pk: own})
+    assert blueprint.is_blueprint and document_of(blueprint) == DOCUMENTS["entity_constraints"]
+
+
+def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(alice, blueprints, monkeypatch):
+    def fail(*args):
+        raise RuntimeError
+
+    monkeypatch.setattr("ontologies.models.rows._same_label", fail)
+    before = ConstraintSet.objects.count()
+    with pytest.raises(RuntimeError):
+        blueprints["entity_constraints"].copy_to(by=alice)
+    assert ConstraintSet.objects.count() == before
+
+
+# --- Deleting ---
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_erasing_leaves_no_row(alice, labels, format):
+    resource = make(format, owner=alice, **labels)
+    kept = make(format, owner=alice, **labels)
+    copy = resource.copy_to(by=alice)
+    resource.erase()
+    copy.refresh_from_db()
+    assert copy.copied_from is None
+    assert document_of(kept) == document_of(copy) == DOCUMENTS[format]
+    kept.erase()
+    copy.erase()
+    for model in RESOURCES:
+        for row in model.row_models().values():
+            assert not row.objects.exists()
+            assert not any(field.remote_field.through.objects.exists() for field in row.lists())
+
+
+@pytest.mark.parametrize(("format", "what"), [(f, f.split("_")[1].removesuffix("s") + " set") for f in FORMATS])
+def test_an_ontology_that_is_used_is_not_deleted_on_its_own(alice, labels, format, what):
+    resource = make(format, owner=alice, **labels)
+    for kind, ontology in labels.items():
+        if kind == "entities" or format.startswith("relation"):
+            with pytest.raises(Refused, match=f"The {what} “{resource}” uses its labels. Delete that {what} first."):
+                ontology.erase()
+    resource.erase()
+    for ontology in labels.values():
+        ontology.erase()
+    assert not Ontology.objects.exists()
+
+
+USES = {
+    "entity_constraints": ["domain", "excludes", "can_contain"],
+    "relation_constraints": ["domain", "range", "relation"],
+    "entity_preannotations": ["label"],
+    "relation_preannotations": ["source_label", "target_label", "label"],
+}
+
+
+@pytest.mark.parametrize(("format", "key"), [(format, key) for format, keys in USES.items() for key in keys])
+def test_an_added_item_stays_while_it_is_named(alice, labels, format, key):
+    relation = key == "relation" or (format, key) == ("relation_preannotations", "label")
+    ontology = labels["relations" if relation else "entities"]
+    ontology.add_item("Fan", by=alice)
+    row = DOCUMENTS[format][0]
+    document = [{**row, key: ["Fan"] if isinstance(row.get(key), list) else "Fan"}]
+    resource, what = make(format, owner=alice, document=document, **labels), format.split("_")[1].removesuffix("s")
+    with pytest.raises(Refused, match=f"used by 1 {what} and cannot be removed. Switch it off instead"):
+        ontology.undo(by=alice)
+    assert document_of(resource) == document
+    resource.erase()
+    ontology.undo(by=alice)
+    assert not ontology.items().filter(name="Fan").exists()
+
+
+def test_a_row_that_names_an_item_several_times_counts_once(alice, labels):
+    labels["entities"].add_item("Fan", by=alice)
+    document = [{"domain": "Fan", "excludes": ["Fan"]}, {"domain": "State", "excludes": [], "can_contain": ["Fan"]}]
+    make("entity_constraints", owner=alice, document=document, **labels)
+    with pytest.raises(Refused, match="used by 2 constraints"):
+        labels["entities"].undo(by=alice)
+    assert item(labels["entities"], "Fan").usage().own == {"constraints": 2}
+
+
+# --- Usage ---
+
+
+def test_use_is_told_by_project_and_by_what_uses_the_item(alice, project, labels):
+    state = item(labels["entities"], "State")
+    mark = project.dataset.item_set.first().annotation_by(alice)
+    mark.add_entity(uid="aaaaaaaa", label=item(project.entity_ontology, "State"), start=0, end=0)
+    sets = {"constraints": 2, "preannotations": 1}
+    use = state.usage({project.pk})
+    assert (use.own, use.elsewhere) == (sets, {})
+    assert [(each.project_name, each.counts) for each in use.projects] == [("Pumps", {"marks": 1, **sets})]
+    hidden = state.usage()
+    assert (hidden.own, hidden.projects, hidden.elsewhere) == (sets, [], {"marks": 1, **sets})
+    assert item(project.entity_ontology, "State").usage().own == {"marks": 1, **sets}
+    assert item(labels["relations"], "hasPart").usage({project.pk}).projects[0].counts == {"constraints": 2}
+
+
+def test_the_details_tell_it_and_keep_projects_secret_from_strangers(as_alice, as_bob, project, labels):
+    state = item(labels["entities"], "State")
+    url = reverse("ontologies:usage", args=[labels["entities"].pk, state.uid])
+    ours, theirs = (client.get(url).content.decode().replace("\u202f", " ") for client in (as_alice, as_bob))
+    words = "2 constraints, 1 preannotation"
+    assert "Pumps" in ours and ours.count(words) == 2 and "other projects" not in ours
+    assert "Pumps" not in theirs and f"<li>{words} in other projects</li>" in theirs
+    assert "Blueprints" in theirs and theirs.count(words) == 2
+
+
+# --- Access ---
+
+
+def outcome(rf, user, resource):
+    request = rf.get("/")
+    request.user = user
+    try:
+        return access.readable(request, type(resource), resource.pk) == resource
+    except (Http404, PermissionDenied) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_access_is_that_of_every_blueprint(rf, alice, bob, carol, dave, sam, project, blueprints, place):
+    project.add_members([carol])
+    people = (alice, bob, carol, dave, sam)
+    blueprint, copy = list(blueprints.values())[place], project.resources()[place]
+    assert [outcome(rf, person, blueprint) for person in people] == [True, True, Http404, Http404, True]
+    assert [outcome(rf, person, copy) for person in people] == [True, Http404, PermissionDenied, Http404, True]
+    for thing in (blueprint, copy):
+        assert [access.can_edit(person, thing) for person in people] == [True, False, False, False, True]
+
+
+def test_administrators_see_the_sets_and_change_only_their_words(as_sam, alice, project, blueprints):
+    for resource in [*blueprints.values(), *project.resources()]:
+        meta = resource._meta
+        page = reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[resource.pk])
+        assert resource.content_in_words() in as_sam.get(page).content.decode()
+        fields = {"name": "Renamed", "description": "x", "owner": alice.pk, "kind": "entity", "entity_ontology": 1}
+        before = document_of(resource), resource.kind, resource.entity_ontology_id
+        assert as_sam.post(page, fields).status_code == 302
+        resource.refresh_from_db()
+        assert (resource.name, resource.description) == ("Renamed", "x")
+        assert (document_of(resource), resource.kind, resource.entity_ontology_id) == before
+    for model in (ConstraintSet, PreannotationSet):
+        for row in (r for rows in model.row_models().values() for r in [rows.objects.first()]):
+            name = f"admin:{row._meta.app_label}_{row._meta.model_name}"
+            assert as_sam.post(reverse(f"{name}_change", args=[row.pk]), {"position": 9}).status_code == 403
+            assert Client().get(reverse(f"{name}_changelist")).status_code == 302
+            answer = as_sam.get(reverse(f"{name}_changelist"), {"q": "Thermostat"})
+            assert answer.status_code == 200

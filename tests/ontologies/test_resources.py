@@ -1,0 +1,421 @@
+"""Creating constraints and preannotations from documents, and downloading them."""
+
+import json
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from annotation_service.inputs import Refused
+from annotation_service.schemas import Checker, load
+from ontologies.formats import SCHEMAS
+from ontologies.models import RESOURCES, ConstraintSet, OntologyItem, PreannotationSet
+from tests import factories
+from tests.resources import DOCUMENTS, MODELS, document_of, labels_in, make
+from tests.soak import amount
+
+FORMATS = list(MODELS)
+
+
+@pytest.fixture(autouse=True)
+def switched_on(settings):
+    settings.PREANNOTATION_RESOURCES = True
+
+
+@pytest.fixture
+def labels(alice):
+    return {
+        "entities": factories.ontology(owner=alice),
+        "relations": factories.ontology(owner=alice, kind="relation"),
+    }
+
+
+def item(ontology, name):
+    return ontology.items().get(name=name)
+
+
+def refusal(format, document, owner, labels):
+    """The lines that tell what is wrong with a document; nothing of it may be stored."""
+    text = document if isinstance(document, str) else json.dumps(document)
+    model, kind = MODELS[format]
+    relations = labels["relations"] if kind == "relation" else None
+    with pytest.raises(Refused) as caught:
+        model.create(
+            kind=kind,
+            text=text,
+            name="x",
+            owner=owner,
+            entity_ontology=labels["entities"],
+            relation_ontology=relations,
+        )
+    rows = [row for model in RESOURCES for row in model.row_models().values()]
+    assert not any(model._default_manager.exists() for model in (*RESOURCES, *rows))
+    return [str(problem) for problem in caught.value.problems]
+
+
+# --- Creating and downloading ---
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_document_comes_back_as_it_was(alice, labels, format):
+    resource = make(format, owner=alice, **labels)
+    assert document_of(resource) == DOCUMENTS[format]
+    assert resource.format == format and resource.row_count == len(DOCUMENTS[format])
+    assert resource.content_in_words().endswith("constraints" if "constraints" in format else "preannotations")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_downloads_have_the_published_format_and_come_in_again(alice, labels, format):
+    resource = make(format, owner=alice, **labels)
+    downloaded = document_of(resource)
+    assert Checker(load(SCHEMAS / f"{format}.json")).is_valid(downloaded)
+    again = make(format, owner=alice, document=downloaded, **labels)
+    assert document_of(again) == downloaded and again.pk != resource.pk
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_empty_list_is_a_document(alice, labels, format):
+    assert document_of(make(format, owner=alice, document=[], **labels)) == []
+
+
+def test_labels_point_to_items(alice, labels):
+    constraints = make("entity_constraints", owner=alice, **labels)
+    first = constraints.rows()[0]
+    assert first.domain == item(labels["entities"], "PhysicalObject")
+    assert [listed.label.name for listed in first.excludedlabel_set.all()] == ["State", "Activity"]
+    assert [listed.label.name for listed in first.containedlabel_set.all()] == ["Thermostat", "PhysicalObject"]
+    assert set(first.excludes.all()) == {item(labels["entities"], "State"), item(labels["entities"], "Activity")}
+
+
+def test_no_list_and_an_empty_list_are_two_things(alice, labels):
+    document = [
+        {"domain": "State", "excludes": [], "can_contain": None},
+        {"domain": "Activity", "excludes": [], "can_contain": []},
+    ]
+    constraints = make("entity_constraints", owner=alice, document=document, **labels)
+    assert [row.limits_contents for row in constraints.rows()] == [False, True]
+    assert document_of(constraints) == [{"domain": "State", "excludes": []}, document[1]]
+
+
+def test_a_name_alone_is_enough_where_it_occurs_once(alice, labels):
+    document = [{"domain": "Thermostat", "excludes": ["Replace"]}]
+    constraints = make("entity_constraints", owner=alice, document=document, **labels)
+    assert list(labels_in(document_of(constraints))) == [
+        "PhysicalObject/SensingObject/Thermostat",
+        "Activity/Replace",
+    ]
+
+
+def test_a_full_name_is_taken_before_a_name_alone(alice):
+    entities = factories.ontology(
+        owner=alice, items=[{"name": "Pump"}, {"name": "Part", "children": [{"name": "Pump"}]}]
+    )
+    document = [{"domain": "Pump", "excludes": ["Part/Pump"]}]
+    constraints = make("entity_constraints", owner=alice, document=document, entities=entities, relations=None)
+    assert document_of(constraints) == document
+
+
+def test_labels_are_normalised(alice):
+    entities = factories.ontology(owner=alice, items=[{"name": "Öl", "children": [{"name": "Motoröl"}]}])
+    document = [{"domain": " O\u0308l ", "excludes": ["O\u0308l/Motoro\u0308l"]}]
+    constraints = make("entity_constraints", owner=alice, document=document, entities=entities, relations=None)
+    assert document_of(constraints) == [{"domain": "Öl", "excludes": ["Öl/Motoröl"]}]
+
+
+def test_texts_keep_their_case_and_form_but_not_the_space_around_them(alice, labels):
+    texts = ["Pump", "pump", " PUMP\t", "Pu\u0308mp", "a  b"]
+    document = [{"surface_form": text, "label": "State"} for text in texts]
+    resource = make("entity_preannotations", owner=alice, document=document, **labels)
+    assert [row["surface_form"] for row in document_of(resource)] == [text.strip() for text in texts]
+
+
+def test_a_whole_number_may_be_written_with_a_point(alice, labels):
+    document = [{**DOCUMENTS["relation_preannotations"][0], "offset": 2.0}]
+    resource = make("relation_preannotations", owner=alice, document=document, **labels)
+    assert resource.rows().get().offset == 2
+
+
+ROW = st.fixed_dictionaries(
+    {"domain": st.integers(0, 6), "excludes": st.lists(st.integers(0, 6), unique=True, max_size=4)},
+    optional={"can_contain": st.lists(st.integers(0, 6), unique=True, max_size=4)},
+)
+PAIR = st.tuples(
+    st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=200), st.integers(0, 6)
+)
+
+
+@pytest.mark.soak
+@settings(max_examples=amount(25, 300), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=st.lists(ROW, max_size=5, unique_by=lambda row: row["domain"]), pairs=st.lists(PAIR, max_size=5))
+def test_whatever_is_taken_is_the_same_after_a_second_upload(alice, labels, rows, pairs):
+    names = [label.fullname for label in labels["entities"].labels()]
+    constraints = [
+        {key: names[value] if key == "domain" else [names[n] for n in value] for key, value in row.items()}
+        for row in rows
+    ]
+    preannotations = [{"surface_form": text, "label": names[n]} for text, n in pairs]
+    for format, document in (("entity_constraints", constraints), ("entity_preannotations", preannotations)):
+        try:
+            first = make(format, owner=alice, document=document, **labels)
+        except Refused:
+            continue
+        downloaded = document_of(first)
+        assert downloaded == [
+            {key: value.strip() if key == "surface_form" else value for key, value in row.items()} for row in document
+        ]
+        assert document_of(make(format, owner=alice, document=downloaded, **labels)) == downloaded
+
+
+# --- Malformed input ---
+
+MALFORMED = [
+    ("entity_constraints", "", "This is not JSON"),
+    ("entity_constraints", "[{", "line 1, column"),
+    ("entity_constraints", "{}", "$: A list of objects was expected"),
+    ("entity_constraints", "null", "$: A list of objects was expected"),
+    (
+        "entity_constraints",
+        '[{"domain": "State", "domain": "State", "excludes": []}]',
+        "$[0]: The key “domain” stands twice",
+    ),
+    ("entity_constraints", "[" * 300, "nested too deep"),
+    ("entity_constraints", [5], "item 1, $[0]: An object was expected, not a whole number."),
+    ("entity_constraints", [{}], "item 1, $[0]: “domain”, “excludes” are missing."),
+    ("entity_constraints", [{"domain": "State"}], "item 1, $[0]: “excludes” is missing."),
+    ("entity_constraints", [{"domain": None, "excludes": []}], "item 1, $[0].domain: A text was expected, not null."),
+    (
+        "entity_constraints",
+        [{"domain": "State", "excludes": "Activity"}],
+        "$[0].excludes: A list was expected, not a text.",
+    ),
+    ("entity_constraints", [{"domain": "State", "excludes": [1]}], "$[0].excludes[0]: A text was expected"),
+    ("entity_constraints", [{"domain": "State", "excludes": [], "contains": []}], "“contains” is not known here"),
+    ("entity_constraints", [{"domain": "", "excludes": []}], "item 1, $[0].domain: This must not be empty."),
+    ("entity_constraints", [{"domain": "Stat", "excludes": []}], "The nearest is “State”."),
+    ("entity_constraints", [{"domain": "hasPart", "excludes": []}], "“hasPart” is not a label of “entity labels”."),
+    (
+        "entity_constraints",
+        [{"domain": "State", "excludes": ["Activity", "Activity"]}],
+        "$[0].excludes[1]: “Activity” stands in this list already.",
+    ),
+    (
+        "entity_constraints",
+        [{"domain": "State", "excludes": ["Replace", "Activity/Replace"]}],
+        "$[0].excludes[1]: “Activity/Replace” stands in this list already.",
+    ),
+    (
+        "entity_constraints",
+        [{"domain": "State", "excludes": ["Activity"], "can_contain": ["Replace", "Activity"]}],
+        "item 1, $[0].can_contain[1]: The same label is excluded, too.",
+    ),
+    (
+        "entity_constraints",
+        [{"domain": "Replace", "excludes": []}, {"domain": "Activity/Replace", "excludes": ["State"]}],
+        "item 2, $[1]: A constraint for this domain stands already at item 1.",
+    ),
+    (
+        "relation_constraints",
+        [{"relation": "State", "domain": "State", "range": []}],
+        "$[0].relation: “State” is not a label of “relation labels”.",
+    ),
+    (
+        "relation_constraints",
+        [{"relation": "hasPart", "domain": "State", "range": r} for r in ([], ["State"])],
+        "item 2, $[1]: A constraint for this relation and domain stands already at item 1.",
+    ),
+    ("relation_constraints", [{"relation": "hasPart", "domain": "State"}], "“range” is missing."),
+    (
+        "entity_preannotations",
+        [{"surface_form": " \t", "label": "State"}],
+        "$[0].surface_form: This must not be empty.",
+    ),
+    ("entity_preannotations", [{"surface_form": "x" * 201, "label": "State"}], "At most 200 characters are allowed"),
+    ("entity_preannotations", '[{"surface_form": "a\\u0000b", "label": "State"}]', "NUL and halves of surrogate pairs"),
+    (
+        "entity_preannotations",
+        [{"surface_form": "x", "label": "State"}, {"surface_form": " x", "label": "State"}],
+        "item 2, $[1]: This text with this label stands already at item 1.",
+    ),
+    (
+        "relation_preannotations",
+        [{**DOCUMENTS["relation_preannotations"][0], "offset": -1}],
+        "$[0].offset: A number of at least 0 was expected, not -1.",
+    ),
+    (
+        "relation_preannotations",
+        [{**DOCUMENTS["relation_preannotations"][0], "offset": 2**31}],
+        "$[0].offset: A number of at most 2147483647 was expected",
+    ),
+    (
+        "relation_preannotations",
+        [{**DOCUMENTS["relation_preannotations"][0], "offset": 1.5}],
+        "A whole number was expected",
+    ),
+    ("relation_preannotations", [{**DOCUMENTS["relation_preannotations"][0], "offset": True}], "not true or false"),
+    (
+        "relation_preannotations",
+        DOCUMENTS["relation_preannotations"][:1] * 2,
+        "item 2, $[1]: The same preannotation stands already at item 1.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("format", "document", "words"), MALFORMED)
+def test_malformed_input_is_refused_with_its_place(alice, labels, format, document, words):
+    lines = refusal(format, document, alice, labels)
+    assert len(lines) == 1 and words in lines[0]
+
+
+def test_an_ambiguous_name_is_told_with_the_labels_that_have_it(alice):
+    parts = [{"name": name, "children": [{"name": "Pump"}]} for name in "ABCDEFG"]
+    labels = {"entities": factories.ontology(owner=alice, items=parts)}
+    [line] = refusal("entity_constraints", [{"domain": "Pump", "excludes": []}], alice, labels)
+    assert line == (
+        "item 1, $[0].domain: “Pump” is the name of 7 labels: “A/Pump”, “B/Pump”, “C/Pump”, “D/Pump”, “E/Pump” and 2 more."
+        " Give the full name."
+    )
+
+
+def test_a_label_that_is_switched_off_is_refused(alice, labels):
+    item(labels["entities"], "Activity").switch(False, by=alice)
+    document = [{"domain": "State", "excludes": ["Activity/Replace"]}]
+    [line] = refusal("entity_constraints", document, alice, labels)
+    assert (
+        line == "item 1, $[0].excludes[0]: “Activity/Replace” is switched off in “entity labels”, so it cannot be used."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "nearest"),
+    [
+        ("physicalobject", "PhysicalObject"),
+        ("Thermostats", "PhysicalObject/SensingObject/Thermostat"),
+        ("Activity/Thermostat", "PhysicalObject/SensingObject/Thermostat"),
+        ("PhysicalObject/Sensor", "PhysicalObject/SensingObject"),
+        ("activity/replace", "Activity/Replace"),
+    ],
+)
+def test_the_nearest_label_is_named(alice, labels, text, nearest):
+    [line] = refusal("entity_constraints", [{"domain": text, "excludes": []}], alice, labels)
+    assert line.endswith(f"“{text}” is not a label of “entity labels”. The nearest is “{nearest}”.")
+
+
+def test_an_empty_ontology_has_no_nearest_label(alice):
+    labels = {"entities": factories.ontology(owner=alice, items=[])}
+    [line] = refusal("entity_constraints", [{"domain": "x", "excludes": []}], alice, labels)
+    assert line.endswith("is not a label of “entity labels”.")
+
+
+def test_all_problems_are_told_at_once(alice, labels):
+    document = [
+        {"domain": "Nothing", "excludes": ["State", 5, "Stat"], "x": 1},
+        {"domain": "State", "excludes": []},
+        "?",
+        {"domain": "State", "excludes": []},
+    ]
+    lines = refusal("entity_constraints", document, alice, labels)
+    assert [line.partition(": ")[0] for line in lines] == [
+        "item 1, $[0]",
+        "item 1, $[0].excludes[1]",
+        "item 1, $[0].domain",
+        "item 3, $[2]",
+        "item 4, $[3]",
+    ]
+
+
+def test_the_first_hundred_problems_and_their_number_are_told(alice, labels):
+    document = [{"domain": f"Nothing {n}", "excludes": []} for n in range(150)] + [{}] * 50
+    with pytest.raises(Refused) as caught:
+        make("entity_constraints", owner=alice, document=document, **labels)
+    assert (len(caught.value.problems), caught.value.total) == (100, 200)
+    assert caught.value.problems[99].place == "item 100, $[99].domain"
+    assert not ConstraintSet.objects.exists()
+
+
+def test_the_number_of_rows_has_a_limit(alice, labels, settings):
+    settings.MAX_RESOURCE_ROWS = 2
+    [line] = refusal("entity_constraints", DOCUMENTS["entity_constraints"], alice, labels)
+    assert line == "$: At most 2 items are allowed; this has 3."
+
+
+# --- Ontologies, settings, names ---
+
+
+def test_ontologies_must_fit_the_kind(alice, labels):
+    entities, relations = labels["entities"], labels["relations"]
+    options = {"text": "[]", "name": "x", "owner": alice}
+    for kind, ontologies, words in [
+        ("entity", (relations, None), "“relation labels” is no entity ontology."),
+        ("entity", (entities, relations), "Entity constraints take no relation ontology."),
+        ("relation", (entities, None), "Relation constraints need a relation ontology, too."),
+        ("relation", (entities, entities), "“entity labels” is no relation ontology."),
+    ]:
+        with pytest.raises(Refused) as caught:
+            ConstraintSet.create(kind=kind, entity_ontology=ontologies[0], relation_ontology=ontologies[1], **options)
+        assert str(caught.value) == words
+    assert not ConstraintSet.objects.exists()
+
+
+def test_a_blueprint_is_about_blueprints(alice):
+    entities = factories.project(by=alice).entity_ontology
+    with pytest.raises(Refused, match=r"belongs to the project “Pumps”\. Duplicate that ontology first"):
+        make("entity_constraints", owner=alice, entities=entities, relations=None)
+
+
+def test_preannotations_are_off_by_default(alice, labels, settings):
+    resource = make("entity_preannotations", owner=alice, **labels)
+    settings.PREANNOTATION_RESOURCES = False
+    for refused in (
+        lambda: make("entity_preannotations", owner=alice, **labels),
+        lambda: make("relation_preannotations", owner=alice, **labels),
+        lambda: resource.copy_to(by=alice),
+    ):
+        with pytest.raises(Refused, match="switched off in this installation"):
+            refused()
+    assert PreannotationSet.objects.get() == resource
+    make("entity_constraints", owner=alice, **labels)
+
+
+@pytest.mark.parametrize("name", ["", "a\x07b", "x" * 201])
+def test_names_keep_their_rules(alice, labels, name):
+    with pytest.raises(Refused, match=r"name"):
+        ConstraintSet.create(kind="entity", text="[]", name=name, owner=alice, entity_ontology=labels["entities"])
+
+
+def test_an_ontology_that_changes_meanwhile_stops_the_upload(alice, labels, monkeypatch):
+    from ontologies import resources
+
+    read = resources.read
+
+    def slowly(*args):
+        rows = read(*args)
+        item(labels["entities"], "State").switch(False, by=alice)
+        return rows
+
+    monkeypatch.setattr("ontologies.resources.read", slowly)
+    with pytest.raises(Refused, match="was changed while the document was read"):
+        make("entity_constraints", owner=alice, **labels)
+    assert not ConstraintSet.objects.exists()
+
+
+def test_an_ontology_that_is_deleted_stops_the_upload(alice, labels):
+    labels["entities"].erase()
+    with pytest.raises(Refused, match="“entity labels” was deleted meanwhile"):
+        make("entity_constraints", owner=alice, **labels)
+
+
+def test_schemas_are_published(as_carol):
+    for format in FORMATS:
+        answer = as_carol.get(f"/ontologies/schemas/{format}.json")
+        assert answer.json() == load(SCHEMAS / f"{format}.json")
+    assert as_carol.get("/ontologies/schemas/constraints.json").status_code == 404
+
+
+def test_items_are_never_strings():
+    """A label is a foreign key in every row."""
+    for model in RESOURCES:
+        for row in model.row_models().values():
+            for key in row.keys:
+                field = row._meta.get_field(key)
+                is_text = key.endswith(("surface_form", "offset"))
+                assert (field.related_model is OntologyItem) != is_text

@@ -1,0 +1,258 @@
+"""What keeps trees sound: the constraints, the lock, copying, deletion, and who may write."""
+
+import ast
+import random
+import threading
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import DatabaseError, IntegrityError, connection, transaction
+
+from annotation_service.inputs import Refused
+from ontologies import tree
+from ontologies.models import Ontology, OntologyChange, OntologyItem
+from tests import factories
+
+# --- Constraints of the database ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ontology(alice):
+    return factories.ontology(owner=alice)
+
+
+def refused(**changes):
+    """Whether the database refuses to change the last item so."""
+    item = OntologyItem.objects.filter(level__gt=0).last()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        OntologyItem.objects.filter(pk=item.pk).update(**changes)
+
+
+def test_an_item_cannot_have_the_number_of_another_tree(ontology, alice):
+    other = factories.ontology(owner=alice)
+    refused(tree_id=ontology.pk)
+    assert other.row_count == 7
+
+
+def test_a_tree_has_one_root(ontology):
+    refused(parent=None)
+
+
+def test_positions_are_in_order(ontology):
+    refused(lft=9, rght=9)
+
+
+def test_ids_are_unique_within_an_ontology(ontology):
+    refused(uid=ontology.items()[0].uid)
+
+
+def test_siblings_have_different_names(ontology):
+    refused(name=ontology.items()[0].name)
+
+
+def test_versions_are_given_once(ontology, alice):
+    with pytest.raises(IntegrityError), transaction.atomic():
+        OntologyChange.objects.create(ontology=ontology, version=1, verb="x", user=alice, at=ontology.updated_at)
+
+
+def test_a_parent_cannot_be_deleted_under_its_children(ontology):
+    with pytest.raises(DatabaseError), transaction.atomic():
+        OntologyItem.objects.filter(pk=ontology.items()[0].pk)._raw_delete("default")
+        connection.check_constraints()
+
+
+# --- Copying -----------------------------------------------------------------------------------------------------------
+
+# What a copy has of its own.
+OWN = {
+    Ontology: {"id", "owner", "project", "copied_from", "version", "created_at", "updated_at", "name"},
+    OntologyItem: {"id", "ontology", "parent", "tree_id"},
+}
+
+
+def values(thing):
+    return {
+        field.name: getattr(thing, field.attname)
+        for field in thing._meta.concrete_fields
+        if field.name not in OWN[type(thing)]
+    }
+
+
+@pytest.mark.parametrize("kind", ["entity", "relation"])
+def test_a_copy_has_every_field_of_every_item(alice, bob, kind):
+    ontology = factories.ontology(owner=alice, kind=kind)
+    ontology.edit(name="Labels", description="For pumps.")
+    ontology.items()[0].switch(False, by=alice, branch=False)
+    copy = ontology.copy_to(by=bob, name="Copy")
+    assert values(copy) == values(ontology)
+    assert [values(i) for i in copy.items()] == [values(i) for i in ontology.items()]
+    assert [i.parent_uid for i in copy.items()] == [i.parent_uid for i in ontology.items()]
+    assert {i.ontology_id for i in copy.items()} == {i.tree_id for i in copy.items()} == {copy.pk}
+    assert (copy.owner, copy.copied_from, copy.project, copy.version) == (bob, ontology, None, 0)
+
+
+def test_a_copy_is_independent(ontology, alice, bob):
+    copy = ontology.copy_to(by=bob)
+    before = [values(i) for i in copy.items()]
+    ontology.items()[0].rename("Changed", by=alice)
+    ontology.add_item("Added", by=alice, parent=ontology.items()[0])
+    assert [values(i) for i in copy.items()] == before
+    copy.items()[0].switch(False, by=bob)
+    assert all(i.active for i in ontology.items())
+
+
+def test_an_empty_ontology_can_be_copied(alice):
+    copy = Ontology.create(kind="entity", name="x", owner=alice).copy_to(by=alice)
+    assert copy.row_count == 0
+
+
+def test_a_copy_takes_a_few_statements_whatever_its_size(ontology, alice, django_assert_max_num_queries):
+    with django_assert_max_num_queries(15):
+        ontology.copy_to(by=alice)
+
+
+# --- Deletion ----------------------------------------------------------------------------------------------------------
+
+
+def test_deleting_leaves_nothing_behind(ontology, alice):
+    ontology.items()[0].rename("x", by=alice)
+    other = factories.ontology(owner=alice)
+    ontology.erase()
+    assert list(Ontology.objects.all()) == [other]
+    assert set(OntologyItem.objects.values_list("ontology", flat=True)) == {other.pk}
+    assert set(OntologyChange.objects.values_list("ontology", flat=True)) == {other.pk}
+
+
+def test_a_copy_outlives_its_source(ontology, alice):
+    copy = ontology.copy_to(by=alice)
+    ontology.erase()
+    copy.refresh_from_db()
+    assert copy.copied_from is None and copy.row_count == 7
+
+
+def test_a_copy_of_a_project_goes_with_the_project_only(alice):
+    project = factories.project(by=alice)
+    with pytest.raises(Refused, match="belongs to the project"):
+        project.entity_ontology.erase()
+    project.erase()
+    assert not Ontology.objects.exclude(project=None).exists()
+
+
+def test_an_ontology_that_a_dataset_uses_is_not_deleted(ontology, alice):
+    dataset = factories.dataset(owner=alice)
+    type(dataset).objects.filter(pk=dataset.pk).update(entity_ontology=ontology)
+    with pytest.raises(Refused, match="uses its labels"):
+        ontology.erase()
+    assert ontology.row_count == 7
+
+
+# --- Architecture ------------------------------------------------------------------------------------------------------
+
+SOURCES = [
+    path
+    for app in ("annotation_service", "ontologies", "datasets", "projects", "annotations")
+    for path in (Path(settings.BASE_DIR) / app).rglob("*.py")
+    if "migrations" not in path.parts
+]
+MPTT_WRITES = {
+    "insert_node",
+    "move_node",
+    "move_to",
+    "insert_at",
+    "rebuild",
+    "partial_rebuild",
+    "delay_mptt_updates",
+    "disable_mptt_updates",
+    "build_tree_nodes",
+    "load_bulk",
+}
+NEVER = {"rebuild", "partial_rebuild", "delay_mptt_updates", "disable_mptt_updates", "build_tree_nodes"}
+
+
+def calls(path):
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Call):
+            function = node.func
+            name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+            yield name, node
+
+
+def test_only_the_tree_module_calls_writing_methods_of_mptt():
+    callers = {path.name for path in SOURCES for name, _ in calls(path) if name in MPTT_WRITES}
+    assert callers == {"tree.py"}
+    assert not {name for path in SOURCES for name, _ in calls(path)} & NEVER
+
+
+def test_tree_positions_are_written_in_the_tree_module_only():
+    positions = {"lft", "rght", "tree_id", "level", "parent"}
+    for path in SOURCES:
+        if path.name == "tree.py":
+            continue
+        for name, node in calls(path):
+            if name in {"update", "touch"}:
+                assert not positions & {keyword.arg for keyword in node.keywords}, path
+
+
+def test_nobody_saves_an_item_without_naming_the_fields():
+    for path in (path for path in SOURCES if path.is_relative_to(Path(settings.BASE_DIR) / "ontologies")):
+        for name, node in calls(path):
+            if name == "save" and isinstance(node.func, ast.Attribute):
+                named = {keyword.arg for keyword in node.keywords}
+                assert named & {"update_fields", "force_insert"}, f"{path}:{node.lineno}"
+
+
+def test_items_are_not_ordered_by_insertion():
+    assert not getattr(OntologyItem._mptt_meta, "order_insertion_by", None)
+
+
+# --- Several people at once --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db(transaction=True)
+def test_writers_at_the_same_time_leave_sound_trees():
+    alice = factories.manager("alice")
+    pair = [factories.ontology(owner=alice, name=name) for name in ("one", "two")]
+    bystander = factories.ontology(owner=alice, name="three")
+    before = list(bystander.items().values())
+    failures = []
+
+    def work(seed):
+        chance = random.Random(seed)
+        try:
+            for turn in range(40):
+                ontology = Ontology.objects.get(pk=chance.choice(pair).pk)
+                item = chance.choice(list(ontology.items().select_related("ontology")))
+                try:
+                    match chance.randrange(4):
+                        case 0:
+                            ontology.add_item(f"n{seed}-{turn}", by=alice, parent=chance.choice([item, None]))
+                        case 1:
+                            item.rename(f"r{chance.randrange(30)}", by=alice)
+                        case 2:
+                            item.switch(chance.random() < 0.5, by=alice, branch=chance.random() < 0.5)
+                        case 3:
+                            item.recolor(f"#{chance.randrange(0xFFFFFF):06X}", by=alice, branch=True)
+                except Refused:
+                    pass  # two siblings with one name
+        except Exception as error:
+            failures.append(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=work, args=[seed]) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    for ontology in [*pair, bystander]:
+        assert not list(tree.problems(ontology))
+    for ontology in pair:
+        ontology.refresh_from_db()
+        versions = list(ontology.changes.order_by("version").values_list("version", flat=True))
+        assert versions == list(range(1, ontology.version + 1))
+        added = ontology.changes.filter(verb="add").count()
+        assert ontology.row_count == 7 + added
+    assert sum(ontology.version for ontology in pair) > 60
+    assert list(bystander.items().values()) == before

@@ -1,0 +1,345 @@
+"""Undo, redo, revert and the history: what they restore, and when they are refused."""
+
+import pytest
+
+from annotation_service.inputs import Refused
+from ontologies.formats import NewItem
+from ontologies.models import OntologyItem
+from ontologies.models.inverse import LaterChange
+from tests import factories
+
+
+@pytest.fixture
+def ontology(alice):
+    return factories.ontology(owner=alice)
+
+
+@pytest.fixture
+def objects(ontology):
+    return ontology.items()[0]
+
+
+def state(ontology):
+    fields = ("uid", "level", "name", "description", "example_terms", "color", "active")
+    return list(ontology.items().values_list(*fields))
+
+
+def item(ontology, name):
+    return ontology.items().select_related("ontology", "parent").get(name=name)
+
+
+OPERATIONS = {
+    "rename": lambda o, by: item(o, "PhysicalObject").rename("Thing", by=by),
+    "describe": lambda o, by: item(o, "PhysicalObject").describe("New.", by=by),
+    "set example terms": lambda o, by: item(o, "PhysicalObject").set_example_terms(["x"], by=by),
+    "recolour": lambda o, by: item(o, "PhysicalObject").recolor("#010203", branch=True, by=by),
+    "switch off": lambda o, by: item(o, "PhysicalObject").switch(False, by=by),
+    "add": lambda o, by: o.add_item("Fan", parent=item(o, "PhysicalObject"), color="#123456", by=by),
+    "move": lambda o, by: item(o, "SensingObject").move(position=1, by=by),
+}
+
+
+@pytest.mark.parametrize("verb", OPERATIONS)
+def test_every_operation_is_undone_and_redone_in_one_step(ontology, alice, settings, verb):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    before = state(ontology)
+    OPERATIONS[verb](ontology, alice)
+    after = state(ontology)
+    assert before != after and ontology.undoable(alice).verb == verb
+    for _ in range(3):
+        assert ontology.undo(by=alice).verb == f"undo {verb}"
+        assert state(ontology) == before and ontology.undoable(alice) is None
+        assert ontology.redoable(alice).stem == verb
+        assert ontology.redo(by=alice).verb == f"redo {verb}"
+        assert state(ontology) == after and ontology.redoable(alice) is None
+
+
+def test_several_steps_are_undone_backwards_and_redone_forwards(ontology, objects, alice):
+    states = [state(ontology)]
+    for name in ("A", "B", "C"):
+        objects.rename(name, by=alice)
+        states.append(state(ontology))
+    for expected in reversed(states[:-1]):
+        ontology.undo(by=alice)
+        assert state(ontology) == expected
+    with pytest.raises(Refused, match="nothing to undo"):
+        ontology.undo(by=alice)
+    for expected in states[1:]:
+        ontology.redo(by=alice)
+        assert state(ontology) == expected
+    with pytest.raises(Refused, match="nothing to redo"):
+        ontology.redo(by=alice)
+
+
+def test_redo_ends_with_the_next_edit(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    ontology.undo(by=alice)
+    objects.describe("Bob's edit does not end it.", by=bob)
+    assert ontology.redoable(alice)
+    item(ontology, "State").describe("Alice's own does.", by=alice)
+    assert ontology.redoable(alice) is None
+
+
+def test_people_undo_their_own_operations_only(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    item(ontology, "State").rename("B", by=bob)
+    ontology.undo(by=alice)
+    assert item(ontology, "PhysicalObject") and item(ontology, "B")
+    assert ontology.undoable(alice) is None and ontology.undoable(bob).verb == "rename"
+
+
+def test_creating_an_ontology_is_not_undone(ontology, alice):
+    assert ontology.undoable(alice) is None
+    with pytest.raises(Refused, match="creation"):
+        ontology.changes.get().revert(by=alice)
+
+
+def test_the_refusal_names_the_later_change(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    objects.rename("B", by=bob)
+    with pytest.raises(
+        LaterChange, match=r"“B” was changed by a later step: rename “B” by bob on \d+ \w+ \d{4}"
+    ) as refusal:
+        ontology.undo(by=alice)
+    assert refusal.value.change.user == bob and item(ontology, "B")
+
+
+def test_the_same_value_again_is_still_a_later_change(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    objects.rename("B", by=bob)
+    objects.rename("A", by=bob)
+    with pytest.raises(LaterChange):
+        ontology.undo(by=alice)
+
+
+def test_a_later_change_that_was_undone_is_in_nobodys_way(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    objects.rename("B", by=bob)
+    ontology.undo(by=bob)
+    ontology.redo(by=bob)
+    ontology.undo(by=bob)
+    ontology.undo(by=alice)
+    assert item(ontology, "PhysicalObject")
+    with pytest.raises(LaterChange, match="undo rename"):
+        ontology.redo(by=bob)
+
+
+def test_other_fields_and_other_items_are_in_nobodys_way(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    objects.describe("x", by=bob)
+    item(ontology, "State").rename("B", by=bob)
+    ontology.undo(by=alice)
+    assert item(ontology, "PhysicalObject").description == "x"
+
+
+def test_undoing_a_rename_keeps_names_of_siblings_different(ontology, alice, bob):
+    item(ontology, "State").rename("Other", by=alice)
+    ontology.add_item("State", by=bob)
+    with pytest.raises(Refused, match="already an item “State”"):
+        ontology.undo(by=alice)
+
+
+def test_redoing_an_addition_keeps_names_of_siblings_different(ontology, alice, bob):
+    ontology.add_item("Fan", by=alice)
+    ontology.undo(by=alice)
+    ontology.add_item("Fan", by=bob)
+    with pytest.raises(Refused, match="already an item “Fan”"):
+        ontology.redo(by=alice)
+
+
+def test_an_added_item_stays_when_something_was_added_below_it(ontology, alice, bob):
+    fan = ontology.add_item("Fan", by=alice)
+    ontology.add_item("Ceiling fan", parent=fan, by=bob)
+    with pytest.raises(LaterChange, match=r"“Ceiling fan” was put below .* add “Ceiling fan” by bob"):
+        ontology.undo(by=alice)
+    ontology.undo(by=bob)
+    ontology.undo(by=alice)
+    assert ontology.row_count == 7
+    with pytest.raises(Refused, match="stood below is not there"):
+        ontology.redo(by=bob)
+
+
+def test_an_added_item_stays_when_marks_carry_it(alice):
+    project = factories.project(by=alice)
+    labels = project.entity_ontology
+    fan = labels.add_item("Fan", by=alice)
+    annotation = project.dataset.item_set.first().annotation_by(alice)
+    annotation.add_entity(uid="aaaaaaaa", label=fan, start=0, end=0)
+    annotation.add_entity(uid="bbbbbbbb", label=fan, start=1, end=1)
+    with pytest.raises(Refused, match="used by 2 marks"):
+        labels.undo(by=alice)
+    with pytest.raises(Refused, match="used by 2 marks"):
+        labels.changes.first().revert(by=alice)
+    annotation.entity_set.all().delete()
+    labels.undo(by=alice)
+    assert not labels.items().filter(name="Fan")
+
+
+def test_every_kind_of_row_that_points_to_items_keeps_them(ontology):
+    """Whoever adds such a model finds it counted here."""
+    pointing = {relation.name for relation in OntologyItem._meta.related_objects} - {"children"}
+    assert {"entity_marks", "relation_marks"} <= pointing
+
+
+def test_a_list_added_in_between_is_restored_between_the_same_siblings(ontology, alice, bob, settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    ontology.add_items([NewItem(1, "A"), NewItem(2, "A1"), NewItem(1, "B"), NewItem(1, "C")], by=alice)
+    item(ontology, "State").move(after=item(ontology, "A"), by=bob)
+    item(ontology, "Activity").move(before=item(ontology, "C"), by=bob)
+    before = state(ontology)
+    tops = [name for _, level, name, *_ in before if level == 1]
+    assert tops == ["PhysicalObject", "A", "State", "B", "Activity", "C"]
+    times = list(ontology.items().values_list("created_at", "updated_at"))
+    ontology.undo(by=alice)
+    assert ontology.row_count == 7
+    ontology.redo(by=alice)
+    assert state(ontology) == before
+    assert list(ontology.items().values_list("created_at", "updated_at")) == times
+
+
+def test_the_limit_of_items_holds_for_redo(ontology, alice, settings):
+    ontology.add_item("Fan", by=alice)
+    ontology.undo(by=alice)
+    settings.MAX_ONTOLOGY_ITEMS = 7
+    with pytest.raises(Refused, match="at most 7 items"):
+        ontology.redo(by=alice)
+
+
+def test_undoing_a_switch_restores_what_each_item_was(ontology, objects, alice):
+    item(ontology, "Thermostat").switch(False, by=alice)
+    before = state(ontology)
+    objects.switch(False, by=alice)
+    assert ontology.changes.first().count == 3
+    ontology.undo(by=alice)
+    assert state(ontology) == before
+
+
+def test_a_refused_undo_leaves_nothing(ontology, objects, alice, bob):
+    ontology.switch_items([i.uid for i in ontology.items()], False, by=alice)
+    objects.switch(True, by=bob, branch=False)
+    before = state(ontology), ontology.changes.count()
+    with pytest.raises(LaterChange):
+        ontology.undo(by=alice)
+    assert (state(ontology), ontology.changes.count()) == before
+
+
+def test_an_item_whose_addition_was_undone_is_not_edited(ontology, alice):
+    fan = ontology.add_item("Fan", by=alice)
+    ontology.undo(by=alice)
+    for edit in (lambda: fan.rename("x", by=alice), lambda: fan.switch(False, by=alice)):
+        with pytest.raises(Refused, match="“Fan” is not there any more"):
+            edit()
+    with pytest.raises(Refused, match="not there any more"):
+        ontology.add_item("Below", parent=fan, by=alice)
+    with pytest.raises(Refused, match="not there any more"):
+        ontology.switch_items([fan.uid], False, by=alice)
+
+
+# --- Reverting and the history ---
+
+
+def test_any_single_step_can_be_reverted(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    item(ontology, "State").rename("B", by=alice)
+    step = ontology.changes.get(version=2)
+    row = step.revert(by=bob)
+    assert row.verb == "revert rename" and row.user == bob and row.takes_back
+    assert item(ontology, "PhysicalObject") and item(ontology, "B")
+    step.refresh_from_db()
+    assert step.undone_by == row and not step.stands
+    with pytest.raises(Refused, match="undone already"):
+        step.revert(by=alice)
+    assert ontology.undoable(alice).version == 3
+
+
+def test_a_revert_can_be_undone_redone_and_reverted(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    ontology.changes.first().revert(by=bob)
+    assert ontology.undo(by=bob).verb == "undo revert rename" and item(ontology, "A")
+    assert ontology.redo(by=bob).verb == "redo revert rename" and item(ontology, "PhysicalObject")
+    assert ontology.changes.first().revert(by=alice).verb == "restore rename" and item(ontology, "A")
+    assert ontology.undo(by=alice).verb == "undo restore rename" and item(ontology, "PhysicalObject")
+
+
+def test_the_longest_verb_fits(ontology, objects, alice, bob):
+    objects.set_example_terms(["x"], by=alice)
+    ontology.changes.first().revert(by=bob)
+    ontology.changes.first().revert(by=bob)
+    assert ontology.undo(by=bob).verb == "undo restore set example terms"
+
+
+def test_a_step_that_something_depends_on_is_not_reverted(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    objects.rename("B", by=alice)
+    step = ontology.changes.get(version=2)
+    with pytest.raises(LaterChange, match="rename “B” by alice"):
+        step.revert(by=bob)
+
+
+def test_somebody_elses_undo_can_be_reverted(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    undo = ontology.undo(by=alice)
+    assert undo.revert(by=bob).verb == "restore rename"
+    assert item(ontology, "A") and ontology.redoable(alice) is None
+    assert ontology.undoable(alice).verb == "rename"
+
+
+def test_the_history_tells_who_when_what_before_and_after(ontology, objects, alice, bob):
+    objects.rename("A", by=alice)
+    ontology.add_item("Fan", parent=objects, by=bob)
+    ontology.undo(by=bob)
+    undone, added, renamed, created = ontology.history()
+    assert [e.change.verb for e in (undone, added, renamed, created)] == ["undo add", "add", "rename", "create"]
+    assert [e.stands for e in (undone, added, renamed, created)] == [True, False, True, True]
+    (step,) = renamed.steps
+    assert (step.uid, step.name, step.field, step.before, step.after) == (
+        objects.uid,
+        "A",
+        "name",
+        "PhysicalObject",
+        "A",
+    )
+    (step,) = added.steps
+    assert (step.name, step.field, step.before, step.after["parent"]) == ("Fan", "", None, objects.uid)
+    assert undone.steps[0].after is None and created.steps == []
+    assert renamed.change.in_words().startswith("rename “A” by alice on ")
+
+
+def test_a_removed_item_keeps_its_name_in_the_history(ontology, alice):
+    fan = ontology.add_item("Fan", by=alice)
+    fan.describe("x", by=alice)
+    ontology.undo(by=alice)
+    ontology.undo(by=alice)
+    assert {step.name for entry in ontology.history() for step in entry.steps} == {"Fan"}
+
+
+def test_the_history_is_read_in_pages_with_few_queries(ontology, objects, alice, django_assert_num_queries):
+    for number in range(30):
+        objects.rename(f"A{number}", by=alice)
+    assert [e.change.version for e in ontology.history(start=10, size=5)] == [21, 20, 19, 18, 17]
+    with django_assert_num_queries(3):
+        ontology.history(size=30)
+
+
+def test_the_last_change_of_an_item(ontology, objects, alice, bob):
+    assert objects.last_change().verb == "create"
+    objects.rename("A", by=bob)
+    last = objects.last_change()
+    assert (last.user, last.verb) == (bob, "rename")
+    assert item(ontology, "State").last_change().user == alice
+    assert ontology.copy_to(by=bob).items()[0].last_change() is None
+
+
+def test_a_move_whose_effect_is_gone_is_undone_all_the_same(ontology, alice, bob, settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    item(ontology, "Activity").rename("Work", by=alice)
+    item(ontology, "State").move(position=1, by=alice)
+    item(ontology, "Work").move(position=0, by=bob)  # which puts “State” back to where it stood
+    places = [(i.name, i.position()) for i in ontology.items().filter(level=1)]
+    undone = ontology.undo(by=alice)
+    assert undone.stem == "move" and undone.count == 1
+    assert [s.name for s in undone.steps()] == ["State"] * len(undone.steps())
+    assert ontology.redoable(alice).stem == "move"
+    assert ontology.undo(by=alice).stem == "rename"
+    assert ontology.redo(by=alice).stem == "rename" and ontology.redo(by=alice).stem == "move"
+    assert [(i.name, i.position()) for i in ontology.items().filter(level=1)] == places

@@ -1,0 +1,183 @@
+import io
+import json
+import zipfile
+
+import pytest
+
+from annotation_service import jobs
+from annotation_service.models import start_job
+from datasets.kinds import Kind
+from datasets.models import Item
+from ontologies.formats import rich_document
+from projects import bundle
+from projects.models import Project
+from tests import factories
+from tests.datasets import documents
+
+
+def read(project):
+    target = io.BytesIO()
+    bundle.write(project, target)
+    with zipfile.ZipFile(target) as archive:
+        assert archive.testzip() is None
+        return {name: json.loads(archive.read(name)) for name in archive.namelist()}
+
+
+@pytest.fixture
+def project(alice, carol, dave):
+    return factories.project(
+        by=alice, annotators=[carol, dave], text="🚀 replace  engine oil\nleft thermostat not working\nlast one\n"
+    )
+
+
+def mark(project, item, user, spans=((0, 0),), relation=False):
+    annotation = item.annotation_by(user)
+    labels = list(project.entity_ontology.items())
+    for place, (start, end) in enumerate(spans):
+        annotation.add_entity(uid=f"{user.username}-{place}-uid", label=labels[place], start=start, end=end)
+    if relation:
+        annotation.add_relation(
+            uid=f"{user.username}-relation",
+            label=project.relation_ontology.items().last(),
+            source=f"{user.username}-0-uid",
+            target=f"{user.username}-1-uid",
+        )
+    return annotation
+
+
+def test_it_holds_each_resource_in_its_download_format(project):
+    files = read(project)
+    assert set(files) == {
+        "manifest.json",
+        "entity_ontology.json",
+        "relation_ontology.json",
+        "dataset.json",
+        "annotations.json",
+    }
+    assert files["entity_ontology.json"] == rich_document(project.entity_ontology)
+    assert [item["original"] for item in files["dataset.json"]] == [
+        "🚀 replace  engine oil",
+        "left thermostat not working",
+        "last one",
+    ]
+    assert files["annotations.json"] == []
+
+
+def test_annotations_carry_tokens_characters_text_and_full_names(project, carol):
+    item = project.dataset.items().first()
+    annotation = mark(project, item, carol, spans=[(2, 3), (1, 3)], relation=True)
+    annotation.finish()
+    [row] = read(project)["annotations.json"]
+    first, second = row["entities"]
+    assert (row["item_id"], row["external_id"], row["annotator"]) == (1, None, "carol")
+    assert row["started_at"].endswith("Z") and row["done_at"].endswith("Z")
+    assert (first["start"], first["end"], first["start_char"], first["end_char"]) == (2, 3, 11, 21)
+    assert first["text"] == "engine oil" == item.original[first["start_char"] : first["end_char"]]
+    assert first["label"] == "PhysicalObject"
+    assert second["label"] == "PhysicalObject/SensingObject"
+    assert second["text"] == "replace  engine oil"
+    assert first["status"] == "accepted"
+    [relation] = row["relations"]
+    assert (relation["source_id"], relation["target_id"]) == (first["id"], second["id"])
+    assert relation["label"] == "hasParticipant/hasPatient"
+
+
+def test_the_manifest_counts_what_is_in_it_and_says_what_is_left_out(project, carol, dave):
+    items = list(project.dataset.items())
+    mark(project, items[0], carol, spans=[(0, 0), (1, 1)], relation=True).finish()
+    mark(project, items[1], carol)
+    mark(project, items[2], dave)
+    Item.objects.filter(pk=items[2].pk).update(removed_at=items[2].dataset.created_at)
+    project.dataset.touch(item_count=2)
+    files = read(project)
+    manifest = files["manifest.json"]
+    assert manifest["counts"] == {
+        "items": 2,
+        "entity_labels": 7,
+        "relation_labels": 3,
+        "annotations": 2,
+        "annotations_done": 1,
+        "entities": 3,
+        "relations": 1,
+    }
+    assert len(files["annotations.json"]) == 2
+    assert [(row["what"], row["count"]) for row in manifest["left_out"]] == [("items", 1), ("annotations", 1)]
+    assert sorted(manifest["files"]) == sorted(files)
+
+
+def test_items_keep_their_number_in_the_dataset_file(project, carol):
+    first, _, third = project.dataset.items()
+    mark(project, third, carol)
+    Item.objects.filter(pk=first.pk).update(removed_at=first.dataset.created_at)
+    files = read(project)
+    [row] = files["annotations.json"]
+    assert files["dataset.json"][row["item_id"] - 1]["original"] == third.original
+
+
+def test_a_label_that_is_off_or_renamed_is_exported_with_its_full_name_of_now(project, alice, carol):
+    mark(project, project.dataset.items().first(), carol, spans=[(0, 0), (1, 1)])
+    top = project.entity_ontology.items().first()
+    top.rename("Thing", by=alice)
+    top.switch(False, by=alice)
+    files = read(project)
+    assert [e["label"] for e in files["annotations.json"][0]["entities"]] == ["Thing", "Thing/SensingObject"]
+
+
+def test_tokens_that_are_not_in_the_original_have_no_characters(project, carol):
+    item = project.dataset.items().first()
+    Item.objects.filter(pk=item.pk).update(offsets=None)
+    mark(project, item, carol, spans=[(1, 2)])
+    [entity] = read(project)["annotations.json"][0]["entities"]
+    assert (entity["start_char"], entity["end_char"], entity["text"]) == (None, None, "replace engine")
+
+
+def test_more_items_than_one_batch_come_in_order(alice, carol, monkeypatch):
+    monkeypatch.setattr(bundle, "BATCH", 3)
+    project = factories.project(by=alice, annotators=[carol], text="".join(f"item {n}\n" for n in range(10)))
+    for item in project.dataset.items():
+        mark(project, item, carol)
+    assert [row["item_id"] for row in read(project)["annotations.json"]] == list(range(1, 11))
+
+
+def test_it_takes_a_fixed_number_of_queries(project, carol, django_assert_max_num_queries):
+    for item in project.dataset.items():
+        mark(project, item, carol)
+    with django_assert_max_num_queries(27):
+        read(project)
+
+
+@pytest.mark.parametrize("stop", [jobs.Cancelled, ValueError])
+def test_a_bundle_that_breaks_off_leaves_no_file(project, alice, settings, monkeypatch, stop):
+    def write(project, target, progress):
+        target.write(b"some")
+        raise stop
+
+    monkeypatch.setattr(bundle, "write", write)
+    start_job("bundle", title="b", by=alice, target={"project": project.pk})
+    job = jobs.claim()
+    jobs.run(job)
+    assert job.is_over and not list(settings.UPLOAD_DIR.iterdir())
+
+
+def test_given_marks_stand_in_the_file_of_the_dataset(alice, carol):
+    kind = Kind.PREANNOTATED_RELATION
+    dataset = documents.stored(alice, kind, documents.document(kind))
+    project = Project.create(
+        name="P",
+        by=alice,
+        dataset=dataset,
+        entity_ontology=dataset.entity_ontology,
+        relation_ontology=dataset.relation_ontology,
+        annotators=[carol],
+    )
+    project.dataset.items()[0].annotation_by(carol)  # has a copy of the given marks
+    files = read(project)
+    assert files["dataset.json"] == documents.document(kind)
+    counts = files["manifest.json"]["counts"]
+    assert (counts["given_entities"], counts["given_relations"]) == (3, 2)
+    assert files["manifest.json"]["left_out"] == []
+    project.dataset.remove(project.dataset.items().filter(position=0), by=alice)
+    files = read(project)
+    assert files["dataset.json"] == documents.document(kind)[1:]
+    counts = files["manifest.json"]["counts"]
+    assert (counts["given_entities"], counts["given_relations"]) == (0, 0)

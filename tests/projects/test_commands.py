@@ -1,0 +1,83 @@
+import json
+import zipfile
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.management import call_command
+
+from annotation_service.models import PROJECT_MANAGERS
+from datasets.models import Annotation
+from ontologies.formats import rich_document
+from projects.models import Project
+from tests import factories
+
+
+def create(**options):
+    call_command("create_project", **options)
+
+
+def test_a_project_is_created_and_its_id_is_the_last_line(alice, carol, capsys):
+    dataset, ontology = factories.dataset(owner=alice), factories.ontology(owner=alice)
+    create(name="Pumps", manager="alice", dataset=dataset.pk, entity_ontology=ontology.pk, annotator=["carol"])
+    project = Project.objects.get()
+    assert capsys.readouterr().out.splitlines()[-1] == str(project.pk)
+    assert carol in project.members.all()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"manager": "whoever"}, "no active user “whoever”"),
+        ({"annotator": ["carol", "whoever"]}, "no active user “whoever”"),
+        ({"dataset": 999}, "no dataset blueprint with the id 999"),
+        ({"entity_ontology": 999}, "no ontology blueprint with the id 999"),
+        ({"relation_ontology": 999}, "no ontology blueprint with the id 999"),
+        ({"name": "a\tb"}, "A name cannot contain"),
+    ],
+)
+def test_what_is_wrong_is_said_on_stderr_and_nothing_is_stored(alice, carol, capsys, change, reason):
+    dataset, ontology = factories.dataset(owner=alice), factories.ontology(owner=alice)
+    options = {"name": "P", "manager": "alice", "dataset": dataset.pk, "entity_ontology": ontology.pk} | change
+    with pytest.raises(SystemExit) as caught:
+        create(**options)
+    assert caught.value.code == 1
+    assert reason in capsys.readouterr().err
+    assert not Project.objects.exists()
+
+
+def test_everything_can_be_exported(alice, tmp_path, capfdbinary):
+    project = factories.project(by=alice)
+    ontology = project.entity_ontology
+    call_command("export", "ontology", ontology.pk, output=tmp_path / "ontology.json")
+    assert json.loads((tmp_path / "ontology.json").read_text()) == rich_document(ontology)
+    call_command("export", "dataset", project.dataset.pk)
+    assert len(json.loads(capfdbinary.readouterr().out)) == 3
+    call_command("export", "project", project.pk, output=tmp_path / "project.zip")
+    with zipfile.ZipFile(tmp_path / "project.zip") as archive:
+        assert "manifest.json" in archive.namelist()
+
+
+def test_an_export_that_fails_leaves_the_old_file(alice, tmp_path, capsys):
+    target = tmp_path / "out.json"
+    target.write_text("old")
+    with pytest.raises(SystemExit) as caught:
+        call_command("export", "project", 999, output=target)
+    assert caught.value.code == 1
+    assert "no project with the id 999" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+    assert target.read_text() == "old"
+
+
+def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, capsys):
+    settings.VAR_DIR = tmp_path
+    Group.objects.get_or_create(name=PROJECT_MANAGERS)
+    call_command("demo")
+    accounts = tmp_path / "demo_accounts.txt"
+    assert accounts.stat().st_mode & 0o077 == 0
+    passwords = dict(line.split() for line in accounts.read_text().splitlines())
+    assert set(passwords) == {"admin", "manager", "anna", "ben"}
+    assert all(User.objects.get(username=name).check_password(password) for name, password in passwords.items())
+    assert passwords["admin"] in capsys.readouterr().out
+    assert Annotation.objects.filter(done_at__isnull=False).count() == 3
+    call_command("demo")
+    assert Project.objects.count() == 1

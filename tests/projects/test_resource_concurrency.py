@@ -1,0 +1,83 @@
+"""Constraints are made while others change the labels and the project: real threads on a real database."""
+
+import threading
+
+import pytest
+from django.db import connection
+
+from annotation_service.inputs import Refused
+from ontologies.models import ConstraintSet, Ontology
+from projects.models import Project
+from tests import factories
+from tests.resources import document_of, make
+from tests.soak import amount
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.soak]
+
+
+def at_once(*works):
+    """What becomes of each work when all begin at the same time: True, or the refusal. Any other error fails the test."""
+    start = threading.Barrier(len(works))
+    outcomes = [None] * len(works)
+
+    def run(place, work):
+        try:
+            start.wait()
+            work()
+            outcomes[place] = True
+        except Refused as error:
+            outcomes[place] = str(error)
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert None not in outcomes
+    return outcomes
+
+
+def test_a_label_is_never_removed_from_under_a_constraint():
+    alice = factories.manager("alice")
+    labels = {"entities": factories.ontology(owner=alice), "relations": None}
+    document = [{"domain": "Fan", "excludes": []}]
+    for _ in range(amount(8, 80)):
+        labels["entities"].add_item("Fan", by=alice)
+        made, undone = at_once(
+            lambda: make("entity_constraints", owner=alice, document=document, **labels),
+            lambda: Ontology.objects.get().undo(by=alice),
+        )
+        if made is True:
+            assert "used by 1 constraint and" in undone
+            resource = ConstraintSet.objects.get()
+            assert document_of(resource) == document
+            resource.erase()
+            Ontology.objects.get().undo(by=alice)
+        else:
+            assert undone is True and ("Fan" in made or "was changed" in made)
+            assert not ConstraintSet.objects.exists()
+        assert not labels["entities"].items().filter(name="Fan").exists()
+
+
+def test_a_project_gets_constraints_once_and_a_rename_does_not_disturb():
+    alice = factories.manager("alice")
+    blueprint = make("entity_constraints", owner=alice, entities=factories.ontology(owner=alice), relations=None)
+    for number in range(amount(5, 50)):
+        project = Project.create(
+            name="Pumps",
+            by=alice,
+            dataset=factories.dataset(owner=alice),
+            entity_ontology=Ontology.objects.get(pk=blueprint.entity_ontology_id),
+        )
+        label = project.entity_ontology.items().get(name="State")
+        *used, renamed = at_once(
+            lambda: project.use(blueprint, by=alice),  # noqa: B023
+            lambda: project.use(blueprint, by=alice),  # noqa: B023
+            lambda: label.rename(f"Condition {number}", by=alice),  # noqa: B023
+        )
+        assert renamed is True
+        assert sorted(used, key=str)[1] is True and "has its entity constraints already" in sorted(used, key=str)[0]
+        [copy] = project.resources()
+        assert f"Condition {number}" in [row["domain"] for row in document_of(copy)]

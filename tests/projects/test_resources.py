@@ -1,0 +1,255 @@
+"""Constraints and preannotations in projects, in the bundle and in the shell."""
+
+import io
+import json
+import zipfile
+
+import pytest
+from django.core.management import call_command
+
+from annotation_service.inputs import Refused
+from ontologies.models import RESOURCES, ConstraintSet, PreannotationSet
+from projects import bundle
+from projects.models import Project
+from tests import factories
+from tests.resources import DOCUMENTS, MODELS, document_of, make
+
+FORMATS = list(MODELS)
+
+
+@pytest.fixture(autouse=True)
+def switched_on(settings):
+    settings.PREANNOTATION_RESOURCES = True
+
+
+@pytest.fixture
+def labels(alice):
+    return {
+        "entities": factories.ontology(owner=alice),
+        "relations": factories.ontology(owner=alice, kind="relation"),
+    }
+
+
+@pytest.fixture
+def blueprints(alice, labels):
+    return [make(format, owner=alice, **labels) for format in FORMATS]
+
+
+def create(by, labels, resources=(), **options):
+    fields = {"entity_ontology": labels["entities"], "relation_ontology": labels["relations"]} | options
+    return Project.create(name="Pumps", by=by, dataset=factories.dataset(owner=by), resources=resources, **fields)
+
+
+def content(project):
+    return {resource.format: document_of(resource) for resource in project.resources()}
+
+
+def read_bundle(project):
+    target = io.BytesIO()
+    bundle.write(project, target)
+    with zipfile.ZipFile(target) as archive:
+        return {name: json.loads(archive.read(name)) for name in archive.namelist()}
+
+
+# --- Copies in projects ---
+
+
+def test_a_project_gets_copies_about_its_own_labels(alice, labels, blueprints):
+    project = create(alice, labels, blueprints)
+    assert content(project) == DOCUMENTS
+    for resource in project.resources():
+        assert resource.project == project and resource.copied_from in blueprints
+        assert resource.entity_ontology == project.entity_ontology
+        assert resource.relation_ontology in (None, project.relation_ontology)
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_project_has_at_most_one_of_each_kind(alice, labels, blueprints, place):
+    twin = blueprints[place].copy_to(by=alice)
+    with pytest.raises(Refused, match=f"The project “Pumps” has its {twin.called} already."):
+        create(alice, labels, [*blueprints, twin])
+    assert not Project.objects.exists() and not any(m.objects.exclude(project=None).exists() for m in RESOURCES)
+
+
+def test_resources_can_be_added_once(alice, labels, blueprints):
+    project = create(alice, labels)
+    for blueprint in blueprints:
+        copy = project.use(blueprint, by=alice)
+        assert copy.project == project and document_of(copy) == DOCUMENTS[blueprint.format]
+        with pytest.raises(Refused, match="already"):
+            project.use(blueprint, by=alice)
+    assert content(project) == DOCUMENTS
+    project.refresh_from_db()
+    assert project.task == "entities_and_relations"
+
+
+def test_adding_constraints_does_not_change_the_task(alice, labels, blueprints):
+    project = create(alice, labels, relation_ontology=None)
+    project.use(blueprints[0], by=alice)
+    project.refresh_from_db()
+    assert project.task == "entities"
+
+
+def test_what_is_about_relations_needs_a_relation_ontology(alice, labels, blueprints):
+    project = create(alice, labels, relation_ontology=None)
+    with pytest.raises(Refused, match="the project needs a relation ontology first"):
+        project.use(blueprints[1], by=alice)
+    project.use(labels["relations"], by=alice)
+    project.use(blueprints[1], by=alice)
+    assert list(content(project)) == ["relation_constraints"]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_the_projects_ontologies_must_have_the_labels(alice, labels, blueprints, place):
+    other = factories.ontology(owner=alice, name="Other")
+    with pytest.raises(Refused, match="which “Other” does not have: the two were not made for each other"):
+        create(alice, {**labels, "entities": other}, [blueprints[place]])
+    assert not Project.objects.exists()
+
+
+def test_a_copy_of_the_ontology_will_do(alice, labels, blueprints):
+    """What counts are the uids of the items: names and places may have changed."""
+    twin = labels["entities"].copy_to(by=alice, name="Twin")
+    twin.items().get(name="State").rename("Condition", by=alice)
+    project = create(alice, {**labels, "entities": twin}, blueprints)
+    domains = [row["domain"] for row in content(project)["entity_constraints"]]
+    assert domains == ["PhysicalObject", "Condition", "Activity/Replace"]
+
+
+def test_preannotations_stay_outside_while_they_are_off(alice, labels, blueprints, settings):
+    project = create(alice, labels)
+    settings.PREANNOTATION_RESOURCES = False
+    for blueprint in blueprints[2:]:
+        with pytest.raises(Refused, match="switched off in this installation"):
+            project.use(blueprint, by=alice)
+        with pytest.raises(Refused, match="switched off in this installation"):
+            create(alice, labels, [blueprint])
+    project.use(blueprints[0], by=alice)
+    assert not PreannotationSet.objects.exclude(project=None).exists()
+
+
+def test_they_go_with_the_project(alice, labels, blueprints):
+    kept = create(alice, labels, blueprints)
+    project = create(alice, labels, blueprints)
+    for resource in project.resources():
+        with pytest.raises(Refused, match="goes when the project is deleted"):
+            resource.erase()
+    project.erase()
+    assert content(kept) == DOCUMENTS
+    assert [model.objects.count() for model in RESOURCES] == [4, 4]
+    kept.erase()
+    for model in RESOURCES:
+        for rows in model.row_models().values():
+            assert not rows.objects.exclude(resource__project=None).exists()
+
+
+# --- The bundle ---
+
+
+def test_the_bundle_has_them_in_their_download_format(alice, labels, blueprints):
+    project = create(alice, labels, blueprints)
+    project.entity_ontology.items().get(name="State").rename("Condition", by=alice)
+    files = read_bundle(project)
+    assert {format: files[f"{format}.json"] for format in FORMATS} == content(project) != DOCUMENTS
+    assert files["entity_constraints.json"][1]["domain"] == "Condition"
+    counts = files["manifest.json"]["counts"]
+    assert {format: counts[format] for format in FORMATS} == {f: len(DOCUMENTS[f]) for f in FORMATS}
+    assert {f"{format}.json" for format in FORMATS} <= set(files["manifest.json"]["files"])
+
+
+def test_what_was_made_is_exported_while_preannotations_are_off(alice, labels, blueprints, settings):
+    project = create(alice, labels, blueprints)
+    settings.PREANNOTATION_RESOURCES = False
+    assert read_bundle(project)["entity_preannotations.json"] == DOCUMENTS["entity_preannotations"]
+
+
+def test_a_download_takes_no_more_queries_with_more_rows(alice, labels):
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    counts = []
+    for size in (1, 40):
+        document = [{"surface_form": f"word {n}", "label": "State"} for n in range(size)]
+        resource = make("entity_preannotations", owner=alice, document=document, **labels)
+        with CaptureQueriesContext(connection) as queries:
+            assert len(document_of(resource)) == size
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+
+
+# --- The shell ---
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(document):
+        path = tmp_path / "document.json"
+        path.write_text(document if isinstance(document, str) else json.dumps(document))
+        return path
+
+    return write
+
+
+def imported(path, labels, format, **options):
+    relations = {"relation_ontology": labels["relations"].pk} if format.startswith("relation") else {}
+    given = {"name": "Rules", "owner": "alice", "entity_ontology": labels["entities"].pk} | relations | options
+    call_command("import_resource", path, kind=format, **given)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_import_prints_the_id_as_the_last_line_and_export_gives_the_document_back(
+    alice, labels, file, format, capsys, tmp_path
+):
+    imported(file(DOCUMENTS[format]), labels, format)
+    first, last = capsys.readouterr().out.splitlines()
+    resource = MODELS[format][0].objects.get(pk=last)
+    assert first == f"“Rules”: {resource.content_in_words()}."
+    assert (resource.owner, resource.name, resource.kind) == (alice, "Rules", MODELS[format][1])
+    call_command("export", format.split("_")[1], resource.pk, output=tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text()) == DOCUMENTS[format]
+
+
+@pytest.mark.parametrize(
+    ("document", "options", "words"),
+    [
+        ([{"domain": "State"}], {}, "document.json: item 1, $[0]: “excludes” is missing."),
+        ("", {}, "document.json: There is nothing in it: the text is empty."),
+        ([], {"owner": "nobody"}, "There is no active user “nobody”."),
+        ([], {"entity_ontology": 999}, "There is no ontology blueprint with the id 999."),
+        ([], {"relation_ontology": 999}, "There is no ontology blueprint with the id 999."),
+        ([], {"name": "a\x07b"}, "A name cannot contain control characters."),
+    ],
+)
+def test_import_refuses_with_the_reason(alice, labels, file, capsys, document, options, words):
+    with pytest.raises(SystemExit) as stop:
+        imported(file(document), labels, "entity_constraints", **options)
+    assert stop.value.code == 1
+    printed = capsys.readouterr()
+    assert printed.out == "" and words in printed.err
+    assert not ConstraintSet.objects.exists()
+
+
+def test_import_refuses_preannotations_while_they_are_off(alice, labels, file, capsys, settings):
+    settings.PREANNOTATION_RESOURCES = False
+    with pytest.raises(SystemExit):
+        imported(file([]), labels, "entity_preannotations")
+    assert "switched off in this installation" in capsys.readouterr().err
+    assert not PreannotationSet.objects.exists()
+
+
+def test_a_project_is_created_with_them(alice, labels, blueprints, capsys):
+    constraints, preannotations = blueprints[:2], blueprints[2:]
+    options = {
+        "name": "Pumps",
+        "manager": "alice",
+        "dataset": factories.dataset(owner=alice).pk,
+        "entity_ontology": labels["entities"].pk,
+        "relation_ontology": labels["relations"].pk,
+        "preannotations": [resource.pk for resource in preannotations],
+    }
+    call_command("create_project", constraints=[resource.pk for resource in constraints], **options)
+    assert content(Project.objects.get()) == DOCUMENTS
+    with pytest.raises(SystemExit):
+        call_command("create_project", constraints=[999], **options)
+    assert "There is no constraint set blueprint with the id 999." in capsys.readouterr().err
+    assert Project.objects.count() == 1

@@ -1,0 +1,64 @@
+"""Makes constraints and preannotations, through the same methods as the product. Labels are those of `tests.factories`."""
+
+import json
+
+from ontologies import resources
+from ontologies.models import RESOURCES, Resource
+
+MODELS = {model.format_name(kind): (model, kind) for model in RESOURCES for kind in Resource.Kind.values}
+
+# With full names, as downloads have them.
+THERMOSTAT = "PhysicalObject/SensingObject/Thermostat"
+DOCUMENTS = {
+    "entity_constraints": [
+        {"domain": "PhysicalObject", "excludes": ["State", "Activity"], "can_contain": [THERMOSTAT, "PhysicalObject"]},
+        {"domain": "State", "excludes": []},
+        {"domain": "Activity/Replace", "excludes": ["Activity/Replace"], "can_contain": []},
+    ],
+    "relation_constraints": [
+        {"relation": "hasPart", "domain": "PhysicalObject", "range": ["PhysicalObject/DrivingObject", THERMOSTAT]},
+        {"relation": "hasPart", "domain": "Activity", "range": []},
+        {"relation": "hasParticipant/hasPatient", "domain": "Activity", "range": ["PhysicalObject"]},
+    ],
+    "entity_preannotations": [
+        {"surface_form": "thermostat", "label": THERMOSTAT},
+        {"surface_form": "thermostat", "label": "State"},
+        {"surface_form": "Ölpumpe 🚀", "label": "PhysicalObject"},
+    ],
+    "relation_preannotations": [
+        {
+            "source_surface_form": "replace",
+            "source_label": "Activity/Replace",
+            "target_surface_form": "pump",
+            "target_label": "PhysicalObject",
+            "offset": offset,
+            "label": "hasParticipant/hasPatient",
+        }
+        for offset in (0, 3)
+    ],
+}
+
+
+def make(format, *, owner, entities, relations, document=None, name=""):
+    """A blueprint of a format such as “entity_constraints”; the relation ontology is used by the formats that need it."""
+    model, kind = MODELS[format]
+    return model.create(
+        kind=kind,
+        text=json.dumps(DOCUMENTS[format] if document is None else document),
+        name=name or format.replace("_", " "),
+        owner=owner,
+        entity_ontology=entities,
+        relation_ontology=relations if kind == "relation" else None,
+    )
+
+
+def document_of(resource):
+    return json.loads("".join(resources.json_document(resource)))
+
+
+def labels_in(document):
+    """All labels that a document names, each as often as it does."""
+    keys = {"domain", "relation", "label", "source_label", "target_label", "excludes", "can_contain", "range"}
+    for row in document:
+        for key in (key for key in row if key in keys):
+            yield from [row[key]] if isinstance(row[key], str) else row[key]

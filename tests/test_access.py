@@ -1,0 +1,419 @@
+"""Who may do what: every address of the service, asked by everybody.
+
+A new address without a row in `ROWS` fails the suite.
+"""
+
+from dataclasses import dataclass, field
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from annotation_service.models import Job, start_job
+from datasets.models import Annotation
+from tests import factories
+
+# The columns of the table: nobody; carol's colleague dave, who is in no project; carol, who annotates in alice's project; bob, a
+# project manager who has nothing to do with it; alice, who owns everything here; sam, who is staff.
+PEOPLE = ("nobody", "dave", "carol", "bob", "alice", "sam")
+SEE_ALL = "302 403 403 200 200 200"  # sections for project managers
+BLUEPRINT_READ = "302 404 404 200 200 200"
+BLUEPRINT_CHANGE = "302 404 404 403 200 200"
+COPY_OPEN = "302 404 200 404 200 200"  # a project's ontology: annotators may read it
+COPY_READ = "302 404 403 404 200 200"
+COPY_CHANGE = "302 404 403 404 200 200"
+MEMBERS = "302 404 200 404 200 200"
+MANAGERS = "302 404 403 404 200 200"
+EVERYBODY = "302 200 200 200 200 200"
+READ_AS = {"kind": "standard", "format": "text", "tokeniser": "punkt", "name": "New", "description": ""}
+
+
+@dataclass
+class Row:
+    name: str
+    expected: str
+    args: tuple[str, ...] = ()  # keys of `world`
+    data: dict | None = None  # makes it a POST
+    json: dict | None = None
+    query: str = ""  # may hold {keys} of `world`
+    headers: dict = field(default_factory=dict)
+
+    def __str__(self):
+        return f"{self.name} {'POST' if self.is_post else 'GET'} {' '.join(self.args)}"
+
+    @property
+    def is_post(self):
+        return self.data is not None or self.json is not None
+
+
+def blueprint_rows(app, thing):
+    """The rows that ontologies and datasets share; `thing` and `thing`_copy are keys of the world."""
+    copy = f"{thing}_copy"
+    read_copy = COPY_OPEN if app == "ontologies" else COPY_READ
+    # A copy in a project may be duplicated by those who make blueprints and see it.
+    duplicate_copy = "302 403 403 404 200 200"
+    return [
+        Row(f"{app}:list", SEE_ALL),
+        Row(f"{app}:create", SEE_ALL),
+        Row(f"{app}:create", "302 403 403 422 422 422", data={"name": ""}),
+        Row(f"{app}:page", BLUEPRINT_READ, (thing,)),
+        Row(f"{app}:page", read_copy, (copy,)),
+        Row(f"{app}:download_json", BLUEPRINT_READ, (thing,)),
+        Row(f"{app}:download_json", read_copy, (copy,)),
+        Row(f"{app}:download_text", BLUEPRINT_READ, (thing,)),
+        Row(f"{app}:download_text", read_copy, (copy,)),
+        Row(f"{app}:edit", BLUEPRINT_CHANGE, (thing,)),
+        Row(f"{app}:edit", BLUEPRINT_CHANGE, (thing,), {"name": "New"}),
+        Row(f"{app}:edit", COPY_CHANGE, (copy,), {"name": "New"}),
+        Row(f"{app}:duplicate", "302 403 403 200 200 200", (thing,)),
+        Row(f"{app}:duplicate", "302 403 403 200 200 200", (thing,), {"name": "New"}),
+        Row(f"{app}:duplicate", duplicate_copy, (copy,), {"name": "New"}),
+        Row(f"{app}:delete", BLUEPRINT_CHANGE, (thing,)),
+        Row(f"{app}:delete", BLUEPRINT_CHANGE, (thing,), {}),
+        Row(f"{app}:delete", "302 404 403 404 422 422", (copy,), {}),
+    ]
+
+
+def item_rows(name, data):
+    """A change of an ontology's item, in a blueprint and in a project's copy."""
+    return [
+        Row(name, BLUEPRINT_CHANGE, ("ontology", "uid")),
+        Row(name, COPY_CHANGE, ("ontology_copy", "uid")),
+        Row(name, BLUEPRINT_CHANGE, ("ontology", "uid"), data),
+        Row(name, COPY_CHANGE, ("ontology_copy", "uid"), data),
+    ]
+
+
+def tree_rows(name, query=""):
+    """What is read of a tree, of a blueprint and of a project's copy."""
+    return [
+        Row(name, BLUEPRINT_READ, ("ontology",), query=query),
+        Row(name, COPY_OPEN, ("ontology_copy",), query=query),
+    ]
+
+
+def change_rows(name, data, reads=True):
+    """A change of a tree, of a blueprint and of a project's copy."""
+    asked = [None, data] if reads else [data]
+    trees = [("ontology", BLUEPRINT_CHANGE), ("ontology_copy", COPY_CHANGE)]
+    return [Row(name, expected, (tree,), each) for tree, expected in trees for each in asked]
+
+
+def dataset_rows(name, data=None, read=False, answer="200"):
+    """What is done with a dataset, a blueprint and a project's copy."""
+    blueprint, copy = (BLUEPRINT_READ, COPY_READ) if read else (BLUEPRINT_CHANGE, COPY_CHANGE)
+    return [
+        Row(name, blueprint.replace("200", answer), ("dataset",), data),
+        Row(name, copy.replace("200", answer), ("dataset_copy",), data),
+    ]
+
+
+def upload_rows(name, data=None, answer="200"):
+    """What is done with alice's uploads, for a new dataset and for her project's dataset."""
+    return [
+        Row(name, f"302 404 404 404 {answer} {answer}", ("upload",), data),
+        Row(name, f"302 404 403 404 {answer} {answer}", ("upload_copy",), data),
+    ]
+
+
+# Staff see everything, but annotate only where they are members.
+WORK_START = "302 404 302 404 302 403"
+WORK = "302 404 200 404 200 403"
+ENDS = {"source": "given-mark-0", "target": "given-mark-1"}
+
+
+def mark_rows(name, json):
+    """A change of marks, on an item that is given to members of the project, and on one that is not in it."""
+    return [
+        Row(name, WORK, ("project", "item_copy"), json=json),
+        Row(name, "302 404 404 404 404 403", ("project", "item"), json=json),
+    ]
+
+
+ROWS = [
+    Row("home", EVERYBODY),
+    Row("job", "302 404 404 404 200 200", ("job",)),
+    Row("job_progress", "302 404 404 404 200 200", ("job",)),
+    Row("cancel_job", "302 404 404 404 302 302", ("job",), {}),
+    Row("job_file", "302 404 404 404 200 200", ("finished_job",)),
+    *blueprint_rows("ontologies", "ontology"),
+    Row("ontologies:schema", EVERYBODY, ("entity",)),
+    Row("ontologies:items", BLUEPRINT_READ, ("ontology",)),
+    Row("ontologies:items", COPY_OPEN, ("ontology_copy",)),
+    Row("ontologies:item", BLUEPRINT_READ, ("ontology", "uid")),
+    Row("ontologies:item", COPY_OPEN, ("ontology_copy", "uid")),
+    Row("ontologies:item", "302 404 404 404 404 404", ("ontology", "unknown")),
+    Row("ontologies:row", BLUEPRINT_READ, ("ontology", "uid")),
+    Row("ontologies:children", BLUEPRINT_READ, ("ontology", "uid")),
+    Row("ontologies:children", COPY_OPEN, ("ontology_copy", "uid")),
+    Row("ontologies:add_item", BLUEPRINT_CHANGE, ("ontology",)),
+    *item_rows("ontologies:add_child", {"name": "New"}),
+    Row("ontologies:add_item", BLUEPRINT_CHANGE, ("ontology",), {"name": "New"}),
+    Row("ontologies:add_item", COPY_CHANGE, ("ontology_copy",), {"name": "New"}),
+    *item_rows("ontologies:rename", {"name": "New", "was": "PhysicalObject"}),
+    *item_rows("ontologies:describe", {"description": "New", "was": "Things that can be touched."}),
+    *item_rows("ontologies:example_terms", {"add": "New", "was": '["pump", "bearing"]'}),
+    *item_rows("ontologies:recolor", {"color": "#112233", "was": "{color}"}),
+    *item_rows("ontologies:switch", {"active": "0"}),
+    Row("ontologies:tree", BLUEPRINT_READ, ("ontology",), {}),
+    Row("ontologies:tree", COPY_OPEN, ("ontology_copy",), {}),
+    *tree_rows("ontologies:find", query="?q=obj"),
+    *tree_rows("ontologies:figures"),
+    *tree_rows("ontologies:checks"),
+    *tree_rows("ontologies:history"),
+    Row("ontologies:step", BLUEPRINT_READ, ("ontology", "version")),
+    Row("ontologies:step", COPY_OPEN, ("ontology_copy", "version")),
+    Row("ontologies:usage", BLUEPRINT_READ, ("ontology", "uid")),
+    Row("ontologies:usage", COPY_OPEN, ("ontology_copy", "uid")),
+    *change_rows("ontologies:paste", {"text": "New"}),
+    *change_rows("ontologies:preview", {"text": "New"}, reads=False),
+    *change_rows("ontologies:recolor_items", {"uids": "{uid}", "color": "#112233"}, reads=False),
+    *change_rows("ontologies:switch_items", {"uids": "{uid}", "active": "0"}, reads=False),
+    *item_rows("ontologies:paste_below", {"text": "New"}),
+    Row("ontologies:preview_below", BLUEPRINT_CHANGE, ("ontology", "uid"), {"text": "New"}),
+    Row("ontologies:preview_below", COPY_CHANGE, ("ontology_copy", "uid"), {"text": "New"}),
+    # Moving is switched off unless an installation wants it.
+    Row("ontologies:move", "302 404 404 403 422 422", ("ontology", "uid")),
+    Row("ontologies:move", "302 404 404 403 422 422", ("ontology", "uid"), {}),
+    Row("ontologies:move", "302 404 403 404 422 422", ("ontology_copy", "uid")),
+    Row("ontologies:move", "302 404 403 404 422 422", ("ontology_copy", "uid"), {}),
+    # Each person has nothing of their own to undo, except alice, whose things these are.
+    *[
+        Row(f"ontologies:{verb}", expected, args, {})
+        for verb, args, expected in [
+            ("undo", ("ontology",), "302 404 404 403 200 422"),
+            ("undo", ("ontology_copy",), "302 404 403 404 200 422"),
+            ("redo", ("ontology",), "302 404 404 403 422 422"),
+            ("redo", ("ontology_copy",), "302 404 403 404 422 422"),
+            ("revert", ("ontology", "version"), BLUEPRINT_CHANGE),
+            ("revert", ("ontology_copy", "version"), COPY_CHANGE),
+        ]
+    ],
+    *blueprint_rows("datasets", "dataset"),
+    Row("datasets:preview", EVERYBODY, data={"sample": "a b", **READ_AS}),
+    Row("datasets:ontologies", SEE_ALL, ("entity",)),
+    Row("datasets:schema", EVERYBODY, ("rich",)),
+    Row("datasets:example", EVERYBODY, ("rich",)),
+    *dataset_rows("datasets:uploads", read=True),
+    *dataset_rows("datasets:download_json_lines", read=True),
+    *dataset_rows("datasets:add_items"),
+    *dataset_rows("datasets:add_items", {"text": ""}, answer="422"),
+    *upload_rows("datasets:upload"),
+    *upload_rows("datasets:change_upload"),
+    *upload_rows("datasets:change_upload", {"duplicates": "x"}, answer="422"),
+    *upload_rows("datasets:decide_duplicates", {"duplicates": "skip"}, answer="302"),
+    *upload_rows("datasets:store_upload", {}, answer="302"),
+    *upload_rows("datasets:discard_upload", {}, answer="302"),
+    *upload_rows("datasets:upload_problems"),
+    Row("datasets:item", BLUEPRINT_READ, ("dataset", "item")),
+    Row("datasets:item", COPY_READ, ("dataset_copy", "item_copy")),
+    Row("datasets:item", "302 404 404 404 404 404", ("dataset", "item_copy")),
+    Row("datasets:item", COPY_READ, ("dataset_copy", "removed_copy")),
+    *[
+        Row(f"datasets:{name}", expected, (thing,))
+        for name in ("statistics", "figures", "vocabulary")
+        for thing, expected in (("dataset", BLUEPRINT_READ), ("dataset_copy", COPY_READ))
+    ],
+    *[
+        Row("datasets:edit_item", expected, args, data)
+        for data in (None, {"external_id": "WO 1"})
+        for args, expected in (
+            (("dataset", "item"), BLUEPRINT_CHANGE),
+            (("dataset_copy", "item_copy"), COPY_CHANGE),
+            (("dataset", "item_copy"), "302 404 404 403 404 404"),
+        )
+    ],
+    Row("datasets:remove", BLUEPRINT_CHANGE, ("dataset",), query="?items={item}"),
+    Row("datasets:remove", BLUEPRINT_CHANGE, ("dataset",), {"count": "1"}, query="?items={item}"),
+    Row("datasets:remove", COPY_CHANGE, ("dataset_copy",), query="?all=1"),
+    Row("datasets:remove", COPY_CHANGE, ("dataset_copy",), {"count": "2"}, query="?all=1"),
+    # The items of another dataset are not reached.
+    Row("datasets:remove", "302 404 404 403 422 422", ("dataset",), {"count": "1"}, query="?items={item_copy}"),
+    Row("datasets:restore", BLUEPRINT_CHANGE, ("dataset",), {"items": "{removed}"}, query="?bin=1"),
+    Row("datasets:restore", COPY_CHANGE, ("dataset_copy",), {"items": "{removed_copy}"}, query="?bin=1"),
+    Row("datasets:restore", "302 404 404 403 422 422", ("dataset",), {"items": "{removed_copy}"}, query="?bin=1"),
+    Row("projects:list", EVERYBODY),
+    Row("projects:create", SEE_ALL),
+    Row("projects:create", "302 403 403 422 422 422", data={"name": ""}),
+    Row("projects:ontologies", SEE_ALL, query="?dataset={dataset}"),
+    Row("projects:use", SEE_ALL, query="?ontology={ontology}"),
+    Row("projects:use", SEE_ALL, query="?dataset={dataset}"),
+    Row("projects:use", "302 403 403 404 404 404", query="?dataset=x"),
+    Row("projects:page", MEMBERS, ("project",)),
+    Row("projects:figures", MANAGERS, ("project",)),
+    Row("projects:edit", MANAGERS, ("project",)),
+    Row("projects:edit", MANAGERS, ("project",), {"name": "New"}),
+    Row("projects:delete", MANAGERS, ("project",)),
+    Row("projects:delete", MANAGERS, ("project",), {"name": "Pumps"}),
+    Row("projects:download", MANAGERS, ("project",), {}),
+    Row("projects:add_members", MANAGERS, ("project",), {"people": "dave", "role": "annotator"}),
+    Row("projects:remove_member", MANAGERS, ("project", "membership")),
+    Row("projects:remove_member", MANAGERS, ("project", "membership"), {}),
+    Row("projects:remove_member", "302 404 403 404 404 404", ("project", "membership_elsewhere"), {}),
+    Row("projects:add_ontology", "302 404 403 404 302 302", ("bare_project",), {"ontology": "{relation_ontology}"}),
+    Row("projects:add_ontology", "302 404 403 404 404 404", ("bare_project",), {"ontology": "x"}),
+    Row("annotations:start", WORK_START, ("project",)),
+    Row("annotations:item", WORK, ("project", "item_copy")),
+    Row("annotations:item", "302 404 404 404 404 403", ("project", "item")),
+    Row("annotations:progress", WORK, ("project",)),
+    Row("annotations:labels", MEMBERS, ("project", "unknown")),
+    Row("annotations:read_start", "302 404 403 404 302 302", ("project", "carol")),
+    Row("annotations:read", MANAGERS, ("project", "carol", "item_copy")),
+    Row("annotations:read", "302 404 403 404 404 404", ("project", "dave", "item_copy")),
+    *mark_rows("annotations:add_entity", {"uid": "new-entity", "label": "{label}", "start": 0, "end": 1}),
+    *mark_rows("annotations:relabel_entity", {"uid": "given-mark-0", "label": "{label}"}),
+    *mark_rows("annotations:remove_entity", {"uid": "given-mark-0"}),
+    *mark_rows("annotations:add_relation", {"uid": "new-relation", "label": "{relation_label}", **ENDS}),
+    *mark_rows("annotations:relabel_relation", {"uid": "given-rel", "label": "{relation_label}"}),
+    *mark_rows("annotations:remove_relation", {"uid": "given-rel"}),
+    *mark_rows("annotations:done", {"done": True}),
+]
+
+
+def all_names(patterns=None, namespace=""):
+    """The names of all addresses, except those of the admin and of the accounts, which have tests of their own."""
+    for pattern in get_resolver().url_patterns if patterns is None else patterns:
+        if isinstance(pattern, URLResolver):
+            if pattern.namespace != "admin" and "allauth" not in str(pattern.urlconf_name):
+                yield from all_names(pattern.url_patterns, f"{pattern.namespace or namespace}")
+        elif isinstance(pattern, URLPattern):
+            yield f"{namespace}:{pattern.name}" if namespace else pattern.name
+
+
+@pytest.fixture
+def world(alice, bob, carol, dave, sam, settings):
+    project = factories.project(by=alice, annotators=[carol])
+    bare = factories.project(by=alice, annotators=[carol], relations=False)
+    elsewhere = factories.project(by=bob)
+    ontology, dataset = project.entity_ontology.copied_from, project.dataset.copied_from
+    finished = start_job("test", title="t", by=alice, target={})
+    Job.objects.filter(pk=finished.pk).update(state=Job.State.RUNNING)
+    item = project.dataset.items().first()
+    label, relation_label = project.entity_ontology.items().first(), project.relation_ontology.items().first()
+    for person in (None, carol, alice):  # the same marks for everybody, so that the same address works for all
+        annotation = Annotation.objects.create(item=item, annotator=person)
+        for place in (0, 1):
+            annotation.add_entity(uid=f"given-mark-{place}", label=label, start=place, end=place)
+        annotation.add_relation(uid="given-rel", label=relation_label, source="given-mark-0", target="given-mark-1")
+    for tree in (ontology, project.entity_ontology):  # the first steps of both
+        while tree.version < 2:
+            tree.items().last().describe(f"Step {tree.version}", by=alice)
+            tree.refresh_from_db()
+    for each in (dataset, project.dataset):
+        each.remove(each.items().filter(position=2), by=alice)
+    settings.UPLOAD_DIR.mkdir(exist_ok=True)
+    (settings.UPLOAD_DIR / "done").write_text("done")
+    finished.finish(file="done", name="done.txt")
+    upload, upload_copy = (
+        factories.upload("[]", by=alice, options=READ_AS, dataset=target) for target in (None, project.dataset)
+    )
+    for each in (upload, upload_copy):
+        each.problems_path.write_text("item 1: This is wrong.\n")
+    return {
+        "entity": "entity",
+        "rich": "rich",
+        "upload": upload.pk,
+        "upload_copy": upload_copy.pk,
+        "unknown": "ffffffff",
+        "ontology": ontology.pk,
+        "ontology_copy": project.entity_ontology.pk,
+        "relation_ontology": project.relation_ontology.copied_from.pk,
+        "uid": ontology.items().first().uid,
+        "color": ontology.items().first().color,
+        "version": 2,
+        "dataset": dataset.pk,
+        "dataset_copy": project.dataset.pk,
+        "item": dataset.items().first().pk,
+        "item_copy": project.dataset.items().first().pk,
+        "removed": dataset.bin().get().pk,
+        "removed_copy": project.dataset.bin().get().pk,
+        "project": project.pk,
+        "bare_project": bare.pk,
+        "membership": project.membership_set.get(user=carol).pk,
+        "membership_elsewhere": elsewhere.membership_set.get().pk,
+        "job": start_job("test", title="t", by=alice, target={}).pk,
+        "finished_job": finished.pk,
+        "carol": carol.pk,
+        "dave": dave.pk,
+        "label": label.uid,
+        "relation_label": relation_label.uid,
+        "users": {"dave": dave, "carol": carol, "bob": bob, "alice": alice, "sam": sam},
+    }
+
+
+def ask(row, world, person, client=None):
+    client = client or Client()
+    if person != "nobody":
+        client.force_login(world["users"][person])
+    url = reverse(row.name, args=[world[key] for key in row.args]) + row.query.format(**world)
+    if row.json is not None:
+        json = {key: value.format(**world) if isinstance(value, str) else value for key, value in row.json.items()}
+        return client.post(url, json, content_type="application/json", headers=row.headers)
+    if row.data is not None:
+        data = {key: value.format(**world) if isinstance(value, str) else value for key, value in row.data.items()}
+        return client.post(url, data, headers=row.headers)
+    return client.get(url, headers=row.headers)
+
+
+def test_every_address_has_a_row():
+    assert {row.name for row in ROWS} == set(all_names())
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_everybody_gets_what_they_may_have(row, world):
+    found = []
+    for person in PEOPLE:
+        with transaction.atomic(), CaptureQueriesContext(connection) as queries:
+            response = ask(row, world, person)
+            found.append(str(response.status_code))
+            transaction.set_rollback(True)
+        if not row.is_post:
+            writes = [q["sql"] for q in queries if q["sql"].startswith(("INSERT", "UPDATE", "DELETE"))]
+            assert not [sql for sql in writes if "session" not in sql and "last_login" not in sql], "a GET wrote"
+        assert "frame-ancestors 'none'" in response["Content-Security-Policy"]
+        assert response["X-Content-Type-Options"] == "nosniff"
+        assert response["X-Frame-Options"] == "DENY"
+        if person == "nobody":
+            assert response["Location"].startswith("/accounts/login/") if response.status_code == 302 else True
+        else:
+            assert "public" not in response["Cache-Control"]
+    assert " ".join(found) == row.expected
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.args], ids=str)
+def test_nothing_is_found_under_a_number_that_is_not_there(row, world):
+    for number in (0, 2**31, 2**63, 10**30):
+        gone = {**world, row.args[0]: number}
+        assert ask(row, gone, "sam").status_code == 404
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.is_post], ids=str)
+def test_an_action_needs_the_token_against_forgery(row, world):
+    # Asked by somebody who would not get a 403 with the token: who may do it, or else who is told that it is not there.
+    others = [(status, p) for status, p in zip(row.expected.split(), PEOPLE, strict=True) if status != "403"][1:]
+    person = next((p for status, p in others if status not in ("302", "404")), others[-1][1])
+    assert ask(row, world, person, client=Client(enforce_csrf_checks=True)).status_code == 403
+
+
+def test_actions_are_not_done_by_reading(world, as_sam):
+    reads = {row.name for row in ROWS if not row.is_post}
+    for row in ROWS:
+        if row.is_post and row.name not in reads:
+            url = reverse(row.name, args=[world[key] for key in row.args])
+            assert as_sam.get(url).status_code == 405, row.name
+
+
+def test_the_admin_is_for_staff(world, as_alice, as_sam):
+    assert as_alice.get("/admin/", follow=True).status_code == 403
+    assert Client().get("/admin/", follow=True).request["PATH_INFO"] == "/accounts/login/"
+    assert as_sam.get("/admin/").status_code == 200
+
+
+def test_staff_without_further_permissions_see_the_service_in_the_admin_but_not_accounts(world):
+    client = Client()
+    client.force_login(factories.user("tom", is_staff=True))
+    assert client.get("/admin/projects/project/").status_code == 200
+    assert client.get(f"/admin/ontologies/ontology/{world['ontology']}/change/").status_code == 200
+    assert client.get("/admin/auth/user/").status_code == 403

@@ -1,0 +1,110 @@
+"""What holds for the whole code base, read off its files."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+
+ROOT = Path(settings.BASE_DIR)
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+SOURCES = sorted(
+    path
+    for app in ("annotation_service", "ontologies", "datasets", "projects", "annotations")
+    for path in (ROOT / app).rglob("*.py")
+)
+
+
+@pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_templates_keep_to_what_the_content_security_policy_allows(path):
+    """htmx drops filters, hx-on and js: silently when eval is off, and a browser drops inline code."""
+    text = path.read_text()
+    assert "hx-on" not in text
+    assert not re.search(r"""hx-trigger=["'][^"']*\[""", text)
+    assert not re.search(r"""["'\s](js|javascript):""", text)
+    assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*type=.application/json)", text)
+    assert not re.search(r"<style|\son[a-z]+=", text)
+    assert not re.search(r"\|\s*safe\b|autoescape off", text)
+    for style in re.findall(r'style="([^"]*)"', text):
+        assert re.fullmatch(r"--[a-z]+: ?(\{\{[^}]*\}\}%?|#[0-9A-Fa-f]{6})", style), style
+
+
+def test_no_output_is_marked_as_safe():
+    for path in SOURCES:
+        assert "mark_safe" not in path.read_text(), path
+
+
+def test_nothing_is_fetched_from_the_network():
+    for path in SOURCES:
+        assert not re.search(r"^\s*(import|from) (requests|httpx|urllib\.request|urllib3)\b", path.read_text(), re.M), (
+            path
+        )
+
+
+IMPORTS = {
+    "annotation_service": set(),
+    "ontologies": {"annotation_service"},
+    "datasets": {"annotation_service", "ontologies"},
+    "projects": {"annotation_service", "ontologies", "datasets"},
+    "annotations": {"annotation_service", "ontologies", "datasets", "projects"},
+}
+
+
+def test_imports_go_one_way():
+    for path in SOURCES:
+        app = path.relative_to(ROOT).parts[0]
+        if path.relative_to(ROOT) == Path("annotation_service/urls.py"):
+            continue  # the one place that knows every app
+        runtime = re.sub(r"if TYPE_CHECKING:\n(?:    .*\n)+", "", path.read_text())
+        found = set(re.findall(r"^\s*(?:from|import) (\w+)", runtime, re.M)) & set(IMPORTS)
+        assert found <= IMPORTS[app] | {app}, f"{path}: {found}"
+
+
+def run_with(**environment):
+    clean = {"PATH": os.environ["PATH"], "VAR_DIR": "/nonexistent"}
+    return subprocess.run(
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=clean | environment, capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [
+        ({}, "SECRET_KEY is missing"),
+        ({"SECRET_KEY": "short", "ALLOWED_HOSTS": "example.org"}, "SECRET_KEY is missing or shorter"),
+        ({"SECRET_KEY": "x" * 60}, "ALLOWED_HOSTS must name"),
+        ({"SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS must name"),
+        (
+            {"SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "a", "MAX_FILE_BYTES": "lots"},
+            "MAX_FILE_BYTES must be a whole number",
+        ),
+    ],
+)
+def test_the_service_does_not_start_without_its_settings(environment, reason):
+    result = run_with(**environment)
+    assert result.returncode != 0
+    assert reason in result.stderr
+
+
+def test_outside_of_local_mode_cookies_are_secure():
+    code = "from django.conf import settings as s; print(s.SESSION_COOKIE_SECURE, s.SECURE_SSL_REDIRECT, s.DEBUG)"
+    environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "example.org"}
+    environment["DJANGO_SETTINGS_MODULE"] = "annotation_service.settings"
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert result.stdout.split() == ["True", "True", "False"]
+
+
+def test_a_request_larger_than_any_file_is_refused_before_it_is_read(client, settings, db):
+    class Unread:
+        def read(self, *size):
+            raise AssertionError("the body was read")
+
+        readline = read
+
+    settings.MAX_FILE_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    response = client.generic("POST", "/datasets/new/", b"", CONTENT_LENGTH="3000000000", **{"wsgi.input": Unread()})
+    assert response.status_code == 413
+    assert "too large" in response.content.decode()
