@@ -5,10 +5,14 @@ A test asks for ``live_server`` and ``page``, and signs in with ``sign_in(page, 
     @pytest.mark.e2e
     @pytest.mark.django_db(transaction=True)
     def test_a_thing_works(page, sign_in, alice): ...
+
+In the long form every answer comes late, some later than the next: what is on the screen must be right all the same.
 """
 
 import os
+import random
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +22,9 @@ from django.conf import settings
 from django.test import Client
 from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 
+from tests.soak import SOAK
+
+LATE = 0.3  # seconds at most, before and after an answer is made
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -53,6 +60,29 @@ def pytest_runtest_makereport(item, call):
     if report.when == "call":
         item.stash[FAILED] = report.failed
     return report
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("e2e"):
+            item.add_marker(pytest.mark.soak)
+
+
+def late_answers(get_response):
+    def answer(request):
+        time.sleep(random.uniform(0, LATE))
+        response = get_response(request)
+        time.sleep(random.uniform(0, LATE))
+        return response
+
+    return answer
+
+
+@pytest.fixture(scope="session", autouse=True)
+def network() -> None:
+    """Must come before the server, which reads the list once."""
+    if SOAK:
+        settings.MIDDLEWARE = [f"{__name__}.late_answers", *settings.MIDDLEWARE]
 
 
 @pytest.fixture(scope="session")
