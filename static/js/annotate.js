@@ -7,7 +7,7 @@ import { Picker } from "./annotate/picker.js";
 import { Progress } from "./annotate/progress.js";
 import { Queue } from "./annotate/queue.js";
 import { Text } from "./annotate/text.js";
-import { plural } from "./annotate/words.js";
+import { plural } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 const state = JSON.parse($("state").textContent);

@@ -1,6 +1,6 @@
 // The pane beside the text: the label tree, the relations of the item, and a card about the label in question.
 
-import { number } from "./words.js";
+import { number } from "../words.js";
 
 const SHOWN = 200;
 const make = (tag, className, ...content) => {

@@ -1,7 +1,7 @@
 // The picker: finds a label in a large tree. Without a text it shows one level of the tree; digits and arrows go down.
 
 import { boldName } from "./labels.js";
-import { number } from "./words.js";
+import { number } from "../words.js";
 
 const ROWS = 50;
 const make = (tag, className, ...content) => {

@@ -1,6 +1,6 @@
 // How many items are done: remembered from page to page, because the server takes a moment to count them.
 
-import { number } from "./words.js";
+import { number } from "../words.js";
 
 export class Progress {
   #done = null;

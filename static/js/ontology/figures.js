@@ -1,9 +1,8 @@
 // What is counted after the tree is on the screen: marks of each item, likely mistakes.
 
+import { number } from "../words.js";
 import { ask, byId, decorators, home, item, root } from "./tree.js";
 
-const SPACE = "\u202f"; // narrow, does not break
-const number = (n) => String(n).replace(/\B(?=(\d{3})+$)/g, SPACE);
 let marks = {};
 let timer = 0;
 
