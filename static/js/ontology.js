@@ -1,7 +1,7 @@
 // The editor of an ontology: mouse, keys, and what goes on around the forms. Everything that is stored goes through htmx.
 
 import {
-  above, below, byId, chosen, close, editable, first, focus, focused, follow, get, home, inTurn, isOpen, item, items, itemUrl, last, listOf, mark,
+  above, below, byId, chosen, close, editable, first, focus, focused, follow, get, home, inTurn, isOlder, isOpen, item, items, itemUrl, last, listOf, mark,
   open, opened, panel, parentOf, refresh, reveal, say, select, show, showBranch, state, uidOf,
 } from "./ontology/tree.js";
 import { add, addBeside, rename } from "./ontology/naming.js";
@@ -31,10 +31,10 @@ if (state.selected) byId(`row-${state.selected}`)?.scrollIntoView({ block: "cent
 // Each answer names the version that it builds on and the one that it leaves.
 document.addEventListener("htmx:afterRequest", ({ detail }) => {
   const [needed, now] = detail.xhr?.getResponseHeader("X-Ontology-Version")?.split(" ") ?? [];
-  if (!now || Number(now) < Number(state.version)) return;
+  if (!now) return;
   const missed = needed !== state.version;
-  state.version = now;
-  if (missed) refresh();
+  if (!isOlder(now)) state.version = now;
+  if (missed) refresh(); // also if it was overtaken and shows what was before
 });
 
 document.addEventListener("ontologyChanged", ({ detail: { uid } }) => {

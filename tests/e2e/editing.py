@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from ontologies.models import Ontology
 
@@ -28,6 +28,30 @@ def until(condition: Callable[[], bool], reason: str) -> None:
             return
         time.sleep(0.05)
     raise AssertionError(reason)
+
+
+class Late:
+    """Answers that the server has made, and that do not come before `arrive`."""
+
+    def __init__(self, page: Page, addresses: str) -> None:
+        self.page, self.addresses, self.late = page, addresses, True
+        self.held: list[tuple[Route, APIResponse]] = []
+        page.route(addresses, self.take)
+
+    def take(self, route: Route) -> None:
+        self.held.append((route, route.fetch())) if self.late else route.fallback()
+
+    def made(self, count: int = 1) -> None:
+        for _ in range(200):
+            if len(self.held) >= count:
+                return
+            self.page.wait_for_timeout(50)
+        raise AssertionError(f"nothing was asked of {self.addresses}")
+
+    def arrive(self) -> None:
+        self.late = False
+        for route, response in self.held:
+            route.fulfill(response=response)
 
 
 class Editor:

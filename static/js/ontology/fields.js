@@ -4,30 +4,39 @@ import { byId, focus, item, select, state } from "./tree.js";
 
 const TYPED = "#details textarea, #details input[name=add]";
 
-// Who types on while a field is being saved keeps what they have typed; it is saved in its turn.
-let kept = null;
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  const field = document.activeElement;
-  kept = null;
-  if (!field.matches(TYPED) || !detail.target.contains(field)) return;
-  const { value, selectionStart, selectionEnd } = field;
-  if (value !== detail.requestConfig.parameters[field.name]) kept = { id: field.id, value, selectionStart, selectionEnd };
+// What is typed while an answer is on its way stays in its field, and is saved in its turn. "Keep theirs" gives it up.
+let kept = [];
+
+function keep(target, shown) {
+  for (const field of target.querySelectorAll(TYPED)) {
+    const { id, value, selectionStart, selectionEnd } = field;
+    if (value !== shown(field)) kept.push({ id, value, range: field === document.activeElement && [selectionStart, selectionEnd] });
+  }
+}
+
+document.addEventListener("htmx:beforeSwap", ({ detail: { target, requestConfig: { elt, parameters } } }) => {
+  kept = [];
+  if (!elt.closest("[role=alert]")) keep(target, (field) => (field.form === elt ? parameters[field.name] : field.defaultValue));
 });
+document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => keep(detail.target, (field) => field.defaultValue));
 document.addEventListener("htmx:afterSwap", () => {
-  const field = kept && byId(kept.id);
-  if (!field) return;
-  field.value = kept.value;
-  field.focus();
-  field.setSelectionRange(kept.selectionStart, kept.selectionEnd);
-  field.dataset.kept = "";
-  kept = null;
-});
-document.addEventListener("focusout", ({ target }) => {
-  if (!("kept" in target.dataset)) return;
-  delete target.dataset.kept;
-  target.dispatchEvent(new Event("change", { bubbles: true }));
+  for (const { id, value, range } of kept.splice(0)) {
+    const field = byId(id);
+    if (!field) continue;
+    field.value = value;
+    field.dataset.kept = "";
+    if (range) field.focus(), field.setSelectionRange(...range);
+    else setTimeout(() => save(field));
+  }
 });
 
+/** A browser does not know that a value was changed which a script has put there. */
+function save(field) {
+  if (!("kept" in field.dataset)) return;
+  delete field.dataset.kept;
+  field.dispatchEvent(new Event("change", { bubbles: true }));
+}
+document.addEventListener("focusout", ({ target }) => save(target));
 /* Keys ------------------------------------------------------------------------------------------------------------- */
 
 // Escape takes back what was typed, Ctrl and Enter save it; both lead back to the item.

@@ -1,13 +1,13 @@
 // The field in a row for the name of a new item or a new name. Enter or leaving it saves, Escape does not.
 
-import { base, byId, focus, focused, get, isBranch, item, itemUrl, listOf, open, parentOf, select, state, uidOf } from "./tree.js";
+import { answered, base, byId, focus, focused, get, isBranch, item, itemUrl, listOf, open, parentOf, refresh, select, state, uidOf } from "./tree.js";
 
 let origin = "";
 
 export async function add(uid) {
   const unfinished = document.querySelector(".new-item form");
   if (unfinished) finish(unfinished);
-  await saved();
+  await answered(".new-item .htmx-request"); // it is being saved
   if (document.querySelector(".new-item [aria-invalid=true]")) return;
   origin = focused() ? uidOf(focused()) : "";
   document.querySelector(".new-item")?.remove();
@@ -23,13 +23,6 @@ export async function add(uid) {
 
 export const addBeside = (li) => add(uidOf(li) === state.branch ? state.branch : parentOf(li) ? uidOf(parentOf(li)) : "");
 export const rename = (uid) => get(itemUrl(uid, "rename/"), `#row-${uid}`, "outerHTML");
-
-/** Until a new item that is being saved stands in the tree. */
-async function saved() {
-  while (document.querySelector(".new-item .htmx-request")) {
-    await new Promise((done) => document.addEventListener("htmx:afterRequest", () => setTimeout(done), { once: true }));
-  }
-}
 
 const left = new WeakSet();
 
@@ -64,6 +57,13 @@ function finish(form) {
   if (!field.value.trim() || (isSame && !field.ariaInvalid && !form.querySelector("button"))) leave(form, { back: false });
   else if (!isSame) form.requestSubmit();
 }
+
+// A part of another answer does not take the field away: it comes with the whole tree, which leaves the field alone.
+document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  if (!detail.target.querySelector("form.row-edit")) return;
+  detail.shouldSwap = false;
+  refresh();
+});
 
 /* Where the focus goes --------------------------------------------------------------------------------------------- */
 

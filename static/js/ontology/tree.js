@@ -66,6 +66,13 @@ export async function ask(url, { body, signal } = {}) {
   return answer;
 }
 
+/** Until no such element waits for its answer any more. */
+export async function answered(selector) {
+  while (document.querySelector(selector)) {
+    await new Promise((done) => document.addEventListener("htmx:afterRequest", () => setTimeout(done), { once: true }));
+  }
+}
+
 let lastStep = Promise.resolve();
 
 /** Steps that build on each other, such as undo pressed three times: each begins when the tree shows what the one before did. */
@@ -135,7 +142,22 @@ export const chosen = new Set(); // more than the selected item, if several are 
 
 let following = 0;
 
-const showDetails = () => get(itemUrl(state.selected), "#details", "innerHTML");
+const SAVED = "#tree form.htmx-request, #details form.htmx-request, #details form .htmx-request";
+const REFUSED = "[role=alert], [aria-invalid=true]";
+
+/** What is still being saved comes first. If it is refused, its item stays, with what was typed and the reason. */
+async function showDetails() {
+  const wanted = state.selected;
+  if (document.querySelector(SAVED)) {
+    await answered(SAVED);
+    if (state.selected !== wanted) return;
+    const pane = byId("details");
+    const li = pane.querySelector(REFUSED) && item(pane.firstElementChild.dataset.uid);
+    if (li) return void take(li);
+  }
+  return get(itemUrl(wanted), "#details", "innerHTML");
+}
+
 const followed = () => byId(`details-${state.selected}`) ?? showDetails();
 
 export function select(li) {
@@ -177,6 +199,9 @@ export function mark() {
 
 /* Up to date again ------------------------------------------------------------------------------------------------- */
 
+/** Whether a version of the ontology is not that of the screen any more. */
+export const isOlder = (version) => Number(version) < Number(state.version);
+
 let running = null;
 let wanted = null;
 
@@ -193,19 +218,22 @@ export function refresh(options = {}) {
   return running;
 }
 
-async function fetchTree({ open: branches, reveal = "" }) {
+async function fetchTree(options) {
+  const { open: branches, reveal = "" } = options;
   const pane = byId("details");
   const body = new FormData();
-  body.set("open", branches ?? opened());
-  body.set("within", state.branch);
+  const { selected: asked, branch: within } = state;
+  const shown = opened();
+  body.set("open", branches ?? shown);
+  body.set("within", within);
   body.set("reveal", reveal);
-  const asked = state.selected;
   if (asked && !isTyped(pane)) body.set("item", asked);
   const answer = await ask(`${home}tree/`, { body });
   if (!answer) return;
   const [, version] = answer.headers.get("X-Ontology-Version").split(" ");
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   await new Promise((resolve) => setTimeout(resolve)); // ten thousand rows: the browser may draw in between
+  if (isOlder(version) || state.branch !== within || opened() !== shown) return void (wanted = { reveal, ...wanted }); // overtaken
   state.version = version;
   if (state.searching) tell("stale");
   else replaceTree(fresh.getElementById("kids-root"));
@@ -237,7 +265,7 @@ function sameText(before, after) {
 
 /** Whether a field is in use, or waits for a decision. */
 function isTyped(place) {
-  if (place.querySelector("[role=alert], [aria-invalid=true]")) return true;
+  if (place.querySelector(REFUSED)) return true;
   const typed = (field) => ("defaultValue" in field && field.type !== "checkbox" ? field.value !== field.defaultValue : false);
   return place.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea")
     ? true

@@ -1,6 +1,7 @@
 """Each operation of the editor, with the mouse and with keys alone; undone and done again."""
 
 from collections.abc import Callable
+from itertools import zip_longest
 
 import pytest
 from playwright.sync_api import expect
@@ -437,7 +438,8 @@ def test_an_operation_by_mouse_and_by_keys_alone(moving, editor, name):
     for act, steps in [(by_mouse, ["#undo-button", "#redo-button", "#undo-button"]), (by_keys, ["Control+z"])]:
         act(editor)
         after = editor.changed(before)
-        assert check({row.name: row for row in before}, {row.name: row for row in after})
+        changed = [(old, new) for old, new in zip_longest(before, after) if old != new]
+        assert check({row.name: row for row in before}, {row.name: row for row in after}), changed
         for step in steps:
             now = editor.stored()
             editor.page.locator(step).click() if step.startswith("#") else editor.press(step)

@@ -1,0 +1,127 @@
+"""Answers come late, and not in their turn: nothing typed is lost, and the screen shows what is stored."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import factories
+from tests.e2e.editing import Editor, Late
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+def description(editor):
+    return editor.details.locator("textarea")
+
+
+def test_details_from_before_a_change_are_not_shown_after_it(editor, page):
+    details = Late(page, f"**/items/{editor.uid('State')}/")
+    editor.row("State").locator(".name").dblclick()
+    details.made()
+    editor.type("Condition")
+    expect(editor.shown("Condition")).to_be_visible()
+    details.arrive()
+    expect(editor.details.locator("h2")).to_contain_text("Condition")
+    editor.in_step()
+
+
+def test_what_was_typed_and_left_while_its_field_was_being_saved_is_saved(editor, page):
+    editor.select("State")
+    first = Late(page, "**/describe/")
+    description(editor).fill("Half a sen")
+    editor.press("Tab")
+    first.made()
+    description(editor).fill("Half a sentence")
+    page.locator("#search").click()
+    first.arrive()
+    until_described(editor, "State", "Half a sentence")
+    expect(description(editor)).to_have_value("Half a sentence")
+
+
+def test_what_is_typed_stays_when_the_answer_of_a_new_name_brings_the_details(editor, page):
+    editor.select("State")
+    renaming = Late(page, "**/rename/")
+    editor.press("F2")
+    renaming.made()
+    renaming.arrive()
+    answer = Late(page, "**/rename/")
+    editor.type("Condition")
+    answer.made()
+    description(editor).click()
+    page.keyboard.type("How a thing is.")
+    answer.arrive()
+    expect(editor.details.locator("h2")).to_contain_text("Condition")
+    expect(description(editor)).to_be_focused()
+    expect(description(editor)).to_have_value("How a thing is.")
+    page.locator("#search").click()
+    until_described(editor, "Condition", "How a thing is.")
+
+
+def test_an_item_stays_when_what_was_typed_there_is_refused_after_choosing_another(editor, page, bob, problems):
+    problems.expect("409 (Conflict)")
+    editor.select("State")
+    editor.ontology.items().get(name="State").describe("Theirs", by=bob)
+    answer = Late(page, "**/describe/")
+    description(editor).fill("Mine")
+    editor.row("Activity").locator(".name").click()
+    answer.made()
+    answer.arrive()
+    expect(editor.details.locator("[role=alert]")).to_contain_text("Theirs")
+    expect(description(editor)).to_have_value("Mine")
+    expect(editor.item("State")).to_have_attribute("aria-selected", "true")
+    editor.button("Use mine").click()
+    until_described(editor, "State", "Mine")
+
+
+def test_a_name_being_typed_stays_when_an_answer_brings_its_row(editor, page):
+    editor.select("State")
+    answer = Late(page, "**/color/")
+    editor.details.locator(".palette button").nth(6).click()
+    answer.made()
+    editor.focus("State")
+    editor.press("F2")
+    expect(editor.name_field).to_be_focused()
+    page.keyboard.type("Condi")
+    answer.arrive()
+    expect(page.locator("#undo-button")).to_contain_text("Undo recolour")
+    page.keyboard.type("tion")
+    editor.press("Enter")
+    expect(editor.shown("Condition")).to_be_visible()
+    editor.in_step()
+
+
+def test_the_whole_tree_comes_back_while_one_branch_is_being_fetched(editor, page):
+    editor.select("PhysicalObject")
+    tree = Late(page, "**/tree/")
+    editor.button("Only this branch").click()
+    tree.made()
+    page.evaluate("document.querySelector('#branch [data-branch]')?.click()")
+    page.keyboard.press("Escape")
+    tree.arrive()
+    page.get_by_role("button", name="All items").click()
+    expect(editor.row("Activity")).to_be_visible()
+    assert "branch=" not in page.url
+
+
+def test_a_branch_that_is_opened_while_the_tree_is_fetched_stays_open(page, sign_in, alice, bob):
+    sign_in(page, alice)
+    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(200)]} for i in range(4)]
+    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+    editor.ontology.items().get(name="T3").rename("Theirs", by=bob)
+    tree = Late(page, "**/tree/")
+    editor.focus("T0")
+    editor.press("ArrowRight")  # its answer tells that there is something new
+    tree.made()
+    editor.focus("T1")
+    editor.press("ArrowRight")
+    expect(editor.row("C1.199")).to_be_attached()
+    tree.arrive()
+    expect(editor.shown("Theirs")).to_be_attached()
+    expect(editor.item("T1")).to_have_attribute("aria-expanded", "true")
+    expect(editor.row("C0.199")).to_be_attached()
+    expect(editor.row("C1.199")).to_be_attached()
+
+
+def until_described(editor, name, text):
+    expect(editor.page.locator("#undo-button")).to_contain_text("Undo describe")
+    editor.settled()
+    assert editor.ontology.items().get(name=name).description == text
