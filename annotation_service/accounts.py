@@ -1,8 +1,20 @@
 from typing import Any
 
+from allauth.account import auth_backends
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.http import HttpRequest
+
+from .db import first
+
+_USER = "SELECT * FROM auth_user WHERE id = %(pk)s"
+
+
+class AuthenticationBackend(auth_backends.AuthenticationBackend):
+    def get_user(self, user_id: int) -> User | None:
+        user = first(User, _USER, {"pk": user_id})
+        return user if user and self.user_can_authenticate(user) else None
 
 
 class AccountAdapter(DefaultAccountAdapter):

@@ -4,11 +4,13 @@ import errno
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import OperationalError, connection, models, transaction
 
 from .inputs import Refused
+
+M = TypeVar("M", bound=models.Model)
 
 _sqlite_turn = threading.RLock()
 
@@ -51,6 +53,14 @@ def execute(sql: str, params: Mapping[str, Any] | None = None) -> int:
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         return cursor.rowcount
+
+
+def first(model: type[M], sql: str, params: Mapping[str, Any]) -> M | None:
+    """The first row of a written-out query with ``%(name)s`` parameters, or ``None``.
+
+    For what annotators wait for all day long: composing the same query takes the ORM several times as long as the query itself.
+    """
+    return next(iter(model._base_manager.raw(sql, params)), None)
 
 
 @contextmanager

@@ -194,7 +194,8 @@ PREANNOTATION_RESOURCES = env_bool("PREANNOTATION_RESOURCES", False)
 
 # --- Accounts ----------------------------------------------------------------------------------------------------------
 
-AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+AUTHENTICATION_BACKENDS = ["annotation_service.accounts.AuthenticationBackend"]
+SESSION_ENGINE = "annotation_service.sessions"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (

@@ -7,13 +7,15 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Func, IntegerField, Q, Sum, UniqueConstraint
 
-from annotation_service.db import write
+from annotation_service.db import first, write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, check_text
 
 if TYPE_CHECKING:
     from .marks import Annotation
 
+
+_ANNOTATION = "SELECT * FROM datasets_annotation WHERE item_id = %(item)s AND annotator_id = %(annotator)s"
 
 # So long removed items can be restored.
 BIN = timedelta(days=30)
@@ -137,10 +139,11 @@ class Item(models.Model):
         """
         from .marks import Annotation
 
-        annotation, is_new = Annotation.objects.get_or_create(item=self, annotator=annotator)
-        annotation.item = self  # already read: a save need not read it again
-        if is_new:
+        annotation = first(Annotation, _ANNOTATION, {"item": self.pk, "annotator": annotator.pk})
+        if annotation is None:
+            annotation = Annotation.objects.create(item=self, annotator=annotator)
             annotation.take_over_given()
+        annotation.item = self  # already read: a save need not read it again
         return annotation
 
     def annotation_seen_by(self, annotator: User) -> "Annotation | None":

@@ -5,19 +5,24 @@ from django.db import models
 from django.db.models import CheckConstraint, F, Q, UniqueConstraint
 from django.utils import timezone
 
-from annotation_service.db import execute
+from annotation_service.db import execute, first
 from annotation_service.inputs import Refused
 from ontologies.models import OntologyItem
 
 from .item import Item
 
-# Written out for the same reason as `access._ITEM_GIVEN`: it is part of every save.
 _LABEL = """
 SELECT l.id, l.uid, l.name, l.active
   FROM ontologies_ontologyitem l
   JOIN ontologies_ontology o ON o.id = l.ontology_id
   JOIN datasets_dataset d ON d.project_id = o.project_id
  WHERE d.id = %(dataset)s AND o.kind = %(kind)s AND l.uid = %(uid)s AND l.level > 0
+"""
+_ALIKE = """
+SELECT * FROM datasets_entity
+ WHERE annotation_id = %(annotation)s
+   AND (uid = %(uid)s OR (label_id = %(label)s AND start = %(start)s AND "end" = %(end)s))
+ ORDER BY uid <> %(uid)s
 """
 
 
@@ -45,7 +50,7 @@ class Annotation(models.Model):
     def label(self, kind: str, uid: str) -> OntologyItem:
         """The item of the project's entity or relation ontology that a client names."""
         params = {"dataset": self.item.dataset_id, "kind": kind, "uid": uid}
-        if label := next(iter(OntologyItem.objects.raw(_LABEL, params)), None):
+        if label := first(OntologyItem, _LABEL, params):
             return label
         raise Refused("The project has no such label. Reload the page.")
 
@@ -54,11 +59,10 @@ class Annotation(models.Model):
     def add_entity(self, *, uid: str, label: OntologyItem, start: int, end: int) -> "Entity":
         """Mark the tokens ``start`` to ``end``, inclusive. Sent twice, it is stored once."""
         self._check_open()
-        alike = Q(uid=_checked(uid)) | Q(label=label, start=start, end=end)
-        known = sorted(self.entity_set.filter(alike), key=lambda entity: entity.uid != uid)
-        if known:
-            known[0].accept()
-            return known[0]
+        params = {"annotation": self.pk, "uid": _checked(uid), "label": label.pk, "start": start, "end": end}
+        if known := first(Entity, _ALIKE, params):
+            known.accept()
+            return known
         if not 0 <= start <= end < len(self.item.tokens):
             raise Refused(f"The item has {len(self.item.tokens)} tokens; {start} to {end} is not a span of them.")
         _check_active(label)

@@ -1,8 +1,11 @@
 """The requests of the workspace: what they store, and every rule that refuses one."""
 
 import json
+from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
+from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -243,6 +246,18 @@ def test_somebody_who_is_signed_out_is_told_where_to_sign_in(send, entity, clien
     answer = send(client, "entities/add/", entity())
     assert answer.status_code == 401
     assert answer.json()["login"] == "/accounts/login/"
+
+
+def test_an_ended_session_writes_nothing(as_carol, carol, send, entity, stored):
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    assert send(as_carol, "entities/add/", entity()).status_code == 401
+    assert stored().entities == []
+
+
+def test_somebody_whose_account_was_closed_writes_nothing(as_carol, carol, send, entity, stored):
+    User.objects.filter(pk=carol.pk).update(is_active=False)
+    assert send(as_carol, "entities/add/", entity()).status_code == 401
+    assert stored().entities == []
 
 
 def test_a_page_of_another_person_does_not_write_into_mine(as_carol, alice, send, entity, stored):
