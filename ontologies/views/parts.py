@@ -115,9 +115,13 @@ def pane(item: OntologyItem, *, oob: bool = False) -> dict[str, Any]:
     }
 
 
+def is_shown(request: Request, item: OntologyItem) -> bool:
+    """Whether its details are on the screen; they are unless the page says that it shows those of another item."""
+    return sent(request, "shown") in ("", item.uid)
+
+
 def pane_if_shown(request: Request, item: OntologyItem) -> list[Part]:
-    """The details again, unless the page says that it shows those of another item."""
-    return [("_details", pane(item, oob=True))] if sent(request, "shown") in ("", item.uid) else []
+    return [("_details", pane(item, oob=True))] if is_shown(request, item) else []
 
 
 def row(item: OntologyItem, *, oob: bool = False) -> dict[str, Any]:

@@ -81,7 +81,7 @@ document.addEventListener("itemAdded", ({ detail: { uid } }) => {
 
 const returning = new Set();
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {
-  if (detail.elt.matches?.("form.row-edit")) returning.add(detail.target?.id);
+  if (detail.elt.closest?.("form.row-edit")) returning.add(detail.target?.id);
 });
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {

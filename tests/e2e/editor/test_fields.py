@@ -131,3 +131,19 @@ def test_switching_off_is_undone_from_its_toast(editor, page):
     editor.in_step()
     assert editor.stored() == before
     editor.stays()
+
+
+def test_the_details_say_who_changed_the_item_last(editor):
+    editor.select("State")
+    editor.details.locator("textarea").fill("How a thing is.")
+    editor.press("Control+Enter")
+    expect(editor.details).to_contain_text("by alice (describe)")
+
+
+def test_delete_switches_off_all_that_is_selected(editor, page):
+    editor.go("Activity")
+    editor.press("Shift+ArrowDown", "Shift+ArrowDown", "Delete")
+    expect(page.locator("#undo-button")).to_contain_text("Undo switch")
+    off = editor.ontology.items().filter(active=False).values_list("name", flat=True)
+    assert set(off) == {"Activity", "Replace", "State"}
+    editor.in_step()

@@ -32,6 +32,7 @@ def test_keeping_their_name_shows_it_everywhere(editor, page, bob, problems):
     page.get_by_role("button", name="Keep theirs").click()
     expect(page.locator(f"#row-{state.uid} .name")).to_have_text("Theirs")
     expect(page.locator("#details h2")).to_contain_text("Theirs")
+    expect(page.locator(f"#i-{state.uid}")).to_be_focused()
 
 
 @pytest.fixture
