@@ -12,18 +12,20 @@ from hashlib import blake2b
 from itertools import count
 from typing import Any, NamedTuple
 
-from datasets.tokenisers import TOKENISERS, Span
+from datasets.tokenisers import TOKENISERS, Span, offsets_of
 
 _BATCH_LINES = 200
 _BATCH_CHARACTERS = 1_000_000
 
 
 class Prepared(NamedTuple):
-    """A line that became an item. For every token, `clean(original[start:end])` is the token."""
+    """A line that became an item."""
 
     original: str
     tokens: list[str]
-    offsets: list[Span]
+    found: list[Span] | str
+    """Where the tokens stand in the original: for every token, `clean(original[start:end])` is the token. Or the cleaned
+    line, if each of its characters stands where the original has it: `offsets_of(tokens, found)` are the places then."""
     line: int
     """Index of the line among those that came in, from 0."""
 
@@ -98,21 +100,18 @@ class Preprocessing:
 
     def _items(self, kept: list[tuple[str, int, str]], counts: Counts) -> Iterator[Prepared]:
         moves = _moving_characters(self.remove_characters, self.lowercase)
-        spans_of_each = TOKENISERS[self.tokeniser]([cleaned for _, _, cleaned in kept])
-        for (original, number, cleaned), spans in zip(kept, spans_of_each, strict=True):
-            if not spans:
+        tokens_of_each = TOKENISERS[self.tokeniser]([cleaned for _, _, cleaned in kept])
+        for (original, number, cleaned), tokens in zip(kept, tokens_of_each, strict=True):
+            if not tokens:
                 counts.empty += 1
                 continue
+            found: list[Span] | str = cleaned
             if moves and moves(original):
-                spans = self._spans_in_original(original, spans)
-                tokens = [self.clean(original[start:end]) for start, end in spans]
-            elif self.tokeniser == "whitespace":
-                tokens = cleaned.split()  # quicker than to cut at the spans, which are the same
-            else:
-                tokens = [cleaned[start:end] for start, end in spans]
+                found = self._spans_in_original(original, offsets_of(tokens, cleaned) or [])
+                tokens = [self.clean(original[start:end]) for start, end in found]
             counts.items += 1
             counts.tokens += len(tokens)
-            yield Prepared(original, tokens, spans, number)
+            yield Prepared(original, tokens, found, number)
 
     def _spans_in_original(self, original: str, spans: list[Span]) -> list[Span]:
         """Where the spans of a cleaned line stand in the line as it came.

@@ -1,6 +1,5 @@
 """The ways to cut lines of text into tokens, under the names by which datasets know them."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from datasets import punkt
@@ -9,22 +8,30 @@ Span = tuple[int, int]
 """Start and end of a token in its line: half-open, in code points."""
 
 
-def whitespace(lines: Sequence[str]) -> list[list[Span]]:
-    """The spans of the words that `str.split()` gives for every line."""
-    return [_split(line) for line in lines]
+def _by_whitespace(lines: Sequence[str]) -> list[list[str]]:
+    return [line.split() for line in lines]
 
 
-def _split(line: str) -> list[Span]:
-    end = -1
-    spans = [(start := end + 1, end := start + len(word)) for word in line.split()]
-    if end == len(line):  # so there was exactly one character between words, as is usual
-        return spans
-    return [match.span() for match in re.finditer(r"\S+", line)]
+def _by_punkt(lines: Sequence[str]) -> list[list[str]]:
+    spans_of_each = punkt.tokenise(lines)
+    return [[line[start:end] for start, end in spans] for line, spans in zip(lines, spans_of_each, strict=True)]
 
 
-TOKENISERS: dict[str, Callable[[Sequence[str]], list[list[Span]]]] = {
-    "whitespace": whitespace,
-    "punkt": punkt.tokenise,
+TOKENISERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
+    "whitespace": _by_whitespace,
+    "punkt": _by_punkt,
 }
-"""Every tokeniser takes lines and returns the spans of each: ascending, not empty, not overlapping, covering all that
-is not white space. It knows nothing but the line: a line gives the same spans alone and among others."""
+"""Every tokeniser takes lines and returns the tokens of each: in order, not empty, all that is not white space.
+It knows nothing but the line: a line gives the same tokens alone and among others."""
+
+
+def offsets_of(tokens: Sequence[str], text: str) -> list[Span] | None:
+    """The places of the tokens in the text, searched from left to right; None if one does not occur there."""
+    if " ".join(tokens) == text and "  " not in text:  # one space between them, as is usual: nothing to search
+        end = -1
+        return [(start := end + 1, end := start + len(token)) for token in tokens]
+    index, end = text.index, 0
+    try:
+        return [(start := index(token, end), end := start + len(token)) for token in tokens]
+    except ValueError:
+        return None

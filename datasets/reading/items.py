@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ..tokenisers import Span
+from ..tokenisers import Span, offsets_of
 
 
 class NewEntity(NamedTuple):
@@ -26,14 +26,22 @@ class NewRelation(NamedTuple):
 class NewItem(NamedTuple):
     """``place`` says where it stands in its document: “line 7”, “item 5”.
 
-    ``offsets`` are the places of the tokens in ``original``, half-open, in code points, or None if one does not occur in it.
+    ``found`` is where its tokens were found, or the text to search when that is asked: see `offsets`.
     """
 
     place: str
     original: str
     tokens: list[str]
-    offsets: list[Span] | None
+    found: list[Span] | str | None
     external_id: str = ""
     extra_fields: dict[str, Any] = {}
     entities: "list[NewEntity] | tuple[()]" = ()
     relations: "list[NewRelation] | tuple[()]" = ()
+
+    @property
+    def offsets(self) -> list[Span] | None:
+        """The places of the tokens in ``original``, half-open, in code points, or None if one does not occur in it.
+
+        Those of a line are found only here: a dry run, which stores nothing, can do without.
+        """
+        return offsets_of(self.tokens, self.found) if isinstance(self.found, str) else self.found

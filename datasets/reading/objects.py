@@ -13,7 +13,7 @@ from ontologies.label_names import LabelNames
 from ontologies.models import Ontology
 
 from ..kinds import Kind
-from ..tokenisers import Span
+from ..tokenisers import offsets_of
 from .items import NewEntity, NewItem, NewRelation
 from .options import ReadingOptions
 from .report import Report
@@ -143,15 +143,6 @@ class _Names:
                 return "There is no such label in the ontology."  # to look for the nearest one takes time
             self.reasons[text] = self.names.why_not(text)
         return self.reasons[text]
-
-
-def offsets_of(tokens: list[str], original: str) -> list[Span] | None:
-    """The places of the tokens in the original, searched from left to right; None if one does not occur there."""
-    index, end = original.index, 0
-    try:
-        return [(start := index(token, end), end := start + len(token)) for token in tokens]
-    except ValueError:
-        return None
 
 
 def _excesses(value: dict[str, Any]) -> Iterator[Mistake]:

@@ -21,12 +21,12 @@ def text_items(reading: "Reading", file: IO[bytes]) -> Iterator[NewItem]:
     report, max_tokens = reading.report, settings.MAX_ITEM_TOKENS
     numbers = array("L")
     filled = _filled_lines(reading, file, numbers)
-    for original, tokens, offsets, index in reading.options.preprocessing.prepare(filled, report, reading.known_texts):
+    for original, tokens, found, index in reading.options.preprocessing.prepare(filled, report, reading.known_texts):
         place = f"line {numbers[index]}"
         if len(tokens) > max_tokens:
             reading.add_problem(place, f"An item has at most {max_tokens:,} tokens; this line has {len(tokens):,}.")
         else:
-            yield NewItem(place, original, tokens, offsets)
+            yield NewItem(place, original, tokens, found)
 
 
 def _filled_lines(reading: "Reading", file: IO[bytes], numbers: "array[int]") -> Iterator[str]:

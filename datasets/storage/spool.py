@@ -10,8 +10,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
-from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -21,6 +20,7 @@ from django.utils import timezone
 from annotation_service.db import execute
 
 from ..reading.items import NewItem
+from ..tokenisers import Span
 
 ITEM = "original, tokens, offsets, search_text, external_id, extra_fields"
 # What is in the spool: the first columns of a mark are numbers of other rows.
@@ -98,25 +98,37 @@ def spool() -> Spool:
 
 def _item_row(item: NewItem) -> Row:
     """As the database keeps it, JSON as text."""
-    _, original, tokens, offsets, external_id, extra_fields, _, _ = item
+    _, original, tokens, _, external_id, extra_fields, _, _ = item
+    offsets = item.offsets
     # Most tokens need no escapes; those of a line have no other characters than the line, in another case perhaps.
     words = _to_json(tokens) if _needs_escapes("".join(tokens)) else '["' + '","'.join(tokens) + '"]'
-    pairs = None if offsets is None else _pairs(len(offsets)) % tuple(chain.from_iterable(offsets))
+    pairs = None if offsets is None else f"[{','.join(map(_pairs.__getitem__, offsets))}]"
     return original, words, pairs, original.casefold(), external_id, _to_json(extra_fields) if extra_fields else "{}"
 
 
-@lru_cache(maxsize=1000)
-def _pairs(count: int) -> str:
-    """A template for so many pairs of numbers: offsets are half of an import's JSON, and this writes it twice as fast."""
-    return f"[{','.join(['[%d,%d]'] * count)}]"
+class _Pairs(dict[Span, str]):
+    """The JSON of pairs of numbers. Offsets are half of an import's JSON; the same come again and again."""
+
+    _MOST = 50_000
+
+    def __missing__(self, pair: Span) -> str:
+        text = f"[{pair[0]},{pair[1]}]"
+        if len(self) < self._MOST:
+            self[pair] = text
+        return text
+
+
+_pairs = _Pairs()
 
 
 class _TemporaryTables(Spool):
     """SQLite: temporary tables are filled without locking the database, then one statement each moves their rows."""
 
-    _STATEMENTS = (
+    _ITEMS = (
         f"INSERT INTO datasets_item (id, dataset_id, position, {ITEM})"
-        f" SELECT %(item)s + id, %(dataset)s, %(first)s + id - 1, {ITEM} FROM temp.spool_item ORDER BY id",
+        f" SELECT %(item)s + id, %(dataset)s, %(first)s + id - 1, {ITEM} FROM temp.spool_item ORDER BY id"
+    )
+    _MARKS = (
         "INSERT INTO datasets_annotation (id, item_id, started_at)"
         " SELECT %(annotation)s + id, %(item)s + item, %(now)s FROM temp.spool_annotation ORDER BY id",
         'INSERT INTO datasets_entity (id, annotation_id, uid, label_id, start, "end", status, created_at, updated_at)'
@@ -130,6 +142,7 @@ class _TemporaryTables(Spool):
 
     def __enter__(self) -> "_TemporaryTables":
         self.__exit__()
+        execute("PRAGMA temp.page_size = 65536")  # the largest: fewer calls of the operating system
         for table, columns in COLUMNS.items():
             execute(f"CREATE TEMP TABLE spool_{table} (id INTEGER PRIMARY KEY, {columns})")
         return self
@@ -159,7 +172,13 @@ class _TemporaryTables(Spool):
         now = connection.ops.adapt_datetimefield_value(timezone.now())
         params: dict[str, Any] = {"dataset": dataset_pk, "first": first_position, "status": STATUS, "now": now}
         params |= {table: self._last_key(table) for table in COLUMNS}
-        for statement in self._STATEMENTS:
+        # The JSON was written here. To parse it again takes as long as to insert it, and everybody who writes has to wait.
+        execute("PRAGMA ignore_check_constraints = ON")
+        try:
+            execute(self._ITEMS, params)
+        finally:
+            execute("PRAGMA ignore_check_constraints = OFF")
+        for statement in self._MARKS:
             execute(statement, params)
 
     def _last_key(self, table: str) -> int:

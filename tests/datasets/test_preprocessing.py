@@ -5,6 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from datasets.preprocessing import Counts, Preprocessing, Stats, _batches, preview
+from datasets.reading import NewItem
 from datasets.tokenisers import TOKENISERS
 from tests.soak import amount
 
@@ -46,6 +47,10 @@ tokenisers = pytest.mark.parametrize("tokeniser", TOKENISERS)
 def prepare(text_lines, **operations):
     counts = Counts()
     return list(Preprocessing(**operations).prepare(text_lines, counts)), counts
+
+
+def offsets(prepared):
+    return NewItem("", prepared.original, prepared.tokens, prepared.found).offsets
 
 
 def is_cleaning_local(operations, token, original):
@@ -144,7 +149,7 @@ def test_batches_are_limited_in_lines_and_in_characters():
 def test_offsets_lead_to_the_line_as_it_came(original, operations, expected):
     [item], _ = prepare([original], **operations)
     assert item.original == original
-    assert [(token, *span) for token, span in zip(item.tokens, item.offsets, strict=True)] == expected
+    assert [(token, *span) for token, span in zip(item.tokens, offsets(item), strict=True)] == expected
 
 
 def test_tokens_sharing_a_character_become_one():
@@ -164,9 +169,9 @@ def test_every_token_is_its_cleaned_slice(text_lines, operations):
     assert (counts.items, counts.tokens) == (len(items), sum(len(item.tokens) for item in items))
     for item in items:
         assert item.original == text_lines[item.line]
-        assert len(item.tokens) == len(item.offsets) > 0
+        assert len(item.tokens) == len(offsets(item)) > 0
         previous_end = 0
-        for token, (start, end) in zip(item.tokens, item.offsets, strict=True):
+        for token, (start, end) in zip(item.tokens, offsets(item), strict=True):
             assert previous_end <= start < end <= len(item.original)
             previous_end = end
             piece = item.original[start:end]

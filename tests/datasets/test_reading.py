@@ -63,7 +63,7 @@ def test_an_item_is_read_with_its_marks(ontologies):
             place="item 1",
             original="replace engine oil",
             tokens=["replace", "engine", "oil"],
-            offsets=[(0, 7), (8, 14), (15, 18)],
+            found=[(0, 7), (8, 14), (15, 18)],
             external_id="WO-1",
             extra_fields={"site": "north"},
             entities=[

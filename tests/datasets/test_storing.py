@@ -5,11 +5,11 @@ import threading
 from datetime import timedelta
 
 import pytest
-from django.db import connection
+from django.db import DataError, IntegrityError, connection
 from django.db.models import F
 from django.utils import timezone
 
-from annotation_service.db import write
+from annotation_service.db import execute, write
 from annotation_service.edits import Conflict, mark
 from annotation_service.inputs import Refused
 from datasets import storage
@@ -100,6 +100,12 @@ def test_an_item_is_stored_with_all_its_fields(upload):
     assert one.search_text == found["original"].casefold()
     assert (one.external_id, one.extra_fields) == (fields["external_id"], fields["extra_fields"])
     assert (two.offsets, two.external_id, two.extra_fields, two.removed_at) == (None, "", {}, None)
+
+
+def test_after_items_are_stored_the_database_checks_json_as_before(upload):
+    dataset = upload([item()], kind="rich").store()
+    with pytest.raises((IntegrityError, DataError)), write():
+        execute("UPDATE datasets_item SET tokens = '[' WHERE dataset_id = %(dataset)s", {"dataset": dataset.pk})
 
 
 def test_more_items_than_are_spooled_at_once_keep_their_marks(upload):

@@ -1,12 +1,13 @@
+import re
 import threading
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nltk.tokenize import NLTKWordTokenizer
 
 from datasets import punkt
-from datasets.tokenisers import TOKENISERS
+from datasets.tokenisers import TOKENISERS, offsets_of
 from tests.soak import amount
 
 # What the rules of Punkt and of the word tokeniser are about, and what regular expressions disagree about.
@@ -26,7 +27,7 @@ tokenisers = pytest.mark.parametrize("name", TOKENISERS)
 
 
 def tokens(name, line):
-    return [line[start:end] for start, end in TOKENISERS[name]([line])[0]]
+    return TOKENISERS[name]([line])[0]
 
 
 @pytest.mark.parametrize(
@@ -69,13 +70,31 @@ def test_whitespace_is_str_split(line):
 
 @tokenisers
 @given(line=lines)
-def test_spans_cover_all_but_white_space_in_order(name, line):
-    spans = TOKENISERS[name]([line])[0]
-    flat = [position for span in spans for position in span]
-    assert flat == sorted(flat)
-    assert all(start < end for start, end in spans)
-    assert "".join(tokens(name, line)) == "".join(line.split())
-    assert not any(char.isspace() for token in tokens(name, line) for char in token)
+def test_tokens_are_all_but_white_space_in_order(name, line):
+    found = tokens(name, line)
+    assert all(found)
+    assert "".join(found) == "".join(line.split())
+    assert not any(char.isspace() for token in found for char in token)
+
+
+@given(line=lines)
+def test_offsets_are_where_the_tokens_were_cut(line):
+    assert offsets_of(line.split(), line) == [match.span() for match in re.finditer(r"\S+", line)]
+    assert offsets_of(tokens("punkt", line), line) == punkt.plain(line)
+
+
+@given(st.text("ab ", max_size=8), st.lists(st.text("ab ", min_size=1, max_size=3), max_size=4))
+@example("a  ", ["a", " "])
+@example("a b c", ["a b", "c"])
+def test_offsets_are_the_first_from_left_to_right(text, some):
+    expected, end = [], 0
+    for token in some:
+        start = text.find(token, end)
+        expected.append((start, end := start + len(token)))
+        if start < 0:
+            expected = None
+            break
+    assert offsets_of(some, text) == expected
 
 
 @tokenisers
