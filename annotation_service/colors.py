@@ -29,6 +29,7 @@ def child_of(parent: str, index: int) -> str:
     return from_oklch(lighter, max(chroma * 0.95, 0.05), hue + (0, 7, -7, 14, -14)[index % 5])
 
 
+@lru_cache(maxsize=10_000)
 def to_oklch(color: str) -> tuple[float, float, float]:
     """Lightness 0 to 1, chroma, hue in degrees."""
     r, g, b = (_to_linear(int(color[i : i + 2], 16) / 255) for i in (1, 3, 5))
@@ -46,7 +47,7 @@ def from_oklch(lightness: float, chroma: float, hue: float) -> str:
     """The nearest colour that a screen can show: chroma is lowered until it fits."""
     while chroma > 0.001:
         rgb = _oklch_to_rgb(lightness, chroma, hue)
-        if all(-0.0005 <= channel <= 1.0005 for channel in rgb):
+        if min(rgb) >= -0.0005 and max(rgb) <= 1.0005:
             break
         chroma -= 0.004
     else:

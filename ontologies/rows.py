@@ -7,13 +7,13 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db.models import Q
 
 if TYPE_CHECKING:
     from .models import Ontology, OntologyItem
-    from .models.labels import Found
+    from .models.labels import Found, Labels
 
 SENT_WHOLE = 500
 ALL_LEVELS = 1000
@@ -45,6 +45,10 @@ class Row:
     """The name around the text that was searched for."""
     note: "Excerpt | None" = None
     """Where else the text was found."""
+
+    def __getitem__(self, name: str) -> Any:
+        """Where templates look first: without it every value of the hundreds of rows costs them an exception."""
+        return getattr(self, name)
 
     @classmethod
     def of(cls, item: "OntologyItem") -> "Row":
@@ -89,28 +93,32 @@ def rows(
     return found
 
 
-def found_rows(ontology: "Ontology", found: "Sequence[Found]", text: str) -> list[Row]:
+def found_rows(labels: "Labels", found: "Sequence[Found]", text: str) -> list[Row]:
     """The rows of items that were found, and of those above them."""
-    by_uid = ontology.labels().by_uid
     matches = {each.uid: each for each in found}
     wanted: set[str] = set()
     for uid in matches:
         above: str | None = uid
         while above and above not in wanted:
             wanted.add(above)
-            above = by_uid[above].parent_uid if above in by_uid else None
+            above = labels.by_uid[above].parent_uid if above in labels.by_uid else None  # removed a moment ago
     shown: list[Row] = []
-    items = ontology.items().filter(uid__in=wanted)
-    for uid, name, color, active, level, lft, rght in items.values_list(
-        "uid", "name", "color", "active", "level", "lft", "rght"
-    ):
-        row = Row(uid, name, color, active, (rght - lft - 1) // 2, level)
-        if match := matches.get(uid):
+    branch: list[Row] = []
+    for label in labels:
+        while branch and branch[-1].level >= label.level:
+            branch.pop()
+        for row in branch:
+            row.count += 1
+        if label.uid not in wanted:
+            continue
+        if branch:
+            branch[-1].is_open = branch[-1].has_list = True
+        row = Row(label.uid, label.name, label.color, label.active, 0, label.level)
+        if match := matches.get(label.uid):
             row.is_match = True
-            row.marked = excerpt(name, text)
+            row.marked = excerpt(label.name, text)
             row.note = None if row.marked else _elsewhere(match, text)
-        if shown and shown[-1].level < level:
-            shown[-1].is_open = shown[-1].has_list = True
+        branch.append(row)
         shown.append(row)
     _close_lists(shown, 1)
     return shown

@@ -46,6 +46,8 @@ def chunks(keys: list[Key]) -> Iterator[list[Key]]:
 
 
 ROOT_UID = "00000000"
+START = 1_000_000_000
+"""Where a new tree begins: there is room on its left, so that an addition moves the shorter of its two sides."""
 _PLANTED = [
     "level",
     "lft",
@@ -65,10 +67,11 @@ def plant(ontology: "Ontology", new_items: Sequence[NewItem]) -> None:
     """Store the root of a new ontology and all its items, in bulk."""
     from .models import OntologyItem
 
-    OntologyItem(
-        ontology=ontology, uid=ROOT_UID, tree_id=ontology.pk, lft=1, rght=2 * len(new_items) + 2, level=0
-    ).save(force_insert=True)
-    rows = _numbered(new_items, _Ground(ROOT_UID, 0, None, 0), 2, set())
+    end = START + 2 * len(new_items) + 1
+    OntologyItem(ontology=ontology, uid=ROOT_UID, tree_id=ontology.pk, lft=START, rght=end, level=0).save(
+        force_insert=True
+    )
+    rows = _numbered(new_items, _Ground(ROOT_UID, 0, None, 0), START + 1, set())
     _store(ontology, rows)
 
 
@@ -112,7 +115,10 @@ def graft(ontology: "Ontology", shoots: Sequence[Shoot]) -> list[dict[str, Any]]
         room[at] = room.get(at, 0) + 2 * len(shoot.items)
     if _taken(ontology, [row["uid"] for row in rows]):
         return graft(ontology, shoots)  # one in four billion: draw again
-    _shift(ontology, room)
+    moved = _shift(ontology, room)
+    for row in rows:
+        row["lft"] += moved
+        row["rght"] += moved
     _store(ontology, rows)
     return rows
 
@@ -146,12 +152,23 @@ def move(item: "OntologyItem", parent: "OntologyItem", position: int | None) -> 
     type(item)._tree_manager.move_node(item, target, position=where)
 
 
-def _shift(ontology: "Ontology", steps: Mapping[int, int]) -> None:
-    """Make room or close gaps: ``steps`` tells by how much everything from a position on moves to the right."""
+def _shift(ontology: "Ontology", steps: Mapping[int, int]) -> int:
+    """Make room or close gaps: ``steps`` tells by how much everything from a position on moves away from what stands before it.
+
+    At a single place the shorter side moves: every row that does is written anew, with its entry in the index. Returns how far
+    the left side has moved.
+    """
     from .models import OntologyItem
 
     table = OntologyItem._meta.db_table
     places = sorted(steps)
+    if len(places) == 1 and _left_is_shorter(ontology, places[0], steps[places[0]]):
+        execute(
+            f"UPDATE {table} SET lft = lft - %(by)s, rght = CASE WHEN rght < %(at)s THEN rght - %(by)s ELSE rght END"
+            " WHERE tree_id = %(tree)s AND lft < %(at)s",
+            {"tree": ontology.pk, "at": places[0], "by": steps[places[0]]},
+        )
+        return -steps[places[0]]
     while places:  # from the right, so that the places further left still hold
         some, places = places[-100:], places[:-100]
         total, whens = sum(steps[at] for at in some), ""
@@ -163,6 +180,13 @@ def _shift(ontology: "Ontology", steps: Mapping[int, int]) -> None:
             f"UPDATE {table} SET {sets} WHERE tree_id = %(tree)s AND rght >= %(first)s",
             {"tree": ontology.pk, "first": some[0]},
         )
+    return 0
+
+
+def _left_is_shorter(ontology: "Ontology", at: int, by: int) -> bool:
+    """Whether fewer rows stand before a place than behind it, and the tree stays where it may begin."""
+    root = ontology.root
+    return at - root.lft < root.rght - at and 1 <= root.lft - by <= START
 
 
 def _store(ontology: "Ontology", rows: list[dict[str, Any]]) -> None:
@@ -291,8 +315,8 @@ def problems(ontology: "Ontology") -> Iterator[str]:
     if any(node["tree_id"] != ontology.pk for node in nodes):
         yield "a node has the number of another tree"
     numbers = sorted([node["lft"] for node in nodes] + [node["rght"] for node in nodes])
-    if numbers != list(range(1, 2 * len(nodes) + 1)):
-        yield "the positions are not 1 to 2n, each once"
+    if numbers != list(range(numbers[0], numbers[0] + 2 * len(nodes))):
+        yield "the positions do not follow each other, each once"
     by_id = {node["id"]: node for node in nodes}
     for node in nodes:
         if node["parent_id"] is None:

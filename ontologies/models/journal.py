@@ -182,12 +182,14 @@ _REDO = Q(verb__startswith="redo ")
 
 def _newest_that_stands(ontology: "Ontology", changes: QuerySet[OntologyChange]) -> OntologyChange | None:
     links = None
-    newest = changes.order_by("-version").values_list("pk", "undone_by")
-    for pk, undone_by in newest.iterator(chunk_size=100):
+    newest = changes.order_by("-version").values_list("pk", "undone_by", "count")
+    for pk, undone_by, count in newest.iterator(chunk_size=100):
         if undone_by is not None and links is None:
             links = _links(ontology)
         if undone_by is None or len(_chain(pk, links or {})) % 2 == 1:
-            return OntologyChange.objects.select_related("ontology", "user").get(pk=pk)
+            found = OntologyChange.objects.select_related("ontology", "user")
+            # A button names a single item, but not what happened to thousands, which takes long to read.
+            return (found if count == 1 else found.defer("items")).get(pk=pk)
     return None
 
 
@@ -252,14 +254,21 @@ def names(ontology: "Ontology", uids: Iterable[str], changes: Iterable[OntologyC
     found: dict[str, str] = {}
     for some in tree.chunks(list(wanted)):
         found |= dict(stored.filter(uid__in=some).values_list("uid", "name"))
+    found |= _names_in(changes, wanted - found.keys())
     if missing := wanted - found.keys():
         removals = ontology.changes.filter(verb__contains="add", items__has_any_keys=list(missing)[:_FEW])
-        for change in [*changes, *removals]:
-            for uid in missing & change.items.keys():
-                state = next((s for s in change.items[uid] if s and "name" in s), None)
-                if state:
-                    found.setdefault(uid, state["name"])
+        found |= _names_in(removals, missing)
     return found | dict.fromkeys(wanted - found.keys(), "an item that was removed")
+
+
+def _names_in(changes: Iterable[OntologyChange], uids: set[str]) -> dict[str, str]:
+    """What items were called when they were added, removed or renamed."""
+    found: dict[str, str] = {}
+    for change in changes if uids else ():
+        for uid in uids & change.items.keys():
+            if state := next((state for state in change.items[uid] if state and "name" in state), None):
+                found.setdefault(uid, state["name"])
+    return found
 
 
 # --- Writing ---

@@ -3,7 +3,7 @@
 import json
 import threading
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -127,8 +127,8 @@ def _brought_up_to_date(ontology_pk: int, kept: _Kept, version: int) -> Labels |
     if not rows or rows[0][:2] != kept[:2] or len(rows) > _CHANGES or sum(row[2] for row in rows[1:]) > _CHANGED_ITEMS:
         return None
     later = list(changes.filter(version__gt=kept.version).values_list("items", flat=True))
-    places = None if any(_changes_places(items) for items in later) else [(each.pk, each.level) for each in kept.labels]
-    return _read(ontology_pk, kept.labels.by_pk, {uid for items in later for uid in items}, places)
+    same_places = not any(_changes_places(items) for items in later)
+    return _read(ontology_pk, kept.labels, {uid for items in later for uid in items}, same_places=same_places)
 
 
 def _changes_places(items: dict[str, Any]) -> bool:
@@ -136,41 +136,48 @@ def _changes_places(items: dict[str, Any]) -> bool:
 
 
 def _read(
-    ontology_pk: int,
-    known: Mapping[int, Label] = {},
-    changed: Collection[str] = (),
-    places: list[tuple[int, int]] | None = None,
+    ontology_pk: int, known: Labels | None = None, changed: Collection[str] = (), *, same_places: bool = False
 ) -> Labels:
-    """All labels in tree order. Of those that are known and have not changed only the ``places``, keys and levels, are read, if
-    they are not known either."""
-    items = OntologyItem.objects.filter(tree_id=ontology_pk, level__gt=0)
-    order = places or list(items.order_by("lft").values_list("pk", "level"))
-    missing = [pk for pk, _ in order if pk not in known or known[pk].uid in changed]
+    """All labels in tree order. Of those that are known only the changed ones are read, and the order if places have changed."""
+    items = OntologyItem.objects.filter(tree_id=ontology_pk)
+    old, old_by_uid = (known.by_pk, known.by_uid) if known else ({}, {})
+    order = list(old) if same_places else list(items.order_by("lft").values_list("pk", flat=True))[1:]  # not the root
+    stale = {old_by_uid[uid].pk for uid in changed if uid in old_by_uid}
+    missing = [pk for pk in order if pk in stale or pk not in old]
     fresh = _without_places([items.filter(pk__in=some) for some in tree.chunks(missing)] if known else [items])
-    labels: list[Label] = []
-    branch: list[tuple[str, str]] = []  # uid and full name of the items above, with a slash
-    for pk, level in order:
-        label = fresh.get(pk) or known.get(pk)
-        if label is None:
+    labels: dict[int, Label] = {}
+    for pk in order:
+        if pk in fresh:
+            parent_id, label = fresh[pk]
+            label = _below(labels.get(parent_id), label)
+        elif pk in old:
+            label = old[pk]
+            parent = old_by_uid.get(label.parent_uid or "")
+            if parent and (now := labels.get(parent.pk)) is not parent:
+                label = _below(now, label)
+        else:
             continue  # removed a moment ago
-        del branch[level - 1 :]
-        parent_uid, above = branch[-1] if branch else (None, "")
-        _, uid, name, fullname, color, active, _, _, description, terms = label
-        if fullname != f"{above}{name}" or label.parent_uid != parent_uid:
-            fullname = f"{above}{name}"
-            label = Label(pk, uid, name, fullname, color, active, level, parent_uid, description, terms)
-        branch.append((uid, f"{fullname}/"))
-        labels.append(label)
-    return Labels(labels)
+        labels[pk] = label
+    return Labels(list(labels.values()))
 
 
-def _without_places(parts: "list[QuerySet[OntologyItem]]") -> dict[int, Label]:
-    columns = ["pk", "uid", "name", "color", "active", "description"]
+def _below(parent: Label | None, label: Label) -> Label:
+    """The label with what it has from its place."""
+    pk, uid, name, _, color, active, _, _, description, terms = label
+    if parent is None:
+        return Label(pk, uid, name, name, color, active, 1, None, description, terms)
+    fullname = f"{parent.fullname}/{name}"
+    return Label(pk, uid, name, fullname, color, active, parent.level + 1, parent.uid, description, terms)
+
+
+def _without_places(parts: "list[QuerySet[OntologyItem]]") -> dict[int, tuple[int, Label]]:
+    """By primary key, each with the key of its parent."""
+    columns = ["pk", "uid", "name", "color", "active", "description", "parent_id"]
     terms = Cast("example_terms", TextField())
     rows = [row for items in parts for row in items.order_by().values_list(*columns, terms)]
     # All JSON at once: one by one it takes longer than everything else together.
     every_terms = json.loads(f"[{','.join(row[-1] for row in rows)}]")
     return {
-        pk: Label(pk, uid, name, "", color, active, 0, None, description, its_terms)
-        for (pk, uid, name, color, active, description, _), its_terms in zip(rows, every_terms, strict=True)
+        pk: (parent_id, Label(pk, uid, name, "", color, active, 0, None, description, its_terms))
+        for (pk, uid, name, color, active, description, parent_id, _), its_terms in zip(rows, every_terms, strict=True)
     }

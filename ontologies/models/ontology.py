@@ -27,7 +27,7 @@ class OntologyQuerySet(models.QuerySet["Ontology"]):
     def with_size(self) -> Self:
         """Adds ``size``, the number of items: the root's interval tells it without counting rows."""
         root = OntologyItem.objects.filter(tree_id=OuterRef("pk"), parent=None)
-        return self.annotate(size=Subquery(root.values(n=(F("rght") - 2) / 2)))
+        return self.annotate(size=Subquery(root.values(n=(F("rght") - F("lft") - 1) / 2)))
 
     def search(self, text: str) -> Self:
         """Those with the text in their name, description or owner's name, in any case and any script."""
@@ -85,12 +85,13 @@ class Ontology(Blueprint):
 
     @property
     def root(self) -> OntologyItem:
-        return OntologyItem.objects.select_related("ontology").get(tree_id=self.pk, parent=None)
+        root = OntologyItem.objects.get(tree_id=self.pk, parent=None)
+        root.ontology = self
+        return root
 
     @property
     def row_count(self) -> int:
-        right = OntologyItem.objects.filter(tree_id=self.pk, parent=None).values_list("rght", flat=True).get()
-        return (right - 2) // 2
+        return self.root.descendant_count
 
     def content_in_words(self) -> str:
         return plural(self.row_count, "item,items")

@@ -17,7 +17,7 @@ from ..models import OntologyItem
 from ..models.item import Conflict
 from ..rows import ALL_LEVELS, Row
 from . import parts
-from .parts import Part, edits, fetch, fetch_item, offer_undo, pane, reads, refused, rendered, tree_list
+from .parts import Part, acts, edits, fetch, fetch_item, offer_undo, pane, reads, refused, rendered, tree_list
 
 # --- Reading -----------------------------------------------------------------------------------------------------------
 
@@ -52,10 +52,10 @@ def levels(request: Request, pk: int) -> HttpResponse:
 # --- Changing ----------------------------------------------------------------------------------------------------------
 
 
-@edits
+@acts
 def rename(request: Request, pk: int, uid: str) -> HttpResponse:
     item = fetch_item(request, pk, uid)
-    form = ItemNameForm(request.POST or None)
+    form = ItemNameForm(request.POST)
     return _edit(
         request,
         item,
@@ -135,13 +135,13 @@ def switch(request: Request, pk: int, uid: str) -> HttpResponse:
     return render(request, "ontologies/_switch.html", context, status=422 if request.method == "POST" else 200)
 
 
-@edits
+@acts
 def add(request: Request, pk: int, uid: str = "") -> HttpResponse:
     """A new item, last below an item or at the top level. The answer is the list that it stands in."""
     parent = fetch_item(request, pk, uid) if uid else None
     ontology = parent.ontology if parent else fetch(request, pk)
-    form = AddForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
+    form = AddForm(request.POST)
+    if form.is_valid():
         try:
             item = ontology.add_item(form.cleaned_data["name"], parent=parent, by=request.user)
         except Refused as error:
@@ -157,11 +157,8 @@ def add(request: Request, pk: int, uid: str = "") -> HttpResponse:
             around = [parts.facts(ontology), parts.undo_buttons(request, ontology)]
             answer = rendered(request, [("_list", tree_list(request, ontology, parent)), *rows, *around])
             return trigger_client_event(answer, "itemAdded", {"uid": item.uid}, after="settle")
-    context = {"ontology": ontology, "parent": parent, "form": form}
-    context["color"] = (parent or ontology.root).next_child_color()
-    if request.method == "POST":
-        return render(request, "ontologies/_list.html", context | tree_list(request, ontology, parent), status=422)
-    return render(request, "ontologies/_add.html", context)
+    context = {"form": form, "color": (parent or ontology.root).next_child_color(), **tree_list(request, ontology, parent)}
+    return render(request, "ontologies/_list.html", context, status=422)
 
 
 # --- Answers -----------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ def find(request: Request, pk: int) -> HttpResponse:
     if branch := named_item(ontology, sent(request, "within")):
         inside = set(branch.branch().values_list("uid", flat=True))
         found = [each for each in found if each.uid in inside]
-    rows = found_rows(ontology, found[:SHOWN_MATCHES], text)
+    rows = found_rows(ontology.labels(), found[:SHOWN_MATCHES], text)
     return render(request, "ontologies/_list.html", {"rows": rows, "total": len(found), "searched": True})
 
 
