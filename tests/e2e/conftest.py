@@ -7,6 +7,7 @@ A test asks for ``live_server`` and ``page``, and signs in with ``sign_in(page, 
     def test_a_thing_works(page, sign_in, alice): ...
 
 In the long form every answer comes late, some later than the next: what is on the screen must be right all the same.
+``settled(page)`` of `tests.e2e.waiting` waits until the answers are on the screen.
 """
 
 import os
@@ -19,12 +20,15 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.http import HttpRequest
 from django.test import Client
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.e2e.waiting import until
 from tests.soak import SOAK
 
 LATE = 0.3  # seconds at most, before and after an answer is made
+PATIENCE = 20_000  # milliseconds: a machine with much to do is no defect of a page
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -39,13 +43,15 @@ addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP: ${event.violatedDirective} blocked ${event.blockedURI || "inline"} at ${event.sourceFile}`));
 """
 FAILED = pytest.StashKey[bool]()
+# What htmx says when it gives a request up for a newer one. One that fails is reported under other names.
+GIVEN_UP = ("htmx:sendAbort,", "htmx:afterRequest,")
 
 
 class PageProblems(list[str]):
     """What the page complained about. A test that provokes a complaint names a part of it with ``expect``."""
 
     def __init__(self) -> None:
-        self.expected: list[str] = []
+        self.expected = list(GIVEN_UP)
 
     def expect(self, *parts: str) -> None:
         self.expected += parts
@@ -68,12 +74,23 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.soak)
 
 
-def late_answers(get_response):
+_under_way: set[HttpRequest] = set()
+
+
+def watched_answers(get_response):
+    def late() -> None:
+        if SOAK:
+            time.sleep(random.uniform(0, LATE))
+
     def answer(request):
-        time.sleep(random.uniform(0, LATE))
-        response = get_response(request)
-        time.sleep(random.uniform(0, LATE))
-        return response
+        _under_way.add(request)
+        try:
+            late()
+            response = get_response(request)
+            late()
+            return response
+        finally:
+            _under_way.remove(request)
 
     return answer
 
@@ -81,8 +98,7 @@ def late_answers(get_response):
 @pytest.fixture(scope="session", autouse=True)
 def network() -> None:
     """Must come before the server, which reads the list once."""
-    if SOAK:
-        settings.MIDDLEWARE = [f"{__name__}.late_answers", *settings.MIDDLEWARE]
+    settings.MIDDLEWARE = [f"{__name__}.watched_answers", *settings.MIDDLEWARE]
 
 
 @pytest.fixture(scope="session")
@@ -90,6 +106,7 @@ def browser() -> Iterator[Browser]:
     """Chromium: the one that CHROMIUM names, Playwright's own, or the system's."""
     # Playwright keeps an event loop in this thread, in which Django would otherwise refuse to touch the database.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         own = playwright.chromium.executable_path
         path = os.environ.get("CHROMIUM") or (own if Path(own).exists() else shutil.which("chromium"))
@@ -128,7 +145,7 @@ def other_page(browser: Browser, live_server, problems: PageProblems) -> Iterato
 @contextmanager
 def watched_page(browser: Browser, live_server, problems: PageProblems) -> Iterator[Page]:
     context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 800})
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(PATIENCE)
     context.add_init_script(REPORT_VIOLATIONS)
 
     def watch(new: Page) -> None:
@@ -142,6 +159,8 @@ def watched_page(browser: Browser, live_server, problems: PageProblems) -> Itera
     context.on("page", watch)
     yield context.new_page()
     context.close()
+    # Nobody waits for these answers any more, but the server works on them, and the database is about to be emptied.
+    until(lambda: not _under_way, "the server does not answer")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests import factories
 from tests.e2e.editing import Editor
+from tests.e2e.waiting import settled
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -20,6 +21,7 @@ def theme(request, page) -> str:
 
 
 def serious(page: Page) -> list[str]:
+    settled(page)
     page.evaluate(STILL)
     violations = Axe().run(page).response["violations"]
     return [

@@ -13,6 +13,7 @@ from annotation_service import jobs
 from datasets.models import Dataset
 from tests import factories
 from tests.e2e.test_axe import serious
+from tests.e2e.waiting import settled
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -43,7 +44,15 @@ def desk(page: Page, sign_in, alice) -> Page:
 
 
 def choose(page: Page, content: str, name: str) -> None:
+    expect(page.locator("#id_file")).to_be_attached()
+    settled(page)
     page.locator("#id_file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": content.encode()})
+
+
+def paste(page: Page, content: str) -> None:
+    expect(page.get_by_label("Paste text or JSON")).to_be_visible()
+    settled(page)
+    page.get_by_label("Paste text or JSON").fill(content)
 
 
 def kind(page: Page, name: str):
@@ -57,9 +66,27 @@ def check(page: Page) -> None:
 def create(page: Page) -> None:
     expect(page.get_by_text("Everything is in order.")).to_be_visible()
     page.get_by_role("button", name="Create dataset").click()
+    stored(page)
+
+
+def stored(page: Page) -> None:
+    """Until the page of the dataset is there: what was read may have its name and its texts, too."""
+    expect(page.get_by_role("navigation", name="Dataset")).to_be_visible(timeout=60_000)
+
+
+def add(page: Page, what: str) -> None:
+    page.get_by_role("button", name=f"Add {what}", exact=True).click()
+    stored(page)
+
+
+def change_something(page: Page) -> None:
+    page.get_by_role("link", name="Change something").click()
+    expect(page.get_by_text("you need not choose it again")).to_be_visible()
+    settled(page)
 
 
 def search_ontology(page: Page) -> None:
+    settled(page)
     expect(page.get_by_role("radio", name="Maintenance")).to_have_count(0)
     page.get_by_placeholder("Search by name").first.fill("mainten")
     page.get_by_role("radio", name="Maintenance").check()
@@ -112,7 +139,7 @@ def test_a_preannotated_entity_file_becomes_a_dataset_with_its_marks(desk: Page)
 
 def test_a_preannotated_relation_file_is_pasted_and_becomes_a_dataset(desk: Page):
     desk.goto("/datasets/new/")
-    desk.get_by_label("Paste text or JSON").fill(json.dumps([RELATIONS], indent=1))
+    paste(desk, json.dumps([RELATIONS], indent=1))
     expect(kind(desk, "Preannotated relations")).to_be_checked()
     search_ontology(desk)
     expect(desk.get_by_role("radio", name="Relations", exact=False).last).to_be_checked()  # the only one there is
@@ -137,7 +164,7 @@ def test_an_example_takes_the_place_of_a_kept_file(desk: Page):
     desk.goto("/datasets/new/")
     choose(desk, json.dumps([RICH]), "orders.json")
     check(desk)
-    desk.get_by_role("link", name="Change something").click()
+    change_something(desk)
     expect(desk.get_by_label("Paste text or JSON")).to_be_hidden()
     desk.get_by_role("button", name="Load this example").click()
     expect(desk.get_by_label("Paste text or JSON")).to_have_value(re.compile("Replace engine oil"))
@@ -184,7 +211,7 @@ def test_another_file_may_have_another_format(desk: Page):
 def test_what_is_wrong_has_the_focus(desk: Page, problems):
     problems.expect("422")
     desk.goto("/datasets/new/")
-    desk.get_by_label("Paste text or JSON").fill("Replace pump")
+    paste(desk, "Replace pump")
     check(desk)
     expect(desk.get_by_text("Give the dataset a name.")).to_be_visible()
     expect(desk.locator("#id_name")).to_be_focused()
@@ -192,7 +219,7 @@ def test_what_is_wrong_has_the_focus(desk: Page, problems):
 
 def test_what_is_typed_and_chosen_at_once_is_told_before_it_is_sent(desk: Page):
     desk.goto("/datasets/new/")
-    desk.get_by_label("Paste text or JSON").fill("one")
+    paste(desk, "one")
     choose(desk, "two", "two.txt")
     expect(desk.get_by_text("There is pasted text, too.")).to_be_visible()
     desk.get_by_role("button", name="Take the file out again").click()
@@ -208,12 +235,12 @@ def test_items_whose_external_ids_are_there_replace_them(desk: Page):
     check(desk)
     create(desk)
     desk.get_by_role("link", name="Add items").click()
-    desk.get_by_label("Paste text or JSON").fill(json.dumps([{**RICH, "original": "Pump", "tokens": ["Pump"]}]))
+    paste(desk, json.dumps([{**RICH, "original": "Pump", "tokens": ["Pump"]}]))
     check(desk)
     expect(desk.get_by_role("heading", name="External ids that are taken")).to_be_visible()
     desk.get_by_text("Replace the earlier ones").click()
     desk.get_by_role("button", name="Check again").click()
-    desk.get_by_role("button", name="Add 1 item").click()
+    add(desk, "1 item")
     expect(desk.locator("main")).to_contain_text("Pump")
     assert [item.original for item in Dataset.objects.get().items()] == ["Pump"]
     desk.get_by_role("link", name="Uploads").click()
@@ -243,15 +270,16 @@ def test_a_file_is_dropped(desk: Page):
 def test_sent_before_the_kind_is_known_the_form_waits_for_it(desk: Page):
     desk.goto("/datasets/new/")
     held: list[Route] = []
-    desk.route("**/datasets/new/preview/", lambda route: held.append(route))
-    choose(desk, json.dumps([RICH]), "orders.json")
-    check(desk)
+    go_on = threading.Event()
+    desk.route("**/datasets/new/preview/", lambda route: route.continue_() if go_on.is_set() else held.append(route))
+    with desk.expect_request("**/datasets/new/preview/"):
+        choose(desk, json.dumps([RICH]), "orders.json")
+        check(desk)
     desk.wait_for_timeout(500)
-    assert held and desk.url.endswith("/datasets/new/")
-    for _ in range(40):  # the kind changes, so it is asked again
-        while held:
-            held.pop().continue_()
-        desk.wait_for_timeout(50)
+    assert desk.url.endswith("/datasets/new/")
+    go_on.set()
+    for route in held:
+        route.continue_()
     expect(desk.locator(".page-head")).to_contain_text("Rich dataset")
 
 
@@ -276,16 +304,19 @@ def test_every_screen_can_be_read_by_everybody_and_fits_a_phone(desk: Page, prob
     look()
     search_ontology(desk)
     check(desk)
-    expect(desk.locator(".problems")).to_be_visible()
+    expect(desk.get_by_role("link", name="Download the list")).to_be_visible()
     look()
-    desk.get_by_role("link", name="Change something").click()
-    desk.get_by_label("Paste text or JSON").fill(json.dumps([{**RELATIONS, "external_id": "1"}]))
+    change_something(desk)
+    paste(desk, json.dumps([{**RELATIONS, "external_id": "1"}]))
     check(desk)
+    expect(desk.get_by_text("Everything is in order.")).to_be_visible()
     look()
     create(desk)
-    desk.get_by_role("link", name="Add items").click()
     look()
-    desk.get_by_label("Paste text or JSON").fill(json.dumps([{**RELATIONS, "external_id": "1"}]))
+    desk.get_by_role("link", name="Add items").click()
+    expect(desk.get_by_role("heading", name="Add items")).to_be_visible()
+    look()
+    paste(desk, json.dumps([{**RELATIONS, "external_id": "1"}]))
     check(desk)
     expect(desk.get_by_role("heading", name="External ids that are taken")).to_be_visible()
     look()
@@ -308,12 +339,12 @@ def test_lines_typed_into_a_rich_dataset_are_cut_by_the_chosen_tokeniser(desk: P
     create(desk)
     desk.get_by_role("link", name="Add items").click()
     expect(desk.get_by_role("group", name="Cut into tokens")).to_be_hidden()
-    desk.get_by_label("Paste text or JSON").fill("Top up.\nCheck P-102\n")
+    paste(desk, "Top up.\nCheck P-102\n")
     expect(desk.get_by_label("Read as")).to_have_value("text")
     desk.get_by_role("radio", name="White space").check()
     expect(desk.locator("#preview .token-list").first).to_contain_text("up.")
     check(desk)
-    desk.get_by_role("button", name="Add 2 items").click()
+    add(desk, "2 items")
     expect(desk.get_by_text("“orders” has more items: 2 items, 4 tokens.")).to_be_visible()
     assert [item.tokens for item in Dataset.objects.get().items()][1:] == [["Top", "up."], ["Check", "P-102"]]
 
@@ -359,7 +390,7 @@ def test_a_large_file_waits_for_a_worker_is_cancelled_once_and_then_stored(desk:
     check(desk)
     expect(desk.get_by_text("No worker is running")).to_be_visible()
     with worker():
-        held.wait(20)
+        assert held.wait(60)
         expect(desk.get_by_text("No worker is running")).to_be_hidden()
         expect(desk.get_by_role("progressbar", name="Progress")).to_have_attribute("value", "4000")
         expect(desk.get_by_text("Reading: 4 000 of about")).to_be_visible()
