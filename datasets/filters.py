@@ -6,19 +6,21 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, Subquery, Value
+from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, StrIndex
 from django.db.models.lookups import GreaterThan
 from django.http import QueryDict
 
 from annotation_service import words
-from ontologies.models.labels import Label
+from ontologies.models import OntologyItem
+from ontologies.models.labels import Label, Labels
 
 from .labels import ontologies_of
-from .models import Dataset, Entity, Item, Relation
+from .models import Annotation, Dataset, Entity, Item, Relation
 from .models.item import ItemQuerySet, TokenCount
 
 MAX_TEXT = 200
+MAX_SELECTED = 10_000
 _NOTHING = Q(pk__in=[])
 _WORDS = ("q", "has", "label", "external", "upload", "removed", "bin", "sort")
 
@@ -44,8 +46,9 @@ SORTS: dict[str, Any] = {
 class ItemFilter:
     """The items of a dataset that fit to everything that an address asks for, and their order.
 
-    ``selected`` are the keys of items that somebody chose one by one, ``removed`` is the moment of one removal. What is not
-    understood fits to no item, so that an action never reaches more than was meant.
+    ``label`` stands for its branch: itself and all labels below it. ``selected`` are the keys of items that somebody chose one by
+    one, with commas between them in the address, ``removed`` is the moment of one removal. What is not understood fits to no
+    item, so that an action never reaches more than was meant.
     """
 
     dataset: Dataset
@@ -65,7 +68,8 @@ class ItemFilter:
         name = values["sort"].removeprefix("-")
         if name not in SORTS or (name == "removed" and not values["bin"]):
             values["sort"] = ""
-        return cls(dataset, **values, selected=tuple(data.getlist("items")))
+        keys = data.getlist("items")
+        return cls(dataset, **values, selected=tuple(",".join(keys).split(",")) if keys else ())
 
     @property
     def is_empty(self) -> bool:
@@ -75,11 +79,14 @@ class ItemFilter:
     def without_selection(self) -> "ItemFilter":
         return replace(self, selected=())
 
+    def without_order(self) -> "ItemFilter":
+        return replace(self, sort="")
+
     def query_string(self, page: int = 1) -> str:
         """The address's part behind the question mark, without what is empty."""
         values = [(name, getattr(self, name)) for name in _WORDS if getattr(self, name)]
-        values += [("items", key) for key in self.selected]
-        return urlencode(values + ([("page", page)] if page > 1 else []))
+        values += [("items", ",".join(self.selected))] if self.selected else []
+        return urlencode(values + ([("page", page)] if page > 1 else []), safe=",")
 
     def in_words(self) -> str:
         """Such as “with “pump”, without entities”; empty if nothing is left out."""
@@ -87,7 +94,7 @@ class ItemFilter:
             (self.selected, f"{words.number(len(self.selected))} selected"),
             (self.q, f"with “{self.q}”"),
             (self.has, {"entities": "with entities", "none": "without entities"}.get(self.has, f"with {self.has}")),
-            (self.label, f"with the label “{self.label_name}”"),
+            (self.label, f"with the label “{self.label_name}”{' or one below it' if self._has_labels_below() else ''}"),
             (self.external, f"with “{self.external}” in the external id"),
             (self.upload, f"added in upload {self.upload}"),
             (self.removed, "removed together"),
@@ -142,7 +149,7 @@ class ItemFilter:
             marks = Exists(Entity.objects.filter(annotation__item=OuterRef("pk"), annotation__annotator=None))
             yield {"entities": Q(marks), "none": ~Q(marks)}.get(self.has, _NOTHING)
         if self.label:
-            yield self._has_label()
+            yield self._carries_label()
         if self.external:
             yield Q(GreaterThan(StrIndex(F("external_id"), Value(self.external)), 0))
         if self.upload:
@@ -152,18 +159,27 @@ class ItemFilter:
             yield Q(removed_at=moment) if moment else _NOTHING
         if self.selected:
             keys = [int(key) for key in self.selected if key.isascii() and key.isdecimal() and len(key) < 19]
-            yield Q(pk__in=keys) if len(keys) == len(self.selected) else _NOTHING
+            yield Q(pk__in=keys) if len(keys) == len(self.selected) <= MAX_SELECTED else _NOTHING
 
-    def _has_label(self) -> Q:
-        if label := self._label():
-            carrying = {"annotation__annotator": None, "label": label.pk}
-            entities, relations = Entity.objects.filter(**carrying), Relation.objects.filter(**carrying)
-            return Q(pk__in=entities.values("annotation__item")) | Q(pk__in=relations.values("annotation__item"))
-        return _NOTHING
+    def _carries_label(self) -> Q:
+        label = self._label()
+        top = OntologyItem.objects.filter(pk=label.pk).first() if label else None
+        if top is None:
+            return _NOTHING
+        branch = top.branch().order_by().values("pk")
+        return _has_given(Entity.objects.filter(label__in=branch)) | _has_given(
+            Relation.objects.filter(label__in=branch)
+        )
 
     def _label(self) -> Label | None:
-        found = (ontology.labels().by_uid.get(self.label) for ontology in ontologies_of(self.dataset) if self.label)
+        found = (labels.by_uid.get(self.label) for labels in self._labels())
         return next((label for label in found if label), None)
+
+    def _has_labels_below(self) -> bool:
+        return any(label.parent_uid == self.label for labels in self._labels() for label in labels)
+
+    def _labels(self) -> list[Labels]:
+        return [ontology.labels() for ontology in ontologies_of(self.dataset)] if self.label else []
 
     def _came_in_upload(self) -> Q:
         number = int(self.upload) if self.upload.isascii() and self.upload.isdecimal() and len(self.upload) < 10 else 0
@@ -171,6 +187,12 @@ class ItemFilter:
         if upload is None or upload.first_position is None:
             return _NOTHING
         return Q(position__gte=upload.first_position, position__lt=upload.first_position + upload.item_count)
+
+
+def _has_given(marks: QuerySet[Any]) -> Q:
+    """From the marks to their annotations to their items. Joined, SQLite would go through all annotations for each label."""
+    given = Annotation.objects.filter(annotator=None, pk__in=marks.values("annotation"))
+    return Q(pk__in=given.values("item"))
 
 
 def _moment(text: str) -> datetime | None:

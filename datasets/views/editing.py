@@ -24,25 +24,28 @@ class AllForm(forms.Form):
 
 
 class AgreedForm(forms.Form):
-    """How many items somebody has agreed to."""
+    """How many items somebody has agreed to; nothing before they were asked."""
 
-    count = forms.IntegerField(min_value=0)
+    count = forms.IntegerField(min_value=0, required=False)
 
 
 @require_http_methods(["GET", "POST"])
 def remove(request: Request, pk: int) -> HttpResponse:
-    """Says first how many items and marks go, and asks again if they have become others meanwhile."""
+    """Says first how many items and marks go, and asks again if they have become others meanwhile.
+
+    What is selected may be too much for an address, so that it is asked with POST, too.
+    """
     dataset = access.editable(request, Dataset, pk)
     chosen = _chosen(request, dataset)
     if chosen is None:
         return _told("Choose the items first.", "error", status=422)
     items, form = chosen.items(), AgreedForm(request.POST)
     first, count = items.first(), items.count()
-    agreed = form.is_valid() and form.cleaned_data["count"] == count
+    agreed = form.cleaned_data["count"] if form.is_valid() else None
     if first is None:
         return _told("None of these items is in the dataset any more.", "error", status=422)
-    if request.method == "GET" or not agreed:
-        marks, changed = dataset.marks_of(items), request.method == "POST"
+    if agreed != count:
+        marks, changed = dataset.marks_of(items), agreed is not None
         context = {"dataset": dataset, "filter": chosen, "first": first, "count": count, "changed": changed}
         context |= {"marks": marks, "mark_count": marks.given + marks.made}
         return render(request, "datasets/_remove.html", context, status=409 if changed else 200)

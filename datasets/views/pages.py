@@ -10,7 +10,7 @@ from annotation_service import access
 from annotation_service.http import Request
 
 from ..filters import ItemFilter
-from ..labels import labels_of, ontologies_of
+from ..labels import branches, ontologies_of
 from ..models import Dataset
 from ..statistics import label_counts
 from ..table import ItemTable
@@ -59,12 +59,11 @@ def shell(request: Request, dataset: Dataset, tab: str) -> dict[str, Any]:
 def _choices(shown: ItemFilter) -> dict[str, Any]:
     """What can be filtered by, and what stands beside the table."""
     dataset = shown.dataset
-    counted = label_counts(dataset)
-    labels = labels_of(dataset) if any(counted) else {}
-    used = [[(labels[key], count) for key, count in counts.items() if key in labels] for counts in counted]
+    ontologies = ontologies_of(dataset)
+    kinds = zip(("Entities", "Relations"), ontologies, label_counts(dataset), strict=False)
     return {
-        "used_labels": [group for group in zip(("Entities", "Relations"), used, strict=True) if group[1]],
+        "used_labels": [(name, len(used), branches(tree.labels(), used)) for name, tree, used in kinds if used],
         "uploads": dataset.additions()[:MAX_UPLOADS],
-        "ontologies": ontologies_of(dataset),
+        "ontologies": ontologies,
         "count_vocabulary": dataset.token_count <= COUNTED_UNASKED,
     }

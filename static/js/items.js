@@ -1,63 +1,79 @@
 // The items of a dataset: a table to select in, with the mouse or with keys, and the pages of single items.
 // The table is swapped by the server, so every event is caught on its way up.
 
+import { number } from "./words.js";
+
 const $ = (selector, root = document) => root.querySelector(selector);
 const closest = (event, selector) => (event.target instanceof Element ? event.target.closest(selector) : null);
-const boxes = () => [...document.querySelectorAll('.items [name="items"]')];
+const boxes = () => [...document.querySelectorAll(".items [data-check]")];
 let last = null; // the box that was changed last: where a range begins
 
 /* Selecting ------------------------------------------------------------------------------------------------------- */
 
-function show() {
+// Kept for this tab, so that what is selected stays so on other pages and in another order, as long as the filter is the same.
+const KEPT = "selection";
+let chosen = new Set(); // the keys of items
+let every = false; // everything that fits the filter; the boxes then say nothing
+
+function recall() {
   const form = $("#selection");
   if (!form) return;
-  const all = form.elements.all;
-  const every = all && !all.disabled;
-  const chosen = boxes().filter((box) => box.checked).length;
-  const count = every ? Number(all.dataset.count) : chosen;
-  $("#selected-count").textContent = `${count.toLocaleString("en").replaceAll(",", "\u202f")} selected`;
-  form.hidden = !chosen;
+  const kept = JSON.parse(sessionStorage.getItem(KEPT));
+  const known = kept?.of === form.dataset.of;
+  [chosen, every] = known ? [new Set(kept.items), kept.every] : [new Set(), false];
+  show();
+}
+
+function keep() {
+  sessionStorage.setItem(KEPT, JSON.stringify({ of: $("#selection").dataset.of, items: [...chosen], every }));
+  show();
+}
+
+function show() {
+  const { items, all } = $("#selection").elements;
+  [items.value, items.disabled, all.disabled] = [[...chosen].join(), every, !every];
+  for (const box of boxes()) {
+    [box.checked, box.disabled] = [every || chosen.has(box.value), every];
+    box.closest("tr").setAttribute("aria-selected", box.checked);
+  }
+  const here = boxes().filter((box) => box.checked).length;
+  const elsewhere = every ? 0 : chosen.size - here;
+  const count = every ? Number(all.dataset.count) : chosen.size;
+  $("#selected-count").textContent = `${number(count)} selected${elsewhere ? `, ${number(elsewhere)} on other pages` : ""}`;
+  $("#selection").hidden = !count;
   const head = $("[data-check-all]");
-  head.checked = chosen > 0 && chosen === boxes().length;
-  head.indeterminate = chosen > 0 && !head.checked;
+  head.checked = here === boxes().length;
+  head.indeterminate = here > 0 && !head.checked;
   const more = $("[data-choose-all]");
   if (more) more.hidden = every || !head.checked;
-  boxes().forEach((box) => box.closest("tr").setAttribute("aria-selected", box.checked));
+}
+
+function put(some, checked) {
+  for (const box of some) checked ? chosen.add(box.value) : chosen.delete(box.value);
+  keep();
 }
 
 function choose(wanted, checked, range) {
   const all = boxes();
   const [from, to] = [range && last ? all.indexOf(last) : -1, all.indexOf(wanted)];
-  const part = from < 0 ? [wanted] : all.slice(Math.min(from, to), Math.max(from, to) + 1);
-  part.forEach((box) => (box.checked = checked));
   last = wanted;
-  chooseAll(false);
-}
-
-/** Everything that fits the filter, on other pages too: the boxes then say nothing. */
-function chooseAll(every) {
-  const all = $("#selection")?.elements.all;
-  if (all) all.disabled = !every;
-  boxes().forEach((box) => (box.disabled = every));
-  show();
+  put(from < 0 ? [wanted] : all.slice(Math.min(from, to), Math.max(from, to) + 1), checked);
 }
 
 function clear() {
-  boxes().forEach((box) => (box.checked = false));
-  last = null;
-  chooseAll(false);
+  [chosen, every, last] = [new Set(), false, null];
+  keep();
 }
 
 document.addEventListener("click", (event) => {
-  const box = closest(event, '.items [name="items"]');
+  const box = closest(event, ".items [data-check]");
   if (box) choose(box, box.checked, event.shiftKey);
   const head = closest(event, "[data-check-all]");
-  if (head) {
-    const wanted = head.checked;
-    boxes().forEach((each) => (each.checked = wanted));
-    chooseAll(false);
+  if (head) every ? clear() : put(boxes(), head.checked);
+  if (closest(event, "[data-choose-all]")) {
+    every = true;
+    keep();
   }
-  if (closest(event, "[data-choose-all]")) chooseAll(true);
   if (closest(event, "[data-choose-none]")) clear();
 });
 
@@ -75,13 +91,14 @@ document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
 
 document.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
   if (!last?.isConnected) last = null; // the table came anew, and not something beside it
-  show();
+  recall();
   if (target.id !== "dataset" || place < 0) return;
   const row = rows().at(Math.min(place, rows().length - 1));
   if (row) $(".row-link", row).focus({ preventScroll: true });
   place = -1;
 });
-window.addEventListener("pageshow", show); // a browser may bring checked boxes back
+document.addEventListener("itemsChanged", () => $("#selection") && clear()); // some of them may be gone
+window.addEventListener("pageshow", recall);
 
 /* Keys ------------------------------------------------------------------------------------------------------------ */
 
@@ -95,7 +112,7 @@ const rowKeys = {
     if (box) choose(box, !box.checked, event.shiftKey);
   },
 };
-const boxOf = (row) => $('[name="items"]', row);
+const boxOf = (row) => $("[data-check]", row);
 
 function move(to, from, event) {
   if (!to) return;
@@ -119,7 +136,7 @@ document.addEventListener("keydown", (event) => {
   if (act) {
     event.preventDefault();
     act(row, event);
-  } else if (event.key === "Escape" && boxes().some((box) => box.checked)) clear();
+  } else if (event.key === "Escape" && !($("#selection")?.hidden ?? true)) clear();
   else if (event.key === "Delete" && !$("#selection")?.hidden) $("#selection [data-act]")?.click();
   else if (["ArrowLeft", "ArrowRight"].includes(event.key) && !closest(event, ".menu, .tabs")) {
     $(`a[rel=${event.key === "ArrowLeft" ? "prev" : "next"}][href]`)?.click();

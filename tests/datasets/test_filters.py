@@ -43,8 +43,10 @@ def test_everything_that_is_asked_for_must_fit(dataset, query, numbers):
     assert found(dataset, query) == numbers
 
 
-def test_a_label_is_looked_for_in_entities_and_relations_and_not_below_it(dataset):
-    assert found(dataset, f"label={uid(dataset, 'PhysicalObject')}") == [1]
+def test_a_label_is_looked_for_in_entities_and_relations_with_those_below_it(dataset):
+    assert found(dataset, f"label={uid(dataset, 'PhysicalObject')}") == [1, 2]
+    assert found(dataset, f"label={uid(dataset, 'PhysicalObject/SensingObject')}") == [2]
+    assert found(dataset, f"label={uid(dataset, 'PhysicalObject/DrivingObject')}") == [1]
     assert found(dataset, f"label={uid(dataset, 'PhysicalObject/SensingObject/Thermostat')}") == [2]
     assert found(dataset, f"label={uid(dataset, 'hasPart', 'relation')}") == [1]
     assert found(dataset, f"label={uid(dataset, 'State')}") == []
@@ -69,7 +71,7 @@ def test_a_projects_dataset_is_filtered_by_the_labels_of_its_project(dataset, al
     )
     copy = project.dataset
     assert copy.entity_ontology != dataset.entity_ontology
-    assert found(copy, f"label={uid(copy, 'PhysicalObject')}") == [1]
+    assert found(copy, f"label={uid(copy, 'PhysicalObject')}") == [1, 2]
 
 
 def test_an_upload_is_a_range_of_items(alice):
@@ -197,10 +199,11 @@ def test_an_item_that_was_restored_has_no_neighbours_in_the_bin(dataset, alice):
 
 
 def test_the_address_says_the_same_again_without_what_is_empty(dataset):
-    shown = ItemFilter.of(dataset, QueryDict("q=a%26b&has=&label=&sort=-tokens&x=1&items=3&items=4"))
-    assert shown.query_string() == "q=a%26b&sort=-tokens&items=3&items=4"
+    shown = ItemFilter.of(dataset, QueryDict("q=a%26b&has=&label=&sort=-tokens&x=1&items=3&items=4,7"))
+    assert shown.query_string() == "q=a%26b&sort=-tokens&items=3,4,7"
     assert ItemFilter.of(dataset, QueryDict(shown.query_string())) == shown
     assert shown.without_selection().query_string(page=3) == "q=a%26b&sort=-tokens&page=3"
+    assert shown.without_order().without_selection().query_string() == "q=a%26b"
     assert not shown.is_empty
     assert ItemFilter.of(dataset, QueryDict("sort=-tokens&bin=1&page=2")).is_empty
 
@@ -212,5 +215,7 @@ def test_a_filter_in_words(dataset):
         "with “oil”, with entities, with the label “PhysicalObject/DrivingObject”, with “WO” in the external id, "
         "added in upload 2"
     )
+    branch = ItemFilter.of(dataset, QueryDict(f"label={uid(dataset, 'PhysicalObject')}"))
+    assert branch.in_words() == "with the label “PhysicalObject” or one below it"
     assert ItemFilter.of(dataset, QueryDict("has=none&items=1&items=2")).in_words() == "2 selected, without entities"
     assert ItemFilter.of(dataset, QueryDict("sort=tokens")).in_words() == ""

@@ -1,5 +1,6 @@
 """The page of a dataset: its facts, and the table of its items."""
 
+import re
 from html import unescape
 from itertools import pairwise
 
@@ -51,7 +52,18 @@ def test_a_preannotated_dataset_links_its_ontologies_and_counts_marks(as_alice):
     for ontology in dataset.ontologies():
         assert f'href="/ontologies/{ontology.pk}/"' in page
     assert [(row.entities, row.relations) for row in response.context["table"].rows] == [(2, 1), (1, 0), (0, 0)]
-    assert "3 labels in use" in page and "PhysicalObject/DrivingObject (1)" in page
+    assert "3 labels in use" in page
+
+
+def test_labels_in_use_are_offered_with_those_above_them_and_the_marks_of_their_branches(as_alice):
+    response = as_alice.get(f"/datasets/{marked.dataset(owner=as_alice.user).pk}/")
+    assert re.findall(r"<option [^>]*>([^<]*\(\d+\))</option>", html(response)) == [
+        "PhysicalObject (3)",
+        "PhysicalObject/SensingObject (1)",
+        "PhysicalObject/SensingObject/Thermostat (1)",
+        "PhysicalObject/DrivingObject (1)",
+        "hasPart (1)",
+    ]
 
 
 def test_the_vocabulary_is_counted_after_the_page_or_when_it_is_asked_for(as_alice, monkeypatch):

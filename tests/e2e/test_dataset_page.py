@@ -11,6 +11,7 @@ from datasets.models import Item
 from tests import factories
 from tests.datasets import marked
 from tests.e2e.test_axe import serious
+from tests.e2e.waiting import settled
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -69,6 +70,7 @@ def test_filtering_keeps_the_field_and_the_address(page: Page, dataset):
     page.get_by_role("link", name="No.").click()
     expect(rows(page).first).to_contain_text("pump no 56")
     expect(page).to_have_url(re.compile(r"\?q=pump&has=none&sort=-number$"))
+    settled(page)
     page.get_by_role("searchbox").fill("nowhere")
     expect(page.get_by_text("No item with “nowhere”")).to_be_visible()
     page.get_by_role("link", name="Show all items").click()
@@ -98,6 +100,7 @@ def test_back_leads_to_the_filter_before(page: Page, dataset):
     page.go_back()
     expect(rows(page)).to_have_count(50)
     expect(page.get_by_role("searchbox")).to_have_value("")
+    settled(page)
     press(page, "/", *"no 6")
     expect(rows(page)).to_have_count(2)
     page.get_by_role("checkbox", name="Select item").first.check()
@@ -145,6 +148,7 @@ def test_all_that_match_are_removed_and_restored_from_the_bin(page: Page, datase
     page.get_by_role("link", name="Bin 12").click()
     expect(rows(page)).to_have_count(12)
     expect(rows(page).first).to_contain_text("30 days left")
+    settled(page)
     page.get_by_role("checkbox", name="Select item 1", exact=True).check()
     page.locator("#selection").get_by_role("button", name="Restore").click()
     expect(rows(page)).to_have_count(11)
@@ -152,6 +156,40 @@ def test_all_that_match_are_removed_and_restored_from_the_bin(page: Page, datase
     page.locator("#selection").get_by_role("button", name="Restore").click()
     expect(page.get_by_text("The bin is empty")).to_be_visible()
     assert dataset.items().count() == 60
+
+
+def test_a_selection_stays_on_other_pages_and_in_another_order_of_the_same_filter(page: Page, dataset):
+    page.goto(f"/datasets/{dataset.pk}/")
+    page.get_by_role("checkbox", name="Select item 2", exact=True).check()
+    page.get_by_role("link", name="Next page").click()
+    page.get_by_role("checkbox", name="Select item 60", exact=True).check()
+    expect(selected(page)).to_have_text("2 selected, 1 on other pages")
+    page.get_by_role("link", name="No.").click()
+    expect(rows(page).first).to_contain_text("valve no 60")
+    expect(page.get_by_role("checkbox", name="Select item 60", exact=True)).to_be_checked()
+    expect(selected(page)).to_have_text("2 selected, 1 on other pages")
+    settled(page)
+    page.locator("#selection").get_by_role("button", name="Remove…").click()
+    expect(dialog(page)).to_contain_text("Remove 2 items?")
+    dialog(page).get_by_role("button", name="Remove").click()
+    expect(page.locator(".page-head")).to_contain_text("58 items")
+    expect(page.locator("#selection")).to_be_hidden()
+    assert not dataset.items().filter(position__in=[1, 59]).exists()
+
+    page.get_by_label("Select all items on this page").check()
+    page.get_by_role("button", name="Select all 58").click()
+    page.get_by_role("link", name="Next page").click()
+    expect(rows(page)).to_have_count(8)
+    expect(selected(page)).to_have_text("58 selected")
+    expect(page.get_by_role("checkbox", name="Select item 1", exact=True)).to_be_checked()
+    settled(page)
+    press(page, "Escape")
+    expect(page.locator("#selection")).to_be_hidden()
+    page.get_by_role("checkbox", name="Select item 1", exact=True).check()
+    expect(selected(page)).to_have_text("1 selected")
+    page.get_by_role("searchbox").fill("pump")
+    expect(rows(page)).to_have_count(12)
+    expect(page.locator("#selection")).to_be_hidden()
 
 
 def test_the_table_by_keys_alone(page: Page, dataset):
@@ -170,15 +208,20 @@ def test_the_table_by_keys_alone(page: Page, dataset):
     expect(rows(page).nth(2).get_by_role("link")).to_be_focused()
     press(page, "ArrowRight")
     expect(rows(page).first).to_contain_text("valve no 52")
+    settled(page)
     press(page, "ArrowLeft")
     expect(rows(page).first).to_contain_text("pump no 1")
+    settled(page)
     rows(page).nth(1).get_by_role("link").focus()
     press(page, "Enter")
     expect(page.get_by_role("heading", name="Item 2")).to_be_visible()
+    settled(page)
     press(page, "ArrowRight")
     expect(page.get_by_role("heading", name="Item 4")).to_be_visible()  # the third is in the bin
+    settled(page)
     press(page, "ArrowLeft")
     expect(page.get_by_role("heading", name="Item 2")).to_be_visible()
+    settled(page)
     press(page, "ArrowLeft")
     expect(page.get_by_role("heading", name="Item 1")).to_be_visible()
 
@@ -189,6 +232,7 @@ def test_one_item_and_its_fields(page: Page, dataset, problems):
     page.goto(f"/datasets/{dataset.pk}/")
     rows(page).first.get_by_role("link").click()
     expect(page.locator(".marked-box")).to_have_count(2)
+    settled(page)
     expect(page.get_by_label("Relations")).to_contain_text("hasPart")
     page.get_by_role("button", name="Edit fields…").click()
     dialog(page).get_by_label("External id").fill("WO 7")
@@ -249,7 +293,7 @@ def test_an_annotator_sees_what_the_manager_removes_restores_and_adds(page: Page
     dataset = project.dataset
 
     def go(person, address):
-        page.wait_for_load_state("networkidle")  # nothing is asked for any more as the person before
+        page.goto("about:blank")  # nothing is asked for any more as the person before
         sign_in(page, person)
         page.goto(address)
 
@@ -275,9 +319,11 @@ def test_an_annotator_sees_what_the_manager_removes_restores_and_adds(page: Page
     sees("replace pump", 2)
     go(alice, f"/datasets/{dataset.pk}/")
     page.get_by_role("link", name="Add items…").click()
+    expect(page.get_by_role("heading", name="Add items")).to_be_visible()
+    settled(page)
     page.locator("textarea[name=text]").fill("grease bearing")
     page.get_by_role("button", name="Check").click()
-    page.get_by_role("button", name="Add").click()
+    page.get_by_role("button", name="Add 1 item", exact=True).click()
     expect(page.locator(".page-head")).to_contain_text("3 items")
     expect(rows(page).last).to_contain_text("grease bearing")
 
@@ -291,7 +337,6 @@ def test_axe_finds_nothing_serious(page: Page, dataset, theme):
     dataset.remove(dataset.items().filter(position=5), by=dataset.owner)
     for address in ("", "?bin=1", "?q=nowhere", "statistics/", f"items/{item.pk}/"):
         page.goto(f"/datasets/{dataset.pk}/{address}")
-        page.wait_for_load_state("networkidle")
         assert not serious(page), address
     page.get_by_role("button", name="Edit fields…").click()
     expect(dialog(page)).to_be_visible()
@@ -309,5 +354,5 @@ def test_on_a_narrow_screen_nothing_is_out_of_reach(page: Page, dataset):
     item = dataset.items()[0]
     for address in ("", "?bin=1", "statistics/", f"items/{item.pk}/"):
         page.goto(f"/datasets/{dataset.pk}/{address}")
-        page.wait_for_load_state("networkidle")
+        settled(page)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, address
