@@ -42,18 +42,21 @@ class Problem:
 class Refused(Exception):
     """Input that is not taken; nothing of it has been stored."""
 
-    def __init__(self, problems: list[Problem] | str, total: int = 0, *, place: str = "") -> None:
+    def __init__(
+        self, problems: list[Problem] | str, total: int = 0, *, place: str = "", at_least: bool = False
+    ) -> None:
         self.problems = [Problem(place, problems)] if isinstance(problems, str) else problems
-        self.total = total or len(self.problems)
+        self.total, self.at_least = total or len(self.problems), at_least
         super().__init__(str(self.problems[0]) if self.problems else "refused")
 
 
 @dataclass(slots=True)
 class Problems:
-    """Collects problems: keeps the first 100 and counts all."""
+    """Collects problems: keeps the first 100 and counts all. With ``at_least`` there may be more, which nobody looked for."""
 
     first: list[Problem] = field(default_factory=list)
     total: int = 0
+    at_least: bool = False
 
     def add(self, place: str, text: str) -> None:
         self.total += 1
@@ -62,7 +65,7 @@ class Problems:
 
     def raise_if_any(self) -> None:
         if self.total:
-            raise Refused(self.first, self.total)
+            raise Refused(self.first, self.total, at_least=self.at_least)
 
 
 def read_upload(upload: UploadedFile, limit: int | None = None) -> bytes:

@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import Counter, defaultdict
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -29,7 +29,7 @@ class LabelNames:
         return meant[0] if len(meant) == 1 and meant[0].active else None
 
     def why_not(self, text: str) -> str:
-        """Why a text names no label that can be used, with what is nearest to it."""
+        """Why a text names no label that can be used, with what is like it."""
         name = _normal(text)
         meant = self._meant(name)
         if len(meant) > 1:
@@ -48,15 +48,15 @@ class LabelNames:
         return self.bare.get(name, [])
 
     def _nearest(self, name: str) -> "Label | None":
-        """Of the labels whose names share the most pairs of letters with the text, the one that is most alike."""
+        """Of the labels whose names share the most pairs of letters with the text, the one that is most alike, if it is."""
         last = name.rpartition("/")[2]
         shared = Counter(i for pair in _pairs(last) for i in self._with_pair.get(pair, ()))
-        candidates = [self.labels.all[index] for index, _ in shared.most_common(50)]
-        return max(
-            candidates,
-            key=lambda label: (_likeness(last, label.name), _likeness(name, label.fullname)),
-            default=None,
-        )
+        candidates: dict[str, list[Label]] = defaultdict(list)
+        for index, _ in shared.most_common(50):
+            label = self.labels.all[index]
+            candidates[label.name.casefold()].append(label)
+        alike = get_close_matches(last.casefold(), candidates, n=1)
+        return max(candidates[alike[0]], key=lambda label: _likeness(name, label.fullname)) if alike else None
 
     @cached_property
     def _with_pair(self) -> dict[str, list[int]]:

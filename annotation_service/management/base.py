@@ -25,7 +25,8 @@ class ServiceCommand(BaseCommand):
             for problem in error.problems:
                 self.stderr.write(str(problem))
             if error.total > len(error.problems):
-                self.stderr.write(f"The first {len(error.problems):,} of {error.total:,} problems.")
+                total = f"{'at least ' if error.at_least else ''}{error.total:,}"
+                self.stderr.write(f"The first {len(error.problems):,} of {total} problems.")
             raise SystemExit(1) from error
 
     def run(self, **options: Any) -> None:
@@ -54,7 +55,7 @@ def named(error: Refused, path: Path) -> Refused:
     problems = [
         Problem(f"{path}: {p.place}" if p.place not in ("", str(path)) else str(path), p.text) for p in error.problems
     ]
-    return Refused(problems, error.total)
+    return Refused(problems, error.total, at_least=error.at_least)
 
 
 def text_of(path: Path, limit: int | None = None) -> str:

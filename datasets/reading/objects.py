@@ -139,7 +139,7 @@ class _Names:
         if text in self.unusable or len(self.unusable) < MAX_PROBLEMS:
             self.unusable[text] += 1
         if text not in self.reasons:
-            if len(self.reasons) >= 1000:
+            if len(self.reasons) >= MAX_PROBLEMS:
                 return "There is no such label in the ontology."  # to look for the nearest one takes time
             self.reasons[text] = self.names.why_not(text)
         return self.reasons[text]

@@ -82,7 +82,9 @@ class Report(Counts):
     def as_json(self) -> dict[str, Any]:
         value = {name: getattr(self, name) for name in self._plain()}
         value["same_ids"] = [list(same) for same in self.same_ids]
-        value["problems"] = {"first": [[p.place, p.text] for p in self.problems.first], "total": self.problems.total}
+        problems = self.problems
+        first = [[p.place, p.text] for p in problems.first]
+        value["problems"] = {"first": first, "total": problems.total, "at_least": problems.at_least}
         return value
 
     @classmethod
@@ -91,7 +93,8 @@ class Report(Counts):
         report = cls(**{name: value[name] for name in cls._plain() if name in value})
         report.same_ids = [SameId(*same) for same in value.get("same_ids", ())]
         problems = value.get("problems", {"first": [], "total": 0})
-        report.problems = Problems([Problem(*p) for p in problems["first"]], problems["total"])
+        first = [Problem(*p) for p in problems["first"]]
+        report.problems = Problems(first, problems["total"], problems.get("at_least", False))
         return report
 
     @classmethod

@@ -239,6 +239,13 @@ def test_problems_are_listed_with_their_places_and_all_of_them_can_be_downloaded
     assert len(lines) == 151 and "line 3" in lines[0] and "line 153" in lines[-1]
 
 
+def test_if_there_are_too_many_problems_to_read_on_the_page_says_at_least(as_alice, monkeypatch):
+    monkeypatch.setattr("datasets.reading.documents.MAX_TOLD", 150)
+    page = unescape(as_alice.get(post_rich(as_alice, [{}] * 200)["Location"]).content.decode())
+    assert "At least 151 problems" in page and "The first 100 of at least 151 problems." in page
+    assert "at least 151 problems have to be solved" in page
+
+
 def test_without_problems_there_is_no_list_of_them(as_alice):
     response = post(as_alice, text="fine\n")
     assert as_alice.get(f"{response['Location']}problems/").status_code == 404

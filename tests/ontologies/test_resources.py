@@ -291,13 +291,19 @@ def test_a_label_that_is_switched_off_is_refused(alice, labels):
         ("physicalobject", "PhysicalObject"),
         ("Thermostats", "PhysicalObject/SensingObject/Thermostat"),
         ("Activity/Thermostat", "PhysicalObject/SensingObject/Thermostat"),
-        ("PhysicalObject/Sensor", "PhysicalObject/SensingObject"),
+        ("PhysicalObject/SensorObject", "PhysicalObject/SensingObject"),
         ("activity/replace", "Activity/Replace"),
     ],
 )
 def test_the_nearest_label_is_named(alice, labels, text, nearest):
     [line] = refusal("entity_constraints", [{"domain": text, "excludes": []}], alice, labels)
     assert line.endswith(f"“{text}” is not a label of “entity labels”. The nearest is “{nearest}”.")
+
+
+@pytest.mark.parametrize("text", ["Zebra", "PhysicalObject/Zebra", "Thereafter", "State/x", "/"])
+def test_no_label_is_named_for_one_that_is_like_none(alice, labels, text):
+    [line] = refusal("entity_constraints", [{"domain": text, "excludes": []}], alice, labels)
+    assert line.endswith(f"“{text}” is not a label of “entity labels”.")
 
 
 def test_an_empty_ontology_has_no_nearest_label(alice):
