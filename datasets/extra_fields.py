@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from annotation_service.inputs import Refused, check_text, parse_json
 
 _to_json = json.JSONEncoder(ensure_ascii=False).encode
 _has_large_number = re.compile(r"\d{19}").search
+_line_end = re.compile(r"\r\n|\r|\n")
 
 
 class Field(NamedTuple):
@@ -30,6 +31,15 @@ class Field(NamedTuple):
     def all_of(cls, extra_fields: Mapping[str, Any]) -> "list[Field]":
         return [cls.of(name, value) for name, value in extra_fields.items()]
 
+    @property
+    def exact_name(self) -> str:
+        """As JSON: a form would lose the line ends in it."""
+        return _to_json(self.name)
+
+    @property
+    def shown_name(self) -> str:
+        return _line_end.sub("↵", self.name)
+
     def parsed(self) -> Any:
         if self.is_json:
             return parse_json(self.value)
@@ -37,20 +47,31 @@ class Field(NamedTuple):
         return check_text(text) if text.strip() else text
 
 
-def to_json(fields: Iterable[Field]) -> dict[str, Any]:
+def read_lines(text: str) -> list[Field]:
+    """What the form sends, however many lines there are: a list of name, value and type, which is “text” or “json”."""
+    try:
+        fields = [Field(name, value, kind == "json") for name, value, kind in json.loads(text)]
+        "".join(field.name + field.value for field in fields).encode()  # only strings, and no halves of surrogate pairs
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Refused("The fields cannot be read. Reload the page and try again.") from error
+    return fields
+
+
+def to_json(fields: Iterable[Field], known: Container[str] = ()) -> dict[str, Any]:
     """The object that the lines describe. Lines without name and value are left out.
 
-    Raises `Refused`, naming the line.
+    A name has content, but those that are ``known`` may stay as an upload brought them. Raises `Refused`, naming the line.
     """
-    filled = (field for field in fields if field.name or field.value.strip())
+    filled = (field for field in fields if field.name or field.value.strip() or field.name in known)
     values: dict[str, Any] = {}
     for number, field in enumerate(filled, start=1):
-        if not field.name.strip():
+        is_known = field.name in known
+        if not field.name.strip() and not is_known:
             raise Refused("The field has no name.", place=f"field {number}")
         if field.name in values:
             raise Refused(f"There are two fields “{field.name[:100]}”.", place=f"field {number}")
         try:
-            values[check_text(field.name)] = field.parsed()
+            values[field.name if is_known else check_text(field.name)] = field.parsed()
         except Refused as error:
             raise Refused(str(error), place=f"field “{field.name[:100]}”") from error
     limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(_to_json(values))

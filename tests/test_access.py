@@ -218,7 +218,7 @@ ROWS = [
     ],
     *[
         Row("datasets:edit_item", expected, args, data)
-        for data in (None, {"external_id": "WO 1"})
+        for data in (None, {"external_id": "WO 1", "fields": "[]"})
         for args, expected in (
             (("dataset", "item"), BLUEPRINT_CHANGE),
             (("dataset_copy", "item_copy"), COPY_CHANGE),
@@ -262,6 +262,8 @@ ROWS = [
     Row("annotations:read_start", "302 404 403 404 302 302", ("project", "carol")),
     Row("annotations:read", MANAGERS, ("project", "carol", "item_copy")),
     Row("annotations:read", "302 404 403 404 404 404", ("project", "dave", "item_copy")),
+    Row("annotations:marks", WORK, ("project", "item_copy")),
+    Row("annotations:marks", "302 404 404 404 404 403", ("project", "item")),
     *mark_rows("annotations:add_entity", {"uid": "new-entity", "label": "{label}", "start": 0, "end": 1}),
     *mark_rows("annotations:relabel_entity", {"uid": "given-mark-0", "label": "{label}"}),
     *mark_rows("annotations:remove_entity", {"uid": "given-mark-0"}),

@@ -96,18 +96,19 @@ class FieldsForm:
     def __init__(self, sent: QueryDict | None, *, item: Item) -> None:
         self.item, self.problems, self.theirs, self.status = item, list[Problem](), dict[str, str](), 200
         self.external_id, self.fields = item.external_id, Field.all_of(item.extra_fields)
+        self.lines = ""
         self.seen = {"external_id": mark(item.external_id), "extra_fields": mark(item.extra_fields)}
         if sent is not None:
             if (external_id := sent.get("external_id", "")) != self.external_id:
                 self.external_id = external_id.strip()
-            lines = zip(*(sent.getlist(name) for name in ("name", "value", "type")), strict=False)
-            self.fields = [Field(name, value, kind == "json") for name, value, kind in lines]
+            self.lines = sent.get("fields", "")
             self.seen = {name: sent.get(f"was_{name}") or now for name, now in self.seen.items()}
 
     def save(self) -> bool:
         """Whether it was stored; if not, the form says why and keeps what was typed."""
         try:
-            values = extra_fields.to_json(self.fields)
+            self.fields = extra_fields.read_lines(self.lines)
+            values = extra_fields.to_json(self.fields, known=self.item.extra_fields)
             self.item.edit(external_id=self.external_id, extra_fields=values, was=self.seen)
         except Conflict as conflict:
             self.status = 409

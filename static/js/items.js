@@ -153,3 +153,15 @@ document.addEventListener("click", (event) => {
   }
   closest(event, "[data-remove-field]")?.closest(".field-row").remove();
 });
+
+// The server limits how many fields a form has, so the lines go as one. A line end in a name is only kept outside its field.
+document.addEventListener("htmx:configRequest", ({ target, detail }) => {
+  if (!target.matches("form:has(#field-rows)")) return;
+  const lines = [...target.querySelectorAll(".field-row")].map((row) => {
+    const [name, value, type] = [...row.children].map((field) => field.value);
+    const known = row.dataset.name && name === row.firstElementChild.defaultValue;
+    return [known ? JSON.parse(row.dataset.name) : name, value, type, known];
+  });
+  const filled = lines.filter(([name, value, , known]) => known || name || value.trim());
+  detail.parameters.fields = JSON.stringify(filled.map((line) => line.slice(0, 3)));
+});

@@ -214,9 +214,8 @@ def test_an_external_id_that_was_given_away_is_not_restored(as_alice, dataset):
 
 
 def edit(client, item, fields=(), **data):
-    names, values, kinds = zip(*fields, strict=True) if fields else ((), (), ())
-    lines = {"name": names, "value": values, "type": kinds}
-    return client.post(f"/datasets/{item.dataset_id}/items/{item.pk}/edit/", lines | data)
+    data = {"fields": json.dumps(fields)} | data
+    return client.post(f"/datasets/{item.dataset_id}/items/{item.pk}/edit/", data)
 
 
 def test_fields_are_edited_and_the_text_is_not(as_alice, dataset):
@@ -233,12 +232,34 @@ def test_fields_are_edited_and_the_text_is_not(as_alice, dataset):
 def test_a_form_that_is_sent_back_as_it_came_changes_nothing(as_alice, dataset):
     item = dataset.items().first()
     fields = {"a": "x", "b": "1\r\n2", "c": True, "d": "", "e": {"f": ["g"]}, "h": " ", "i": "\nj", "5": 5}
+    fields |= {"": "", " ": 1, "k\r\nl\rm\nn": "o"}  # names as an upload may bring them
     item.edit(external_id=" A ", extra_fields=fields)
-    assert to_json(Field.all_of(fields)) == fields
+    assert to_json(Field.all_of(fields), known=fields) == fields
     sent = [(field.name, field.value, "json" if field.is_json else "text") for field in Field.all_of(fields)]
     edit(as_alice, item, sent, external_id=" A ")
     item.refresh_from_db()
     assert (item.external_id, item.extra_fields) == (" A ", fields)
+
+
+def test_an_item_may_have_any_number_of_fields(as_alice, dataset):
+    item = dataset.items().first()
+    fields = {f"field {n}": "x" for n in range(1200)}
+    sent = [(name, value, "text") for name, value in fields.items()]
+    assert edit(as_alice, item, sent).status_code == 200
+    item.refresh_from_db()
+    assert item.extra_fields == fields
+
+
+@pytest.mark.parametrize(
+    "fields", ["", "x", "{}x", '{"a": 1}', "1", "[1]", '[["a", 1, "json"]]', '[["a", "\\ud800", "text"]]', "[" * 9999]
+)
+def test_fields_that_cannot_be_read_change_nothing(as_alice, dataset, fields):
+    item = dataset.items().first()
+    item.edit(external_id="A", extra_fields={"a": "b"})
+    response = as_alice.post(f"/datasets/{dataset.pk}/items/{item.pk}/edit/", {"fields": fields, "external_id": "B"})
+    assert response.status_code == 422 and "cannot be read" in html(response)
+    item.refresh_from_db()
+    assert (item.external_id, item.extra_fields) == ("A", {"a": "b"})
 
 
 def test_large_numbers_do_not_keep_an_item_from_being_edited(as_alice, dataset):
@@ -257,6 +278,7 @@ def test_large_numbers_do_not_keep_an_item_from_being_edited(as_alice, dataset):
     [
         ([("", "x", "text")], "The field has no name."),
         ([("  ", "x", "text")], "The field has no name."),
+        ([("a", "1", "text"), ("", "", "text"), ("", "x", "text")], "field 2"),
         ([("a", "1", "text"), ("a", "2", "text")], "two fields “a”"),
         ([("a", "Anna", "json")], "This is not JSON"),
         ([("a", "", "json")], "This is not JSON"),

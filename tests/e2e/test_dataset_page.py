@@ -262,6 +262,21 @@ def test_one_item_and_its_fields(page: Page, dataset, problems):
     assert first.extra_fields == {"hours": 2.5}
 
 
+def test_many_fields_with_odd_names_stay_as_they_are_when_another_one_is_added(page: Page, dataset):
+    first = dataset.items()[0]
+    fields = {"": "", " ": 1, "two\r\nlines": "a\r\nb", "other\nend": "x"} | {f"field {n}": n for n in range(400)}
+    first.edit(external_id="", extra_fields=fields)
+    page.goto(f"/datasets/{dataset.pk}/items/{first.pk}/")
+    page.get_by_role("button", name="Edit fields…").click()
+    expect(dialog(page).get_by_label("Name").nth(2)).to_have_value("two↵lines")
+    dialog(page).get_by_label("Name").last.fill("author")
+    dialog(page).get_by_label("Value").last.fill("Anna")
+    dialog(page).get_by_role("button", name="Save").click()
+    expect(toast(page, "Item 1 is saved.")).to_be_visible()
+    first.refresh_from_db()
+    assert first.extra_fields == {**fields, "author": "Anna"}
+
+
 def test_an_item_is_removed_and_restored_on_its_own_page(page: Page, dataset):
     item = dataset.items()[0]
     page.goto(f"/datasets/{dataset.pk}/items/{item.pk}/")
