@@ -48,6 +48,7 @@ def test_every_operation_can_be_chosen(alice, path):
         ({"into": 999}, "There is no dataset 999."),
         ({"owner": "nobody"}, "There is no active user “nobody”."),
         ({"name": "a\x07b"}, "control characters"),
+        ({"name": "a\udcffb"}, "control characters"),
         ({"name": " "}, "A name is needed."),
     ],
 )
@@ -142,6 +143,14 @@ def test_what_only_a_new_dataset_takes_is_refused_for_an_addition(alice, path, l
 def test_without_a_name_it_is_that_of_the_file(alice, path):
     call_command("import_dataset", str(path), "--kind", "standard", "--owner", "alice", stdout=io.StringIO())
     assert Dataset.objects.get().name == "orders"
+
+
+def test_the_name_of_a_file_need_not_be_text(alice, path):
+    odd = path.rename(path.with_name("a\udcff.txt"))  # the byte FF
+    call_command("import_dataset", str(odd), "--kind", "standard", "--owner", "alice", stdout=io.StringIO())
+    dataset = Dataset.objects.get()
+    assert (dataset.name, dataset.uploads.get().name) == ("a\ufffd", "a\ufffd.txt")
+    assert run(odd, into=dataset.pk)[0] == 0
 
 
 class Terminal(io.StringIO):

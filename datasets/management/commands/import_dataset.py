@@ -1,10 +1,11 @@
+import os
 from pathlib import Path
 from typing import Any
 
 from django.core.files import File
 from django.core.management.base import CommandParser
 
-from annotation_service.inputs import Refused, check_text
+from annotation_service.inputs import Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, named, progress_bar, user
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
@@ -55,7 +56,7 @@ class Command(ServiceCommand):
         try:
             with path.open("rb") as file:
                 wanted = _upload_options(options)
-                upload = Upload.begin(File(file, path.name), by=owner, options=wanted, dataset=dataset)
+                upload = Upload.begin(File(file, _shown_name(path)), by=owner, options=wanted, dataset=dataset)
             try:
                 with progress_bar(self.stderr) as progress:
                     dataset = upload.store(progress)
@@ -86,8 +87,14 @@ def _check(options: dict[str, Any]) -> None:
             raise Refused(f"A {Kind(options['kind']).label.lower()} has no {of} labels, so it takes no {of} ontology.")
 
 
+def _shown_name(path: Path) -> str:
+    """The name of the file, which need not be UTF-8: what is not is shown as “�”."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
+
+
 def _upload_options(options: dict[str, Any]) -> dict[str, Any]:
     path, removed = options["file"], options["remove_characters"]
+    name = Path(_shown_name(path)).stem if options["name"] is None else options["name"]
     preprocessing = Preprocessing(
         lowercase=options["lowercase"],
         remove_characters=check_text(removed) if removed.strip() else removed,
@@ -97,7 +104,7 @@ def _upload_options(options: dict[str, Any]) -> dict[str, Any]:
     return {
         "kind": options["kind"],
         "format": options["format"] or detect(path, path.name)[1],
-        "name": path.stem if options["name"] is None else options["name"],
+        "name": clean_title(name) if options["into"] is None else name,
         "preprocessing": preprocessing.as_json(),
         **{name: options[name] for name in ("tokeniser", "entity_ontology", "relation_ontology", "duplicates")},
     }
