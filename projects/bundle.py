@@ -26,6 +26,7 @@ from ontologies import resources
 from ontologies.formats import write_time
 from ontologies.models import Ontology
 
+from .figures import given_marks
 from .models import Project
 
 BATCH = 2000
@@ -50,7 +51,7 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
             counts[resource.format] = resource.row_count
         _write_all(archive, "dataset.json", dataset_formats.json_document(dataset))
         if Dataset.Kind(dataset.kind).has_entities:
-            counts |= _given(dataset)
+            counts |= given_marks(dataset)
         counts |= dict.fromkeys(("annotations", "annotations_done", "entities", "relations"), 0)
         _write_all(archive, "annotations.json", _annotations(project, ontologies, counts, progress))
         manifest = _manifest(project, counts, archive.namelist())
@@ -104,15 +105,6 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
             "start_char, end_char": "code points into the item's original, end exclusive; null if a token does not occur in it",
             "label": "full name in the ontology of this bundle",
         },
-    }
-
-
-def _given(dataset: Dataset) -> dict[str, int]:
-    """How many marks stand in the file of the dataset."""
-    of_live_items = {"annotation__annotator": None, "annotation__item__in": dataset.items().order_by()}
-    return {
-        "given_entities": Entity.objects.filter(**of_live_items).count(),
-        "given_relations": Relation.objects.filter(**of_live_items).count(),
     }
 
 

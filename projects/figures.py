@@ -9,7 +9,7 @@ from django.db.models import Count, Max, Q, QuerySet
 from annotation_service import access
 from annotation_service.http import Request
 from annotation_service.models import Job
-from datasets.models import Annotation, Dataset, Entity, Relation, Upload
+from datasets.models import Annotation, Dataset, Entity, Mark, Relation, Upload
 from ontologies.models import Ontology
 
 from .models import Assignment, Membership, Project
@@ -92,9 +92,12 @@ def people(project: Project) -> list[Any]:
 
 
 def marks(project: Project) -> dict[str, Any]:
-    """How many marks there are, and which labels they carry most."""
-    ours = Q(annotation__item__dataset__project=project, annotation__item__removed_at=None) & ~Q(
-        annotation__annotator=None
+    """How many marks annotators made or accepted, which labels they carry most, and how many came with the dataset."""
+    ours = Q(
+        annotation__item__dataset__project=project,
+        annotation__item__removed_at=None,
+        annotation__annotator__isnull=False,
+        status=Mark.Status.ACCEPTED,
     )
     labels = {label.pk: label for label in project.entity_ontology.labels()}
     used = list(Entity.objects.filter(ours).values_list("label").annotate(n=Count("pk")).order_by("-n", "label"))
@@ -107,9 +110,19 @@ def marks(project: Project) -> dict[str, Any]:
         "most": used[0][1] if used else 0,
         "unused": sum(label.active for label in labels.values()) - sum(labels[pk].active for pk, _ in used),
         "label_count": len(labels),
+        **given_marks(project.dataset),
         "given_to": min(
             project.annotators_per_item or 0, project.membership_set.filter(role=Membership.Role.ANNOTATOR).count()
         ),
+    }
+
+
+def given_marks(dataset: Dataset) -> dict[str, int]:
+    """How many marks came with the items of a dataset."""
+    of_live_items = {"annotation__annotator": None, "annotation__item__in": dataset.items().order_by()}
+    return {
+        "given_entities": Entity.objects.filter(**of_live_items).count(),
+        "given_relations": Relation.objects.filter(**of_live_items).count(),
     }
 
 

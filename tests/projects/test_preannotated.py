@@ -41,6 +41,27 @@ def test_the_form_chooses_them_and_locks_the_choice(as_alice, dataset, others):
     assert html.count("disabled") == 2 and "<html" not in html
 
 
+def test_the_page_says_that_suggestions_wait(as_alice, alice, carol, dataset):
+    ontologies = dataset.ontologies()
+    project = Project.create(
+        name="Marked",
+        by=alice,
+        dataset=dataset,
+        entity_ontology=ontologies[0],
+        relation_ontology=ontologies[1],
+        annotators=[carol],
+    )
+    figures = as_alice.get(f"/projects/{project.pk}/figures/")
+    count = figures.context["given_entities"]
+    assert count and f"{count} suggested entities" in " ".join(figures.content.decode().split())
+    assert figures.context["entities"] == 0
+    project.dataset.items()[0].annotation_by(carol).reopen()  # the first write makes them carol's suggestions
+    again = as_alice.get(f"/projects/{project.pk}/figures/")
+    assert (again.context["given_entities"], again.context["entities"]) == (count, 0)
+    plain = factories.project(by=alice)
+    assert "came with the dataset" not in as_alice.get(f"/projects/{plain.pk}/figures/").content.decode()
+
+
 def test_another_dataset_leaves_the_choice(as_alice, alice, others):
     standard = factories.dataset(owner=alice)
     query = {"dataset": standard.pk, "entity_ontology": others["entity"].pk}
