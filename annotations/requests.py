@@ -12,6 +12,7 @@ from annotation_service.inputs import Refused, check_size, decode, parse_json
 
 MAX_BODY = 10_000
 MAX_BODY_DEPTH = 4
+OPTIONAL = {"proof"}  # empty, if it is left out
 _NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
@@ -44,6 +45,8 @@ def read_body(request: Request, **fields: type) -> dict[str, Any]:
         if name not in fields:
             raise Refused(f"There is no field “{name[:100]}”.", place="$")
     for name, kind in fields.items():
+        if name in OPTIONAL:
+            values.setdefault(name, "")
         if name not in values:
             raise Refused(f"The field “{name}” is missing.", place="$")
         # type(), because True is an int too.

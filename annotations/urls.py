@@ -12,6 +12,7 @@ item_urls = [
     path("relations/label/", marks.relabel_relation, name="relabel_relation"),
     path("relations/remove/", marks.remove_relation, name="remove_relation"),
     path("done/", marks.done, name="done"),
+    path("marks/", marks.current, name="marks"),
 ]
 
 project_urls: list[URLPattern | URLResolver] = [

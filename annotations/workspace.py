@@ -88,7 +88,7 @@ def item_state(item: Item) -> dict[str, Any]:
 
 def marks_state(annotation: Annotation | None) -> dict[str, Any]:
     if annotation is None:
-        return {"entities": [], "relations": []}
+        return {"entities": [], "relations": [], "done": False}
     entities = Entity.objects.filter(annotation=annotation).exclude(status=Entity.Status.REJECTED).order_by("pk")
     relations = Relation.objects.filter(annotation=annotation).exclude(status=Relation.Status.REJECTED).order_by("pk")
     return {
@@ -100,6 +100,7 @@ def marks_state(annotation: Annotation | None) -> dict[str, Any]:
             ("uid", "source", "target", "label", "status"),
             relations.values_list("uid", "source__uid", "target__uid", "label__uid", "status"),
         ),
+        "done": annotation.done_at is not None,
     }
 
 

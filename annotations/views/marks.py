@@ -1,17 +1,19 @@
-"""The requests that the workspace sends: one for each operation on marks. Each may come twice.
+"""The requests that the workspace sends: one for each operation on marks, which may come twice, and one that asks for them.
 
 A mark's uid is in the body: those that came with a dataset may be any text.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_GET, require_POST
 
 from annotation_service import access
 from annotation_service.http import Request
-from datasets.models import Entity, Relation
+from datasets.models import Entity, Mark, Relation
 from ontologies.models import Ontology
 
+from .. import workspace
 from ..requests import answers_json, read_body
 
 ENTITY, RELATION = Ontology.Kind.ENTITY, Ontology.Kind.RELATION
@@ -20,7 +22,7 @@ ENTITY, RELATION = Ontology.Kind.ENTITY, Ontology.Kind.RELATION
 @require_POST
 @answers_json
 def add_entity(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
-    values = read_body(request, uid=str, label=str, start=int, end=int)
+    values = read_body(request, uid=str, label=str, start=int, end=int, proof=str)
     with access.annotating(request, pk, item_pk) as annotation:
         values["label"] = annotation.label(ENTITY, values["label"])
         return {"entity": _entity(annotation.add_entity(**values))}
@@ -29,9 +31,11 @@ def add_entity(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
 @require_POST
 @answers_json
 def relabel_entity(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
-    values = read_body(request, uid=str, label=str)
+    values = read_body(request, uid=str, label=str, proof=str)
     with access.annotating(request, pk, item_pk) as annotation:
-        return {"entity": _entity(annotation.relabel_entity(values["uid"], annotation.label(ENTITY, values["label"])))}
+        values["label"] = annotation.label(ENTITY, values["label"])
+        was = _written(annotation.standing(ENTITY, values["uid"]))
+        return {"entity": _entity(annotation.relabel_entity(**values)), "was": was}
 
 
 @require_POST
@@ -39,14 +43,15 @@ def relabel_entity(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
 def remove_entity(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     uid = read_body(request, uid=str)["uid"]
     with access.annotating(request, pk, item_pk) as annotation:
+        was = _written(annotation.standing(ENTITY, uid))
         annotation.remove_entity(uid)
-        return {"removed": uid}
+        return {"removed": uid, "was": was}
 
 
 @require_POST
 @answers_json
 def add_relation(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
-    values = read_body(request, uid=str, label=str, source=str, target=str)
+    values = read_body(request, uid=str, label=str, source=str, target=str, proof=str)
     with access.annotating(request, pk, item_pk) as annotation:
         values["label"] = annotation.label(RELATION, values["label"])
         return {"relation": _relation(annotation.add_relation(**values))}
@@ -55,10 +60,11 @@ def add_relation(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
 @require_POST
 @answers_json
 def relabel_relation(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
-    values = read_body(request, uid=str, label=str)
+    values = read_body(request, uid=str, label=str, proof=str)
     with access.annotating(request, pk, item_pk) as annotation:
-        label = annotation.label(RELATION, values["label"])
-        return {"relation": _relation(annotation.relabel_relation(values["uid"], label))}
+        values["label"] = annotation.label(RELATION, values["label"])
+        was = _written(annotation.standing(RELATION, values["uid"]))
+        return {"relation": _relation(annotation.relabel_relation(**values)), "was": was}
 
 
 @require_POST
@@ -66,8 +72,9 @@ def relabel_relation(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
 def remove_relation(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     uid = read_body(request, uid=str)["uid"]
     with access.annotating(request, pk, item_pk) as annotation:
+        was = _written(annotation.standing(RELATION, uid))
         annotation.remove_relation(uid)
-        return {"removed": uid}
+        return {"removed": uid, "was": was}
 
 
 @require_POST
@@ -77,6 +84,22 @@ def done(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     with access.annotating(request, pk, item_pk) as annotation:
         annotation.finish() if values["done"] else annotation.reopen()
         return {"done": values["done"]}
+
+
+@require_GET
+@answers_json
+def current(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
+    """The user's marks as they are now: they may have another tab."""
+    _, item = access.item_given(request, pk, item_pk)
+    return workspace.marks_state(item.annotation_seen_by(request.user))
+
+
+def _written(marks: Iterable[Mark]) -> list[dict[str, Any]]:
+    """Marks with the proof that brings them back, should their label be switched off meanwhile."""
+    return [
+        {"kind": mark._meta.model_name, "uid": mark.uid, "label": mark.label.uid, "proof": mark.proof(mark.label)}
+        for mark in marks
+    ]
 
 
 def _entity(entity: Entity) -> dict[str, Any]:

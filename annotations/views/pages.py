@@ -19,6 +19,8 @@ from .. import workspace
 def start(request: Request, pk: int) -> HttpResponse:
     """To the member's next undone item: the first one, or the first after a position."""
     project = access.annotated_project(request, pk)
+    if request.GET.get("gone"):
+        messages.info(request, "That item was removed, or it is no longer given to you. Here you go on.")
     after = request.GET.get("after", "")
     position = int(after) if after.isascii() and after.isdecimal() and len(after) < 10 else -1
     if item := workspace.next_undone(project, request.user, after=position):
@@ -36,9 +38,8 @@ def item(request: Request, pk: int, item_pk: int) -> HttpResponse:
         project, found = access.item_given(request, pk, item_pk)
     except Http404:
         project = access.annotated_project(request, pk)
-        get_object_or_404(Item.with_removed, pk=item_pk, dataset__project=project, removed_at__isnull=False)
-        messages.info(request, "The item that you wanted was removed. Here you go on.")
-        return redirect("annotations:start", pk=pk)
+        gone = get_object_or_404(Item.with_removed, pk=item_pk, dataset__project=project, removed_at__isnull=False)
+        return redirect(f"{_undone(pk, gone)}&gone=1")
     items = project.items_for(request.user)
     context = _workspace(request, project, found, request.user, workspace.place(project, items, found))
     return render(request, "annotations/workspace.html", context)
@@ -83,6 +84,11 @@ def read(request: Request, pk: int, who: str, item_pk: int) -> HttpResponse:
     return render(request, "annotations/workspace.html", context)
 
 
+def _undone(project_pk: int, item: Item) -> str:
+    """Where the next undone item after this one is found."""
+    return f"{reverse('annotations:start', args=[project_pk])}?after={item.position}"
+
+
 def _workspace(
     request: Request, project: Project, item: Item, person: User, place: workspace.Place, reading: bool = False
 ) -> dict[str, Any]:
@@ -97,11 +103,10 @@ def _workspace(
             return reverse("annotations:read", args=[project.pk, person.pk, to])
         return reverse("annotations:item", args=[project.pk, to])
 
-    start = reverse("annotations:start", args=[project.pk])
+    undone = _undone(project.pk, item)
     state = {
         "item": workspace.item_state(item),
         **workspace.marks_state(annotation),
-        "done": bool(own and own.done_at),
         "reading": reading,
         "hasRelations": label_set.has_relations,
         "project": project.pk,
@@ -109,10 +114,12 @@ def _workspace(
         "urls": {
             "labels": reverse("annotations:labels", args=[project.pk, label_set.version]),
             "item": f"/projects/{project.pk}/items/{item.pk}/",
+            "marks": reverse("annotations:marks", args=[project.pk, item.pk]),
             "next": link(place.next),
             "previous": link(place.previous),
             "progress": reverse("annotations:progress", args=[project.pk]),
-            "undone": f"{start}?after={item.position}",
+            "undone": undone,
+            "gone": f"{undone}&gone=1",
             "login": reverse("account_login"),
         },
     }

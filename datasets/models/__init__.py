@@ -1,6 +1,6 @@
 from .dataset import Dataset
 from .item import Item
-from .marks import Annotation, Entity, Relation
+from .marks import Annotation, Entity, Mark, Relation
 from .upload import Upload
 
-__all__ = ["Annotation", "Dataset", "Entity", "Item", "Relation", "Upload"]
+__all__ = ["Annotation", "Dataset", "Entity", "Item", "Mark", "Relation", "Upload"]

@@ -1,13 +1,16 @@
+import json
 from typing import Any
 
 from django.conf import settings
+from django.core.signing import Signer
 from django.db import models
 from django.db.models import CheckConstraint, F, Q, UniqueConstraint
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
 from annotation_service.db import execute, first
 from annotation_service.inputs import Refused
-from ontologies.models import OntologyItem
+from ontologies.models import Ontology, OntologyItem
 
 from .item import Item
 
@@ -56,24 +59,26 @@ class Annotation(models.Model):
 
     # --- Entities ---
 
-    def add_entity(self, *, uid: str, label: OntologyItem, start: int, end: int) -> "Entity":
+    def add_entity(self, *, uid: str, label: OntologyItem, start: int, end: int, proof: str = "") -> "Entity":
         """Mark the tokens ``start`` to ``end``, inclusive. Sent twice, it is stored once."""
         self._check_open()
         params = {"annotation": self.pk, "uid": _checked(uid), "label": label.pk, "start": start, "end": end}
         if known := first(Entity, _ALIKE, params):
-            known.accept()
+            known.accept(proof)
             return known
         if not 0 <= start <= end < len(self.item.tokens):
             raise Refused(f"The item has {len(self.item.tokens)} tokens; {start} to {end} is not a span of them.")
-        _check_active(label)
-        return self.entity_set.create(uid=uid, label=label, start=start, end=end)
+        entity = Entity(annotation=self, uid=uid, label=label, start=start, end=end)
+        entity.check_applicable(label, proof)
+        entity.save(force_insert=True)
+        return entity
 
-    def relabel_entity(self, uid: str, label: OntologyItem) -> "Entity":
+    def relabel_entity(self, uid: str, label: OntologyItem, proof: str = "") -> "Entity":
         """Give a mark a label. Whoever does that, with its old label too, accepts what was suggested."""
         self._check_open()
         entity = self._entity(uid)
         if entity.label_id != label.pk:
-            _check_active(label)
+            entity.check_applicable(label, proof)
             if twin := self.entity_set.filter(label=label, start=entity.start, end=entity.end).first():
                 if twin.status != Mark.Status.REJECTED:
                     raise Refused(f"These tokens are marked as “{label.name}” already.")
@@ -108,28 +113,33 @@ class Annotation(models.Model):
 
     # --- Relations ---
 
-    def add_relation(self, *, uid: str, label: OntologyItem, source: str, target: str) -> "Relation":
+    def add_relation(self, *, uid: str, label: OntologyItem, source: str, target: str, proof: str = "") -> "Relation":
         """Relate two entities of this annotation, given by their uids."""
         self._check_open()
-        if known := self.relation_set.filter(uid=_checked(uid)).first():
-            known.accept()
-            return known
+        relation = self.relation_set.filter(uid=_checked(uid)).first()
+        relation = relation or self._relation(uid, label, source, target, proof)
+        relation.accept(proof)
+        return relation
+
+    def _relation(self, uid: str, label: OntologyItem, source: str, target: str, proof: str) -> "Relation":
+        """The relation that these ends have with this label already, or a new one."""
         ends = self._entity(source), self._entity(target)
         if ends[0] == ends[1]:
             raise Refused("A relation connects two different marks.")
-        _check_active(label)
+        relation = Relation(annotation=self, uid=uid, label=label, source=ends[0], target=ends[1])
+        relation.check_applicable(label, proof)
         if same := self.relation_set.filter(label=label, source=ends[0], target=ends[1]).first():
-            same.accept()
             return same
-        return self.relation_set.create(uid=uid, label=label, source=ends[0], target=ends[1])
+        relation.save(force_insert=True)
+        return relation
 
-    def relabel_relation(self, uid: str, label: OntologyItem) -> "Relation":
+    def relabel_relation(self, uid: str, label: OntologyItem, proof: str = "") -> "Relation":
         self._check_open()
         relation = self.relation_set.filter(uid=uid).first()
         if relation is None:
             raise Refused("This relation is not there any more. Reload the page.")
         if relation.label_id != label.pk:
-            _check_active(label)
+            relation.check_applicable(label, proof)
             if twin := self.relation_set.filter(
                 label=label, source=relation.source_id, target=relation.target_id
             ).first():
@@ -138,6 +148,7 @@ class Annotation(models.Model):
                 twin.delete()
         if relation.label_id != label.pk or relation.status != Mark.Status.ACCEPTED:
             relation.store(label=label, status=Mark.Status.ACCEPTED)
+        relation.accept_ends()
         return relation
 
     def remove_relation(self, uid: str) -> None:
@@ -150,6 +161,14 @@ class Annotation(models.Model):
             relations.filter(status=Mark.Status.ACCEPTED).delete()
 
     # --- Work ---
+
+    def standing(self, kind: str, uid: str) -> list["Mark"]:
+        """A mark as it is now; an entity together with the relations at it."""
+        relations = self.relation_set.select_related("label", "source", "target")
+        if kind == Ontology.Kind.RELATION:
+            return list(relations.filter(uid=uid))
+        at_it = Q(source__uid=uid) | Q(target__uid=uid)
+        return [*self.entity_set.filter(uid=uid).select_related("label"), *relations.filter(at_it)]
 
     def finish(self) -> None:
         if self.done_at is None:
@@ -214,11 +233,27 @@ class Mark(models.Model):
     class Meta:
         abstract = True
 
-    def accept(self) -> None:
+    @property
+    def place(self) -> tuple[Any, ...]:
+        """What it marks."""
+        raise NotImplementedError
+
+    def accept(self, proof: str = "") -> None:
         """Make a suggested or rejected mark one's own, as if it were made anew."""
         if self.status != self.Status.ACCEPTED:
-            _check_active(self.label)
+            self.check_applicable(self.label, proof)
             self.store(status=self.Status.ACCEPTED)
+
+    def check_applicable(self, label: OntologyItem, proof: str) -> None:
+        """A label that is off is not applied, but given back to a mark that had it: undo is nothing new."""
+        label.hold()
+        if not label.active and not constant_time_compare(proof, self.proof(label)):
+            raise Refused(f"The label “{label.name}” is switched off and cannot be applied any more.")
+
+    def proof(self, label: OntologyItem) -> str:
+        """Handed out when the label is taken from this mark, with the mark or without it."""
+        fact = [self._meta.model_name, self.annotation_id, self.uid, label.uid, *self.place]
+        return Signer(salt="datasets.mark").signature(json.dumps(fact))
 
     def store(self, **values: Any) -> None:
         values["updated_at"] = timezone.now()
@@ -244,9 +279,13 @@ class Entity(Mark):
     def __str__(self) -> str:
         return f"{self.label} {self.start} to {self.end}"
 
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.start, self.end
+
 
 class Relation(Mark):
-    """A directed relation between two entities of the same annotation."""
+    """A directed relation between two entities of the same annotation. Whoever accepts it accepts these, too."""
 
     source = models.ForeignKey(Entity, on_delete=models.RESTRICT, related_name="outgoing", db_index=False)
     target = models.ForeignKey(Entity, on_delete=models.RESTRICT, related_name="incoming")
@@ -261,14 +300,20 @@ class Relation(Mark):
     def __str__(self) -> str:
         return f"{self.label} from {self.source_id} to {self.target_id}"
 
+    @property
+    def place(self) -> tuple[str, str]:
+        return self.source.uid, self.target.uid
+
+    def accept(self, proof: str = "") -> None:
+        super().accept(proof)
+        self.accept_ends()
+
+    def accept_ends(self) -> None:
+        ends = Entity.objects.filter(pk__in=[self.source_id, self.target_id], status=self.Status.SUGGESTED)
+        ends.update(status=self.Status.ACCEPTED, updated_at=timezone.now())
+
 
 def _checked(uid: str) -> str:
     if not 0 < len(uid) <= 100:
         raise Refused("A mark's uid has 1 to 100 characters.")
     return uid
-
-
-def _check_active(label: OntologyItem) -> None:
-    label.hold()
-    if not label.active:
-        raise Refused(f"The label “{label.name}” is switched off and cannot be applied any more.")

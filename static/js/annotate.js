@@ -339,14 +339,16 @@ const queue = new Queue({
   base: state.urls.item,
   annotator: state.annotator,
   tell,
-  refused(reason, inverses, count) {
-    refusals += count;
+  refused(reason, inverses, { count, gone }) {
     inverses.forEach((inverse) => {
       if (marks.apply(inverse) && inverse.verb === "done") progress.count(inverse.done ? 1 : -1);
     });
     history = [];
     future = [];
     leaving = "";
+    // Nothing but “done” was said of an item that is not there any more: no work is lost, so go on.
+    if (gone && !queue.size && inverses.every(({ verb }) => verb === "done")) return location.assign(state.urls.gone);
+    refusals += count;
     dropGone();
     show();
     toast(NOT_SAVED + reason, "error");
@@ -383,6 +385,20 @@ function leave(url) {
   leaving = url;
   if (queue.state !== "saving") toast("Not everything is saved yet. The page moves on as soon as it is.");
 }
+
+/** The same item may be open in another tab, too: what was changed there is seen when this one is returned to. */
+async function refresh() {
+  const { sent } = queue;
+  const current = await fetch(state.urls.marks, { headers: { Accept: "application/json" } }).then((answer) => answer.ok && answer.json()).catch(() => null);
+  if (!current || queue.size || queue.sent !== sent || picker.isOpen || drag || marks.same(current)) return;
+  if (marks.done !== current.done) progress.count(current.done ? 1 : -1);
+  marks.replace(current);
+  history = [];
+  future = [];
+  dropGone();
+  show();
+}
+if (!state.reading) addEventListener("focus", () => !queue.size && refresh());
 
 /* Keys ------------------------------------------------------------------------------------------------------------- */
 

@@ -82,6 +82,60 @@ def test_a_mark_keeps_a_label_that_was_switched_off_and_can_be_removed(as_carol,
     assert stored().entities == []
 
 
+@pytest.fixture
+def switch_off(alice, project):
+    def switch_off(name):
+        OntologyItem.objects.get(ontology__project=project, name=name).switch(False, by=alice)
+
+    return switch_off
+
+
+def test_a_removed_mark_and_its_relations_come_back_although_their_labels_were_switched_off(
+    as_carol, send, pair, relation, entity, stored, switch_off
+):
+    send(as_carol, "relations/add/", relation())
+    before = stored()
+    was = send(as_carol, "entities/remove/", {"uid": UID}).json()["was"]
+    assert [(mark["kind"], mark["uid"]) for mark in was] == [("entity", UID), ("relation", RELATION)]
+    switch_off("PhysicalObject")
+    switch_off("hasPart")
+    assert send(as_carol, "entities/add/", entity()).status_code == 422
+    assert send(as_carol, "entities/add/", {**entity(), "proof": was[0]["proof"]}).status_code == 200
+    assert send(as_carol, "relations/add/", {**relation(), "proof": was[1]["proof"]}).status_code == 200
+    assert set(stored().entities) == set(before.entities) and stored().relations == before.relations
+
+
+def test_a_label_that_was_switched_off_is_given_back_to_the_mark_that_had_it(
+    as_carol, send, entity, label, stored, switch_off
+):
+    send(as_carol, "entities/add/", entity())
+    [was] = send(as_carol, "entities/label/", {"uid": UID, "label": label("State")}).json()["was"]
+    switch_off("PhysicalObject")
+    body = {"uid": UID, "label": was["label"]}
+    assert send(as_carol, "entities/label/", body).status_code == 422
+    assert send(as_carol, "entities/label/", {**body, "proof": was["proof"]}).status_code == 200
+    assert stored().entities == [(UID, "PhysicalObject", 1, 2)]
+
+
+@pytest.mark.parametrize("change", [{"uid": OTHER}, {"start": 0}, {"end": 3}, {"proof": "x"}, {"proof": ""}])
+def test_the_proof_of_a_mark_makes_no_other_one(as_carol, send, entity, stored, switch_off, change):
+    send(as_carol, "entities/add/", entity())
+    [was] = send(as_carol, "entities/remove/", {"uid": UID}).json()["was"]
+    switch_off("PhysicalObject")
+    answer = send(as_carol, "entities/add/", {**entity(), "proof": was["proof"], **change})
+    assert answer.status_code == 422 and "switched off" in answer.json()["error"]
+    assert stored().entities == []
+
+
+def test_the_proof_of_a_mark_is_for_its_annotator_only(as_carol, as_alice, alice, send, entity, stored, switch_off):
+    for client in (as_carol, as_alice):
+        send(client, "entities/add/", entity())
+    was = [send(client, "entities/remove/", {"uid": UID}).json()["was"][0] for client in (as_carol, as_alice)]
+    switch_off("PhysicalObject")
+    assert send(as_alice, "entities/add/", {**entity(), "proof": was[0]["proof"]}).status_code == 422
+    assert stored(alice).entities == []
+
+
 def test_a_label_of_another_ontology_is_refused(as_carol, alice, send, entity, label, stored):
     blueprint = factories.ontology(owner=alice, items=[{"name": "Elsewhere"}])
     for uid in (blueprint.items().get().uid, label("hasPart", "relation"), "", "nothing"):
@@ -123,7 +177,7 @@ def test_a_mark_that_is_gone_gets_no_label(as_carol, send, label):
 def test_a_mark_is_removed_and_removing_it_again_does_no_harm(as_carol, send, entity, stored):
     send(as_carol, "entities/add/", entity())
     for _ in range(2):
-        assert send(as_carol, "entities/remove/", {"uid": UID}).json() == {"removed": UID}
+        assert send(as_carol, "entities/remove/", {"uid": UID}).json()["removed"] == UID
     assert stored().entities == []
 
 

@@ -40,7 +40,7 @@ def statuses(item, carol):
 
 def test_a_removed_suggestion_is_kept_as_rejected_with_its_relations(as_carol, send, given, statuses):
     for _ in (1, 2):
-        assert send(as_carol, "entities/remove/", {"uid": ODD}).json() == {"removed": ODD}
+        assert send(as_carol, "entities/remove/", {"uid": ODD}).json()["removed"] == ODD
         assert statuses() == (
             {ODD: "rejected", SAME: "suggested", "e3": "suggested"},
             {SAME: "rejected", "r2": "rejected"},
@@ -62,7 +62,7 @@ def test_undo_brings_a_rejected_mark_back_as_ones_own(as_carol, send, given, sta
     relation = {"uid": SAME, "label": label("hasPart", "relation"), "source": ODD, "target": SAME}
     assert send(as_carol, "relations/add/", relation).json()["relation"]["uid"] == SAME
     assert statuses() == (
-        {ODD: "accepted", SAME: "suggested", "e3": "suggested"},
+        {ODD: "accepted", SAME: "accepted", "e3": "suggested"},  # a relation of one's own has ends of one's own
         {SAME: "accepted", "r2": "rejected"},
     )
 
@@ -76,14 +76,38 @@ def test_an_accepted_mark_is_removed_and_can_be_brought_back(as_carol, send, giv
     assert statuses()[0][ODD] == "accepted"
 
 
-def test_a_relation_of_ones_own_goes_with_a_rejected_mark(as_carol, send, given, statuses, label):
+def test_whoever_relates_suggested_marks_accepts_them(as_carol, send, given, statuses, label):
     relation = {"uid": "own-relation", "label": label("hasPatient", "relation"), "source": "e3", "target": SAME}
     assert send(as_carol, "relations/add/", relation).status_code == 200
-    send(as_carol, "entities/remove/", {"uid": "e3"})
     assert statuses() == (
-        {ODD: "suggested", SAME: "suggested", "e3": "rejected"},
-        {SAME: "suggested", "r2": "rejected"},
+        {ODD: "suggested", SAME: "accepted", "e3": "accepted"},
+        {SAME: "suggested", "r2": "suggested", "own-relation": "accepted"},
     )
+
+
+@pytest.mark.parametrize("name", ["hasPart", "hasPatient"])
+def test_whoever_accepts_a_relation_accepts_its_ends(as_carol, send, given, statuses, label, name):
+    assert send(as_carol, "relations/label/", {"uid": "r2", "label": label(name, "relation")}).status_code == 200
+    assert statuses() == (
+        {ODD: "accepted", SAME: "suggested", "e3": "accepted"},
+        {SAME: "suggested", "r2": "accepted"},
+    )
+    assert set(given.entity_set.values_list("status", flat=True)) == {"suggested"}
+
+
+def test_a_removed_suggestion_comes_back_although_its_label_was_switched_off(
+    as_carol, alice, project, send, given, statuses, label
+):
+    was = send(as_carol, "entities/remove/", {"uid": ODD}).json()["was"]
+    for name in ("State", "hasPart"):
+        OntologyItem.objects.get(ontology__project=project, name=name).switch(False, by=alice)
+    proofs = {(mark["kind"], mark["uid"]): mark["proof"] for mark in was}
+    body = {"uid": ODD, "label": label("State"), "start": 0, "end": 0, "proof": proofs["entity", ODD]}
+    assert send(as_carol, "entities/add/", body).status_code == 200
+    body = {"uid": "r2", "label": label("hasPart", "relation"), "source": ODD, "target": "e3"}
+    assert send(as_carol, "relations/add/", body).status_code == 422
+    assert send(as_carol, "relations/add/", {**body, "proof": proofs["relation", "r2"]}).status_code == 200
+    assert statuses()[1] == {SAME: "rejected", "r2": "accepted"}
 
 
 def test_a_removed_suggested_relation_is_kept_as_rejected(as_carol, send, given, statuses, label):
@@ -99,14 +123,13 @@ def test_a_removed_suggested_relation_is_kept_as_rejected(as_carol, send, given,
 
 
 def test_an_entity_and_a_relation_with_the_same_uid_do_not_touch_each_other(as_carol, send, given, statuses, label):
-    send(as_carol, "relations/label/", {"uid": SAME, "label": label("hasPatient", "relation")})
-    assert statuses() == (
-        {ODD: "suggested", SAME: "suggested", "e3": "suggested"},
-        {SAME: "accepted", "r2": "suggested"},
-    )
     send(as_carol, "entities/label/", {"uid": SAME, "label": label("Activity")})
+    assert statuses() == (
+        {ODD: "suggested", SAME: "accepted", "e3": "suggested"},
+        {SAME: "suggested", "r2": "suggested"},
+    )
     send(as_carol, "relations/remove/", {"uid": SAME})
     assert statuses() == (
         {ODD: "suggested", SAME: "accepted", "e3": "suggested"},
-        {"r2": "suggested"},
+        {SAME: "rejected", "r2": "suggested"},
     )

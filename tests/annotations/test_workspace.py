@@ -111,6 +111,16 @@ def test_before_the_first_write_the_given_marks_are_shown_and_then_the_own_ones(
     assert state_of(open_item(as_carol))["entities"] == []
 
 
+def test_another_tab_asks_for_the_marks_as_they_are_now(as_carol, open_item, send, entity, project, item):
+    url = f"/projects/{project.pk}/items/{item.pk}/marks/"
+    assert as_carol.get(url).json() == {"entities": [], "relations": [], "done": False}
+    send(as_carol, "entities/add/", entity())
+    send(as_carol, "done/", {"done": True})
+    state = state_of(open_item(as_carol))
+    assert as_carol.get(url).json() == {name: state[name] for name in ("entities", "relations", "done")}
+    assert state["done"] and len(state["entities"]) == 1
+
+
 def test_the_page_shows_only_the_own_marks(as_carol, as_alice, open_item, send, entity):
     send(as_alice, "entities/add/", entity())
     assert state_of(open_item(as_carol))["entities"] == []
@@ -128,7 +138,7 @@ def test_relations_name_their_ends(as_carol, open_item, send, entity, label):
 def test_instead_of_a_removed_item_the_next_one_is_shown(as_carol, as_bob, project, item, open_item):
     Item.objects.filter(pk=item.pk).update(removed_at=timezone.now())
     response = as_carol.get(f"/projects/{project.pk}/annotate/{item.pk}/", follow=True)
-    assert response.status_code == 200 and response.context["item"] == project.dataset.items()[0]
+    assert response.status_code == 200 and response.context["item"] == project.dataset.items()[1]
     assert "was removed" in response.content.decode()
     assert as_carol.get(f"/projects/{project.pk}/annotate/{10**9}/").status_code == 404
     assert as_bob.get(f"/projects/{project.pk}/annotate/{item.pk}/").status_code == 404

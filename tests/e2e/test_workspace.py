@@ -3,9 +3,10 @@
 import re
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import Page, Route, expect
 
-from datasets.models import Annotation
+from datasets.models import Annotation, Item
 from ontologies.models import OntologyItem
 from tests import factories
 
@@ -57,7 +58,7 @@ class Desk:
         expect(self.page.locator("#saved")).to_have_text("✓ all saved")
 
     def names(self) -> list[str]:
-        return sorted(self.page.locator(".mark-name").all_inner_texts())
+        return sorted(self.page.locator(".mark-name").all_text_contents())
 
     def stored(self, number: int = 1) -> list[tuple]:
         self.saved()
@@ -309,7 +310,7 @@ class Held:
     def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.routes: list[Route] = []
-        page.route(url, self.routes.append)
+        page.route(url, lambda route: self.routes.append(route))
 
     def release(self) -> None:
         for _ in range(400):
@@ -499,6 +500,109 @@ def test_a_suggestion_is_dashed_until_it_is_accepted(desk):
     desk.saved()
     mine = Annotation.objects.get(item=item, annotator=desk.user)
     assert list(mine.entity_set.values_list("status", flat=True)) == ["accepted"]
+
+
+def test_a_suggestion_is_seen_as_one_where_its_name_has_no_room(desk):
+    item = desk.project.dataset.items()[0]
+    label = OntologyItem.objects.get(ontology=desk.project.entity_ontology, name="PhysicalObject")
+    given = Annotation.objects.create(item=item)
+    for start in (0, 1):
+        given.entity_set.create(uid=f"given-{start}", label=label, start=start, end=start, status="suggested")
+    desk.open()
+    name, mark = desk.page.locator(".mark-name").first.locator("span").all()
+    assert name.evaluate("node => node.scrollWidth > node.clientWidth")
+    box, inner = desk.page.locator(".mark-name").first.bounding_box(), mark.bounding_box()
+    assert inner["x"] + inner["width"] <= box["x"] + box["width"] + 1
+
+
+def test_a_relation_is_accepted_together_with_its_ends(desk):
+    item = desk.project.dataset.items()[0]
+    given = Annotation.objects.create(item=item)
+    state, part = desk.project.entity_ontology.items().get(name="State"), desk.project.relation_ontology.items()[0]
+    ends = [
+        given.entity_set.create(uid=f"given-{n}", label=state, start=n, end=n, status="suggested") for n in (0, 3, 5)
+    ]
+    given.relation_set.create(uid="given-rel", label=part, source=ends[0], target=ends[1], status="suggested")
+    desk.open()
+    assert desk.names() == ["State ?"] * 3
+    desk.page.locator("#relations .relation").click()
+    desk.press("a")
+    assert desk.names() == ["State", "State", "State ?"]
+    assert desk.related() == [(0, part.name, 3)]
+    desk.open()
+    assert desk.names() == ["State", "State", "State ?"]
+
+
+def test_undo_brings_back_what_has_a_label_that_was_switched_off_meanwhile(desk, alice):
+    for token, name in ((0, "state"), (3, "thermo")):
+        desk.token(token).click()
+        desk.pick(name)
+    desk.press("Escape", "Tab", "Delete")
+    desk.press("Escape", "Tab", "Enter")
+    desk.pick("activ")
+    assert desk.stored() == [(3, 3, "Activity")]
+    for name in ("State", "Thermostat"):
+        OntologyItem.objects.get(ontology=desk.project.entity_ontology, name=name).switch(False, by=alice)
+    desk.press("Control+z", "Control+z")
+    assert desk.stored() == [(0, 0, "State"), (3, 3, "Thermostat")]
+
+
+def test_done_on_an_item_that_was_removed_meanwhile_leads_on(desk, alice, problems):
+    problems.expect("404")
+    desk.token(0).click()
+    desk.pick("state")
+    desk.saved()
+    first, second, _ = desk.project.dataset.items()
+    Annotation.objects.create(item=second, annotator=desk.user).finish()
+    Item.objects.filter(pk=first.pk).update(removed_at=timezone.now())
+    desk.press("Control+Enter")
+    expect(desk.page.locator(".text")).to_contain_text("check coolant level")
+    expect(desk.page.locator(".message.info").first).to_contain_text("was removed")
+    assert Annotation.objects.get(item=first).entity_set.count() == 1
+
+
+def test_a_mark_on_an_item_that_was_removed_meanwhile_is_refused_before_done_leads_on(desk, problems):
+    problems.expect("404")
+    Item.objects.filter(pk=desk.project.dataset.items()[0].pk).update(removed_at=timezone.now())
+    held = Held(desk.page, "**/entities/add/")
+    desk.token(0).click()
+    desk.pick("state")
+    desk.press("Control+Enter")
+    held.release()
+    expect(desk.page.locator("#saved")).to_have_text("1 change was refused")
+    expect(desk.page.locator(".toast.error")).to_contain_text("was removed")
+    desk.press("Control+Enter")
+    expect(desk.page.locator(".text")).to_contain_text("replace engine oil")
+
+
+def test_another_tab_shows_what_was_done_in_the_first_when_it_is_returned_to(desk):
+    tab = desk.page.context.new_page()
+    other = Desk(tab, desk.project, desk.user)
+    other.open()
+    desk.token(0).click()
+    desk.pick("state")
+    desk.saved()
+    assert other.names() == []
+    tab.evaluate("dispatchEvent(new Event('focus'))")
+    expect(tab.locator(".mark-name")).to_have_text("State")
+    tab.locator(".mark-name").click()
+    other.press("Delete")
+    other.saved()
+    desk.page.evaluate("dispatchEvent(new Event('focus'))")
+    expect(desk.page.locator(".mark-name")).to_have_count(0)
+
+
+def test_what_is_not_saved_yet_is_not_replaced_by_what_the_server_has(desk, problems):
+    held = Held(desk.page, "**/entities/add/")
+    asked = Held(desk.page, "**/marks/")
+    desk.page.evaluate("dispatchEvent(new Event('focus'))")
+    desk.token(0).click()
+    desk.pick("state")
+    asked.release()
+    desk.page.wait_for_timeout(300)
+    assert desk.names() == ["State"]
+    held.release()
+    assert desk.stored() == [(0, 0, "State")]
 
 
 def test_a_label_that_is_off_stays_on_its_marks_and_is_not_offered(desk, alice):

@@ -7,8 +7,12 @@ export function newUid() {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+const written = (marks) => marks.map((m) => JSON.stringify([m.uid, m.label, m.status, m.start ?? m.source, m.end ?? m.target])).sort().join();
+
 export class Marks {
-  constructor({ entities, relations, done }) {
+  constructor(state) { this.replace(state); }
+
+  replace({ entities, relations, done }) {
     this.entity = new Map(entities.map((mark) => [mark.uid, mark]));
     this.relation = new Map(relations.map((mark) => [mark.uid, mark]));
     this.done = done;
@@ -16,6 +20,11 @@ export class Marks {
 
   get entities() { return [...this.entity.values()]; }
   get relations() { return [...this.relation.values()]; }
+
+  /** Whether these are the marks that the server has, in whatever order. */
+  same({ entities, relations, done }) {
+    return this.done === done && written(this.entities) === written(entities) && written(this.relations) === written(relations);
+  }
 
   /** In the order of the text; the outer mark first. */
   inTextOrder() {
@@ -46,7 +55,7 @@ export class Marks {
       const endsThere = kind === "entity" || (this.entity.has(mark.source) && this.entity.has(mark.target));
       if (known || !endsThere) return null;
       this[kind].set(uid, { status: "accepted", ...mark });
-      return [{ kind, verb: "remove", uid }];
+      return [{ kind, verb: "remove", uid }, ...this.#acceptEnds(mark)];
     }
     if (!known) return null;
     if (verb === "label") {
@@ -54,12 +63,19 @@ export class Marks {
       const { label, status = "accepted" } = operation;
       if (known.label === label && known.status === status) return null;
       this[kind].set(uid, { ...known, label, status });
-      return [{ kind, verb, uid, label: known.label, status: known.status }];
+      const ends = status === "accepted" ? this.#acceptEnds(known) : [];
+      return [{ kind, verb, uid, label: known.label, status: known.status }, ...ends];
     }
     const loose = kind === "entity" ? this.relations.filter((r) => r.source === uid || r.target === uid) : [];
     loose.forEach((relation) => this.relation.delete(relation.uid));
     this[kind].delete(uid);
     return [{ ...known, kind, verb: "add" }, ...loose.map((relation) => ({ ...relation, kind: "relation", verb: "add" }))];
+  }
+
+  /** Whoever accepts a relation accepts its ends, as the server does. */
+  #acceptEnds({ source, target }) {
+    const ends = [source, target].map((uid) => this.entity.get(uid)).filter((end) => end?.status === "suggested");
+    return ends.flatMap(({ uid, label }) => this.apply({ kind: "entity", verb: "label", uid, label }));
   }
 
   /** The server knew this mark under another uid already. */

@@ -2,7 +2,7 @@
 // Nothing is lost while the page is open: what cannot be sent is tried again.
 
 const PATHS = { entity: "entities", relation: "relations" };
-const FIELDS = { entity: ["uid", "label", "start", "end"], relation: ["uid", "label", "source", "target"] };
+const FIELDS = { entity: ["uid", "label", "start", "end", "proof"], relation: ["uid", "label", "source", "target", "proof"] };
 const ENDS = ["source", "target"];
 const TIMEOUT = 15_000;
 
@@ -20,9 +20,11 @@ function csrfToken() {
 export class Queue {
   #waiting = [];
   #running = false;
+  sent = 0; // operations so far
+  #proofs = new Map(); // what brings a mark back with a label that is switched off meanwhile
   #wake = () => {};
 
-  /** tell(state, count), refused(reason, inverses, count), renamed(kind, old, uid), signedOut() */
+  /** tell(state, count), refused(reason, inverses, {count, gone}), renamed(kind, old, uid), signedOut() */
   constructor({ base, annotator, tell, refused, renamed, signedOut }) {
     Object.assign(this, { base, annotator, tell, refused, renamed, signedOut });
     addEventListener("online", () => this.#wake());
@@ -32,6 +34,7 @@ export class Queue {
   get size() { return this.#waiting.length; }
 
   push(operation, inverse) {
+    this.sent += 1;
     this.#waiting.push({ operation, inverse });
     if (!this.#running) this.#run();
     else if (this.state !== "retrying" && this.state !== "signed out") this.#say("saving");
@@ -48,20 +51,22 @@ export class Queue {
     let failures = 0;
     while (this.#waiting.length) {
       if (!failures) this.#say("saving");
+      const woken = new Promise((resolve) => (this.#wake = resolve));
       const outcome = await this.#send(this.#waiting[0].operation);
       if (outcome.again) {
         failures += 1;
         if (outcome.signedOut && this.state !== "signed out") this.signedOut();
         this.#say(outcome.signedOut ? "signed out" : "retrying");
         const pause = Math.min(30_000, 500 * 2 ** Math.min(failures, 6));
-        await Promise.race([wait(pause), new Promise((resolve) => (this.#wake = resolve))]);
+        await Promise.race([wait(pause), woken]);
         continue;
       }
       failures = 0;
       const { operation } = this.#waiting[0];
-      if (outcome.reason) this.#takeBack(outcome.reason);
+      if (outcome.reason) this.#takeBack(outcome);
       else {
         this.#waiting.shift();
+        for (const { kind, uid, label, proof } of outcome.answer.was ?? []) this.#proofs.set(`${kind} ${uid} ${label}`, proof);
         const stored = outcome.answer[operation.kind];
         if (operation.verb === "add" && stored && stored.uid !== operation.uid) {
           this.#rename(operation.kind, operation.uid, stored.uid);
@@ -83,24 +88,26 @@ export class Queue {
   }
 
   /** Drop the refused operation, those that build on it, and “done”: it was said of an item with that change. */
-  #takeBack(reason) {
+  #takeBack({ reason, gone }) {
     const touched = new Set();
     const dropped = [];
     const follows = ({ operation }) => operation.kind === "item" || named(operation).some((mark) => touched.has(mark));
     this.#waiting = this.#waiting.filter((entry, place) => {
       if (place && !follows(entry)) return true;
-      if (entry.operation.uid) touched.add(named(entry.operation)[0]);
+      for (const { kind, uid } of entry.inverse) touched.add(`${kind} ${uid}`);
       dropped.push(entry);
       return false;
     });
-    this.refused(reason, dropped.reverse().flatMap(({ inverse }) => inverse), dropped.filter(({ operation }) => operation.kind !== "item").length || 1);
+    const count = dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
+    this.refused(reason, dropped.reverse().flatMap(({ inverse }) => inverse), { count, gone });
   }
 
   async #send({ kind, verb, ...values }) {
+    values.proof = this.#proofs.get(`${kind} ${values.uid} ${values.label}`);
     const [path, body] =
       kind === "item" ? ["done/", { done: values.done }]
       : verb === "add" ? [`${PATHS[kind]}/add/`, pick(values, FIELDS[kind])]
-      : [`${PATHS[kind]}/${verb}/`, pick(values, verb === "label" ? ["uid", "label"] : ["uid"])];
+      : [`${PATHS[kind]}/${verb}/`, pick(values, verb === "label" ? ["uid", "label", "proof"] : ["uid"])];
     let response;
     try {
       response = await fetch(this.base + path, {
@@ -125,6 +132,6 @@ export class Queue {
     const answer = await response.json().catch(() => ({}));
     // Not an answer of ours: the cookie with the token went together with the session's.
     if (status === 403 && !answer.error) return { again: true, signedOut: true };
-    return { reason: answer.error ?? `The server refused this (${status}). Reload the page and try again.` };
+    return { gone: status === 404, reason: answer.error ?? `The server refused this (${status}). Reload the page and try again.` };
   }
 }

@@ -206,7 +206,9 @@ export class Text {
         const room = rtl
           ? right - Math.max(0, ...others.filter((x) => x < right).map((x) => x + NAME_GAP))
           : Math.min(this.width, ...others.filter((x) => x > left).map((x) => x - NAME_GAP)) - left;
-        const name = make("button", `mark-name label-name${classes}`, label.name + (mark.status === "suggested" ? " ?" : ""));
+        const name = make("button", `mark-name label-name${classes}`);
+        name.append(make("span", "", label.name)); // where there is no room, the name is cut, not what follows it
+        if (mark.status === "suggested") name.append(make("span", "", " ?"));
         if (!label.active) name.append(make("small", "", " off"));
         Object.assign(name, { type: "button", tabIndex: -1 });
         name.dataset.uid = mark.uid;
