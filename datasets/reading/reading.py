@@ -70,8 +70,8 @@ class Reading:
                 for item in self._items(file):
                     if report.items > most:
                         raise Refused(f"A dataset has at most {most:,} items. Split the file.")
+                    report.show(item)
                     if report.is_good:
-                        report.show(item)
                         yield item
             if report.is_good and not report.items:
                 raise Refused(self._nothing_left())

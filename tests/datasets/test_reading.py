@@ -239,6 +239,12 @@ def test_the_preview_shows_the_first_items(ontologies):
     assert [(e["start"], e["end"]) for e in first["entities"]] == [(1, 2)]
 
 
+def test_the_preview_shows_good_items_behind_a_problem(ontologies):
+    report = ontologies.report(json.dumps([item(tokens=[]), item(), item(tokens=[""]), item()]), Kind.RICH)
+    assert [shown["place"] for shown in report.preview] == ["item 2", "item 4"]
+    assert (report.problems.total, report.items) == (2, 2)
+
+
 @pytest.mark.parametrize("occur", [True, False])
 def test_the_preview_of_a_long_item_is_its_beginning(ontologies, occur):
     tokens = [f"w{n}" for n in range(PREVIEW_TOKENS + 100)]
