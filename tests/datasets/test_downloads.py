@@ -1,4 +1,5 @@
 import json
+import threading
 import tracemalloc
 
 import pytest
@@ -8,7 +9,7 @@ from django.utils import timezone
 
 from datasets import formats
 from datasets.kinds import Kind
-from datasets.models import Annotation, Dataset, Item
+from datasets.models import Annotation, Dataset, Entity, Item
 from datasets.reading.schemas import example
 from tests import factories
 
@@ -134,12 +135,39 @@ def test_what_comes_while_it_is_written_breaks_nothing(alice, monkeypatch):
     assert json.loads(begun + "".join(pieces))[1]["entities"] == [{"start": 0, "end": 1, "label": "New"}]
 
 
+@pytest.mark.django_db(transaction=True)
+def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
+    monkeypatch.setattr(formats, "_AT_ONCE", 1)
+    dataset = stored(as_alice.user, Kind.PREANNOTATED_ENTITY, document(Kind.PREANNOTATED_ENTITY))
+    whole = body(as_alice.get(f"/datasets/{dataset.pk}/download/json/"))
+
+    def change():
+        Entity.objects.filter(annotation__item__dataset=dataset).delete()
+        dataset.remove(dataset.items(), by=as_alice.user)
+        connection.close()
+
+    pieces = iter(as_alice.get(f"/datasets/{dataset.pk}/download/json/").streaming_content)
+    begun = next(pieces)
+    changing = threading.Thread(target=change)
+    changing.start()
+    changing.join()
+    assert (begun + b"".join(pieces)).decode() == whole
+    assert not dataset.items().exists()
+
+
 def test_annotators_marks_are_not_in_it(alice, carol):
     dataset = stored(alice, Kind.PREANNOTATED_RELATION, document(Kind.PREANNOTATED_RELATION))
     before = "".join(formats.json_document(dataset))
     annotation = dataset.items()[0].annotation_by(carol)
     assert annotation.entity_set.count() == 3
     assert "".join(formats.json_document(dataset)) == before
+
+
+def test_the_page_says_where_annotators_marks_are(as_alice, dataset):
+    project = factories.project(by=as_alice.user)
+    note = f'<a href="/projects/{project.pk}/">bundle of the project</a>'
+    assert note in as_alice.get(f"/datasets/{project.dataset.pk}/").content.decode()
+    assert "bundle" not in as_alice.get(f"/datasets/{dataset.pk}/").content.decode()
 
 
 def test_the_file_is_named_after_the_dataset(as_alice, dataset):
