@@ -7,6 +7,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_GET
 
 from annotation_service import access
+from annotation_service.db import snapshot
 from annotation_service.http import Request
 
 from .. import formats
@@ -40,4 +41,11 @@ def text_document(request: Request, pk: int) -> StreamingHttpResponse:
 
 def _download(document: Iterator[str], content_type: str, name: str) -> StreamingHttpResponse:
     disposition = content_disposition_header(True, name) or "attachment"
-    return StreamingHttpResponse(document, content_type=content_type, headers={"Content-Disposition": disposition})
+    headers = {"Content-Disposition": disposition}
+    return StreamingHttpResponse(_at_one_moment(document), content_type=content_type, headers=headers)
+
+
+def _at_one_moment(document: Iterator[str]) -> Iterator[str]:
+    """Whatever is changed while it is written: items and their marks go together."""
+    with snapshot():
+        yield from document

@@ -9,6 +9,7 @@ from typing import IO, Any, TypeVar
 from django.core.management.base import CommandParser
 from django.db.models import Model
 
+from annotation_service.db import snapshot
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand
 from datasets import formats
@@ -62,8 +63,9 @@ def _ontology(pk: int, target: IO[bytes]) -> None:
 
 
 def _dataset(pk: int, target: IO[bytes]) -> None:
-    for chunk in formats.json_document(_get(Dataset, pk)):
-        target.write(chunk.encode())
+    with snapshot():
+        for chunk in formats.json_document(_get(Dataset, pk)):
+            target.write(chunk.encode())
 
 
 def _constraints(pk: int, target: IO[bytes]) -> None:
