@@ -138,7 +138,8 @@ def test_what_comes_while_it_is_written_breaks_nothing(alice, monkeypatch):
 @pytest.mark.django_db(transaction=True)
 def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
     monkeypatch.setattr(formats, "_AT_ONCE", 1)
-    dataset = stored(as_alice.user, Kind.PREANNOTATED_ENTITY, document(Kind.PREANNOTATED_ENTITY))
+    item = document(Kind.PREANNOTATED_ENTITY)[0]
+    dataset = stored(as_alice.user, Kind.PREANNOTATED_ENTITY, [item, {**item, "external_id": "another"}])
     whole = body(as_alice.get(f"/datasets/{dataset.pk}/download/json/"))
 
     def change():
