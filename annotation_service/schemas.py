@@ -61,10 +61,11 @@ def _in_words(error: jsonschema.ValidationError) -> str:
     rule, limit, value = error.validator, error.validator_value, error.instance
     if rule == "required":
         missing = [name for name in limit if name not in value]
-        return f"{_quoted(missing)} {'is' if len(missing) == 1 else 'are'} missing."
+        return f"{quoted(missing)} {_is(missing)} missing."
     if rule == "additionalProperties":
         known = list(error.schema.get("properties", {}))
-        return f"{_quoted(sorted(set(value) - set(known)))} is not known here; known are {', '.join(known)}."
+        unknown = sorted(set(value) - set(known))
+        return f"{quoted(unknown)} {_is(unknown)} not known here; known are {', '.join(known)}."
     if rule == "type":
         wanted = [TYPES[name] for name in ([limit] if isinstance(limit, str) else limit) if name != "null"]
         return f"{' or '.join(wanted).capitalize()} was expected, not {_kind_of(value)}."
@@ -85,6 +86,11 @@ def _in_words(error: jsonschema.ValidationError) -> str:
     return f"{error.message}."
 
 
-def _quoted(names: list[str]) -> str:
+def _is(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def quoted(names: list[str]) -> str:
+    """The first of them, such as “id”, “text”, and how many there are more."""
     some = ", ".join(f"“{name if len(name) <= 60 else name[:59] + '…'}”" for name in names[:10])
     return some if len(names) <= 10 else f"{some} and {len(names) - 10:,} more"

@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 
 from annotation_service.inputs import MAX_PROBLEMS, Refused
+from annotation_service.schemas import quoted
 from ontologies.label_names import LabelNames
 from ontologies.models import Ontology
 
@@ -111,9 +112,26 @@ class ObjectReader:
     def _mistakes(self, value: Any) -> Iterator[Mistake]:
         for other in Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION:
             if item_checker(other).is_valid(value):
-                yield "$", f"This is an item of a {other.label.lower()}. Choose that kind."
+                path, text = _misfit(value, self.kind)
+                yield path, f"{text}; this is an item of a {other.label.lower()}. Choose that kind."
                 return
         yield from self.checker.problems(value)
+
+
+def _misfit(value: dict[str, Any], kind: Kind) -> Mistake:
+    """What an item of another kind has that this kind has not, or the other way round."""
+    this, relations = kind.label.lower(), value.get("relations") or ()
+    ids = [entity["id"] for entity in value.get("entities") or () if "id" in entity]
+    if kind.has_relations:
+        return "$.entities[0]", f"“id” is missing: in a {this} every entity has one"
+    if relations:
+        ends = [f"{relation['source_id']}” to “{relation['target_id']}" for relation in relations]
+        return "$.relations[0]", f"A {this} has no relations, such as {quoted(ends)}"
+    if "relations" in value:
+        return "$.relations", f"A {this} has no relations"
+    if ids:
+        return "$.entities[0].id", f"A {this} has no ids of entities, such as {quoted(ids)}"
+    return "$.entities", f"A {this} has no entities"
 
 
 class _Names:

@@ -131,20 +131,38 @@ CASES = {
     "an item without tokens": wrong(RICH, item(tokens=[]), "$.tokens", "must not be empty"),
     "an empty token": wrong(RICH, item(tokens=["a", ""]), "$.tokens[1]", "must not be empty"),
     "a number as token": wrong(RICH, item(tokens=["a", 1]), "$.tokens[1]", "A text was expected, not a whole number"),
-    "an unknown field": wrong(RICH, item(text="a", lable=""), "", "“lable”, “text” is not known here"),
+    "an unknown field": wrong(RICH, item(text="a", lable=""), "", "“lable”, “text” are not known here"),
     "an empty external id": wrong(RICH, item(external_id=""), "$.external_id", "must not be empty"),
     "a number as external id": wrong(RICH, item(external_id=7), "$.external_id", "A text was expected"),
     "a long external id": wrong(RICH, item(external_id="x" * 201), "$.external_id", "At most 200 characters"),
     "a list of extra fields": wrong(RICH, item(extra_fields=[]), "$.extra_fields", "An object was expected"),
     # Another kind
-    "entities in a rich one": wrong(RICH, item(entities=[entity()]), "", "item of a preannotated entity dataset"),
-    "ids in a rich one": wrong(RICH, marked(*TWO), "", "item of a preannotated relation dataset"),
-    "relations in an entity one": wrong(
-        ENTITIES, marked(*TWO, relations=[relation()]), "", "item of a preannotated relation dataset"
+    "entities in a rich one": wrong(RICH, item(entities=[entity()]), "$.entities", "no entities; this is an item of a"),
+    "ids in a rich one": wrong(RICH, marked(*TWO[:1]), "$.relations", "item of a preannotated relation dataset"),
+    "relations in a rich one": wrong(
+        RICH, marked(*TWO, relations=[relation()]), "$.relations[0]", "no relations, such as “e1” to “e2”"
     ),
-    "no relations in an entity one": wrong(ENTITIES, item(relations=[]), "", "preannotated relation dataset"),
-    "an id in an entity one": wrong(ENTITIES, item(entities=[TWO[0]]), "", "preannotated relation dataset"),
-    "no ids in a relation one": wrong(RELATIONS, item(entities=[entity()]), "", "preannotated entity dataset"),
+    "relations in an entity one": wrong(
+        ENTITIES,
+        marked(*TWO, relations=[relation()]),
+        "$.relations[0]",
+        "such as “e1” to “e2”; this is an item of a preannotated relation dataset",
+    ),
+    "no relations in an entity one": wrong(
+        ENTITIES, item(relations=[]), "$.relations", "no relations; this is an item of a preannotated relation dataset"
+    ),
+    "an id in an entity one": wrong(
+        ENTITIES,
+        item(entities=list(TWO)),
+        "$.entities[0].id",
+        "no ids of entities, such as “e1”, “e2”; this is an item of a preannotated relation dataset",
+    ),
+    "no ids in a relation one": wrong(
+        RELATIONS,
+        item(entities=[entity()]),
+        "$.entities[0]",
+        "“id” is missing: in a preannotated relation dataset every entity has one; this is an item of a preannotated",
+    ),
     "an id missing": wrong(RELATIONS, marked(entity(), relations=[relation()]), "$.entities[0]", "“id” is missing"),
     # Not the fields of a mark
     "entities as an object": wrong(ENTITIES, item(entities={}), "$.entities", "A list was expected, not an object"),
