@@ -10,6 +10,7 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from . import words
 from .blueprint_views import NameField
 from .blueprints import Blueprint
 from .inputs import Refused, clean_description
@@ -111,4 +112,4 @@ class JobAdmin(ReadOnlyAdmin):
 
     @admin.display(description="done")
     def progress(self, job: Job) -> str:
-        return f"{job.done:,} of {job.total:,}" if job.total else ""
+        return f"{words.number(job.done)} of {words.number(job.total)}" if job.total else ""

@@ -220,7 +220,7 @@ def clean_prose(value: str, limit: int) -> str:
     if text:
         check_text(text)
     if len(text) > limit:
-        raise Refused(f"This has {len(text):,} characters; at most {limit:,} are allowed.")
+        raise Refused(f"This has {words.number(len(text))} characters; at most {words.number(limit)} are allowed.")
     return text
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple
 
+from . import words
 from .inputs import Refused, check_depth, parse_json, place_after, place_in
 
 BLOCK_BYTES = 1 << 18
@@ -156,7 +157,8 @@ class Elements:
         except Refused as error:
             raise Refused(error.problems[0].text, place=f"item {number}, {error.problems[0].place}") from error
         if too_long:
-            what = f"An item has at most {self.limit:,} characters; this one has more. Is a bracket or quotation mark missing?"
+            most = words.number(self.limit)
+            what = f"An item has at most {most} characters; this one has more. Is a bracket or quotation mark missing?"
             raise Refused(what, place=f"item {number}, {self._place()}")
         raise Refused("The file ends before the list does.", place=self._place(len(begun)))
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
+from annotation_service import words
 from annotation_service.inputs import Problems, Refused, check_text, clean_name, lines
 
 from .formats import MAX_LEVELS, NewItem, read_ontology
@@ -32,7 +33,8 @@ def read_pasted(text: str, kind: str) -> list[NewItem]:
     else:
         items = _read_indented(rows, problems)
     if len(items) > settings.MAX_ONTOLOGY_ITEMS:
-        problems.add("", f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items; this has {len(items):,}.")
+        most, count = words.number(settings.MAX_ONTOLOGY_ITEMS), words.number(len(items))
+        problems.add("", f"An ontology has at most {most} items; this has {count}.")
     problems.raise_if_any()
     return items
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from annotation_service import words
 from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, parse_json
 from annotation_service.schemas import Checker, load
 
@@ -47,9 +48,8 @@ def read(text: str, format: str, model: "type[Row]", names: "Mapping[str, LabelN
     if not isinstance(document, list):
         raise Refused("A list of objects was expected: the document starts with “[”.", place="$")
     if len(document) > settings.MAX_RESOURCE_ROWS:
-        raise Refused(
-            f"At most {settings.MAX_RESOURCE_ROWS:,} items are allowed; this has {len(document):,}.", place="$"
-        )
+        most, count = words.number(settings.MAX_RESOURCE_ROWS), words.number(len(document))
+        raise Refused(f"At most {most} items are allowed; this has {count}.", place="$")
     reader = _Reader(model, _row_checker(format), names)
     rows = list(reader.rows(document))
     reader.problems.raise_if_any()

@@ -3,6 +3,7 @@
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from annotation_service import words
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 
@@ -28,7 +29,7 @@ def paste(request: Request, pk: int, uid: str = "") -> HttpResponse:
             except Refused as error:
                 context |= {"problems": error.problems, "total": error.total}
             else:
-                what = f"{added.count:,} {'item was' if added.count == 1 else 'items were'} added."
+                what = f"{words.number(added.count)} {'item was' if added.count == 1 else 'items were'} added."
                 return changed(request, ontology, what, uid=added.uids[0])
     status = 422 if request.method == "POST" else 200
     return render(request, "ontologies/_paste.html", context, status=status)
@@ -89,4 +90,4 @@ def switch_items(request: Request, pk: int) -> HttpResponse:
 def _told(request: Request, ontology: Ontology, count: int, what: str) -> HttpResponse:
     if not count:
         return changed(request, ontology, "Nothing had to be changed.", undo=False)
-    return changed(request, ontology, f"{count:,} {'item was' if count == 1 else 'items were'} {what}.")
+    return changed(request, ontology, f"{words.number(count)} {'item was' if count == 1 else 'items were'} {what}.")

@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django_htmx.http import reswap, retarget, trigger_client_event
 
-from annotation_service import access
+from annotation_service import access, words
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 
@@ -46,7 +46,7 @@ def _take_back(request: Request, ontology: Ontology, act: Callable[[], OntologyC
 
 def _in_words(done: OntologyChange) -> str:
     steps = done.steps(limit=1)
-    what = f"“{steps[0].name}”" if done.count == 1 and steps else f"{done.count:,} items"
+    what = f"“{steps[0].name}”" if done.count == 1 and steps else f"{words.number(done.count)} items"
     return f"{'Undone' if done.takes_back else 'Done again'}: {done.stem}, {what}."
 
 

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from annotation_service import words
 from ontologies import tree
 from ontologies.models import Ontology, OntologyItem
 
@@ -19,4 +20,4 @@ class Command(BaseCommand):
         if unsound:
             raise SystemExit(1)
         items = OntologyItem.objects.filter(level__gt=0).count()
-        self.stdout.write(f"{ontologies.count():,} ontologies, {items:,} items: all sound")
+        self.stdout.write(f"{words.number(ontologies.count())} ontologies, {words.number(items)} items: all sound")
