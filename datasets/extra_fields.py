@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 
+from annotation_service import words
 from annotation_service.inputs import Refused, check_text, parse_json
 
 _to_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -76,7 +77,10 @@ def to_json(fields: Iterable[Field], known: Container[str] = ()) -> dict[str, An
             raise Refused(str(error), place=f"field “{field.name[:100]}”") from error
     limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(_to_json(values))
     if size > limit:
-        raise Refused(f"At most {limit:,} characters of JSON are allowed; this has {size:,}.", place="extra fields")
+        raise Refused(
+            f"At most {words.number(limit)} characters of JSON are allowed; this has {words.number(size)}.",
+            place="extra fields",
+        )
     return values
 
 

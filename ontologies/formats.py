@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from annotation_service import colors
+from annotation_service import colors, words
 from annotation_service.inputs import (
     MAX_PROBLEMS,
     Problems,
@@ -92,7 +92,9 @@ def _read_items(document: list[Any], kind: str, problems: Problems) -> Iterator[
         value, path, level = step
         count += 1
         if count > settings.MAX_ONTOLOGY_ITEMS:
-            raise Refused(f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items; this has more.", place="$")
+            raise Refused(
+                f"An ontology has at most {words.number(settings.MAX_ONTOLOGY_ITEMS)} items; this has more.", place="$"
+            )
         children = value.get("children") if isinstance(value, dict) else None
         alone = {**value, "children": []} if isinstance(children, list) else value
         wrong = []

@@ -6,6 +6,8 @@ from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from annotation_service import words
+
 if TYPE_CHECKING:
     from .models import Ontology
     from .models.labels import Label
@@ -34,8 +36,8 @@ class LabelNames:
         meant = self._meant(name)
         if len(meant) > 1:
             some = ", ".join(f"“{label.fullname}”" for label in meant[:_NAMED])
-            more = f" and {len(meant) - _NAMED:,} more" if len(meant) > _NAMED else ""
-            return f"“{_cut(name)}” is the name of {len(meant):,} labels: {some}{more}. Give the full name."
+            more = f" and {words.number(len(meant) - _NAMED)} more" if len(meant) > _NAMED else ""
+            return f"“{_cut(name)}” is the name of {words.number(len(meant))} labels: {some}{more}. Give the full name."
         if meant:
             return f"“{_cut(name)}” is switched off in “{self.ontology}”, so it cannot be used."
         nearest = self._nearest(name)

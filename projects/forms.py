@@ -7,9 +7,9 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.urls import reverse_lazy
 
+from annotation_service import words
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.edits import EditForm
-from annotation_service.words import plural
 from datasets.models import Dataset
 from ontologies.models import Ontology
 
@@ -21,7 +21,7 @@ class BlueprintChoice(forms.ModelChoiceField):
 
     def label_from_instance(self, thing: Any) -> str:
         size = thing.item_count if isinstance(thing, Dataset) else thing.size
-        return f"{thing.name} · {plural(size, 'item,items')} · {thing.owner}"
+        return f"{thing.name} · {words.plural(size, 'item,items')} · {thing.owner}"
 
 
 class PeopleField(forms.CharField):
@@ -32,7 +32,9 @@ class PeopleField(forms.CharField):
     def clean(self, value: str) -> list[User]:
         names = list(dict.fromkeys(filter(None, re.split(r"[\s,;]+", super().clean(value)))))
         if len(names) > self.MOST:
-            raise forms.ValidationError(f"At most {self.MOST} people can be added at once; these are {len(names):,}.")
+            raise forms.ValidationError(
+                f"At most {self.MOST} people can be added at once; these are {words.number(len(names))}."
+            )
         found: dict[str, User] = {}
         people: Any = User.objects.filter(is_active=True).annotate(lower=Lower("username"))
         for user in people.filter(lower__in=[name.lower() for name in names]):
@@ -40,7 +42,7 @@ class PeopleField(forms.CharField):
             found.setdefault(user.username.lower(), user)
         if missing := [name for name in names if name not in found and name.lower() not in found]:
             some = " or ".join(f"“{name}”" for name in missing[:10])
-            more = f" (and {len(missing) - 10:,} more)" if len(missing) > 10 else ""
+            more = f" (and {words.number(len(missing) - 10)} more)" if len(missing) > 10 else ""
             raise forms.ValidationError(
                 f"There is no account with the user name {some}{more}. Accounts are made by an administrator."
             )

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Func, IntegerField, Q, Sum, UniqueConstraint
 
+from annotation_service import words
 from annotation_service.db import first, write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, check_text
@@ -159,7 +160,7 @@ def clean_external_id(value: str) -> str:
     if not value.strip():
         return ""
     if len(value) > 200:
-        raise Refused(f"An external id has at most 200 characters; this one has {len(value):,}.")
+        raise Refused(f"An external id has at most 200 characters; this one has {words.number(len(value))}.")
     return check_text(value)
 
 
