@@ -157,7 +157,11 @@ def add(request: Request, pk: int, uid: str = "") -> HttpResponse:
             around = [parts.facts(ontology), parts.undo_buttons(request, ontology)]
             answer = rendered(request, [("_list", tree_list(request, ontology, parent)), *rows, *around])
             return trigger_client_event(answer, "itemAdded", {"uid": item.uid}, after="settle")
-    context = {"form": form, "color": (parent or ontology.root).next_child_color(), **tree_list(request, ontology, parent)}
+    context = {
+        "form": form,
+        "color": (parent or ontology.root).next_child_color(),
+        **tree_list(request, ontology, parent),
+    }
     return render(request, "ontologies/_list.html", context, status=422)
 
 

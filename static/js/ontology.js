@@ -52,18 +52,19 @@ async function takeStep(direction) {
 /* Mouse ------------------------------------------------------------------------------------------------------------ */
 
 function press(button) {
-  const { levels, go, open: dialog, branch, add: parent, step: direction } = button.dataset;
+  const { levels, go, open: dialog, branch, add: parent, rename: named, step: direction } = button.dataset;
   if (direction) return takeStep(direction);
   if (levels) return show(Number(levels));
   if (dialog) return byId(dialog).showModal();
   if (branch !== undefined) return showBranch(branch);
   if (parent !== undefined) return add(parent || state.branch);
+  if (named) return rename(named);
   byId("dialog").close();
   return reveal(go);
 }
 
 document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-levels], [data-add], [data-branch]:not(nav), [data-go], [data-open], [data-step]");
+  const button = event.target.closest("[data-levels], [data-add], [data-rename], [data-branch]:not(nav), [data-go], [data-open], [data-step]");
   if (button) return void press(button);
   const li = event.target.closest("#tree .row") && event.target.closest("li[role=treeitem]");
   if (!li || event.target.closest("form")) return;

@@ -1,6 +1,25 @@
 // The field in a row for the name of a new item or a new name. Enter or leaving it saves, Escape does not.
 
-import { answered, base, byId, focus, focused, get, isBranch, item, itemUrl, listOf, open, parentOf, refresh, select, state, uidOf } from "./tree.js";
+import {
+  answered, ask, base, byId, focus, focused, get, isBranch, item, itemUrl, listOf, parentOf, refresh, reveal, root, select, state, uidOf,
+} from "./tree.js";
+
+/** A field in a row, there at once: what is typed next goes into it. Its answer replaces the target. */
+function fieldIn(row, { url, target, label, note, name = "" }) {
+  const form = byId("name-field").content.firstElementChild.cloneNode(true);
+  const { was, name: field } = form.elements;
+  was.value = name;
+  field.defaultValue = name;
+  field.ariaLabel = label;
+  form.lastElementChild.textContent = note;
+  form.setAttribute("hx-post", url);
+  form.setAttribute("hx-target", target);
+  row.append(form);
+  window.htmx.process(form);
+  return field;
+}
+
+/* New items -------------------------------------------------------------------------------------------------------- */
 
 let origin = "";
 
@@ -13,16 +32,52 @@ export async function add(uid) {
   document.querySelector(".new-item")?.remove();
   const parent = uid ? item(uid) : null;
   if (uid && !parent) return;
-  if (parent && !isBranch(parent)) {
-    const list = Object.assign(document.createElement("ul"), { id: `kids-${uid}`, role: "group" });
-    if (!listOf(parent)) parent.append(list);
-  } else if (parent) await open(parent);
-  await get(uid ? itemUrl(uid, "add/") : `${base}add/`, `#kids-${uid || "root"}`, "beforeend");
-  document.querySelector(".new-item input")?.scrollIntoView({ block: "nearest" });
+  const li = byId("new-item").content.firstElementChild.cloneNode(true);
+  const [url, target] = parent ? [itemUrl(uid, "add/"), `#kids-${uid}`] : [`${base}add/`, "#kids-root"];
+  const field = fieldIn(li.firstElementChild, { url, target, label: "Name of the new item", note: "Enter to add · Esc to cancel" });
+  if (parent) li.querySelector(".swatch").style = byId(`row-${uid}`).querySelector(".swatch").style.cssText;
+  const isFetched = !parent || listOf(parent) || !isBranch(parent);
+  (parent ? listIn(parent) : root()).append(li);
+  field.scrollIntoView({ block: "nearest" });
+  field.focus();
+  if (!isFetched) await fetchBeside(li, parent);
+}
+
+function listIn(parent) {
+  if (!listOf(parent)) parent.append(Object.assign(document.createElement("ul"), { id: `kids-${uidOf(parent)}`, role: "group" }));
+  if (isBranch(parent)) parent.ariaExpanded = "true";
+  return listOf(parent);
+}
+
+async function fetchBeside(li, parent) {
+  const answer = await ask(itemUrl(uidOf(parent), "children/"));
+  if (!answer || !listOf(parent)) return;
+  const { children } = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("ul");
+  if (li.isConnected || !listOf(parent).childElementCount) listOf(parent).prepend(...children);
 }
 
 export const addBeside = (li) => add(uidOf(li) === state.branch ? state.branch : parentOf(li) ? uidOf(parentOf(li)) : "");
-export const rename = (uid) => get(itemUrl(uid, "rename/"), `#row-${uid}`, "outerHTML");
+
+/* New names -------------------------------------------------------------------------------------------------------- */
+
+const before = new WeakMap(); // the row as it was, by the form in its place
+
+export async function rename(uid) {
+  if (!item(uid)?.checkVisibility()) await reveal(uid); // its branch may be closed
+  const row = byId(`row-${uid}`);
+  if (!row || row.matches(".editing")) return;
+  const name = row.querySelector(".name").textContent;
+  const edited = row.cloneNode();
+  edited.classList.add("editing");
+  edited.append(...[...row.querySelectorAll(":scope > :is(.twisty, .swatch)")].map((part) => part.cloneNode()));
+  row.replaceWith(edited);
+  const field = fieldIn(edited, { url: itemUrl(uid, "rename/"), target: `#row-${uid}`, label: "Name", note: "Enter to save · Esc to cancel", name });
+  before.set(field.form, { row, version: state.version });
+  field.focus();
+  field.select();
+}
+
+/* Saving and leaving ----------------------------------------------------------------------------------------------- */
 
 const left = new WeakSet();
 
@@ -32,7 +87,9 @@ function leave(form, { back = true } = {}) {
   const isNew = li.matches(".new-item");
   const place = isNew ? item(origin) : li;
   if (back && place) focus(place);
-  if (isNew) li.remove();
+  if (isNew) return li.remove();
+  const { row, version } = before.get(form) ?? {};
+  if (version === state.version) form.parentElement.replaceWith(row);
   else get(itemUrl(uidOf(li), "row/"), `#row-${uidOf(li)}`, "outerHTML");
 }
 

@@ -145,14 +145,16 @@ let following = 0;
 const SAVED = "#tree form.htmx-request, #details form.htmx-request, #details form .htmx-request";
 const REFUSED = "[role=alert], [aria-invalid=true]";
 
-/** What is still being saved comes first. If it is refused, its item stays, with what was typed and the reason. */
+/** What is not saved yet comes first. If it cannot be, its item stays, with what was typed and the reason. */
 async function showDetails() {
   const wanted = state.selected;
+  const pane = byId("details");
+  const failed = pane.querySelector(REFUSED) ? [] : unsaved(pane).filter((field) => !field.form.matches(".htmx-request"));
+  for (const field of failed) field.dispatchEvent(new Event("change", { bubbles: true }));
   if (document.querySelector(SAVED)) {
     await answered(SAVED);
     if (state.selected !== wanted) return;
-    const pane = byId("details");
-    const li = pane.querySelector(REFUSED) && item(pane.firstElementChild.dataset.uid);
+    const li = (pane.querySelector(REFUSED) || unsaved(pane).length) && item(pane.firstElementChild.dataset.uid);
     if (li) return void take(li);
   }
   return get(itemUrl(wanted), "#details", "innerHTML");
@@ -263,13 +265,13 @@ function sameText(before, after) {
   return text(before) === text(after);
 }
 
+const unsaved = (place) =>
+  [...place.querySelectorAll("input:not([type=hidden], [type=color], [type=checkbox]), textarea")].filter((field) => field.value !== field.defaultValue);
+
 /** Whether a field is in use, or waits for a decision. */
 function isTyped(place) {
-  if (place.querySelector(REFUSED)) return true;
-  const typed = (field) => ("defaultValue" in field && field.type !== "checkbox" ? field.value !== field.defaultValue : false);
-  return place.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea")
-    ? true
-    : [...place.querySelectorAll("input:not([type=hidden], [type=color]), textarea")].some(typed);
+  const isInUse = place.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea");
+  return isInUse || place.querySelector(REFUSED) !== null || unsaved(place).length > 0;
 }
 
 function replace(before, after) {
@@ -310,13 +312,17 @@ export const decorators = [];
 function reconcile(list, fresh, known, wanted) {
   for (const li of [...list.children]) if (!wanted.has(li.id) && !li.matches(".new-item")) li.remove();
   let at = list.firstElementChild;
-  for (const li of [...fresh.children]) {
-    const mine = known.get(li.id);
-    const next = mine ?? document.adoptNode(li);
+  const wantedHere = [...fresh.children];
+  for (const li of wantedHere) {
+    const next = known.get(li.id) ?? li;
     if (next === at) at = at.nextElementSibling;
     else list.insertBefore(next, at);
+  }
+  // Only now what is below: an item may go there from this list.
+  for (const li of wantedHere) {
+    const mine = known.get(li.id);
     if (mine) update(mine, li, known, wanted);
-    else takeBack(listOf(next), known, wanted);
+    else takeBack(listOf(li), known, wanted);
   }
 }
 

@@ -3,6 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests import factories
+from tests.e2e.editing import Editor, Late
+
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 
@@ -147,3 +150,51 @@ def test_delete_switches_off_all_that_is_selected(editor, page):
     off = editor.ontology.items().filter(active=False).values_list("name", flat=True)
     assert set(off) == {"Activity", "Replace", "State"}
     editor.in_step()
+
+
+def test_what_is_typed_right_after_the_key_goes_into_the_field(editor, page):
+    editor.go("State")
+    editor.press("F2", *"Zed0", "Enter")
+    expect(page.locator("#undo-button")).to_contain_text("Undo rename")
+    expect(editor.item("Zed0")).to_be_focused()
+    editor.press("Insert", *"q0", "Enter")
+    expect(editor.shown("q0")).to_be_visible()
+    expect(editor.item("q0")).to_be_focused()
+    editor.in_step()
+
+
+def test_an_item_is_added_below_a_branch_that_was_never_opened(page, sign_in, alice):
+    sign_in(page, alice)
+    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(200)]} for i in range(4)]
+    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+    children = Late(page, "**/children/")
+    editor.focus("T0")
+    editor.press("Insert", *"Escaped", "Escape")
+    editor.focus("T1")
+    editor.press("Insert", *"New")
+    children.made(2)
+    children.arrive()
+    for i in range(2):
+        expect(editor.row(f"C{i}.199")).to_be_attached()
+    expect(editor.name_field).to_be_focused()
+    editor.type("er")
+    expect(editor.shown("Newer")).to_be_attached()
+    expect(editor.item("Newer")).to_be_focused()
+    assert editor.names().count("C1.199") == 1
+    assert "Escaped" not in editor.names()
+
+
+def test_what_could_not_be_sent_is_sent_before_another_item_is_shown(editor, page, problems):
+    problems.expect("ERR_INTERNET_DISCONNECTED", "htmx:sendError", "htmx:afterRequest")
+    editor.select("State")
+    page.context.set_offline(True)
+    editor.details.locator("textarea").fill("How a thing is.")
+    editor.press("Control+Enter")
+    expect(page.locator(".toast.error").first).to_contain_text("What you typed is kept")
+    editor.row("Activity").locator(".name").click()
+    expect(editor.item("State")).to_have_attribute("aria-selected", "true")
+    expect(editor.details.locator("textarea")).to_have_value("How a thing is.")
+    page.context.set_offline(False)
+    editor.row("Activity").locator(".name").click()
+    expect(editor.details.locator("h2")).to_contain_text("Activity")
+    assert editor.ontology.items().get(name="State").description == "How a thing is."

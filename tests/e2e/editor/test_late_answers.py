@@ -39,11 +39,8 @@ def test_what_was_typed_and_left_while_its_field_was_being_saved_is_saved(editor
 
 def test_what_is_typed_stays_when_the_answer_of_a_new_name_brings_the_details(editor, page):
     editor.select("State")
-    renaming = Late(page, "**/rename/")
-    editor.press("F2")
-    renaming.made()
-    renaming.arrive()
     answer = Late(page, "**/rename/")
+    editor.press("F2")
     editor.type("Condition")
     answer.made()
     description(editor).click()

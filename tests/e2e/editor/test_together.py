@@ -1,9 +1,13 @@
 """Two people in one ontology: neither loses what they type, each sees what the other did."""
 
+import random
+
 import pytest
 from playwright.sync_api import expect
 
+from annotation_service.inputs import Refused
 from tests.e2e.editing import Editor
+from tests.soak import SOAK, amount
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -92,4 +96,36 @@ def test_an_item_that_somebody_else_moves_takes_its_open_branch_along(moving, ed
     expect(editor.shown("Swap")).to_be_visible()
     expect(editor.item("Swap")).to_be_focused()
     editor.in_step()
+    editor.stays()
+
+
+def test_an_item_goes_into_the_one_before_it_and_the_rest_stays(moving, editor, page):
+    editor.go("Activity")
+    editor.press("Alt+ArrowRight")
+    expect(page.locator("#undo-button")).to_contain_text("Undo move")
+    editor.in_step()
+    expect(editor.item("Activity")).to_be_focused()
+    editor.press("Control+z")
+    expect(page.locator("#redo-button")).to_contain_text("Redo move")
+    editor.in_step()
+    expect(editor.item("Activity")).to_be_focused()
+
+
+def test_whatever_somebody_else_moved_adds_up(moving, editor, page, sam):
+    """The page makes its tree like the newer one, whichever way the items went."""
+    chance = random.Random(None if SOAK else 1)
+    page.get_by_role("button", name="Expand all").click()
+    for i in range(amount(12, 200)):
+        for _ in range(chance.randint(1, 4)):
+            items = [*editor.ontology.items(), None]
+            item, place = chance.choice(items[:-1]), chance.choice(items)
+            try:
+                if chance.random() < 0.7:
+                    item.move(to=place, position=chance.randint(0, 2), by=sam)
+                else:
+                    editor.ontology.add_item(f"New {i}", parent=place, by=sam)
+            except Refused:
+                pass  # below itself, or the same name twice
+        page.evaluate("document.dispatchEvent(new CustomEvent('ontologyChanged', { detail: {} }))")
+        editor.in_step()
     editor.stays()
