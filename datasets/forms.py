@@ -129,6 +129,8 @@ class CreateForm(SourceForm, PreprocessingForm):
         for kind in Ontology.Kind.values:
             field: Any = self.fields[f"{kind}_ontology"]
             field.queryset = ontologies.filter(kind=kind)
+        if self.initial.get("name") == _title_of(self.kept):  # another file brings its own
+            self.initial["name"] = ""
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -138,20 +140,16 @@ class CreateForm(SourceForm, PreprocessingForm):
             if not cleaned.get(name) and name not in self.errors:
                 self.add_error(name, "Choose the ontology that has the labels.")
         if not cleaned.get("name") and "name" not in self.errors:
-            self._name_after_the_file(cleaned)
+            file = cleaned.get("file")
+            cleaned["name"] = _title_of(file.name if file else self.kept)
+            if not cleaned["name"]:
+                self.add_error("name", "Give the dataset a name.")
         return cleaned
 
     def _ontologies_needed(self) -> list[str]:
         kind = Kind(self.cleaned_data.get("kind", Kind.STANDARD))
         needed = {"entity_ontology": kind.has_entities, "relation_ontology": kind.has_relations}
         return [name for name, is_needed in needed.items() if is_needed]
-
-    def _name_after_the_file(self, cleaned: dict[str, Any]) -> None:
-        file = cleaned.get("file")
-        try:
-            cleaned["name"] = inputs.clean_title(PurePath(file.name if file else self.kept).stem[:200])
-        except Refused:
-            self.add_error("name", "Give the dataset a name.")
 
     @property
     def options(self) -> dict[str, Any]:
@@ -196,3 +194,11 @@ class DuplicatesForm(forms.Form):
     """What becomes of items whose external id is there already."""
 
     duplicates = forms.ChoiceField(choices=Duplicates.choices)
+
+
+def _title_of(file_name: str) -> str:
+    """What a dataset is called that is named after its file; empty if that gives no name."""
+    try:
+        return inputs.clean_title(PurePath(file_name).stem[:200])
+    except Refused:
+        return ""

@@ -165,14 +165,18 @@ document.addEventListener("change", (event) => {
 
 for (const name of ["dragover", "dragleave", "drop"]) {
   document.addEventListener(name, (event) => {
+    if (!event.dataTransfer?.types.includes("Files") || !$("[data-dropzone]")) return;
+    event.preventDefault(); // beside the zone, too: the browser would leave the form to open the file
     const zone = closest(event, "[data-dropzone]");
-    if (!zone || !event.dataTransfer.types.includes("Files")) return;
-    event.preventDefault();
+    if (!zone) return void (event.dataTransfer.dropEffect = "none");
     zone.classList.toggle("over", name === "dragover");
     const input = $("input[type=file]", zone);
-    if (name !== "drop" || !input || !event.dataTransfer.files.length) return;
+    const dropped = [...event.dataTransfer.files];
+    if (name !== "drop" || !input || !dropped.length) return;
     const files = new DataTransfer();
-    [...event.dataTransfer.files].slice(0, input.multiple ? undefined : 1).forEach((file) => files.items.add(file));
+    const taken = input.multiple ? dropped : dropped.slice(0, 1);
+    taken.forEach((file) => files.items.add(file));
+    if (taken.length < dropped.length) showToast(`One file at a time: “${taken[0].name}” was taken.`, { kind: "warning" });
     input.files = files.files;
     input.dispatchEvent(new Event("change", { bubbles: true }));
   });

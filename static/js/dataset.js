@@ -54,7 +54,7 @@ async function update() {
   tell(words);
   sample.value = start;
   fileName.value = chosen?.name ?? (text.value ? "" : kept.name);
-  if (name) name.placeholder = chosen ? chosen.name.replace(/\.[^.]*$/, "") : "";
+  if (name) name.placeholder = (chosen?.name ?? kept.name).replace(/\.[^.]*$/, "");
   if (!start && detected) detected.value = "";
   ask();
 }

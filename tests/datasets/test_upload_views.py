@@ -309,6 +309,16 @@ def test_another_file_takes_the_place_of_the_kept_one(as_alice, settings):
     assert len(list(settings.UPLOAD_DIR.iterdir())) == 1
 
 
+def test_a_name_that_came_from_a_file_goes_with_it(as_alice):
+    response = post_rich(as_alice, RICH, name="")
+    address = f"{response['Location']}change/"
+    assert as_alice.get(address).context["form"]["name"].value() == ""
+    as_alice.post(address, {**LINES, "name": "", "file": SimpleUploadedFile("other.txt", b"second\n")})
+    assert Upload.objects.get().options["name"] == "other"
+    as_alice.post(address, {**LINES, "name": "Mine"})
+    assert as_alice.get(address).context["form"]["name"].value() == "Mine"
+
+
 def test_a_mistake_in_the_change_is_told_and_the_upload_stays(as_alice):
     response = post(as_alice, text="first\n")
     answer = as_alice.post(f"{response['Location']}change/", {**LINES, "tokeniser": "magic"})

@@ -249,22 +249,33 @@ def test_items_whose_external_ids_are_there_replace_them(desk: Page):
     expect(desk.get_by_role("row").filter(has_text="Pump")).to_have_count(1)
 
 
-DROP = """(zone) => {
+# Returns whether the browser is free to do what it does with files.
+DROP = """(zone, names) => {
   const data = new DataTransfer();
-  data.items.add(new File(["dropped line"], "dropped.txt", { type: "text/plain" }));
-  for (const name of ["dragover", "drop"])
-    zone.dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }));
+  for (const name of names) data.items.add(new File(["dropped line"], name, { type: "text/plain" }));
+  const send = (name) => zone.dispatchEvent(new DragEvent(name, { dataTransfer: data, bubbles: true, cancelable: true }));
+  return [send("dragover"), send("drop")];
 }"""
 
 
 def test_a_file_is_dropped(desk: Page):
     desk.goto("/datasets/new/")
-    desk.locator("[data-dropzone]").evaluate(DROP)
+    desk.locator("[data-dropzone]").evaluate(DROP, ["dropped.txt"])
     expect(desk.locator("[data-dropzone] output")).to_contain_text("dropped.txt")
     expect(desk.get_by_label("Name")).to_have_attribute("placeholder", "dropped")
     check(desk)
     create(desk)
     expect(desk.get_by_role("heading", name="dropped")).to_be_visible()
+
+
+def test_files_that_are_dropped_beside_the_zone_or_are_too_many_do_no_harm(desk: Page):
+    desk.goto("/datasets/new/")
+    for beside in ("body", "#id_text"):
+        assert desk.locator(beside).evaluate(DROP, ["lost.txt"]) == [False, False]
+    expect(desk.locator("[data-dropzone] output")).to_be_empty()
+    desk.locator("[data-dropzone]").evaluate(DROP, ["first.txt", "second.txt"])
+    expect(desk.locator("[data-dropzone] output")).to_have_text(re.compile("^first.txt · [^,]*$"))
+    expect(desk.locator("#toasts")).to_contain_text("One file at a time: “first.txt” was taken.")
 
 
 def test_sent_before_the_kind_is_known_the_form_waits_for_it(desk: Page):
