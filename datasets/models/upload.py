@@ -1,5 +1,4 @@
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +10,13 @@ from django.db.models import Max, QuerySet, UniqueConstraint
 from django.utils import timezone
 
 from annotation_service.db import full_disk_refused, write
-from annotation_service.inputs import Problem, Refused, check_size, clean_description, clean_title
+from annotation_service.inputs import Refused, check_size
 from annotation_service.models import Job, kept_file, start_job
-from ontologies.models import Ontology
 
 from .. import storage
-from ..kinds import Kind
-from ..reading import Progress, Reading, ReadingOptions, Report, no_progress
+from ..reading import Progress, Report, no_progress
 from . import files
+from .basis import Basis
 from .dataset import Dataset
 
 _ATTEMPTS = 3
@@ -131,11 +129,12 @@ class Upload(models.Model):
         """The dry run: read everything, and keep what was found. Nothing is stored."""
         self._refuse_if_over(job)
         with full_disk_refused(), files.all_problems(self.problems_path) as tell:
-            reading = self._reading(self._reading_options(), progress, tell)
+            basis = Basis(self)
+            reading = basis.reading(progress, tell)
             report = reading.check()
             try:
-                if self.dataset:
-                    self.dataset.check_room(report.items - len(reading.replaced_ids))
+                if basis.dataset:
+                    basis.dataset.check_room(report.items - len(reading.replaced_ids))
             except Refused as error:
                 reading.add_problems(error)
         with write():
@@ -160,7 +159,7 @@ class Upload(models.Model):
 
     def discard(self) -> None:
         with write():
-            self._locked()._update(state=self.State.DISCARDED, file="")
+            self._locked()._update(state=self.State.DISCARDED, file="", report={})
         files.delete(self.file)
         self.refresh_from_db()
 
@@ -176,41 +175,11 @@ class Upload(models.Model):
 
     # --- How it is done ---
 
-    def _reading_options(self) -> ReadingOptions:
-        """What the dataset decides comes from the dataset, everything else from the options."""
-        options = dict(self.options)
-        if self.dataset:
-            names = ("kind", "preprocessing", "entity_ontology_id", "relation_ontology_id")
-            options |= {name.removesuffix("_id"): getattr(self.dataset, name) for name in names}
-            return ReadingOptions.from_json(options)
-        clean_title(options["name"])  # to be told before everything is read
-        kind = Kind(options["kind"])
-        for of, wanted in ((Ontology.Kind.ENTITY, kind.has_entities), (Ontology.Kind.RELATION, kind.has_relations)):
-            name = f"{of}_ontology"
-            options[name] = options.get(name) if wanted else None
-            if wanted and not Ontology.objects.filter(pk=options[name], project=None, kind=of).exists():
-                raise Refused(f"The marks of such a dataset have labels: choose the blueprint of their {of} ontology.")
-        return ReadingOptions.from_json(options)
-
-    def _reading(self, options: ReadingOptions, progress: Progress, tell: Callable[[Problem], object]) -> Reading:
-        if not self.path.is_file():
-            raise Refused("The uploaded file is not there any more. Upload it again.")
-        known: dict[str, Any] = {}
-        if self.dataset:
-            known["known_ids"] = _ids_in(self.dataset)
-            if options.preprocessing.remove_duplicates:
-                known["known_texts"] = self.dataset.items().values_list("original", flat=True).iterator()
-        return Reading(self.path, options, progress=progress, tell=tell, **known)
-
     def _try_to_store(self, progress: Progress, job: Job | None) -> Dataset | None:
         """None if what the reading was based on has changed before the dataset could be locked."""
-        if self.dataset:
-            self.dataset = Dataset.objects.select_related("project").filter(pk=self.dataset.pk).first()
-            if self.dataset is None:
-                raise Refused("The dataset was deleted meanwhile.")
-        options = self._reading_options()
+        basis = Basis(self)
         with storage.spool() as spool, files.all_problems(self.problems_path) as tell:
-            reading = self._reading(options, progress, tell)
+            reading = basis.reading(progress, tell)
             try:
                 spool.add(reading)
             except Refused:
@@ -219,7 +188,7 @@ class Upload(models.Model):
                 raise
             report = reading.report
             progress(report.items, report.items, "saving")
-            with self._target(reading) as dataset:
+            with basis.target() as dataset:
                 if dataset is None:
                     return None
                 upload = self._locked(job)
@@ -237,38 +206,6 @@ class Upload(models.Model):
                 if job:
                     job.finish(url=dataset.get_absolute_url(), text=upload.outcome(dataset))
         return dataset
-
-    @contextmanager
-    def _target(self, reading: Reading) -> Iterator[Dataset | None]:
-        """The dataset that the items shall go to, in a transaction: the locked one, or a new one.
-
-        None if what the reading was based on is not any more as it was: the labels, the external ids or, where duplicates are
-        dropped, the items that are there.
-        """
-        options = reading.options
-        ontologies = [ontology for ontology in (options.entity_ontology, options.relation_ontology) if ontology]
-        if self.dataset:
-            with self.dataset.changing(*ontologies) as dataset:
-                is_as_read = dataset.updated_at == self.dataset.updated_at or (
-                    not options.preprocessing.remove_duplicates and _ids_in(dataset) == reading.known_ids
-                )
-                yield dataset if is_as_read and _unchanged(ontologies) else None
-        else:
-            with write():
-                for ontology in ontologies:
-                    ontology.locked()
-                yield self._new_dataset(options) if _unchanged(ontologies) else None
-
-    def _new_dataset(self, options: ReadingOptions) -> Dataset:
-        return Dataset.objects.create(
-            kind=options.kind,
-            name=clean_title(self.options["name"]),
-            description=clean_description(self.options.get("description", "")),
-            owner=self.by,
-            preprocessing=options.preprocessing.as_json() if options.kind == Kind.STANDARD else {},
-            entity_ontology=options.entity_ontology,
-            relation_ontology=options.relation_ontology,
-        )
 
     def _keep(self, report: Report, job: Job | None) -> None:
         """Called inside a transaction."""
@@ -305,14 +242,3 @@ class Upload(models.Model):
         for field, value in values.items():
             setattr(self, field, value)
         self.save(update_fields=values)
-
-
-def _ids_in(dataset: Dataset) -> dict[str, int]:
-    """The external ids of its items, with their numbers."""
-    ids = dataset.items().exclude(external_id="").values_list("external_id", "position")
-    return {external_id: position + 1 for external_id, position in ids.iterator()}
-
-
-def _unchanged(ontologies: Iterable[Ontology]) -> bool:
-    """Whether they are stored as they were read. Every change of them is told by its time."""
-    return all(Ontology.objects.filter(pk=o.pk, updated_at=o.updated_at).exists() for o in ontologies)

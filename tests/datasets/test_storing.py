@@ -14,6 +14,7 @@ from annotation_service.edits import Conflict, mark
 from annotation_service.inputs import Refused
 from datasets import storage
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
+from datasets.models.basis import Basis
 from datasets.reading import NewEntity, NewItem
 from projects.models import Assignment, Project
 from tests import factories
@@ -221,15 +222,15 @@ def test_ontologies_of_another_kind_are_left_out(upload, labels):
 
 def when_saving(monkeypatch, change):
     """Do something after the first reading, before the dataset is locked."""
-    target, times = Upload._target, []
+    target, times = Basis.target, []
 
-    def changed(self, reading):
+    def changed(self):
         times.append(1)
         if len(times) == 1:
             change()
-        return target(self, reading)
+        return target(self)
 
-    monkeypatch.setattr(Upload, "_target", changed)
+    monkeypatch.setattr(Basis, "target", changed)
     return times
 
 
@@ -281,14 +282,14 @@ def test_other_changes_of_the_dataset_are_no_reason_to_read_again(upload, alice,
 
 def test_what_always_changes_is_refused_in_the_end(upload, monkeypatch):
     dataset = upload([item(external_id="0")], kind="rich").store()
-    target = Upload._target
+    target = Basis.target
 
-    def changed(self, reading):
+    def changed(self):
         first = dataset.items().get()
         first.edit(external_id=str(int(first.external_id) + 1), extra_fields={})
-        return target(self, reading)
+        return target(self)
 
-    monkeypatch.setattr(Upload, "_target", changed)
+    monkeypatch.setattr(Basis, "target", changed)
     with pytest.raises(Refused, match="change at the moment"):
         upload([item()], to=dataset).store()
     assert figures(dataset) == 1

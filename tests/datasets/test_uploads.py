@@ -15,6 +15,7 @@ from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.models import Dataset, Item, Upload
+from datasets.models.basis import Basis
 from tests import factories
 
 OPTIONS = {"kind": "standard", "format": "text", "name": "Orders", "description": "From a file"}
@@ -263,13 +264,13 @@ def test_another_file_replaces_the_kept_one(alice, upload, settings):
 
 
 def test_what_was_changed_while_it_was_read_is_not_stored(alice, upload, monkeypatch):
-    target = Upload._target
+    target = Basis.target
 
-    def changed(self, reading):
+    def changed(self):
         Upload.objects.get().change({**OPTIONS, "name": "Other"})
-        return target(self, reading)
+        return target(self)
 
-    monkeypatch.setattr(Upload, "_target", changed)
+    monkeypatch.setattr(Basis, "target", changed)
     with pytest.raises(Refused, match="changed meanwhile"):
         upload.store()
     assert nothing_is_stored()
@@ -306,7 +307,9 @@ def test_unfinished_are_those_that_can_still_be_stored(alice, bob):
     begin(bob)
     checked.examine()
     stored.store()
+    discarded.examine()
     discarded.discard()
+    assert discarded.report == {}
     assert list(Upload.unfinished_of(alice)) == [checked, new]
 
 
