@@ -42,5 +42,6 @@ make_environment() {
 # make_key: the secret key of local mode, readable by its owner only.
 make_key() {
     mkdir -p "$var"
+    chmod 700 "$var" # the database and the uploads are nobody else's
     [ -s "$var/secret_key" ] || (umask 077 && "$python" -c 'import secrets; print(secrets.token_urlsafe(50))' >"$var/secret_key")
 }

@@ -108,3 +108,10 @@ def test_a_request_larger_than_any_file_is_refused_before_it_is_read(client, set
     response = client.generic("POST", "/datasets/new/", b"", CONTENT_LENGTH="3000000000", **{"wsgi.input": Unread()})
     assert response.status_code == 413
     assert "too large" in response.content.decode()
+
+
+@pytest.mark.parametrize("address", ["/", "/?q=%00", "/nowhere/", "/accounts/login/"])
+def test_no_answer_can_be_framed(client, db, address):
+    response = client.get(address)
+    assert response["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in response["Content-Security-Policy"]
