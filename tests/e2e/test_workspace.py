@@ -57,6 +57,10 @@ class Desk:
         self.page.wait_for_function("() => dispatchEvent(new Event('beforeunload', { cancelable: true }))")
         expect(self.page.locator("#saved")).to_have_text("✓ all saved")
 
+    def return_to(self) -> None:
+        """As when its tab is chosen again. By then the page may be on its way to the next item."""
+        self.page.wait_for_function("() => dispatchEvent(new Event('focus'))")
+
     def names(self) -> list[str]:
         return sorted(self.page.locator(".mark-name").all_text_contents())
 
@@ -365,7 +369,7 @@ def test_work_of_an_ended_session_is_saved_after_signing_in_again(desk, sign_in,
     expect(desk.page.locator(".toast.error")).to_contain_text("signed out")
     expect(desk.page.locator("#saved")).to_have_text("1 not saved yet: sign in again")
     sign_in(desk.page, desk.user)
-    desk.page.evaluate("dispatchEvent(new Event('focus'))")
+    desk.return_to()
     assert desk.stored() == [(0, 0, "State")]
     expect(desk.page.locator(".toast")).to_have_count(0)
 
@@ -382,7 +386,7 @@ def test_work_without_any_cookie_is_saved_after_signing_in_again(desk, sign_in, 
     tab = desk.page.context.new_page()
     sign_in(tab, desk.user)
     tab.goto("/projects/")
-    desk.page.evaluate("dispatchEvent(new Event('focus'))")
+    desk.return_to()
     desk.ready(2)
     annotation = Annotation.objects.get(annotator=desk.user)
     assert annotation.done_at is not None
@@ -583,19 +587,19 @@ def test_another_tab_shows_what_was_done_in_the_first_when_it_is_returned_to(des
     desk.pick("state")
     desk.saved()
     assert other.names() == []
-    tab.evaluate("dispatchEvent(new Event('focus'))")
+    other.return_to()
     expect(tab.locator(".mark-name")).to_have_text("State")
     tab.locator(".mark-name").click()
     other.press("Delete")
     other.saved()
-    desk.page.evaluate("dispatchEvent(new Event('focus'))")
+    desk.return_to()
     expect(desk.page.locator(".mark-name")).to_have_count(0)
 
 
 def test_what_is_not_saved_yet_is_not_replaced_by_what_the_server_has(desk, problems):
     held = Held(desk.page, "**/entities/add/")
     asked = Held(desk.page, "**/marks/")
-    desk.page.evaluate("dispatchEvent(new Event('focus'))")
+    desk.return_to()
     desk.token(0).click()
     desk.pick("state")
     asked.release()
