@@ -7,21 +7,19 @@ ontology's row, with nodes that were read after the lock.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.db import connection
 from django.db.models import Max, QuerySet
 from django.utils import timezone
 
-from annotation_service import colors
-from annotation_service.db import execute
+from annotation_service.db import among, execute
 
 from .formats import NewItem
+from .numbering import ROOT_UID, Ground, numbered
 
 if TYPE_CHECKING:
     from .models import Ontology, OntologyItem
-
-Key = TypeVar("Key")
 
 
 def save_field(field: str, values: Mapping[int, Any]) -> None:
@@ -29,23 +27,21 @@ def save_field(field: str, values: Mapping[int, Any]) -> None:
     from .models import OntologyItem
 
     assert field not in {"parent", "lft", "rght", "level", "tree_id"}
-    if not values:
-        return
-    stored = OntologyItem._meta.get_field(field).get_db_prep_save
-    time = connection.ops.adapt_datetimefield_value(timezone.now())
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            f'UPDATE {OntologyItem._meta.db_table} SET "{field}" = %s, updated_at = %s WHERE id = %s',
-            [(stored(value, connection), time, pk) for pk, value in values.items()],
-        )
+    column = OntologyItem._meta.get_field(field)
+    table = OntologyItem._meta.db_table
+    source = "json_each(%(values)s)" if connection.vendor == "sqlite" else "json_each_text(%(values)s)"
+    execute(
+        f'UPDATE {table} SET "{field}" = CAST(each.value AS {column.db_type(connection)}), updated_at = %(time)s'
+        f" FROM {source} AS each WHERE {table}.id = CAST(each.key AS bigint)",
+        {
+            "values": json.dumps(
+                {pk: json.dumps(value) if field == "example_terms" else value for pk, value in values.items()}
+            ),
+            "time": connection.ops.adapt_datetimefield_value(timezone.now()),
+        },
+    )
 
 
-def chunks(keys: list[Key]) -> Iterator[list[Key]]:
-    """However many keys: databases limit the number of values in one statement."""
-    return (keys[start : start + 5000] for start in range(0, len(keys), 5000))
-
-
-ROOT_UID = "00000000"
 START = 1_000_000_000
 """Where a new tree begins: there is room on its left, so that an addition moves the shorter of its two sides."""
 _PLANTED = [
@@ -71,7 +67,7 @@ def plant(ontology: "Ontology", new_items: Sequence[NewItem]) -> None:
     OntologyItem(ontology=ontology, uid=ROOT_UID, tree_id=ontology.pk, lft=START, rght=end, level=0).save(
         force_insert=True
     )
-    rows = _numbered(new_items, _Ground(ROOT_UID, 0, None, 0), START + 1, set())
+    rows = numbered(new_items, Ground(ROOT_UID, 0, None, 0), START + 1, set())
     _store(ontology, rows)
 
 
@@ -88,11 +84,10 @@ def graft(ontology: "Ontology", shoots: Sequence[Shoot]) -> list[dict[str, Any]]
     """Store new items at several places of the tree in one step: the room for all is made first. Returns what was stored."""
     from .models import OntologyItem
 
-    lefts: dict[int | None, list[int]] = {shoot.parent.pk: [] for shoot in shoots}
-    for some in chunks(list(lefts)):
-        children = OntologyItem.objects.filter(parent__in=some).values_list("parent_id", "lft")
-        for parent_id, left in sorted(children.order_by(), key=itemgetter(1)):
-            lefts[parent_id].append(left)
+    lefts: dict[int, list[int]] = {shoot.parent.pk: [] for shoot in shoots}
+    children = OntologyItem.objects.filter(parent__in=among(lefts)).values_list("parent_id", "lft")
+    for parent_id, left in sorted(children.order_by(), key=itemgetter(1)):
+        lefts[parent_id].append(left)
     planned: list[tuple[int, int, Shoot]] = []
     for shoot in shoots:
         below = lefts[shoot.parent.pk]
@@ -108,8 +103,8 @@ def graft(ontology: "Ontology", shoots: Sequence[Shoot]) -> list[dict[str, Any]]
         parent = shoot.parent
         before = earlier.get(parent.pk, 0)
         color = None if parent.is_root else parent.color
-        ground = _Ground(ROOT_UID if parent.is_root else parent.uid, parent.level, color, place + before)
-        rows += _numbered(shoot.items, ground, at + made, taken)
+        ground = Ground(ROOT_UID if parent.is_root else parent.uid, parent.level, color, place + before)
+        rows += numbered(shoot.items, ground, at + made, taken)
         earlier[parent.pk] = before + sum(new.level == 1 for new in shoot.items)
         made += 2 * len(shoot.items)
         room[at] = room.get(at, 0) + 2 * len(shoot.items)
@@ -127,7 +122,7 @@ def _taken(ontology: "Ontology", uids: list[str]) -> set[str]:
     from .models import OntologyItem
 
     stored = OntologyItem.objects.filter(ontology=ontology).values_list("uid", flat=True)
-    return {uid for some in chunks(uids) for uid in stored.filter(uid__in=some)}
+    return set(stored.filter(uid__in=among(uids)).order_by())
 
 
 def remove(ontology: "Ontology", items: "list[OntologyItem]") -> None:
@@ -136,10 +131,11 @@ def remove(ontology: "Ontology", items: "list[OntologyItem]") -> None:
     end = 0
     for item in sorted(items, key=lambda item: item.lft):
         if item.lft > end:
+            before = gaps.pop(end + 1, 0) if item.lft == end + 1 else 0  # neighbours leave one gap
             end = item.rght
-            gaps[end + 1] = item.lft - end - 1
-    for some in chunks([item.pk for item in items]):
-        type(items[0])._base_manager.filter(pk__in=some)._raw_delete(connection.alias)
+            gaps[end + 1] = before + item.lft - end - 1
+    gone = type(items[0])._base_manager.filter(pk__in=among([item.pk for item in items]))
+    gone._raw_delete(connection.alias)
     _shift(ontology, gaps)
 
 
@@ -210,66 +206,6 @@ def _store(ontology: "Ontology", rows: list[dict[str, Any]]) -> None:
                 for row in sorted(rows, key=itemgetter("level"))
             ],
         )
-
-
-class _Ground(NamedTuple):
-    """What new items grow from."""
-
-    uid: str
-    level: int
-    color: str | None
-    child_count: int
-
-
-def _numbered(new_items: Sequence[NewItem], ground: _Ground, position: int, taken: set[str]) -> list[dict[str, Any]]:
-    """The rows to be inserted, in tree order, from a position on, computed in one pass over the items, which come in tree
-    order. ``above`` is the uid of the parent, ``place`` the index among its children. A uid that is taken is drawn again."""
-    from .models.item import new_uid
-
-    own = {new.uid for new in new_items}
-    stored_time = connection.ops.adapt_datetimefield_value
-    now = stored_time(timezone.now())
-    rows: list[dict[str, Any]] = []
-    branch: list[dict[str, Any]] = []
-    child_count = {ground.uid: ground.child_count}
-    position -= 1
-
-    def close_to(level: int) -> None:
-        nonlocal position
-        while len(branch) >= level:
-            position += 1
-            branch.pop()["rght"] = position
-
-    for new in new_items:
-        close_to(new.level)
-        above_uid, color = (branch[-1]["uid"], branch[-1]["color"]) if branch else (ground.uid, ground.color)
-        uid = new.uid
-        while uid in ("", ROOT_UID) or uid in taken or (uid != new.uid and uid in own):
-            uid = new_uid()
-        taken.add(uid)
-        place = child_count[above_uid]
-        child_count[above_uid] = place + 1
-        child_count[uid] = 0
-        position += 1
-        row: dict[str, Any] = {
-            "above": above_uid,
-            "place": place,
-            "level": ground.level + new.level,
-            "lft": position,
-            "rght": 0,
-            "uid": uid,
-            "name": new.name,
-            "description": new.description,
-            "example_terms": new.example_terms,
-            "color": new.color or (colors.child_of(color, place) if color else colors.top_level(place)),
-            "active": new.active,
-            "created_at": stored_time(new.created_at) if new.created_at else now,
-            "updated_at": stored_time(new.updated_at) if new.updated_at else now,
-        }
-        rows.append(row)
-        branch.append(row)
-    close_to(1)
-    return rows
 
 
 def copy(source: "Ontology", target: "Ontology") -> None:

@@ -1,12 +1,13 @@
 """What taking back an operation has to store, and what forbids it."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from annotation_service.db import among
 from annotation_service.inputs import Refused
 
 from .. import tree, usage
@@ -63,14 +64,14 @@ class Inverse:
         for name, values in self.values.items():
             stored = OntologyItem.objects.filter(ontology_id=self.ontology.pk)
             back: list[Setting] = []
-            for some in tree.chunks(list(values)):
-                for pk, uid, parent_id, now in stored.filter(uid__in=some).values_list("pk", "uid", "parent_id", name):
-                    before, left = values[uid]
-                    if now != left:
-                        raise Refused("An item is not as this step left it.")
-                    if name == "name":
-                        check_free(parent_id, {before})
-                    back.append((pk, uid, now, before))
+            found = stored.filter(uid__in=among(values)).order_by()
+            for pk, uid, parent_id, now in found.values_list("pk", "uid", "parent_id", name):
+                before, left = values[uid]
+                if now != left:
+                    raise Refused("An item is not as this step left it.")
+                if name == "name":
+                    check_free(parent_id, {before})
+                back.append((pk, uid, now, before))
             if len(back) < len(values):
                 raise Refused(_GONE)
             change.set_each(name, back)
@@ -90,20 +91,19 @@ class Inverse:
         if not self.planted:
             return
         items = self._items(self.planted, lock=True)
-        children = OntologyItem.objects.all()
-        siblings: dict[int | None, list[int]] = defaultdict(list)
-        for some in tree.chunks([item.pk for item in items.values()]):
-            for uid, name in children.filter(parent__in=some).order_by("lft").values_list("uid", "name"):
-                if uid not in items:
-                    self._refuse_for_child(uid, name)
-        for some in tree.chunks(list({item.parent_id for item in items.values()})):
-            for pk, parent_id in children.filter(parent__in=some).order_by("lft").values_list("pk", "parent_id"):
-                siblings[parent_id].append(pk)
-        self._check_unused(items.values())
-        index = {pk: position for below in siblings.values() for position, pk in enumerate(below)}
-        above = {item.pk: item.uid for item in items.values()} | dict(
-            children.filter(pk__in=[item.parent_id for item in items.values()], level__gt=0).values_list("pk", "uid")
-        )
+        keys = [item.pk for item in items.values()]
+        for uid, name in OntologyItem.objects.filter(parent__in=among(keys)).order_by("lft").values_list("uid", "name"):
+            if uid not in items:
+                self._refuse_for_child(uid, name)
+        self._check_unused(keys)
+        parents = {item.parent_id for item in items.values() if item.parent_id}
+        above = dict(OntologyItem.objects.filter(pk__in=among(parents), level__gt=0).values_list("pk", "uid"))
+        siblings = OntologyItem.objects.filter(parent__in=among(parents)).order_by("lft").values_list("pk", "parent_id")
+        index: dict[int, int] = {}
+        count: Counter[int | None] = Counter()
+        for pk, parent_id in siblings:
+            index[pk] = count[parent_id]
+            count[parent_id] += 1
         for item in items.values():
             state = {name: getattr(item, name) for name in FACTS}
             state |= {name: getattr(item, name).isoformat() for name in TIMES}
@@ -117,8 +117,8 @@ class Inverse:
             raise LaterChange(text, later)
         raise Refused(f"{text}.")
 
-    def _check_unused(self, items: Iterable[OntologyItem]) -> None:
-        if used := uses([item.pk for item in items]):
+    def _check_unused(self, keys: list[int]) -> None:
+        if used := uses(keys):
             raise Refused(
                 f"{'The item is' if len(self.planted) == 1 else 'The items are'} used by {used.in_words()}"
                 " and cannot be removed. Switch it off instead."
@@ -161,7 +161,7 @@ class Inverse:
         found = OntologyItem.objects.filter(ontology_id=self.ontology.pk)
         # On PostgreSQL a mark that is being made with an item waits until the item is removed, and is then refused.
         found = found.select_for_update() if lock else found.select_related("parent", "ontology")
-        items = {item.uid: item for some in tree.chunks(list(uids)) for item in found.filter(uid__in=some)}
+        items = {item.uid: item for item in found.filter(uid__in=among(uids))}
         if len(items) < len(uids):
             raise Refused(_GONE)
         return items
@@ -170,9 +170,7 @@ class Inverse:
         """Items by uid; the root stands at None."""
         named = {uid for uid in uids if uid}
         stored = OntologyItem.objects.filter(ontology_id=self.ontology.pk)
-        found: dict[str | None, OntologyItem] = {
-            item.uid: item for some in tree.chunks(list(named)) for item in stored.filter(uid__in=some)
-        }
+        found: dict[str | None, OntologyItem] = {item.uid: item for item in stored.filter(uid__in=among(named))}
         if len(found) < len(named):
             raise Refused("The item that it stood below is not there any more.")
         return found | ({None: self.ontology.root} if None in uids else {})
@@ -180,11 +178,10 @@ class Inverse:
 
 def uses(pks: list[int]) -> usage.Counts:
     """How many rows of other models point to the items; only those that there are."""
-    counts: dict[str, int] = defaultdict(int)
-    for some in tree.chunks(pks):
-        for what, rows in usage.pointing_to(some):
-            counts[what] += rows.count()
-    return usage.Counts({what: count for what, count in counts.items() if count})
+    counts: Counter[str] = Counter()
+    for what, rows in usage.pointing_to(pks):  # marks are of two models
+        counts[what] += rows.count()
+    return usage.Counts(+counts)
 
 
 def newest_of(ontology: "Ontology", uid: str) -> "OntologyChange | None":

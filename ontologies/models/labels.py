@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
-from .. import tree
+from annotation_service.db import among
+
 from .item import OntologyItem
 from .journal import OntologyChange
 
@@ -144,7 +145,7 @@ def _read(
     order = list(old) if same_places else list(items.order_by("lft").values_list("pk", flat=True))[1:]  # not the root
     stale = {old_by_uid[uid].pk for uid in changed if uid in old_by_uid}
     missing = [pk for pk in order if pk in stale or pk not in old]
-    fresh = _without_places([items.filter(pk__in=some) for some in tree.chunks(missing)] if known else [items])
+    fresh = _without_places(items.filter(pk__in=among(missing)) if known else items)
     labels: dict[int, Label] = {}
     for pk in order:
         if pk in fresh:
@@ -170,11 +171,11 @@ def _below(parent: Label | None, label: Label) -> Label:
     return Label(pk, uid, name, fullname, color, active, parent.level + 1, parent.uid, description, terms)
 
 
-def _without_places(parts: "list[QuerySet[OntologyItem]]") -> dict[int, tuple[int, Label]]:
+def _without_places(items: "QuerySet[OntologyItem]") -> dict[int, tuple[int, Label]]:
     """By primary key, each with the key of its parent."""
     columns = ["pk", "uid", "name", "color", "active", "description", "parent_id"]
     terms = Cast("example_terms", TextField())
-    rows = [row for items in parts for row in items.order_by().values_list(*columns, terms)]
+    rows = list(items.order_by().values_list(*columns, terms))
     # All JSON at once: one by one it takes longer than everything else together.
     every_terms = json.loads(f"[{','.join(row[-1] for row in rows)}]")
     return {

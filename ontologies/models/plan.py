@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
+from annotation_service.db import among
 from annotation_service.inputs import Problems
 
 from .. import tree
@@ -94,7 +95,5 @@ class Plan:
         problems.raise_if_any()
 
     def shoots(self) -> list[tree.Shoot]:
-        stems: dict[int, OntologyItem] = {}
-        for some in tree.chunks(list(self._items)):
-            stems |= OntologyItem.objects.in_bulk(some)
+        stems = {stem.pk: stem for stem in OntologyItem.objects.filter(pk__in=among(self._items))}
         return [tree.Shoot(stems[pk], items) for pk, items in self._items.items()]
