@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from . import access
-from .blueprints import Blueprint
+from .blueprints import PagedBlueprint
 from .edits import EditForm
 from .http import Request
 from .inputs import Refused, clean_title
@@ -60,7 +60,7 @@ class NameForm(forms.Form):
 
 
 @require_http_methods(["GET", "POST"])
-def edit(request: Request, pk: int, model: type[Blueprint]) -> HttpResponse:
+def edit(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpResponse:
     thing = access.editable(request, model, pk)
     form = BlueprintForm(request.POST if request.method == "POST" else None, thing=thing)
     if form.is_bound and form.save():
@@ -69,7 +69,7 @@ def edit(request: Request, pk: int, model: type[Blueprint]) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-def duplicate(request: Request, pk: int, model: type[Blueprint]) -> HttpResponse:
+def duplicate(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpResponse:
     """A new blueprint of the user with the same content: at once, or by a job if it is large."""
     thing = access.duplicable(request, model, pk)
     if request.method == "GET":
@@ -83,7 +83,7 @@ def duplicate(request: Request, pk: int, model: type[Blueprint]) -> HttpResponse
     return _dialog(request, "duplicate", thing, form, status=422)
 
 
-def _duplicate(request: Request, thing: Blueprint, name: str) -> str:
+def _duplicate(request: Request, thing: PagedBlueprint, name: str) -> str:
     """The address of the copy, or of the job that makes it."""
     if thing.row_count > settings.JOB_ROWS:
         target = {"model": thing._meta.label, "pk": thing.pk, "name": name}
@@ -95,7 +95,7 @@ def _duplicate(request: Request, thing: Blueprint, name: str) -> str:
 
 
 @require_http_methods(["GET", "POST"])
-def delete(request: Request, pk: int, model: type[Blueprint]) -> HttpResponse:
+def delete(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpResponse:
     """Says first what goes with it, or why it cannot be deleted."""
     thing = access.editable(request, model, pk)
     reason = thing.reason_not_to_delete()
@@ -110,7 +110,12 @@ def delete(request: Request, pk: int, model: type[Blueprint]) -> HttpResponse:
 
 
 def _dialog(
-    request: Request, verb: str, thing: Blueprint, form: forms.Form | None = None, reason: str = "", status: int = 200
+    request: Request,
+    verb: str,
+    thing: PagedBlueprint,
+    form: forms.Form | None = None,
+    reason: str = "",
+    status: int = 200,
 ) -> HttpResponse:
     context = {"thing": thing, "form": form, "reason": reason, "kind": thing._meta.verbose_name}
     context["count"] = thing.content_in_words()

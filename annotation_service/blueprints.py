@@ -38,13 +38,6 @@ class Blueprint(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def get_absolute_url(self) -> str:
-        return reverse(f"{self._meta.app_label}:page", args=[self.pk])
-
-    @classmethod
-    def list_url(cls) -> str:
-        return reverse(f"{cls._meta.app_label}:list")
-
     @property
     def is_blueprint(self) -> bool:
         return self.project_id is None
@@ -110,3 +103,17 @@ class Blueprint(models.Model):
         return type(self)._base_manager.create(
             **values, name=name or self.name, owner=by, project=project, copied_from=self
         )
+
+
+class PagedBlueprint(Blueprint):
+    """A blueprint with a page and a list of its own: the others are only in Django admin and in downloads."""
+
+    class Meta:
+        abstract = True
+
+    def get_absolute_url(self) -> str:
+        return reverse(f"{self._meta.app_label}:page", args=[self.pk])
+
+    @classmethod
+    def list_url(cls) -> str:
+        return reverse(f"{cls._meta.app_label}:list")

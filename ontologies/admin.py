@@ -112,7 +112,6 @@ class ResourceAdmin(BlueprintAdmin):
         "updated_at",
     ]
     fields = ["name", "description", "owner", *readonly_fields]
-    view_on_site = False
 
     @admin.display(description="content")
     def content(self, resource: Resource) -> str:

@@ -1,6 +1,7 @@
 """What the service's commands have in common: errors are lines on stderr, exit status 1, and nothing is stored."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from annotation_service.inputs import Problem, Refused, check_text, decode, read
 B = TypeVar("B", bound=Blueprint)
 
 
-class ServiceCommand(BaseCommand):
+class ServiceCommand(BaseCommand, ABC):
     """A command that does its work in `run`, which may raise `Refused`."""
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -29,8 +30,8 @@ class ServiceCommand(BaseCommand):
                 self.stderr.write(f"The first {len(error.problems):,} of {total} problems.")
             raise SystemExit(1) from error
 
-    def run(self, **options: Any) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def run(self, **options: Any) -> None: ...
 
 
 def add_owner(parser: CommandParser) -> None:

@@ -10,7 +10,7 @@ from django.db.models import Count, F, Max, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 
 from annotation_service import words
-from annotation_service.blueprints import Blueprint
+from annotation_service.blueprints import PagedBlueprint
 from annotation_service.db import write
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology, OntologyItem
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .upload import Upload
 
 
-class Dataset(Blueprint):
+class Dataset(PagedBlueprint):
     """A list of texts to be annotated, with the tokens that marks refer to."""
 
     Kind = kinds.Kind

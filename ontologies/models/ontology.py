@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
-from annotation_service.blueprints import Blueprint
+from annotation_service.blueprints import Blueprint, PagedBlueprint
 from annotation_service.db import write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
 from annotation_service.words import plural
@@ -52,7 +52,7 @@ class Facts:
         return len(self.level_sizes)
 
 
-class Ontology(Blueprint):
+class Ontology(PagedBlueprint):
     """A tree of entity or relation labels."""
 
     open_to_annotators = True

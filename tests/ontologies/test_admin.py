@@ -1,8 +1,8 @@
 import pytest
 from django.urls import reverse
 
-from ontologies.models import Ontology
-from tests import factories
+from ontologies.models import RESOURCES, Ontology
+from tests import factories, resources
 
 MODELS = ["ontologies_ontology", "ontologies_ontologyitem", "ontologies_ontologychange", "annotation_service_job"]
 POSITIONS = ("lft", "rght", "tree_id", "level", "parent")
@@ -71,3 +71,15 @@ def test_deleting_is_an_action_that_reports_refusals(as_sam, alice, ontology):
     assert any("“Maintenance” was deleted with 7 items" in w for w in words)
     assert any("was not deleted. It belongs to the project" in w for w in words)
     assert as_sam.post(reverse("admin:ontologies_ontology_delete", args=[copy.pk])).status_code == 403
+
+
+@pytest.mark.parametrize("format", ["entity_constraints", "entity_preannotations"])
+def test_what_has_no_page_does_not_lead_to_that_of_an_ontology(as_sam, alice, ontology, settings, format):
+    settings.PREANNOTATION_RESOURCES = True
+    relations = factories.ontology(owner=alice, kind="relation")
+    resource = resources.make(format, owner=alice, entities=ontology, relations=relations)
+    assert "View on site" in as_sam.get(change_url(ontology)).content.decode()
+    answer = as_sam.get(change_url(resource))
+    assert answer.status_code == 200 and "View on site" not in answer.content.decode()
+    for model in RESOURCES:
+        assert not hasattr(model, "get_absolute_url") and not hasattr(model, "list_url")
