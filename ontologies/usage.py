@@ -1,13 +1,14 @@
 """What uses the items of an ontology: marks, constraints, preannotations. Marks of texts that were removed from their dataset do
 not count."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Count, Model, Q, QuerySet
 
+from annotation_service.db import among
 from annotation_service.words import plural
 
 if TYPE_CHECKING:
@@ -66,6 +67,15 @@ def by_uid(ontology: "Ontology") -> dict[str, int]:
     return dict(used.order_by().values_list("uid").annotate(Count(marks)))
 
 
+def below(ontology: "Ontology", marks: Mapping[str, int]) -> dict[str, int]:
+    """How many marks the items below each item have together, only where there are any; ``marks`` are those of each item."""
+    sums: Counter[str] = Counter()
+    for label in reversed(ontology.labels().all):
+        if label.parent_uid and (count := marks.get(label.uid, 0) + sums[label.uid]):
+            sums[label.parent_uid] += count
+    return sums
+
+
 def of_item(item: "OntologyItem", visible: Collection[int]) -> Usage:
     from .models import OntologyItem
 
@@ -101,10 +111,10 @@ def pointing_to(items: list[int]) -> Iterator[tuple[str, QuerySet[Any]]]:
     for relation in OntologyItem._meta.related_objects:
         model, field = relation.related_model, relation.field
         if relation.many_to_many:
-            listed = relation.through._base_manager.filter(**{f"{field.m2m_reverse_field_name()}__in": items})
+            listed = relation.through._base_manager.filter(**{f"{field.m2m_reverse_field_name()}__in": among(items)})
             where[model] |= Q(pk__in=listed.values(field.m2m_field_name()))
         elif model is not OntologyItem:
-            where[model] |= Q(**{f"{field.name}__in": items})
+            where[model] |= Q(**{f"{field.name}__in": among(items)})
         called = str(model._meta.verbose_name_plural).rpartition(" ")[
             2
         ]  # entity and relation constraints are constraints

@@ -7,7 +7,7 @@ from annotation_service import access
 from annotation_service.http import Request
 
 from ..rows import found_rows
-from ..usage import by_uid
+from ..usage import below, by_uid
 from .parts import (
     Part,
     acts,
@@ -66,9 +66,10 @@ def find(request: Request, pk: int) -> HttpResponse:
 
 @reads
 def figures(request: Request, pk: int) -> HttpResponse:
-    """What is counted after the tree is on the screen: marks by item, and likely mistakes."""
+    """What is counted after the tree is on the screen: marks by item, those of all items below it, and likely mistakes."""
     ontology = fetch(request, pk, access.readable)
-    return JsonResponse({"marks": by_uid(ontology), "checks": len(ontology.checks())})
+    marks = by_uid(ontology)
+    return JsonResponse({"marks": marks, "below": below(ontology, marks), "checks": len(ontology.checks())})
 
 
 @reads
