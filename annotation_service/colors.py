@@ -12,11 +12,15 @@ HEX = re.compile(r"#[0-9A-Fa-f]{6}")
 GOLDEN_ANGLE = 180 * (3 - math.sqrt(5))
 FIRST_HUE = 160.0
 LIGHTNESS, CHROMA = 0.62, 0.12
+RING = 20  # as many hues of one lightness can be told apart
+SEPARATE_TOPS, SEPARATE_CHILDREN = 3 * RING, 15
+"""As many automatic colours at the top level, or below one item, can be told apart."""
 
 
 def top_level(index: int) -> str:
-    """The colour of the n-th top-level item, from 0: hues a golden angle apart never come close for long."""
-    return from_oklch(LIGHTNESS, CHROMA, FIRST_HUE + index * GOLDEN_ANGLE)
+    """The colour of the n-th top-level item, from 0: hues a golden angle apart, lighter and darker ones when they come close."""
+    lightness = LIGHTNESS + (0, 0.08, -0.08)[index // RING % 3]
+    return from_oklch(lightness, CHROMA, FIRST_HUE + index * GOLDEN_ANGLE)
 
 
 @lru_cache(maxsize=10_000)

@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import combinations, product
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from annotation_service import colors
@@ -77,37 +77,25 @@ def _siblings(siblings: "list[Label]", place: str) -> "Iterator[Check]":
     if bare and len(bare) < len(siblings):
         text = f"{len(bare):,} of {len(siblings):,} items {place} {'has' if len(bare) == 1 else 'have'} no description."
         yield Check("no_description", text, _uids(bare))
-    if alike := _look_alike(siblings, ALIKE if siblings[0].parent_uid else ALIKE_AT_THE_TOP):
+    if alike := _look_alike(siblings):
         text = f"The colours of {len(alike):,} items {place} can hardly be told apart."
         yield Check("similar_colors", text, _uids(alike))
 
 
-def _look_alike(siblings: "list[Label]", least: float) -> "list[Label]":
-    """Those for which there is another one with the same or nearly the same colour."""
-    if len(siblings) < 2:
+def _look_alike(siblings: "list[Label]") -> "list[Label]":
+    """Those for which there is another one with the same or nearly the same colour; none among more siblings than there are
+    colours that can be told apart: nobody could mend that."""
+    below = siblings[0].parent_uid
+    if len(siblings) > (colors.SEPARATE_CHILDREN if below else colors.SEPARATE_TOPS):
         return []
-    count: dict[str, int] = defaultdict(int)
-    for label in siblings:
-        count[label.color] += 1
-    if len(count) <= _FEW:
-        close = {color for pair in combinations(count, 2) if distance(*pair) < least for color in pair}
-    else:
-        close = set(_close_among_many(count, least))
-    return [label for label in siblings if label.color in close or count[label.color] > 1]
-
-
-def _close_among_many(shades: Iterable[str], least: float) -> Iterator[str]:
-    """Compares only colours in neighbouring cells of a grid."""
-    cells: dict[tuple[int, ...], list[str]] = defaultdict(list)
-    for color in shades:
-        cells[_cell(color, least)].append(color)
-    for (x, y, z), own in cells.items():
-        near = [color for i, j, k in _NEIGHBOURS for color in cells.get((x + i, y + j, z + k), ())]
-        yield from (color for color in own if any(other != color and distance(color, other) < least for other in near))
-
-
-_FEW = 15
-_NEIGHBOURS = list(product((-1, 0, 1), repeat=3))
+    least = ALIKE if below else ALIKE_AT_THE_TOP
+    close = {
+        label.uid
+        for pair in combinations(siblings, 2)
+        if pair[0].color == pair[1].color or distance(pair[0].color, pair[1].color) < least
+        for label in pair
+    }
+    return [label for label in siblings if label.uid in close]
 
 
 def distance(first: str, second: str) -> float:
@@ -119,10 +107,6 @@ def distance(first: str, second: str) -> float:
 def _lab(color: str) -> tuple[float, float, float]:
     lightness, chroma, hue = colors.to_oklch(color)
     return lightness, chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
-
-
-def _cell(color: str, size: float) -> tuple[int, ...]:
-    return tuple(math.floor(value / size) for value in _lab(color))
 
 
 def _listed(parts: Iterable[str], most: int = 5) -> str:

@@ -29,9 +29,17 @@ def test_the_first_eight_top_level_colours_are_far_apart():
     assert min(distance(a, b) for i, a in enumerate(first) for b in first[:i]) > 0.05
 
 
-def test_top_level_colours_are_equally_light():
-    lightness = [colors.to_oklch(colors.top_level(i))[0] for i in range(50)]
+def test_the_first_top_level_colours_are_equally_light():
+    lightness = [colors.to_oklch(colors.top_level(i))[0] for i in range(colors.RING)]
     assert max(lightness) - min(lightness) < 0.02
+
+
+def test_as_many_automatic_colours_can_be_told_apart_as_it_says():
+    tops = [colors.top_level(i) for i in range(colors.SEPARATE_TOPS)]
+    assert min(distance(a, b) for a, b in itertools.combinations(tops, 2)) > 0.02
+    for top in tops:
+        below = [colors.child_of(top, i) for i in range(colors.SEPARATE_CHILDREN)]
+        assert min(distance(a, b) for a, b in itertools.combinations(below, 2)) > 0.008
 
 
 @pytest.mark.parametrize("index", range(20))

@@ -7,7 +7,6 @@ import pytest
 from annotation_service import colors
 from annotation_service.inputs import Refused
 from ontologies import usage
-from ontologies.checks import ALIKE, ALIKE_AT_THE_TOP, distance
 from ontologies.formats import NewItem
 from ontologies.models import Ontology
 from ontologies.pasting import read_pasted
@@ -317,7 +316,7 @@ def test_colours_that_cannot_be_told_apart(alice):
     assert kinds == [("similar_colors", ["A", "B"])] and "below “Top”" in checks[0].text
 
 
-def test_colours_of_very_many_siblings_are_compared_too(alice):
+def test_colours_of_many_siblings_are_compared_too(alice):
     """Shades of grey, far apart, and two pairs that are not."""
     shades = [f"#{value:02X}{value:02X}{value:02X}" for value in range(0, 256, 12)]
     close = [shades[5], "#3D3C3C", shades[9], "#6C6C6D"]
@@ -326,12 +325,12 @@ def test_colours_of_very_many_siblings_are_compared_too(alice):
     assert [(kind, sorted(names)) for kind, names in kinds] == [("similar_colors", sorted(close))]
 
 
-def test_the_thresholds_let_automatic_colours_pass():
-    tops = [colors.top_level(i) for i in range(20)]
-    assert min(distance(a, b) for i, a in enumerate(tops) for b in tops[:i]) > ALIKE_AT_THE_TOP
-    for top in tops:
-        below = [colors.child_of(top, i) for i in range(15)]
-        assert min(distance(a, b) for i, a in enumerate(below) for b in below[:i]) > ALIKE
+@pytest.mark.parametrize("count", [37, 60, 300])
+def test_automatic_colours_are_not_reported(alice, count):
+    """More siblings than there are colours that can be told apart are nothing that a person could mend."""
+    items = [{"name": f"Item {n}"} for n in range(count)]
+    assert found(alice, items) == ([], [])
+    assert found(alice, [{"name": "Top", "children": items}]) == ([], [])
 
 
 def test_single_children_and_many_levels(alice):
@@ -366,6 +365,14 @@ def test_use_is_counted_in_one_query_without_removed_texts(alice, carol, django_
     type(second).objects.filter(pk=second.pk).update(removed_at=project.dataset.created_at)
     assert usage.by_uid(labels) == {top.uid: 3}
     assert (top.usage().own, top.usage().total, state.usage().total) == ({"marks": 3}, 3, 0)
+
+
+def test_marks_below_an_item_are_added_up(alice):
+    document = [{"name": "A", "children": [{"name": "B", "children": [{"name": "C"}]}, {"name": "D"}]}, {"name": "E"}]
+    ontology = factories.ontology(owner=alice, items=document)
+    uids = {label.name: label.uid for label in ontology.labels()}
+    marks = {uids["A"]: 1, uids["C"]: 2, uids["D"]: 4, uids["E"]: 8}
+    assert usage.below(ontology, marks) == {uids["A"]: 6, uids["B"]: 2}
 
 
 def test_relations_are_counted_too(alice):
