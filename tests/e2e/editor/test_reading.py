@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from datasets.models import Annotation
 from tests import factories
 from tests.e2e.editing import Editor
 
@@ -181,3 +182,23 @@ def test_a_branch_that_was_never_opened_is_recoloured(page, sign_in, alice):
     page.locator(".toast").get_by_role("button", name="Undo").click()
     expect(editor.row("C1.0").locator(".swatch")).not_to_have_attribute("style", color)
     editor.stays()
+
+
+def test_a_closed_branch_tells_the_marks_below_it(page, sign_in, alice, carol):
+    sign_in(page, alice)
+    project = factories.project(by=alice, annotators=[carol])
+    labels = {item.name: item for item in project.entity_ontology.items()}
+    annotation = Annotation.objects.create(item=project.dataset.items()[0], annotator=carol)
+    for i, name in enumerate(["PhysicalObject", "Thermostat", "DrivingObject"]):
+        annotation.entity_set.create(uid=f"mark{i}", label=labels[name], start=0, end=0)
+    editor = Editor(page, project.entity_ontology).open()
+    usage = editor.row("PhysicalObject").locator(".usage")
+    page.get_by_role("button", name="Collapse all").click()
+    expect(usage).to_have_text("1 mark + 2 below")
+    page.get_by_role("button", name="Expand all").click()
+    expect(usage).to_have_text("1 mark")
+    expect(editor.row("Thermostat").locator(".usage")).to_have_text("1")
+    editor.row("SensingObject").locator(".twisty").click()
+    expect(editor.row("SensingObject").locator(".usage")).to_have_text("1 below")
+    editor.row("SensingObject").locator(".twisty").click()
+    expect(editor.row("SensingObject").locator(".usage")).to_have_text("")
