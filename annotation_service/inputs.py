@@ -4,6 +4,7 @@ Every way in (uploads, pasted text, request bodies, the shell) goes through thes
 differently by different databases, or would exhaust the parser.
 """
 
+import codecs
 import json
 import re
 import unicodedata
@@ -24,6 +25,10 @@ _JSON_MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Escapes that may stand for what is not text; halves of a proper pair are among them.
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+# Bytes that may be in a text in whatever encoding.
+_NO_CONTROLS = bytes([*b"\t\n\v\f\r\x1b", *range(32, 256)])
+# What the parser writes before the place that we tell in our own way.
+_JSON_ERROR_END = re.compile(r"(?: starting)?(?: at|: *)$")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r)|([^\r\n]+)\Z")
 
@@ -93,16 +98,32 @@ def decode(data: bytes) -> str:
 
     Raises `Refused`, naming the line, for other encodings, NUL and empty input.
     """
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise Refused("The file is UTF-16. Save it as UTF-8 and try again.", place="line 1")
+    check_encoding(data)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise Refused(
-            f"Byte {data[error.start]:#04x} is not UTF-8. Save the file as UTF-8 and try again.",
-            place=f"line {place_after(data[: error.start].decode('utf-8', 'replace'), 1, 1)[0]}",
-        ) from error
+        line = place_after(data[: error.start].decode("utf-8", "replace"), 1, 1)[0]
+        raise Refused(why_not_utf_8(error), place=f"line {line}") from error
     return check_text(text)
+
+
+def check_encoding(beginning: bytes) -> None:
+    """Refuse other encodings of Unicode, by their marks or, in UTF-16 without one, by the zeros beside the letters."""
+    head = beginning[:1000]
+    zeros = sorted((head[::2].count(0), head[1::2].count(0)))
+    if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        encoding = "UTF-32"
+    elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (zeros[0] == 0 and zeros[1] > len(head) // 4):
+        encoding = "UTF-16"
+    else:
+        return
+    raise Refused(f"The file is {encoding}. Save it as UTF-8 and try again.", place="line 1")
+
+
+def why_not_utf_8(error: UnicodeDecodeError) -> str:
+    if error.object.translate(None, _NO_CONTROLS):
+        return "This is not a text file."
+    return f"Byte {error.object[error.start]:#04x} is not UTF-8. Save the file as UTF-8 and try again."
 
 
 def check_text(text: str) -> str:
@@ -156,7 +177,7 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH, *, line: int = 1, column: 
         )
     except json.JSONDecodeError as error:
         raise Refused(
-            f"This is not JSON: {error.msg[0].lower()}{error.msg[1:]}.",
+            f"This is not JSON: {_json_error(error.msg)}.",
             place=place_in(text, error.pos, line, column),
         ) from error
     except _BadNumber as error:
@@ -170,6 +191,12 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH, *, line: int = 1, column: 
             if "\0" in string or _SURROGATE.search(string):
                 raise Refused("NUL and halves of surrogate pairs are not text.", place=path)
     return value
+
+
+def _json_error(text: str) -> str:
+    if "BOM" in text:
+        return "a byte order mark may only stand at the beginning of a file"
+    return _JSON_ERROR_END.sub("", f"{text[0].lower()}{text[1:]}")
 
 
 def check_depth(text: str, limit: int = MAX_DEPTH, line: int = 1, column: int = 1) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import IO, NamedTuple
 
 from . import words
-from .inputs import Refused, check_depth, parse_json, place_after, place_in
+from .inputs import Refused, check_depth, check_encoding, parse_json, place_after, place_in, why_not_utf_8
 
 BLOCK_BYTES = 1 << 18
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -54,8 +54,8 @@ def blocks(file: IO[bytes]) -> Iterator[str]:
     while data := file.read(BLOCK_BYTES):
         while data.endswith(b"\r") and (more := file.read(1)):  # perhaps half of a CRLF
             data += more
-        if is_first and data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise Refused("The file is UTF-16. Save it as UTF-8 and try again.", place="line 1")
+        if is_first:
+            check_encoding(data)
         is_first = False
         text = _decoded(decoder, data.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), line)
         if (position := text.find("\0")) >= 0:
@@ -183,7 +183,5 @@ def _decoded(decoder: codecs.IncrementalDecoder, data: bytes, line: int, *, fina
     try:
         return decoder.decode(data, final)
     except UnicodeDecodeError as error:
-        wrong, breaks = error.object[error.start], error.object[: error.start].count(b"\n")
-        raise Refused(
-            f"Byte {wrong:#04x} is not UTF-8. Save the file as UTF-8 and try again.", place=f"line {line + breaks}"
-        ) from error
+        breaks = error.object[: error.start].count(b"\n")
+        raise Refused(why_not_utf_8(error), place=f"line {line + breaks}") from error

@@ -15,7 +15,7 @@ from tests import factories
 REFUSED = {
     "NUL": (b"fine\na\0b\n", "line 2, column 2", "NUL"),
     "Latin-1": ("fine\nnaïve\n".encode("latin-1"), "line 2", "not UTF-8"),
-    "UTF-16, little": ("fine\n".encode("utf-16-le"), "line 1", "NUL"),
+    "UTF-16, little": ("fine\n".encode("utf-16-le"), "line 1", "UTF-16"),
     "UTF-16 with BOM": ("fine\n".encode("utf-16"), "line 1", "UTF-16"),
     "UTF-16, big, with BOM": (b"\xfe\xff" + "fine\n".encode("utf-16-be"), "line 1", "UTF-16"),
     "cut character": ("fine\n€".encode()[:-1], "line 2", "not UTF-8"),
@@ -23,7 +23,7 @@ REFUSED = {
     "empty": (b"", "", "empty"),
     "only a BOM": (b"\xef\xbb\xbf", "", "empty"),
     "only blank lines": (b"\n \n\t\r\n\n", "", "empty"),
-    "binary": (bytes(range(256)), "line 3", "not UTF-8"),
+    "binary": (bytes(range(256)), "line 3", "not a text file"),
 }
 
 ACCEPTED = {

@@ -53,20 +53,21 @@ CASES = {
     # Not text
     "UTF-16 with mark": raw(f"[{GOOD}]".encode("utf-16"), "line 1", "UTF-16"),
     "UTF-16 big-endian with mark": raw(b"\xfe\xff" + f"[{GOOD}]".encode("utf-16-be"), "line 1", "UTF-16"),
-    "UTF-16 without mark": raw(f"[{GOOD}]".encode("utf-16-le"), "line 1, column 2", "NUL"),
+    "UTF-16 without mark": raw(f"[{GOOD}]".encode("utf-16-le"), "line 1", "UTF-16"),
+    "UTF-32": raw(f"[{GOOD}]".encode("utf-32"), "line 1", "UTF-32"),
     "Latin-1": raw(f'[{GOOD},\n{{"original": "naïve"'.encode("latin-1"), "line 2", "0xef is not UTF-8"),
     "a character cut at the end": raw(f"[{GOOD}, €".encode()[:-1], "line 1", "not UTF-8"),
     "half a pair in UTF-8": raw(b'[\n{"original": "\xed\xa0\x80"}]', "line 2", "not UTF-8"),
     "overlong NUL": raw(b'["\xc0\x80"]', "line 1", "not UTF-8"),
     "NUL": raw(f"[{GOOD},\n\0]", "line 2, column 1", "NUL"),
-    "a zip file": raw(b"PK\x03\x04\x14\x00\x00\x00\x08\x00\x9f\x8e", "line 1", "not UTF-8"),
+    "a zip file": raw(b"PK\x03\x04\x14\x00\x00\x00\x08\x00\x9f\x8e", "line 1", "not a text file"),
     "nothing": raw("", "", "nothing in it"),
     "only a mark": raw("\ufeff", "", "nothing in it"),
     "only white space": raw(" \r\n\t ", "", "nothing in it"),
     "nothing as lines": raw("", "", "no item", format=Format.JSON_LINES),
     "only blank lines": raw("\n \n\r\n", "", "no item", format=Format.JSON_LINES),
     # Not JSON
-    "cut in a string": raw(f'[{GOOD},\n {{"original": "rep', "item 2, line 2, column 15", "unterminated string"),
+    "cut in a string": raw(f'[{GOOD},\n {{"original": "rep', "item 2, line 2, column 15", "unterminated string."),
     "cut in an item": raw(f'[{GOOD},\n {{"original": "a",', "item 2, line 2, column 19", "not JSON"),
     "cut behind an item": raw(f"[\n{GOOD}", "line 2, column", "ends before the list does"),
     "cut behind a comma": raw(f"[{GOOD},\n", "item 2, line 2, column 1", "expecting value"),
@@ -83,7 +84,9 @@ CASES = {
     "a list that closes too early": raw(f"[{GOOD}],\n{GOOD}]", "line 1, column", "nothing may follow"),
     "an item that is never closed": raw(f"[{GOOD[:-1]},\n{GOOD}]", "item 1, line 2, column 1", "property name"),
     "a quotation mark too few": raw('[{"original": "a, "tokens": ["a"]}]', "item 1, line 1, column 20", "delimiter"),
-    "a line end in a string": raw('[{"original": "a\nb", "tokens": ["a"]}]', "item 1, line 1, column 17", "control"),
+    "a line end in a string": raw(
+        '[{"original": "a\nb", "tokens": ["a"]}]', "item 1, line 1, column 17", "control character."
+    ),
     "an escape that is none": raw('[{"original": "C:\\work"}]', "item 1, line 1, column 18", "escape"),
     "half an escape": raw('[{"original": "\\u12"}]', "item 1, line 1, column", "escape"),
     "Python's None": raw('[{"original": None}]', "item 1, line 1, column 15", "expecting value"),
@@ -113,6 +116,7 @@ CASES = {
     "the last line cut": raw(f'{GOOD}\n{{"original": "', "line 2, column 14", "string", format=Format.JSON_LINES),
     "one object over lines": raw(json.dumps(item(), indent=1), "line 1, column 2", "name", format=Format.JSON_LINES),
     "two items in a line": raw(f"{GOOD} {GOOD}", "line 1, column", "extra data", format=Format.JSON_LINES),
+    "a mark in the middle": raw(f"{GOOD}\n\ufeff{GOOD}", "line 2, column 1", "byte order", format=Format.JSON_LINES),
     "a list in one line": raw(f"[{GOOD}]", "line 1", "An object was expected, not a list", format=Format.JSON_LINES),
     "lines read as a list": raw(f"{GOOD}\n{GOOD}", "line 1, column 1", "starts with “[”"),
     # Not a list of items
