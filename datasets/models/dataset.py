@@ -1,4 +1,4 @@
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -70,19 +70,26 @@ class Dataset(PagedBlueprint):
         removed = Item.with_removed.get_queryset().filter(dataset=self, removed_at__gt=timezone.now() - BIN)
         return removed.order_by("-removed_at", "position")
 
-    def marks_of(self, items: ItemQuerySet) -> "MarkCount":
+    def marks_of(self, *parts: ItemQuerySet) -> "MarkCount":
         """The marks that go with items when these are removed. Suggestions that somebody was shown are not that person's marks
         before they are accepted."""
-        mine = Annotation.objects.filter(item__in=items.filter(dataset=self).order_by().values("pk"))
         given = made = 0
         people: set[int] = set()
-        for model in (Entity, Relation):
-            marks = model.objects.filter(annotation__in=mine)
-            given += marks.filter(annotation__annotator=None).count()
-            own = marks.filter(annotation__annotator__isnull=False, status=Mark.Status.ACCEPTED)
-            by_person = dict(own.order_by().values_list("annotation__annotator").annotate(Count("pk")))
-            made, people = made + sum(by_person.values()), people | by_person.keys()
+        for items in parts:
+            mine = Annotation.objects.filter(item__in=items.filter(dataset=self).order_by().values("pk"))
+            for model in (Entity, Relation):
+                marks = model.objects.filter(annotation__in=mine)
+                given += marks.filter(annotation__annotator=None).count()
+                own = marks.filter(annotation__annotator__isnull=False, status=Mark.Status.ACCEPTED)
+                by_person = dict(own.order_by().values_list("annotation__annotator").annotate(Count("pk")))
+                made, people = made + sum(by_person.values()), people | by_person.keys()
         return MarkCount(given, made, len(people))
+
+    def called(self, external_ids: Iterable[str]) -> Iterator[ItemQuerySet]:
+        """The items with these external ids, in parts: a query takes only so many values."""
+        ids = iter(external_ids)
+        while batch := list(islice(ids, 5000)):
+            yield self.items().filter(external_id__in=batch)
 
     def additions(self) -> "QuerySet[Upload]":
         """The uploads that were stored in it, the last first."""
@@ -133,14 +140,13 @@ class Dataset(PagedBlueprint):
             if project:
                 project.deal_changes()
 
-    def take_in(self, spool: storage.Spool, report: Report, *, replaced: Collection[str], by: User) -> int:
+    def take_in(self, spool: storage.Spool, report: Report, *, replaced: Iterable[str], by: User) -> int:
         """Append what was read, in the transaction of the caller, who has locked this dataset; returns the first position.
 
         Items with one of the external ids ``replaced`` go to the bin for it.
         """
-        ids = iter(replaced)
-        while batch := list(islice(ids, 5000)):
-            self._put_into_bin(self.items().filter(external_id__in=batch), by)
+        for items in self.called(replaced):
+            self._put_into_bin(items, by)
         self.check_room(report.items)
         first = self._free_position()
         spool.store(self.pk, first)

@@ -133,8 +133,9 @@ class Upload(models.Model):
             reading = basis.reading(progress, tell)
             report = reading.check()
             try:
-                if basis.dataset:
-                    basis.dataset.check_room(report.items - len(reading.replaced_ids))
+                if dataset := basis.dataset:
+                    report.marks_at_stake = dataset.marks_of(*dataset.called(reading.taken_ids))._asdict()
+                    dataset.check_room(report.items - len(reading.replaced_ids))
             except Refused as error:
                 reading.add_problems(error)
         with write():

@@ -121,6 +121,8 @@ class _ExternalIds:
             return self.last.get(external_id, number) == number
         taken_by = f"item {reading.known_ids[external_id]} of the dataset" if is_first else f"{self.word} {first}"
         report.add_same_id(SameId(item.place, external_id, taken_by), in_dataset=is_first)
+        if is_first:
+            reading.taken_ids.append(external_id)
         match reading.options.duplicates:
             case Duplicates.REFUSE:
                 reading.add_problem(
@@ -131,8 +133,6 @@ class _ExternalIds:
                 report.skipped += 1
                 return False
         report.replaced += 1
-        if is_first:
-            reading.replaced_ids.append(external_id)
         return self.last.get(external_id) == number
 
     def _last(self) -> dict[str, int]:

@@ -12,7 +12,7 @@ from annotation_service.inputs import Problem, Refused
 from ..kinds import Kind
 from .documents import json_items
 from .items import NewItem
-from .options import Format, ReadingOptions
+from .options import Duplicates, Format, ReadingOptions
 from .report import Report, Tell
 from .texts import text_items
 
@@ -31,7 +31,7 @@ class Reading:
     reads on to find the others; then, at the end, it raises `Refused` with the first of them. Every problem is told to ``tell``.
 
     ``source`` is the document's file or its bytes. ``known_ids`` are the external ids of the items that the dataset has already,
-    with the numbers of these items; ``replaced_ids`` are those of them that new items replace. ``known_texts`` are the
+    with the numbers of these items; ``taken_ids`` are those of them that the document has, too. ``known_texts`` are the
     originals that it has already, for a preprocessing that removes duplicates.
     """
 
@@ -47,8 +47,13 @@ class Reading:
     ) -> None:
         self.source, self.options, self.progress, self.tell = source, options, progress, tell
         self.known_ids, self.known_texts = known_ids or {}, known_texts
-        self.replaced_ids: list[str] = []
+        self.taken_ids: list[str] = []
         self.report = Report()
+
+    @property
+    def replaced_ids(self) -> list[str]:
+        """The external ids of the items of the dataset that new ones replace."""
+        return self.taken_ids if self.options.duplicates == Duplicates.REPLACE else []
 
     def check(self) -> Report:
         """Read everything, and return what was found, problems included."""

@@ -50,6 +50,8 @@ class Report(Counts):
     """The first of them."""
     same_in_document: int = 0
     same_in_dataset: int = 0
+    marks_at_stake: dict[str, int] = field(default_factory=dict)
+    """Those of the items of the dataset whose external ids are taken, as `Dataset.marks_of` counts them."""
     labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     unusable_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     preview: list[dict[str, Any]] = field(default_factory=list)

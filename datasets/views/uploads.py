@@ -32,7 +32,7 @@ DUPLICATES = [
     (
         Duplicates.REPLACE,
         "Replace the earlier ones",
-        "Items that the dataset has already go to its bin, with their marks.",
+        "Items that the dataset has already go to its bin with their marks, and can be restored for 30 days.",
     ),
 ]
 

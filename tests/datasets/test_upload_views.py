@@ -508,6 +508,19 @@ def test_ids_that_the_dataset_has_are_taken(as_alice):
     assert [item.external_id for item in dataset.items()] == ["wo-2", "wo-1"]
 
 
+def test_before_items_are_replaced_the_marks_that_go_with_them_are_told(as_alice, labels, carol):
+    document = [{**MARKED[0], "external_id": "wo-1"}]
+    post_rich(as_alice, document, kind="preannotated_relation", **labels)
+    store(as_alice)
+    dataset = Dataset.objects.get()
+    dataset.items().get().annotation_by(carol).entity_set.update(status="accepted")
+    add = {"format": "json", "tokeniser": "punkt", "file": named_file(document)}
+    response = as_alice.post(f"/datasets/{dataset.pk}/add/", add)
+    goes = "5 marks go with it: 3 that came with the dataset, and <b>2 made by 1 annotator</b>."
+    assert goes in shown(as_alice, response)
+    assert goes in shown(as_alice, as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "replace"}))
+
+
 def test_an_addition_to_a_project_says_that_annotators_get_it_at_once(as_alice, as_carol):
     project = factories.project(by=as_alice.user, annotators=[as_carol.user], text="one\n")
     dataset = project.dataset
