@@ -195,7 +195,7 @@ def test_a_file_with_errors_is_corrected_and_checked_again(desk: Page, problems)
     choose(desk, json.dumps([ENTITIES, ENTITIES]), "right.json")
     check(desk)
     create(desk)
-    expect(desk.get_by_role("heading", name="wrong")).to_be_visible()
+    expect(desk.get_by_role("heading", name="right")).to_be_visible()
     assert Dataset.objects.get().item_count == 2
 
 
