@@ -35,6 +35,8 @@ class Job(models.Model):
     # A running job whose worker has not been heard of for so long is taken up again. Longer than the longest write,
     # because the heartbeat waits for its turn to write, too.
     STALE = timedelta(seconds=60)
+    # After so long without news of its worker, somebody who watches is told.
+    QUIET = timedelta(seconds=10)
     MAX_ATTEMPTS = 3
 
     kind = models.CharField(max_length=40)
@@ -70,6 +72,14 @@ class Job(models.Model):
         if self.state == self.State.RUNNING and self.heartbeat_at:
             return self.heartbeat_at < timezone.now() - self.STALE
         return self.state == self.State.QUEUED and cache.get(WORKER_SIGN) is None
+
+    @property
+    def silent_for(self) -> int:
+        """The seconds since the last sign of its worker, if these are so many that it may be gone."""
+        if self.state != self.State.RUNNING or not self.heartbeat_at:
+            return 0
+        silence = timezone.now() - self.heartbeat_at
+        return int(silence.total_seconds()) if silence > self.QUIET else 0
 
     @property
     def path(self) -> Path:

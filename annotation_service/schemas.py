@@ -12,6 +12,8 @@ from typing import Any
 import jsonschema
 import jsonschema_rs
 
+from . import words
+
 TYPES = {
     "string": "a text",
     "array": "a list",
@@ -70,11 +72,11 @@ def _in_words(error: jsonschema.ValidationError) -> str:
         wanted = [TYPES[name] for name in ([limit] if isinstance(limit, str) else limit) if name != "null"]
         return f"{' or '.join(wanted).capitalize()} was expected, not {_kind_of(value)}."
     if rule == "maxLength":
-        return f"At most {limit:,} characters are allowed; this has {len(value):,}."
+        return f"At most {words.number(limit)} characters are allowed; this has {words.number(len(value))}."
     if rule == "minLength":
         return "This must not be empty."
     if rule == "maxItems":
-        return f"At most {limit:,} entries are allowed; this has {len(value):,}."
+        return f"At most {words.number(limit)} entries are allowed; this has {words.number(len(value))}."
     if rule == "minItems":
         return "This list must not be empty."
     if rule == "pattern":
@@ -93,4 +95,4 @@ def _is(names: list[str]) -> str:
 def quoted(names: list[str]) -> str:
     """The first of them, such as “id”, “text”, and how many there are more."""
     some = ", ".join(f"“{name if len(name) <= 60 else name[:59] + '…'}”" for name in names[:10])
-    return some if len(names) <= 10 else f"{some} and {len(names) - 10:,} more"
+    return some if len(names) <= 10 else f"{some} and {words.number(len(names) - 10)} more"

@@ -25,9 +25,7 @@ def home(request: Request) -> dict[str, Any]:
         "managed": [p for p in projects if p.role == access.MANAGER],
         "annotated": [p for p in projects if p.role == access.ANNOTATOR],
         "jobs": Job.objects.filter(by=user, state__in=at_work).order_by("-pk")[:RECENT],
-        "unfinished": Upload.unfinished_of(user)
-        .select_related("dataset", "job")
-        .exclude(job__state__in=at_work)[:RECENT],
+        "unfinished": Upload.unfinished_of(user).select_related("dataset", "job").exclude(job__state__in=at_work),
     }
     if access.can_create(user):
         ontologies = access.blueprints(request, Ontology).filter(owner=user)

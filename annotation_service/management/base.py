@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandParser, OutputWrapper
 
+from annotation_service import words
 from annotation_service.blueprints import Blueprint
 from annotation_service.inputs import Problem, Refused, check_text, decode, read_file
 
@@ -26,8 +27,8 @@ class ServiceCommand(BaseCommand, ABC):
             for problem in error.problems:
                 self.stderr.write(str(problem))
             if error.total > len(error.problems):
-                total = f"{'at least ' if error.at_least else ''}{error.total:,}"
-                self.stderr.write(f"The first {len(error.problems):,} of {total} problems.")
+                total = f"{'at least ' if error.at_least else ''}{words.number(error.total)}"
+                self.stderr.write(f"The first {words.number(len(error.problems))} of {total} problems.")
             raise SystemExit(1) from error
 
     @abstractmethod
@@ -35,7 +36,7 @@ class ServiceCommand(BaseCommand, ABC):
 
 
 def add_owner(parser: CommandParser) -> None:
-    parser.add_argument("--owner", required=True, metavar="USER", help="name of the user who will own it")
+    parser.add_argument("--owner", required=True, metavar="USER", help="name of the user who will own or change it")
 
 
 def user(name: str) -> User:
@@ -79,7 +80,7 @@ def progress_bar(stream: OutputWrapper) -> Iterator[Callable[[int, int, str], No
         last = time.monotonic()
         part = min(1.0, done / total) if total else 0.0
         bar = f"{'█' * round(30 * part):░<30}"
-        stream.write(f"\r{phase} {bar} {done:,} of about {total:,}\033[K", ending="")
+        stream.write(f"\r{phase} {bar} {words.number(done)} of about {words.number(total)}\033[K", ending="")
 
     try:
         yield draw

@@ -195,11 +195,11 @@ class Dataset(PagedBlueprint):
     def check_free(self, external_ids: Any) -> None:
         """Refuse external ids that items of this dataset have already."""
         if twin := self.items().filter(external_id__in=external_ids).first():
-            raise Refused(f"Item {twin.number:,} has the external id “{twin.external_id}” already.")
+            raise Refused(f"Item {words.number(twin.number)} has the external id “{twin.external_id}” already.")
 
     def check_room(self, count: int) -> None:
         if self.item_count + count > settings.MAX_DATASET_ITEMS:
-            raise Refused(f"A dataset has at most {settings.MAX_DATASET_ITEMS:,} items. Make a second one.")
+            raise Refused(f"A dataset has at most {words.number(settings.MAX_DATASET_ITEMS)} items. Make a second one.")
 
     def empty_bin(self) -> int:
         """Delete for good what was removed too long ago to be restored, each item with its marks; returns how many went."""

@@ -92,6 +92,10 @@ class Upload(models.Model):
         return self.size > settings.JOB_FILE_BYTES or self.report.get("items", 0) > settings.JOB_ROWS
 
     @property
+    def is_worked_on(self) -> bool:
+        return bool(self.job and not self.job.is_over)
+
+    @property
     def found(self) -> Report:
         return Report.from_json(self.report)
 
@@ -235,7 +239,7 @@ class Upload(models.Model):
             raise Refused(f"“{self}” was discarded.")
         if row.state == self.State.STORED:
             raise Refused(f"“{self}” was stored already.")
-        if row.job and row.job != job and not row.job.is_over:
+        if row.is_worked_on and row.job != job:
             raise Refused(f"“{self}” is being worked on at the moment. Wait until that is done, or cancel it.")
         return row
 

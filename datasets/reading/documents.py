@@ -6,6 +6,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
 
+from annotation_service import words
 from annotation_service.inputs import Refused, parse_json
 from annotation_service.streams import Elements, blocks, lines
 
@@ -74,7 +75,7 @@ def _pieces(reading: "Reading", file: IO[bytes]) -> Iterator[_Piece]:
         if count % _TOLD_EVERY == 0:
             reading.tell_progress(count, file)
         if count > most:
-            raise Refused(f"A dataset has at most {most:,} items. Split the file.", place=piece.place)
+            raise Refused(f"A dataset has at most {words.number(most)} items. Split the file.", place=piece.place)
         yield piece
         if reading.report.problems.total >= MAX_TOLD:
             reading.report.problems.at_least = True
@@ -102,7 +103,7 @@ def _filled_lines(reading: "Reading", texts: Iterator[str]) -> Iterator[_Piece]:
 
 
 def _too_long(limit: int, length: int) -> str:
-    return f"An item has at most {limit:,} characters of JSON; this one has {length:,}."
+    return f"An item has at most {words.number(limit)} characters of JSON; this one has {words.number(length)}."
 
 
 class _ExternalIds:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.conf import settings
 
+from annotation_service import words
 from annotation_service.inputs import MAX_PROBLEMS, Refused
 from annotation_service.schemas import quoted
 from ontologies.label_names import LabelNames
@@ -173,12 +174,17 @@ def _excesses(value: dict[str, Any]) -> Iterator[Mistake]:
     )
     for field, size, limit, what in limits:
         if size > limit:
-            yield f"$.{field}", f"An item has at most {limit:,} {what}; this one has {size:,}."
+            yield f"$.{field}", f"An item has at most {words.number(limit)} {what}; this one has {words.number(size)}."
     if extra_fields := value.get("extra_fields"):
         limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(json.dumps(extra_fields, ensure_ascii=False))
         if size > limit:
-            yield "$.extra_fields", f"At most {limit:,} characters of JSON are allowed; this has {size:,}."
+            yield (
+                "$.extra_fields",
+                f"At most {words.number(limit)} characters of JSON are allowed; this has {words.number(size)}.",
+            )
 
 
 def _beyond(start: int, end: int, count: int) -> str:
-    return f"The item has {count:,} tokens, counted from 0; {start} to {end} is not a span of them."
+    return (
+        f"The item has {words.plural(count, 'token,tokens')}, counted from 0; {start} to {end} is not a span of them."
+    )

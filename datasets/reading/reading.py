@@ -7,6 +7,7 @@ from typing import IO
 
 from django.conf import settings
 
+from annotation_service import words
 from annotation_service.inputs import Problem, Refused
 
 from ..kinds import Kind
@@ -74,7 +75,7 @@ class Reading:
             with self.opened() as file:
                 for item in self._items(file):
                     if report.items > most:
-                        raise Refused(f"A dataset has at most {most:,} items. Split the file.")
+                        raise Refused(f"A dataset has at most {words.number(most)} items. Split the file.")
                     report.show(item)
                     if report.is_good:
                         yield item

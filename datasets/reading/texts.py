@@ -6,6 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 from django.conf import settings
 
+from annotation_service import words
 from annotation_service.streams import blocks, lines
 
 from .items import NewItem
@@ -24,7 +25,8 @@ def text_items(reading: "Reading", file: IO[bytes]) -> Iterator[NewItem]:
     for original, tokens, found, index in reading.options.preprocessing.prepare(filled, report, reading.known_texts):
         place = f"line {numbers[index]}"
         if len(tokens) > max_tokens:
-            reading.add_problem(place, f"An item has at most {max_tokens:,} tokens; this line has {len(tokens):,}.")
+            most = words.plural(max_tokens, "token,tokens")
+            reading.add_problem(place, f"An item has at most {most}; this line has {words.number(len(tokens))}.")
         else:
             yield NewItem(place, original, tokens, found)
 
@@ -36,7 +38,7 @@ def _filled_lines(reading: "Reading", file: IO[bytes], numbers: "array[int]") ->
         if number % _TOLD_EVERY == 0:
             reading.tell_progress(number, file)
         if length > limit:  # cutting it into tokens could take all memory
-            text = f"An item has at most {limit:,} characters; this line has {length:,}."
+            text = f"An item has at most {words.number(limit)} characters; this line has {words.number(length)}."
             reading.add_problem(f"line {number}", text)
         elif not line or line.isspace():
             reading.report.blank += 1

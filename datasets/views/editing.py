@@ -67,7 +67,8 @@ def restore(request: Request, pk: int) -> HttpResponse:
         return _told(str(error), "error", status=422)
     if not restored:
         return _told("None of these items is in the bin any more.", "error", status=422)
-    return _changed(f"{words.plural(restored, 'item is,items are')} back with all their marks.")
+    theirs = "its" if restored == 1 else "their"
+    return _changed(f"{words.plural(restored, 'item is,items are')} back with all {theirs} marks.")
 
 
 def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:

@@ -9,7 +9,6 @@ from annotation_service.paging import Column, Page, named, order, search_text, s
 
 from ..models import Dataset, Upload
 
-SHOWN_UPLOADS = 10
 COLUMNS = [
     Column("name", "Name", Lower("name")),
     Column("kind", "Kind", "kind"),
@@ -29,5 +28,5 @@ def dataset_list(request: Request) -> HttpResponse:
         datasets = datasets.filter(owner=request.user)
     page = Page.of(datasets, request.GET.get("page"), item_words="dataset,datasets")
     context = {"section": "datasets", "page": page, "columns": columns, "query": query, "mine": mine}
-    context["unfinished"] = Upload.unfinished_of(request.user).select_related("dataset", "job")[:SHOWN_UPLOADS]
+    context["unfinished"] = Upload.unfinished_of(request.user).select_related("dataset", "job")
     return render(request, "datasets/list.html", context)

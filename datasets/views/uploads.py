@@ -47,17 +47,13 @@ def upload_page(request: Request, pk: int) -> HttpResponse:
         return redirect(upload.dataset)
     context: dict[str, Any] = {"upload": upload, "dataset": upload.dataset, "job": upload.job}
     context |= {"section": "projects" if upload.dataset and upload.dataset.project else "datasets"}
-    context["working"] = _is_worked_on(upload)
+    context["working"] = upload.is_worked_on
     if upload.report:
         context |= _found(upload)
     if upload.options.get("format") == Format.TEXT and upload.size:
         seems = detect(upload.path, upload.name)
         context["misread"] = seems if seems.format != Format.TEXT else None
     return render(request, "datasets/upload.html", context)
-
-
-def _is_worked_on(upload: Upload) -> bool:
-    return bool(upload.job and not upload.job.is_over)
 
 
 def _found(upload: Upload) -> dict[str, Any]:
@@ -122,7 +118,7 @@ def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:
 def change_upload(request: Request, pk: int) -> HttpResponse:
     """Another kind, other ontologies, another file: what is not changed stays as it was chosen."""
     upload = access.upload(request, pk)
-    if upload.state not in Upload.UNFINISHED or _is_worked_on(upload):
+    if upload.state not in Upload.UNFINISHED or upload.is_worked_on:
         return redirect(upload)
     if request.method == "GET":
         return show_form(request, _form(request, upload), upload)
@@ -187,7 +183,8 @@ def problems(request: Request, pk: int) -> FileResponse:
     upload = access.upload(request, pk)
     if not upload.problems_path.is_file():
         raise Http404("There is no list of problems, or it was deleted after a day.")
-    return FileResponse(upload.problems_path.open("rb"), as_attachment=True, filename=f"{upload.name} problems.txt")
+    listed, name = upload.problems_path.open("rb"), f"{upload.name} problems.txt"
+    return FileResponse(listed, as_attachment=True, filename=name, content_type="text/plain; charset=utf-8")
 
 
 @require_GET

@@ -231,6 +231,15 @@ def test_a_page_says_when_nobody_does_the_work(alice):
     assert not job.has_no_worker
 
 
+def test_a_page_says_when_a_worker_is_not_heard_of(as_alice):
+    job = queued(as_alice.user)
+    Job.objects.update(state=Job.State.RUNNING, heartbeat_at=timezone.now())
+    address = f"/jobs/{job.pk}/progress/"
+    assert "No news" not in as_alice.get(address).content.decode()
+    Job.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=20))
+    assert "No news from the worker for 2" in as_alice.get(address).content.decode()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_progress_and_cancelling_reach_a_job_inside_its_transaction(work, monkeypatch):
     monkeypatch.setattr(jobs.Progress, "INTERVAL", 0.02)

@@ -78,6 +78,9 @@ def test_what_was_agreed_to_goes_and_can_be_taken_back_at_once(as_alice, dataset
     assert numbers(dataset.items()) == [1, 3, 4]
     dataset.refresh_from_db()
     assert dataset.item_count == 3
+    [last] = dataset.bin()
+    back = as_alice.post(f"/datasets/{dataset.pk}/restore/?bin=1&items={last.pk}")
+    assert events(back)["toast"]["text"] == "1 item is back with all its marks."
 
 
 def test_it_is_asked_again_if_another_number_would_go(as_alice, dataset):

@@ -188,6 +188,9 @@ CASES = {
     "an end beyond the tokens": wrong(
         ENTITIES, item(entities=[entity(2, 3)]), "$.entities[0]", "has 3 tokens, counted from 0; 2 to 3"
     ),
+    "an end beyond one token": wrong(
+        ENTITIES, item(original="a", tokens=["a"], entities=[entity(0, 1)]), "$.entities[0]", "has 1 token, counted"
+    ),
     "an end before the start": wrong(
         ENTITIES, item(entities=[entity(2, 1)]), "$.entities[0]", "“start” is 2, “end” is 1"
     ),
@@ -247,25 +250,27 @@ CASES = {
         json.dumps([item(external_id="WO"), item(external_id="WO")]), "item 2, $.external_id", "id of item 1"
     ),
     # Too much
-    "a long original": wrong(RICH, item(original="x" * 1001), "$.original", "at most 1,000 characters"),
+    "a long original": wrong(RICH, item(original="x" * 1001), "$.original", "at most 1\u202f000 characters"),
     "many tokens": wrong(RICH, item(tokens=["a"] * 101), "$.tokens", "at most 100 tokens; this one has 101"),
-    "long tokens": wrong(RICH, item(tokens=["x" * 600] * 2), "$.tokens", "at most 1,000 characters in its tokens"),
+    "long tokens": wrong(RICH, item(tokens=["x" * 600] * 2), "$.tokens", "at most 1\u202f000 characters in its tokens"),
     "many entities": wrong(
         ENTITIES, item(entities=[entity(0, n % 3) for n in range(51)]), "$.entities", "at most 50 entities"
     ),
     "large extra fields": wrong(RICH, item(extra_fields={"x": "y" * 500}), "$.extra_fields", "At most 500 characters"),
-    "a large item": wrong(RICH, item(original="x" * 9000), "", "at most 8,000 characters of JSON"),
+    "a large item": wrong(RICH, item(original="x" * 9000), "", "at most 8\u202f000 characters of JSON"),
     "an item that never ends": raw(
         f'[{GOOD}, {{"original": "{"x" * 400_000}', "item 2, line 1", "bracket or quotation"
     ),
-    "a large line": raw("\n" + "x" * 9000, "line 2", "at most 8,000 characters", format=Format.JSON_LINES),
+    "a large line": raw("\n" + "x" * 9000, "line 2", "at most 8\u202f000 characters", format=Format.JSON_LINES),
     "many items": raw(f"[{','.join([GOOD] * 21)}]", "item 21", "at most 20 items"),
     "many lines": raw(f"{GOOD}\n" * 21, "line 21", "at most 20 items", format=Format.JSON_LINES),
     # Text
     "text that is not UTF-8": text("fine\r\nM\xfcller".encode("latin-1"), "line 2", "0xfc is not UTF-8"),
     "text with NUL": text(b"fine\rfine\r\na\0b", "line 3, column 2", "NUL"),
     "text with nothing in it": text(b"\n \n\t\n", "", "nothing in it"),
-    "a long line of text": text(b"fine\n" + b"x" * 1001, "line 2", "at most 1,000 characters; this line has 1,001"),
+    "a long line of text": text(
+        b"fine\n" + b"x" * 1001, "line 2", "at most 1\u202f000 characters; this line has 1\u202f001"
+    ),
     "a line of many tokens": text(b"fine\n" + b"x " * 101, "line 2", "at most 100 tokens; this line has 101"),
     "many lines of text": text(b"fine\n" * 21, "", "at most 20 items"),
 }

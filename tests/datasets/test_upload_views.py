@@ -235,7 +235,9 @@ def test_problems_are_listed_with_their_places_and_all_of_them_can_be_downloaded
     assert "line 4" in page and "at most 3 tokens; this line has 4" in page
     assert "151 problems" in page and "The first 100 of 151 problems." in page
     assert nothing_is_stored()
-    lines = b"".join(as_alice.get(f"{response['Location']}problems/").streaming_content).decode().splitlines()
+    answer = as_alice.get(f"{response['Location']}problems/")
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    lines = b"".join(answer.streaming_content).decode().splitlines()
     assert len(lines) == 151 and "line 3" in lines[0] and "line 153" in lines[-1]
 
 
@@ -475,6 +477,7 @@ def test_lines_are_added_with_the_preprocessing_of_the_dataset(as_alice):
     dataset = factories.dataset(owner=as_alice.user, text="one\n", lowercase=True, remove_duplicates=True)
     page = html(as_alice.get(f"/datasets/{dataset.pk}/add/"))
     assert "Lower-cased, duplicates removed" in page and "lower-case the text" not in page.lower()
+    assert "Paste text</label>" in page and ".jsonl" not in page
     response = as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "ONE\nTwo\n"})
     page = shown(as_alice, response)
     assert "Add 1 item" in page and "duplicates, dropped" in page
@@ -616,6 +619,15 @@ def test_what_is_unfinished_is_found_again(as_alice, as_bob):
         assert "Half way" not in html(as_bob.get(address))
     store(as_alice)
     assert "waits for you" not in html(as_alice.get("/datasets/"))
+
+
+def test_all_that_is_unfinished_is_listed_and_can_be_discarded(as_alice):
+    for n in range(12):
+        post(as_alice, text="first\n", name=f"Half {n}")
+    for address in ("/", "/datasets/"):
+        page = html(as_alice.get(address))
+        assert all(f">Half {n}<" in page for n in range(12)) and "7 more" in page
+        assert page.count("/discard/") == 12
 
 
 # --- Rights ---

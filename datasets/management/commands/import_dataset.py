@@ -2,9 +2,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.core.files import File
 from django.core.management.base import CommandParser
 
+from annotation_service import access
 from annotation_service.inputs import Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, named, progress_bar, user
 from datasets.kinds import Kind
@@ -47,11 +49,11 @@ class Command(ServiceCommand):
         parser.add_argument("--lowercase", action="store_true")
         parser.add_argument("--remove-characters", default="", metavar="CHARS")
         parser.add_argument("--remove-duplicates", action="store_true")
-        parser.add_argument("--tokeniser", choices=list(TOKENISERS), default="whitespace", help="for lines of text")
+        parser.add_argument("--tokeniser", choices=list(TOKENISERS), default="punkt", help="for lines of text")
 
     def run(self, **options: Any) -> None:
         path, owner = options["file"], user(options["owner"])
-        dataset = None if options["into"] is None else _dataset(options["into"])
+        dataset = None if options["into"] is None else _dataset(options["into"], by=owner)
         _check(options)
         try:
             with path.open("rb") as file:
@@ -71,10 +73,13 @@ class Command(ServiceCommand):
         self.stdout.write(str(dataset.pk))
 
 
-def _dataset(pk: int) -> Dataset:
-    if dataset := Dataset.objects.select_related("project").filter(pk=pk).first():
-        return dataset
-    raise Refused(f"There is no dataset {pk}.")
+def _dataset(pk: int, by: User) -> Dataset:
+    dataset = Dataset.objects.select_related("project").filter(pk=pk).first()
+    if dataset is None:
+        raise Refused(f"There is no dataset {pk}.")
+    if not access.can_edit(by, dataset):
+        raise Refused(f"“{by}” may not add items to “{dataset}”.")
+    return dataset
 
 
 def _check(options: dict[str, Any]) -> None:
