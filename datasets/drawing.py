@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ontologies.models.labels import Label
 
@@ -38,6 +38,8 @@ class Drawing:
     arcs: list[Arc] = field(default_factory=list)
     tokens_left_out: int = 0
     marks_left_out: int = 0
+    sheet: dict[str, Any] = field(default_factory=dict)
+    """If there are arcs: what a script needs to draw them over the text."""
 
 
 def draw(
@@ -64,10 +66,27 @@ def draw(
     if not drawing.tokens_left_out and offsets:
         drawing.pieces.append(Piece([], original[offsets[-1][1] :], []))
     ends = {uid: (span_text(original, tokens, offsets, start, end), labels[label]) for uid, label, start, end in known}
-    for _, label, source, target in relations:
+    drawn: list[tuple[str, int, str, str]] = []
+    for uid, label, source, target in relations:
         if label in labels and source in ends and target in ends:
             drawing.arcs.append(Arc(labels[label], *ends[source], *ends[target]))
+            drawn.append((uid, label, source, target))
+    if drawn and not drawing.tokens_left_out:
+        drawing.sheet = {"item": {"original": original, "tokens": tokens, "offsets": offsets}}
+        drawing.sheet |= _for_script(known, drawn, labels)
     return drawing
+
+
+def _for_script(
+    entities: list[tuple[str, int, int, int]], relations: list[tuple[str, int, str, str]], labels: Mapping[int, Label]
+) -> dict[str, Any]:
+    """As the module that draws the annotation screen takes it."""
+    used = {mark[1]: labels[mark[1]] for mark in (*entities, *relations)}
+    return {
+        "entities": [dict(zip(("uid", "label", "start", "end"), mark, strict=True)) for mark in entities],
+        "relations": [dict(zip(("uid", "label", "source", "target"), mark, strict=True)) for mark in relations],
+        "labels": [[pk, {"name": o.name, "color": o.color, "active": o.active}] for pk, o in used.items()],
+    }
 
 
 def _words_and_gaps(

@@ -146,8 +146,13 @@ def test_a_preannotated_relation_file_is_pasted_and_becomes_a_dataset(desk: Page
     desk.get_by_label("Name").fill("Related")
     check(desk)
     expect(desk.get_by_role("list", name="Relations")).to_contain_text("hasPatient")
+    expect(desk.locator(".arc text")).to_have_text(["hasPatient"])
     create(desk)
     expect(desk.get_by_role("heading", name="Related")).to_be_visible()
+    desk.goto(f"{desk.url}items/{Dataset.objects.get().items().get().pk}/")
+    expect(desk.locator(".arc text")).to_have_text(["hasPatient"])
+    expect(desk.locator(".sheet > .text")).to_have_text("left thermostat leaks")
+    expect(desk.locator(".mark-name")).to_have_text(["State", "Thermostat"])
 
 
 def test_the_example_of_each_kind_is_loaded_and_taken_for_its_kind(desk: Page):
