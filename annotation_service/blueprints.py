@@ -1,12 +1,13 @@
 """What ontologies, datasets and every other reusable resource have in common."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import models
-from django.db.models import QuerySet
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
@@ -103,6 +104,16 @@ class Blueprint(models.Model):
         return type(self)._base_manager.create(
             **values, name=name or self.name, owner=by, project=project, copied_from=self
         )
+
+
+Q = TypeVar("Q", bound="QuerySet[Any]")
+
+
+def with_uses(blueprints: Q) -> Q:
+    """Adds ``uses``, in how many projects there is a copy."""
+    copies = blueprints.model._base_manager.filter(copied_from=OuterRef("pk"), project__isnull=False).order_by()
+    counted = copies.values("copied_from").annotate(n=Count("pk")).values("n")
+    return blueprints.annotate(uses=Coalesce(Subquery(counted), 0))
 
 
 class PagedBlueprint(Blueprint):

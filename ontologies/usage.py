@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from django.contrib.auth.models import User
 from django.db.models import Count, Model, Q, QuerySet
 
 from annotation_service.db import among
@@ -53,17 +54,19 @@ class Usage:
         return self.own.total + sum(each.counts.total for each in self.projects) + self.elsewhere.total
 
 
-def by_uid(ontology: "Ontology") -> dict[str, int]:
-    """Marks of each item and, of a blueprint, of its copies in projects: one grouped query for all rows of the tree."""
+def by_uid(ontology: "Ontology", made_by: User | None = None) -> dict[str, int]:
+    """Marks of each item and, of a blueprint, of its copies in projects: one grouped query for all rows of the tree. Of all
+    people's marks, or of one person's."""
     from .models import OntologyItem
 
     marks = _marks(ontology)
     which = Q(ontology=ontology)
     if ontology.is_blueprint:
         which |= Q(ontology__copied_from=ontology, ontology__project__isnull=False)
-    used = OntologyItem.objects.filter(
-        which, **{f"{marks}__isnull": False, f"{marks}__annotation__item__removed_at": None}
-    )
+    counted: dict[str, Any] = {f"{marks}__isnull": False, f"{marks}__annotation__item__removed_at": None}
+    if made_by:
+        counted[f"{marks}__annotation__annotator"] = made_by
+    used = OntologyItem.objects.filter(which, **counted)
     return dict(used.order_by().values_list("uid").annotate(Count(marks)))
 
 
@@ -76,7 +79,7 @@ def below(ontology: "Ontology", marks: Mapping[str, int]) -> dict[str, int]:
     return sums
 
 
-def of_item(item: "OntologyItem", visible: Collection[int]) -> Usage:
+def of_item(item: "OntologyItem", visible: Collection[int], made_by: User | None = None) -> Usage:
     from .models import OntologyItem
 
     copies: dict[int, list[Any]] = {}  # the project's key and name by the item's key
@@ -87,7 +90,9 @@ def of_item(item: "OntologyItem", visible: Collection[int]) -> Usage:
     counts: dict[int | None, Counts] = defaultdict(Counts)
     for what, rows in pointing_to([item.pk, *copies]):
         marks = what == MARKS
-        rows = rows.filter(annotation__item__removed_at=None) if marks else rows
+        if marks:
+            rows = rows.filter(annotation__item__removed_at=None)
+            rows = rows.filter(annotation__annotator=made_by) if made_by else rows
         by_project = rows.order_by().values_list("label__ontology__project" if marks else "resource__project")
         for project, count in by_project.annotate(count=Count("pk")):
             counts[project][what] = counts[project].get(what, 0) + count

@@ -19,7 +19,8 @@ RECENT = 5
 
 def home(request: Request) -> dict[str, Any]:
     user = request.user
-    projects = with_progress(access.projects(request).order_by("-created_at")[:20], user)
+    own = access.projects(request).filter(pk__in=Membership.objects.filter(user=user).values("project"))
+    projects = with_progress(own.order_by("-created_at")[:20], user)
     at_work = [Job.State.QUEUED, Job.State.RUNNING]
     context: dict[str, Any] = {
         "managed": [p for p in projects if p.role == access.MANAGER],
@@ -38,16 +39,17 @@ def home(request: Request) -> dict[str, Any]:
 
 
 def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
-    """The projects with ``role``, and how much of what the user was given is done: ``given``, ``done``."""
+    """The projects with ``role``, ``None`` for staff who are no member, and how much of what the user was given is done:
+    ``given``, ``done``."""
     found: list[Any] = list(projects)
     roles = dict(Membership.objects.filter(project__in=found, user=user).values_list("project_id", "role"))
     sizes = dict(Dataset.objects.filter(project__in=found).values_list("project_id", "item_count"))
     dealt = dict(_counts(Assignment.objects.filter(annotator=user), "item__dataset__project", found))
     done = dict(_counts(_done().filter(annotator=user), "item__dataset__project", found))
     for project in found:
-        project.role = roles.get(project.pk, access.MANAGER)
+        project.role = roles.get(project.pk)
         everything = project.annotators_per_item is None
-        project.given = (sizes if everything else dealt).get(project.pk, 0)
+        project.given = (sizes if everything else dealt).get(project.pk, 0) if project.role else 0
         project.done = done.get(project.pk, 0)
     return found
 

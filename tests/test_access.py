@@ -76,14 +76,10 @@ def blueprint_rows(app, thing):
     ]
 
 
-def item_rows(name, data):
-    """A change of an ontology's item, in a blueprint and in a project's copy."""
-    return [
-        Row(name, BLUEPRINT_CHANGE, ("ontology", "uid")),
-        Row(name, COPY_CHANGE, ("ontology_copy", "uid")),
-        Row(name, BLUEPRINT_CHANGE, ("ontology", "uid"), data),
-        Row(name, COPY_CHANGE, ("ontology_copy", "uid"), data),
-    ]
+def item_rows(name, *bodies):
+    """A change of an ontology's item, in a blueprint and in a project's copy; ``None`` asks for its form."""
+    places = [(BLUEPRINT_CHANGE, "ontology"), (COPY_CHANGE, "ontology_copy")]
+    return [Row(name, expected, (place, "uid"), body) for body in bodies for expected, place in places]
 
 
 def tree_rows(name, query=""):
@@ -148,7 +144,6 @@ ROWS = [
     Row("ontologies:row", BLUEPRINT_READ, ("ontology", "uid")),
     Row("ontologies:children", BLUEPRINT_READ, ("ontology", "uid")),
     Row("ontologies:children", COPY_OPEN, ("ontology_copy", "uid")),
-    Row("ontologies:add_item", BLUEPRINT_CHANGE, ("ontology",)),
     *item_rows("ontologies:add_child", {"name": "New"}),
     Row("ontologies:add_item", BLUEPRINT_CHANGE, ("ontology",), {"name": "New"}),
     Row("ontologies:add_item", COPY_CHANGE, ("ontology_copy",), {"name": "New"}),
@@ -156,7 +151,7 @@ ROWS = [
     *item_rows("ontologies:describe", {"description": "New", "was": "Things that can be touched."}),
     *item_rows("ontologies:example_terms", {"add": "New", "was": '["pump", "bearing"]'}),
     *item_rows("ontologies:recolor", {"color": "#112233", "was": "{color}"}),
-    *item_rows("ontologies:switch", {"active": "0"}),
+    *item_rows("ontologies:switch", None, {"active": "0"}),
     Row("ontologies:tree", BLUEPRINT_READ, ("ontology",), {}),
     Row("ontologies:tree", COPY_OPEN, ("ontology_copy",), {}),
     *tree_rows("ontologies:find", query="?q=obj"),
@@ -171,7 +166,7 @@ ROWS = [
     *change_rows("ontologies:preview", {"text": "New"}, reads=False),
     *change_rows("ontologies:recolor_items", {"uids": "{uid}", "color": "#112233"}, reads=False),
     *change_rows("ontologies:switch_items", {"uids": "{uid}", "active": "0"}, reads=False),
-    *item_rows("ontologies:paste_below", {"text": "New"}),
+    *item_rows("ontologies:paste_below", None, {"text": "New"}),
     Row("ontologies:preview_below", BLUEPRINT_CHANGE, ("ontology", "uid"), {"text": "New"}),
     Row("ontologies:preview_below", COPY_CHANGE, ("ontology_copy", "uid"), {"text": "New"}),
     # Moving is switched off unless an installation wants it.

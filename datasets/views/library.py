@@ -4,6 +4,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotation_service import access
+from annotation_service.blueprints import with_uses
 from annotation_service.http import Request
 from annotation_service.paging import Column, Page, named, order, search_text, sort_columns
 
@@ -14,6 +15,7 @@ COLUMNS = [
     Column("kind", "Kind", "kind"),
     Column("items", "Items", "item_count", number=True, big_first=True),
     Column("tokens", "Tokens", "token_count", number=True, big_first=True),
+    Column("state", "State", "uses", big_first=True),
     Column("owner", "Owner", Lower("owner__username")),
     Column("changed", "Changed", "updated_at", big_first=True),
 ]
@@ -23,7 +25,8 @@ COLUMNS = [
 def dataset_list(request: Request) -> HttpResponse:
     query, mine = search_text(request), request.GET.get("mine") == "1"
     columns = sort_columns(request.GET.get("sort"), COLUMNS)
-    datasets = named(access.blueprints(request, Dataset), query).select_related("owner").order_by(*order(columns))
+    found = with_uses(named(access.blueprints(request, Dataset), query))
+    datasets = found.select_related("owner").order_by(*order(columns))
     if mine:
         datasets = datasets.filter(owner=request.user)
     page = Page.of(datasets, request.GET.get("page"), item_words="dataset,datasets")

@@ -138,10 +138,10 @@ class OntologyItem(MPTTModel):
         """The index among the siblings."""
         return OntologyItem.objects.filter(parent_id=self.parent_id, lft__lt=self.lft).count()
 
-    def usage(self, visible: Collection[int] = ()) -> usage.Usage:
+    def usage(self, visible: Collection[int] = (), made_by: User | None = None) -> usage.Usage:
         """Marks, constraints and the like that name this item or, of a blueprint's item, its copies in projects. ``visible``
-        are the keys of the projects that the viewer may see."""
-        return usage.of_item(self, visible)
+        are the keys of the projects that the viewer may see; with ``made_by`` only that person's marks count."""
+        return usage.of_item(self, visible, made_by)
 
     def last_change(self) -> "OntologyChange | None":
         """The newest operation that changed the item, or the creation of the ontology; None for an untouched copy."""

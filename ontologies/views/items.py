@@ -66,10 +66,10 @@ def rename(request: Request, pk: int, uid: str) -> HttpResponse:
     )
 
 
-@edits
+@acts
 def describe(request: Request, pk: int, uid: str) -> HttpResponse:
     item = fetch_item(request, pk, uid)
-    form = DescriptionForm(request.POST or None)
+    form = DescriptionForm(request.POST)
     return _edit(
         request,
         item,
@@ -81,10 +81,10 @@ def describe(request: Request, pk: int, uid: str) -> HttpResponse:
     )
 
 
-@edits
+@acts
 def set_example_terms(request: Request, pk: int, uid: str) -> HttpResponse:
     item = fetch_item(request, pk, uid)
-    form = ExampleTermsForm(request.POST or None)
+    form = ExampleTermsForm(request.POST)
     return _edit(
         request,
         item,
@@ -94,10 +94,10 @@ def set_example_terms(request: Request, pk: int, uid: str) -> HttpResponse:
     )
 
 
-@edits
+@acts
 def recolor(request: Request, pk: int, uid: str) -> HttpResponse:
     item = fetch_item(request, pk, uid)
-    form = ColorForm(request.POST or None)
+    form = ColorForm(request.POST)
     return _edit(
         request,
         item,
@@ -180,8 +180,6 @@ def _edit(
     """Save one field of an item. Its control comes back: with the new value, with the reason against it, or with both values
     if somebody else has changed it meanwhile."""
     context = {**pane(item), "row": Row.of(item), "form": form}
-    if request.method != "POST":
-        return render(request, template, context)
     if form.is_valid():
         try:
             item = save(form.cleaned_data)

@@ -11,6 +11,7 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation_service import access, blueprint_views
+from annotation_service.blueprints import with_uses
 from annotation_service.http import Request
 from annotation_service.paging import Column, Page, order, sort_columns
 from annotation_service.schemas import load
@@ -27,6 +28,7 @@ COLUMNS = [
     Column("name", "Name", Lower("name")),
     Column("kind", "Kind", "kind"),
     Column("size", "Items", "size", number=True, big_first=True),
+    Column("state", "State", "uses", big_first=True),
     Column("owner", "Owner", Lower("owner__username")),
     Column("created", "Created", "created_at", big_first=True),
     Column("changed", "Changed", "updated_at", big_first=True),
@@ -45,7 +47,7 @@ def list_ontologies(request: Request) -> HttpResponse:
     form = ListForm(request.GET)
     form.is_valid()
     wanted = form.cleaned_data
-    found = everything.with_size().select_related("owner").defer("description")
+    found = with_uses(everything.with_size()).select_related("owner").defer("description")
     if wanted.get("kind"):
         found = found.filter(kind=wanted["kind"])
     if wanted.get("mine"):

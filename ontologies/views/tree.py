@@ -1,11 +1,13 @@
 """Reading the tree as a whole: again after a change, searched, counted and checked."""
 
+from django.contrib.auth.models import User
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 
 from annotation_service import access
 from annotation_service.http import Request
 
+from ..models import Ontology
 from ..rows import found_rows
 from ..usage import below, by_uid
 from .parts import (
@@ -64,11 +66,17 @@ def find(request: Request, pk: int) -> HttpResponse:
     return render(request, "ontologies/_list.html", {"rows": rows, "total": len(found), "searched": True})
 
 
+def _whose_marks(request: Request, ontology: Ontology) -> User | None:
+    """Annotators of a project see only their own marks; ``None`` for everybody's."""
+    is_annotators = ontology.project is not None and not access.can_edit(request.user, ontology)
+    return request.user if is_annotators else None
+
+
 @reads
 def figures(request: Request, pk: int) -> HttpResponse:
     """What is counted after the tree is on the screen: marks by item, those of all items below it, and likely mistakes."""
     ontology = fetch(request, pk, access.readable)
-    marks = by_uid(ontology)
+    marks = by_uid(ontology, _whose_marks(request, ontology))
     return JsonResponse({"marks": marks, "below": below(ontology, marks), "checks": len(ontology.checks())})
 
 
@@ -100,7 +108,7 @@ def usage(request: Request, pk: int, uid: str) -> HttpResponse:
     context = {
         "item": item,
         "ontology": ontology,
-        "usage": item.usage(visible),
+        "usage": item.usage(visible, _whose_marks(request, ontology)),
         "last": item.last_change(),
     }
     return render(request, "ontologies/_usage.html", context)

@@ -367,6 +367,19 @@ def test_use_is_counted_in_one_query_without_removed_texts(alice, carol, django_
     assert (top.usage().own, top.usage().total, state.usage().total) == ({"marks": 3}, 3, 0)
 
 
+def test_annotators_see_only_how_often_they_used_a_label(as_alice, as_carol, as_dave, alice, carol, dave):
+    project = factories.project(by=alice, annotators=[carol, dave])
+    label = project.entity_ontology.items()[0]
+    item = project.dataset.item_set.first()
+    for person in (alice, carol):
+        item.annotation_set.create(annotator=person).entity_set.create(label=label, uid="aaaaaaaa", start=0, end=0)
+    home = f"/ontologies/{project.entity_ontology.pk}/"
+    for client, marks in ((as_alice, {label.uid: 2}), (as_carol, {label.uid: 1}), (as_dave, {})):
+        assert client.get(f"{home}figures/").json()["marks"] == marks
+        told = client.get(f"{home}items/{label.uid}/usage/").content.decode()
+        assert [f"{n} mark" in told for n in (1, 2)] == [n in marks.values() for n in (1, 2)]
+
+
 def test_marks_below_an_item_are_added_up(alice):
     document = [{"name": "A", "children": [{"name": "B", "children": [{"name": "C"}]}, {"name": "D"}]}, {"name": "E"}]
     ontology = factories.ontology(owner=alice, items=document)

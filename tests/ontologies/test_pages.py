@@ -179,7 +179,10 @@ def test_a_small_tree_comes_whole(as_alice, ontology):
     answer = as_alice.get(url("page", ontology.pk))
     assert uids_in(answer) == [i.uid for i in ontology.items()]
     page = answer.content.decode()
-    assert page.count("<ul") - page.count("</ul>") == 0 and page.count("<li ") == page.count("</li>") == 7
+    assert (
+        page.count("<ul") - page.count("</ul>") == 0
+        and page.count('<li role="treeitem"') == page.count("</li>") - 1 == 7
+    )  # and that of a new item
     assert "7 items · depth 3 · yours" in page
 
 
@@ -386,16 +389,20 @@ def test_a_refused_new_item_keeps_what_was_typed(as_alice, item):
 def test_an_unknown_item_is_not_found(as_alice, alice, ontology):
     other = factories.ontology(owner=alice).items()[0]
     for uid in ("ffffffff", "x", other.uid, ontology.root.uid):
-        for name in ("item", "row", "children", "add_child", "rename", "describe", "example_terms", "recolor"):
+        for name in ("item", "row", "children"):
             assert as_alice.get(url(name, ontology.pk, uid)).status_code == 404
+        for name in ("add_child", "rename", "describe", "example_terms", "recolor"):
+            assert as_alice.post(url(name, ontology.pk, uid), FIELDS).status_code == 404
 
 
 # --- Rights ------------------------------------------------------------------------------------------------------------
 
 READ = ["page", "download_json", "download_text", "items"]
 READ_ITEM = ["item", "row", "children"]
-CHANGE = ["edit", "delete", "add_item"]
-CHANGE_ITEM = ["add_child", "rename", "describe", "example_terms", "recolor", "switch"]
+ASK = ["edit", "delete"]  # have a form of their own
+ASK_ITEM = ["switch"]
+CHANGE = [*ASK, "add_item"]
+CHANGE_ITEM = [*ASK_ITEM, "add_child", "rename", "describe", "example_terms", "recolor"]
 FIELDS = {
     "name": "Hacked",
     "was": "SensingObject",
@@ -408,9 +415,9 @@ FIELDS = {
 
 def statuses(client, ontology, item, method="get"):
     send = client.get if method == "get" else lambda path: client.post(path, FIELDS)
-    names = (READ, READ_ITEM) if method == "get" else ((), ())
-    paths = {name: url(name, ontology.pk) for name in [*names[0], *CHANGE]}
-    paths |= {name: url(name, ontology.pk, item.uid) for name in [*names[1], *CHANGE_ITEM]}
+    whole, of_item = ([*READ, *ASK], [*READ_ITEM, *ASK_ITEM]) if method == "get" else (CHANGE, CHANGE_ITEM)
+    paths = {name: url(name, ontology.pk) for name in whole}
+    paths |= {name: url(name, ontology.pk, item.uid) for name in of_item}
     return {name: send(path).status_code for name, path in paths.items()}
 
 
@@ -418,7 +425,7 @@ def test_another_manager_reads_and_duplicates_but_changes_nothing(as_bob, bob, o
     before = list(ontology.items().values())
     found = statuses(as_bob, ontology, item)
     assert {found[name] for name in READ + READ_ITEM} == {200}
-    assert {found[name] for name in CHANGE + CHANGE_ITEM} == {403}
+    assert {found[name] for name in ASK + ASK_ITEM} == {403}
     assert set(statuses(as_bob, ontology, item, "post").values()) == {403}
     assert list(ontology.items().values()) == before
     page = as_bob.get(f"{url('page', ontology.pk)}?item={item.uid}").content.decode()
@@ -442,7 +449,7 @@ def test_an_annotator_reads_the_copy_of_their_project(as_carol, as_dave, as_bob,
     item = copy.items()[1]
     found = statuses(as_carol, copy, item)
     assert {found[name] for name in READ + READ_ITEM} == {200}
-    assert {found[name] for name in CHANGE + CHANGE_ITEM} == {403}
+    assert {found[name] for name in ASK + ASK_ITEM} == {403}
     assert set(statuses(as_carol, copy, item, "post").values()) == {403}
     assert "data-editable" not in as_carol.get(url("page", copy.pk)).content.decode()
     for stranger in (as_dave, as_bob):
@@ -467,3 +474,14 @@ def test_what_changes_things_is_not_a_link(as_alice, ontology, item):
         assert as_alice.post(url(name, ontology.pk)).status_code == 405
     for name in ("item", "row", "children"):
         assert as_alice.post(url(name, ontology.pk, item.uid)).status_code == 405
+
+
+def test_the_list_tells_in_how_many_projects_a_blueprint_is(as_alice, alice):
+    used = factories.ontology(owner=alice, name="Used")
+    factories.ontology(owner=alice, name="Unused")
+    used.copy_to(by=alice, name="Duplicate")  # is no project
+    factories.project(by=alice)
+    Ontology.objects.filter(project__isnull=False, kind="entity").update(copied_from=used)
+    found = {each.name: each.uses for each in as_alice.get("/ontologies/?sort=-state").context["page"].object_list}
+    assert found["Used"] == 1 and found["Unused"] == 0
+    assert "in 1 project" in as_alice.get("/ontologies/").content.decode()

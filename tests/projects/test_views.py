@@ -92,6 +92,15 @@ def test_use_offers_own_projects_that_lack_this_kind(as_alice, as_bob, blueprint
     assert lacking.relation_ontology.copied_from_id == blueprints["relation_ontology"]
 
 
+def test_staff_see_every_project_but_only_their_own_work(as_sam, as_alice):
+    project = factories.project(by=as_alice.user, name="Elsewhere")
+    assert "Elsewhere" not in page_of(as_sam.get("/"))
+    assert "not a member" in page_of(as_sam.get("/projects/"))
+    project.add_members([as_sam.user], role="manager")
+    assert "Elsewhere" in page_of(as_sam.get("/"))
+    assert "not a member" not in page_of(as_sam.get("/projects/"))
+
+
 def test_the_page_of_a_manager_shows_people_and_progress(as_alice, carol):
     project = factories.project(by=as_alice.user, annotators=[carol])
     project.dataset.items().first().annotation_by(carol).finish()
