@@ -1,5 +1,6 @@
 """A text with its marks drawn on it, ready for ``datasets/_marked.html``: boxes inside each other, with names below the words."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
@@ -38,8 +39,8 @@ class Drawing:
     arcs: list[Arc] = field(default_factory=list)
     tokens_left_out: int = 0
     marks_left_out: int = 0
-    sheet: dict[str, Any] = field(default_factory=dict)
-    """If there are arcs: what a script needs to draw them over the text."""
+    sheet: str = ""
+    """If there are arcs: what a script needs to draw them over the text, as JSON."""
 
 
 def draw(
@@ -72,8 +73,8 @@ def draw(
             drawing.arcs.append(Arc(labels[label], *ends[source], *ends[target]))
             drawn.append((uid, label, source, target))
     if drawn and not drawing.tokens_left_out:
-        drawing.sheet = {"item": {"original": original, "tokens": tokens, "offsets": offsets}}
-        drawing.sheet |= _for_script(known, drawn, labels)
+        item = {"original": original, "tokens": tokens, "offsets": offsets}
+        drawing.sheet = json.dumps({"item": item, **_for_script(known, drawn, labels)}, ensure_ascii=False)
     return drawing
 
 

@@ -4,14 +4,15 @@
 import { Text } from "./annotate/text.js";
 
 function draw(sheet) {
-  const { item, entities, relations, labels } = JSON.parse(sheet.querySelector("script").textContent);
+  const { item, entities, relations, labels } = JSON.parse(sheet.dataset.sheet);
   const byKey = new Map(labels);
   sheet.hidden = false;
   sheet.previousElementSibling.classList.add("visually-hidden");
   const text = new Text(sheet, item);
-  text.redraw = () => text.draw({ entities, relations, entityLabels: byKey, relationLabels: byKey, chosen: {} });
+  const all = { entities, relations, entityLabels: byKey, relationLabels: byKey, chosen: {} };
+  text.redraw = () => sheet.isConnected && text.draw(all); // one that was swapped away has no size
 }
 
-const drawAll = (root) => root.querySelectorAll(".sheet[hidden]").forEach(draw);
+const drawAll = (root) => root.querySelectorAll("[data-sheet][hidden]").forEach(draw);
 drawAll(document);
 document.addEventListener("htmx:load", ({ target }) => drawAll(target));

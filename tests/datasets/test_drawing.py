@@ -1,3 +1,4 @@
+import json
 from html.parser import HTMLParser
 
 from django.template.loader import render_to_string
@@ -97,8 +98,9 @@ def test_any_marks_leave_the_text_whole_and_every_box_is_closed(marks):
 
 def test_a_script_gets_what_the_arcs_connect():
     drawn = draw((0, 1, 2), (1, 3, 3), relations=[("r1", 2, "e0", "e1"), ("r2", 2, "e0", "gone")])
-    assert drawn.sheet["item"] == {"original": TEXT, "tokens": TOKENS, "offsets": OFFSETS}
-    assert drawn.sheet["entities"][0] == {"uid": "e0", "label": 0, "start": 1, "end": 2}
-    assert drawn.sheet["relations"] == [{"uid": "r1", "label": 2, "source": "e0", "target": "e1"}]
-    assert [(pk, shown["name"]) for pk, shown in drawn.sheet["labels"]] == [(0, "A"), (1, "B"), (2, "C")]
+    sheet = json.loads(drawn.sheet)
+    assert sheet["item"] == {"original": TEXT, "tokens": TOKENS, "offsets": OFFSETS}
+    assert sheet["entities"][0] == {"uid": "e0", "label": 0, "start": 1, "end": 2}
+    assert sheet["relations"] == [{"uid": "r1", "label": 2, "source": "e0", "target": "e1"}]
+    assert [(pk, shown["name"]) for pk, shown in sheet["labels"]] == [(0, "A"), (1, "B"), (2, "C")]
     assert not draw((0, 1, 2)).sheet
