@@ -2,7 +2,7 @@ from django.contrib import messages
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import HttpResponseClientRefresh
+from django_htmx.http import trigger_client_event
 
 from . import access
 from .http import Request
@@ -22,9 +22,11 @@ def show_job(request: Request, pk: int) -> HttpResponse:
 
 @require_GET
 def job_progress(request: Request, pk: int) -> HttpResponse:
-    """The progress alone, asked for every second; once the job is over, the page is loaded again."""
+    """The progress alone, asked for every second; once the job is over, the page is loaded again and nothing is asked any more:
+    a second load would take the message from the first."""
     job = access.job(request, pk)
-    return HttpResponseClientRefresh() if job.is_over else render(request, "jobs/_progress.html", _context(job))
+    answer = render(request, "jobs/_progress.html", _context(job))
+    return trigger_client_event(answer, "reload", after="swap") if job.is_over else answer
 
 
 @require_POST

@@ -1,4 +1,4 @@
-// Behaviour that every page shares. Server to client: the events `toast` and `closeDialog` (HX-Trigger).
+// Behaviour that every page shares. Server to client: the events `toast`, `closeDialog` and `reload` (HX-Trigger).
 // Other modules may import showToast, or dispatch the event: new CustomEvent("toast", {detail: {text, kind}}).
 
 const $ = (selector, root = document) => root.querySelector(selector);
@@ -93,6 +93,8 @@ if (dialog) {
   document.addEventListener("closeDialog", () => dialog.close());
   dialog.addEventListener("close", () => (placeToasts(), dialog.replaceChildren()));
 }
+
+document.addEventListener("reload", () => location.reload());
 
 document.addEventListener("click", (event) => {
   const box = closest(event, "[data-close]")?.closest(".toast, dialog");

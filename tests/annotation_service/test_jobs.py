@@ -375,7 +375,9 @@ def test_a_finished_job_leads_to_its_outcome(as_alice, work, settings):
     work(lambda job, progress: job.finish(url="/ontologies/"))
     done(job)
     assert as_alice.get(f"/jobs/{job.pk}/")["Location"] == "/ontologies/"
-    assert "HX-Refresh" in as_alice.get(f"/jobs/{job.pk}/progress/")
+    progress = as_alice.get(f"/jobs/{job.pk}/progress/")
+    assert "reload" in progress["HX-Trigger-After-Swap"]
+    assert "hx-trigger" not in progress.content.decode()  # nothing is asked any more while the page is loaded again
     settings.UPLOAD_DIR.mkdir(exist_ok=True)
     (settings.UPLOAD_DIR / "abc").write_bytes(b"zip")
     Job.objects.update(result={"file": "abc", "name": "pumps.zip"})

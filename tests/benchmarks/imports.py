@@ -68,7 +68,7 @@ class Import:
                 return address
             if not (progress := _progress.search(text)):
                 return page
-            while not browser.ask(progress[0].decode())[1]:
+            while b"hx-trigger" in browser.ask(progress[0].decode())[0]:
                 time.sleep(0.05)
 
 

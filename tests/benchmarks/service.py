@@ -106,7 +106,7 @@ class Browser:
         if response.status not in ((expected,) if isinstance(expected, int) else expected):
             raise RuntimeError(f"{path}: {response.status} {text[:300]!r}")
         headers = response.headers
-        return text, headers["Location"] or headers["HX-Redirect"] or headers["HX-Refresh"] or ""
+        return text, headers["Location"] or headers["HX-Redirect"] or ""
 
     def get(self, path: str) -> None:
         self.ask(path)
@@ -130,7 +130,7 @@ class Browser:
     def follow(self, path: str) -> str:
         """Wait for the job that a form led to, if it is one, and open the page that it leads to; returns its address."""
         if path.startswith("/jobs/"):
-            while not self.ask(f"{path}progress/")[1]:
+            while b"hx-trigger" in self.ask(f"{path}progress/")[0]:
                 time.sleep(0.05)
             path = self.ask(path, expected=302)[1]
         self.get(path)
@@ -138,6 +138,6 @@ class Browser:
 
     def fetch(self, path: str) -> None:
         """Wait for the job that makes a file, and download that."""
-        while not self.ask(f"{path}progress/")[1]:
+        while b"hx-trigger" in self.ask(f"{path}progress/")[0]:
             time.sleep(0.05)
         self.get(f"{path}file/")
