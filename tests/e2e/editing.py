@@ -1,12 +1,11 @@
 """The page of an ontology as somebody uses it."""
 
-import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 from playwright.sync_api import APIResponse, Locator, Page, Route, expect
 
 from ontologies.models import Ontology
+from tests.e2e.waiting import until
 
 ROWS = """() => [...document.querySelectorAll("#tree li[role=treeitem]")].map((li) => [
   Number(li.getAttribute("aria-level")), li.querySelector(".name")?.textContent,
@@ -20,14 +19,6 @@ class Stored(NamedTuple):
     active: bool
     description: str
     example_terms: tuple[str, ...]
-
-
-def until(condition: Callable[[], bool], reason: str) -> None:
-    for _ in range(100):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError(reason)
 
 
 class Late:
