@@ -7,6 +7,7 @@ are stored, keys are reserved, and each number becomes the key at that place.
 
 import json
 import re
+from abc import abstractmethod
 from array import array
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
@@ -84,12 +85,12 @@ class Spool(AbstractContextManager["Spool"]):
             self._counts[table] += len(rows)
             rows.clear()
 
+    @abstractmethod
     def store(self, dataset_pk: int, first_position: int) -> None:
         """Insert what was added, in the transaction of the caller: the items from that position on."""
-        raise NotImplementedError
 
-    def _add(self, table: str, rows: list[Row]) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _add(self, table: str, rows: list[Row]) -> None: ...
 
 
 def spool() -> Spool:
