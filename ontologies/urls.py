@@ -1,6 +1,7 @@
 from django.urls import URLPattern, URLResolver, include, path
 
-from .views import bulk, changes, items, library, moving, tree
+from . import views
+from .editor import bulk, history, items, moving, tree
 
 app_name = "ontologies"
 
@@ -21,21 +22,21 @@ item_urls: list[URLPattern] = [
 ]
 
 ontology_urls: list[URLPattern | URLResolver] = [
-    path("", library.page, name="page"),
-    path("edit/", library.edit, name="edit"),
-    path("duplicate/", library.duplicate, name="duplicate"),
-    path("delete/", library.delete, name="delete"),
-    path("download.json", library.download_json, name="download_json"),
-    path("download.txt", library.download_text, name="download_text"),
+    path("", views.page, name="page"),
+    path("edit/", views.edit, name="edit"),
+    path("duplicate/", views.duplicate, name="duplicate"),
+    path("delete/", views.delete, name="delete"),
+    path("download.json", views.download_json, name="download_json"),
+    path("download.txt", views.download_text, name="download_text"),
     path("tree/", tree.tree, name="tree"),
     path("find/", tree.find, name="find"),
     path("figures/", tree.figures, name="figures"),
     path("checks/", tree.checks, name="checks"),
-    path("undo/", changes.undo, name="undo"),
-    path("redo/", changes.redo, name="redo"),
-    path("history/", changes.history, name="history"),
-    path("history/<int:version>/", changes.step, name="step"),
-    path("history/<int:version>/revert/", changes.revert, name="revert"),
+    path("undo/", history.undo, name="undo"),
+    path("redo/", history.redo, name="redo"),
+    path("history/", history.history, name="history"),
+    path("history/<int:version>/", history.step, name="step"),
+    path("history/<int:version>/revert/", history.revert, name="revert"),
     path("items/", items.levels, name="items"),
     path("items/add/", items.add, name="add_item"),
     path("items/paste/", bulk.paste, name="paste"),
@@ -46,8 +47,8 @@ ontology_urls: list[URLPattern | URLResolver] = [
 ]
 
 urlpatterns = [
-    path("", library.list_ontologies, name="list"),
-    path("new/", library.create, name="create"),
-    path("schemas/<str:kind>.json", library.schema, name="schema"),
+    path("", views.list_ontologies, name="list"),
+    path("new/", views.create, name="create"),
+    path("schemas/<str:kind>.json", views.schema, name="schema"),
     path("<int:pk>/", include(ontology_urls)),
 ]

@@ -9,8 +9,8 @@ from django.urls import reverse
 
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
+from ontologies.editor.rows import excerpt
 from ontologies.models import Ontology
-from ontologies.rows import excerpt
 from tests import factories
 from tests.ontologies.test_pages import uids_in
 

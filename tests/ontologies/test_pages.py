@@ -8,8 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from ontologies.editor.rows import SENT_WHOLE
 from ontologies.models import Ontology
-from ontologies.rows import SENT_WHOLE
 from tests import factories
 
 

@@ -20,7 +20,7 @@ from annotation_service.http import Request
 
 from ..models import Ontology, OntologyItem
 from ..models.journal import OntologyChange
-from ..rows import SENT_WHOLE, Row, rows, uids
+from .rows import SENT_WHOLE, Row, rows, uids
 
 Get = Callable[..., Ontology]
 View = Callable[..., HttpResponse]

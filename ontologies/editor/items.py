@@ -12,12 +12,12 @@ from annotation_service import access
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, clean_description
 
-from ..forms import AddForm, ColorForm, DescriptionForm, ExampleTermsForm, ItemNameForm, SwitchForm
 from ..models import OntologyItem
 from ..models.item import Conflict
-from ..rows import ALL_LEVELS, Row
 from . import parts
+from .forms import AddForm, ColorForm, DescriptionForm, ExampleTermsForm, ItemNameForm, SwitchForm
 from .parts import Part, acts, edits, fetch, fetch_item, offer_undo, pane, reads, refused, rendered, tree_list
+from .rows import ALL_LEVELS, Row
 
 # --- Reading -----------------------------------------------------------------------------------------------------------
 

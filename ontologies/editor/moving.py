@@ -7,8 +7,8 @@ from django.shortcuts import render
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 
-from ..forms import MoveForm
 from ..models import Ontology, OntologyItem
+from .forms import MoveForm
 from .parts import changed, edits, fetch_item, named_item, refused
 
 SHOWN = 50

@@ -7,8 +7,8 @@ from annotation_service import words
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 
-from ..forms import PasteForm, SelectionForm
 from ..models import Ontology, OntologyItem
+from .forms import PasteForm, SelectionForm
 from .parts import acts, changed, edits, fetch, fetch_item, refused
 
 SHOWN = 300

@@ -8,9 +8,9 @@ from django.conf import settings
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.inputs import Problem, Refused, check_size, check_text, clean_name, decode, read_upload
 
-from .formats import EXAMPLES, NewItem, clean_color, example_json, read_ontology
-from .models import Ontology
-from .pasting import read_pasted
+from ..formats import EXAMPLES, NewItem, clean_color, example_json, read_ontology
+from ..models import Ontology
+from ..pasting import read_pasted
 
 # A refused file up to this size is put into the text area, to be mended there.
 _MENDABLE = 500_000

@@ -17,12 +17,12 @@ from annotation_service.paging import Column, Page, order, sort_columns
 from annotation_service.schemas import load
 from annotation_service.words import size
 
-from .. import formats
-from ..forms import CreateForm, ListForm
-from ..models import Ontology
-from ..models.ontology import OntologyQuerySet
-from ..rows import ALL_LEVELS, SENT_WHOLE, levels_at_first, rows
-from .parts import named_item, next_steps
+from . import formats
+from .editor.forms import CreateForm, ListForm
+from .editor.parts import named_item, next_steps
+from .editor.rows import ALL_LEVELS, SENT_WHOLE, levels_at_first, rows
+from .models import Ontology
+from .models.ontology import OntologyQuerySet
 
 COLUMNS = [
     Column("name", "Name", Lower("name")),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from django.db.models import Q
 
 if TYPE_CHECKING:
-    from .models import Ontology, OntologyItem
-    from .models.labels import Found, Labels
+    from ..models import Ontology, OntologyItem
+    from ..models.labels import Found, Labels
 
 SENT_WHOLE = 500
 ALL_LEVELS = 1000

@@ -8,7 +8,6 @@ from annotation_service import access
 from annotation_service.http import Request
 
 from ..models import Ontology
-from ..rows import found_rows
 from ..usage import below, by_uid
 from .parts import (
     Part,
@@ -23,6 +22,7 @@ from .parts import (
     sent,
     tree_list,
 )
+from .rows import found_rows
 
 SHOWN_MATCHES = 200
 SHOWN_CHECKS = 200
