@@ -32,6 +32,14 @@ _JSON_ERROR_END = re.compile(r"(?: starting)?(?: at|: *)$")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r)|([^\r\n]+)\Z")
 
+to_json = json.JSONEncoder(ensure_ascii=False).encode
+to_compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def whole_number(text: str, digits: int = 18) -> int | None:
+    """The number that an address or a form gives in digits; None for anything else, and for more digits than fit a column."""
+    return int(text) if len(text) <= digits and text.isascii() and text.isdecimal() else None
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:

@@ -94,5 +94,5 @@ def _is(names: list[str]) -> str:
 
 def quoted(names: list[str]) -> str:
     """The first of them, such as “id”, “text”, and how many there are more."""
-    some = ", ".join(f"“{name if len(name) <= 60 else name[:59] + '…'}”" for name in names[:10])
+    some = ", ".join(f"“{words.cut(name, 60)}”" for name in names[:10])
     return some if len(names) <= 10 else f"{some} and {words.number(len(names) - 10)} more"

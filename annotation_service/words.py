@@ -1,4 +1,6 @@
-"""How figures are written, on pages and in messages alike."""
+"""How figures and parts of texts are written, on pages and in messages alike."""
+
+from typing import NamedTuple
 
 NARROW_SPACE = "\u202f"
 
@@ -23,3 +25,32 @@ def size(value: int | None) -> str:
     if amount < 999_500:
         return f"{round(amount / 1000)} kB"
     return f"{round(amount / 1_000_000, 1):g} MB"
+
+
+def cut(text: str, length: int) -> str:
+    """The text itself or, if it is longer, its beginning with an ellipsis."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+class Excerpt(NamedTuple):
+    before: str
+    match: str
+    after: str
+
+
+def excerpt(text: str, wanted: str, *, before: int | None = None, after: int | None = None) -> Excerpt | None:
+    """A text around the first place where it contains another, in any case; at most so many characters before and after it."""
+    folded, wanted = text.casefold(), wanted.casefold().strip()
+    start = folded.find(wanted)
+    if start < 0 or not wanted:
+        return None
+    end = start + len(wanted)
+    if len(folded) != len(
+        text
+    ):  # folding may lengthen a text (“ß”): find the characters that the folded ones come from
+        origins = [i for i, char in enumerate(text) for _ in char.casefold()]
+        start, end = origins[start], origins[end - 1] + 1
+    head, tail = text[:start], text[end:]
+    if before is not None and len(head) > before:
+        head = f"…{head[-before:]}"
+    return Excerpt(head, text[start:end], tail if after is None else cut(tail, after))

@@ -4,7 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation_service.inputs import Refused, check_size, clean_name, clean_title, decode, lines, parse_json
+from annotation_service.inputs import (
+    Refused,
+    check_size,
+    clean_name,
+    clean_title,
+    decode,
+    lines,
+    parse_json,
+    whole_number,
+)
 
 
 def refusal(function, *args):
@@ -135,3 +144,20 @@ def test_titles_may_have_a_slash_and_names_of_labels_may_not():
 
 def test_names_are_normalised_and_stripped():
     assert clean_name("  Cafe\u0301 ") == "Café"
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("0", 0),
+        ("007", 7),
+        ("9" * 18, 10**18 - 1),
+        *((odd, None) for odd in ("9" * 19, "", "-1", "1.5", "²", "٣", "1_0", " 1")),
+    ],
+)
+def test_a_number_is_written_in_digits(text, number):
+    assert whole_number(text) == number
+
+
+def test_a_number_has_as_many_digits_as_its_column_holds():
+    assert (whole_number("123", digits=3), whole_number("1234", digits=3)) == (123, None)
