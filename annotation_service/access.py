@@ -18,7 +18,7 @@ from django.shortcuts import get_object_or_404
 from .blueprints import Blueprint
 from .db import first, write
 from .http import Request
-from .models import PROJECT_MANAGERS, Job
+from .models import PROJECT_MANAGERS, Job, User
 
 if TYPE_CHECKING:
     from datasets.models import Annotation, Item, Upload
@@ -203,9 +203,7 @@ def annotators_work(request: Request, pk: int, who: str) -> "tuple[Project, Any]
     Marks outlive a membership, so former members are found too.
     """
     found = managed_project(request, pk)
-    people = apps.get_model("auth", "User").objects.filter(
-        Q(membership__project=found) | Q(annotation__item__dataset__project=found)
-    )
+    people = User.objects.filter(Q(membership__project=found) | Q(annotation__item__dataset__project=found))
     by_name = people.filter(username=who)
     by_pk = people.filter(pk=who) if who.isascii() and who.isdecimal() and len(who) < 19 else people.none()
     # Somebody's name may be another one's number: the number wins, for that is what links are made of.

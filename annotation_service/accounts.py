@@ -3,12 +3,12 @@ from typing import Any
 from allauth.account import auth_backends
 from allauth.account.adapter import DefaultAccountAdapter
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from .db import first
+from .models import User
 
-_USER = "SELECT * FROM auth_user WHERE id = %(pk)s"
+_USER = "SELECT * FROM annotation_service_user WHERE id = %(pk)s"
 
 
 class AuthenticationBackend(auth_backends.AuthenticationBackend):

@@ -2,6 +2,7 @@ from typing import Any
 
 from allauth.account.decorators import secure_admin_login
 from django.contrib import admin, messages
+from django.contrib.auth.admin import UserAdmin
 from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -14,7 +15,7 @@ from . import words
 from .blueprint_views import NameField
 from .blueprints import Blueprint
 from .inputs import Refused, clean_description
-from .models import Job
+from .models import Job, User
 
 admin.site.site_header = admin.site.site_title = "Annotation Service"
 admin.site.index_title = "Administration"
@@ -100,6 +101,9 @@ class BlueprintAdmin(StaffAdmin):
                 self.message_user(request, f"“{thing}” was not deleted. {error}", messages.ERROR)
             else:
                 self.message_user(request, f"“{thing}” was deleted with {words}.")
+
+
+admin.site.register(User, UserAdmin)
 
 
 @admin.register(Job)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -14,6 +13,7 @@ from django.utils import timezone
 from .db import write
 from .edits import changes
 from .inputs import Refused, clean_description, clean_title
+from .models import User
 
 
 class Blueprint(models.Model):

@@ -1,6 +1,7 @@
-from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django_htmx.middleware import HtmxDetails
+
+from .models import User
 
 
 class Request(HttpRequest):

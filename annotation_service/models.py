@@ -1,10 +1,11 @@
+import unicodedata
 import uuid
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AbstractUser, UserManager
 from django.core.cache import cache
 from django.core.files import File
 from django.db import models
@@ -12,6 +13,34 @@ from django.utils import timezone
 
 PROJECT_MANAGERS = "Project managers"
 WORKER_SIGN = "worker-alive"
+
+
+class UserByFoldedName(UserManager["User"]):
+    def get_by_natural_key(self, username: str | None) -> "User":
+        return self.get(username_folded=fold(username or ""))
+
+
+class User(AbstractUser):
+    """A person. Two people cannot differ by the case of their user name or mail address only: SQLite and PostgreSQL fold
+    case differently, so the folded texts are stored in unique columns of their own. Names are stored as they were typed."""
+
+    username_folded = models.CharField(max_length=300, unique=True, editable=False)
+    # Null without an address: many people may have none.
+    email_folded = models.CharField(max_length=500, unique=True, null=True, editable=False)  # noqa: DJ001
+
+    objects = UserByFoldedName()
+
+    def save(self, *args: Any, **options: Any) -> None:
+        self.username_folded = fold(self.username)
+        self.email_folded = fold(self.email) or None
+        if (fields := options.get("update_fields")) is not None:
+            options["update_fields"] = {*fields, "username_folded", "email_folded"}
+        super().save(*args, **options)
+
+
+def fold(text: str) -> str:
+    """A user name or mail address as it is compared."""
+    return unicodedata.normalize("NFKC", text).casefold().strip()
 
 
 class Overtaken(Exception):

@@ -194,6 +194,7 @@ PREANNOTATION_RESOURCES = env_bool("PREANNOTATION_RESOURCES", False)
 
 # --- Accounts ----------------------------------------------------------------------------------------------------------
 
+AUTH_USER_MODEL = "annotation_service.User"
 AUTHENTICATION_BACKENDS = ["annotation_service.accounts.AuthenticationBackend"]
 SESSION_ENGINE = "annotation_service.sessions"
 AUTH_PASSWORD_VALIDATORS = [

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from annotation_service.models import User
 from datasets.models import Annotation, Entity, Item, Relation
 from ontologies.models import Ontology
 from projects.models import Project

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import User
 from django.db.models import Count, Model, Q, QuerySet
 
 from annotation_service.db import among
+from annotation_service.models import User
 from annotation_service.words import plural
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import IO, Any
 
-from django.contrib.auth.models import User
 from django.db.models import CharField, Func, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.text import slugify
 
 from annotation_service.db import snapshot
+from annotation_service.models import User
 from annotation_service.words import plural
 from datasets import formats as dataset_formats
 from datasets.models import Annotation, Dataset, Entity, Item, Relation

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db.models import Count, Max, Q, QuerySet
 
 from annotation_service import access
 from annotation_service.http import Request
-from annotation_service.models import Job
+from annotation_service.models import Job, User
 from datasets.models import Annotation, Dataset, Entity, Mark, Relation, Upload
 from ontologies.models import Ontology
 

@@ -2,7 +2,6 @@ import re
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.urls import reverse_lazy
@@ -10,6 +9,7 @@ from django.urls import reverse_lazy
 from annotation_service import words
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.edits import EditForm
+from annotation_service.models import User
 from datasets.models import Dataset
 from ontologies.models import Ontology
 

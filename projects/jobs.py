@@ -1,8 +1,6 @@
-from django.contrib.auth.models import User
-
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
-from annotation_service.models import Job, kept_file, new_file_name
+from annotation_service.models import Job, User, kept_file, new_file_name
 from datasets.models import Dataset
 from ontologies.models import Ontology
 

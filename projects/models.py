@@ -3,7 +3,6 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import connection, models
 from django.db.models import Count, Exists, OuterRef, QuerySet, UniqueConstraint
 from django.utils import timezone
@@ -12,7 +11,7 @@ from annotation_service.access import ANNOTATOR, MANAGER
 from annotation_service.db import write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
-from annotation_service.models import Job
+from annotation_service.models import Job, User
 from datasets.models import Annotation, Dataset, Item
 from ontologies.models import RESOURCES, Ontology, Resource
 

@@ -2,7 +2,6 @@ import tempfile
 
 from django.conf import settings
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import FileResponse, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,7 +11,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from annotation_service import access
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
-from annotation_service.models import start_job
+from annotation_service.models import User, start_job
 from annotation_service.paging import Page, named, search_text
 from datasets.models import Dataset
 from ontologies.models import Ontology

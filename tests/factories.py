@@ -2,10 +2,10 @@
 
 import json
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.core.files.base import ContentFile
 
-from annotation_service.models import PROJECT_MANAGERS
+from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Upload
 from datasets.preprocessing import Preprocessing
 from ontologies.formats import read_ontology

@@ -413,4 +413,4 @@ def test_staff_without_further_permissions_see_the_service_in_the_admin_but_not_
     client.force_login(factories.user("tom", is_staff=True))
     assert client.get("/admin/projects/project/").status_code == 200
     assert client.get(f"/admin/ontologies/ontology/{world['ontology']}/change/").status_code == 200
-    assert client.get("/admin/auth/user/").status_code == 403
+    assert client.get("/admin/annotation_service/user/").status_code == 403

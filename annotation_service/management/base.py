@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandParser, OutputWrapper
 
 from annotation_service import words
 from annotation_service.blueprints import Blueprint
 from annotation_service.inputs import Problem, Refused, check_text, decode, read_file
+from annotation_service.models import User
 
 B = TypeVar("B", bound=Blueprint)
 

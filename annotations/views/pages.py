@@ -1,7 +1,6 @@
 from typing import Any
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -9,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from annotation_service import access
 from annotation_service.http import Request
+from annotation_service.models import User
 from datasets.models import Item
 from projects.models import Project
 

@@ -4,7 +4,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Count, F, Max, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
@@ -13,6 +12,7 @@ from annotation_service import words
 from annotation_service.blueprints import PagedBlueprint
 from annotation_service.db import write
 from annotation_service.inputs import Refused
+from annotation_service.models import User
 from ontologies.models import Ontology, OntologyItem
 
 from .. import kinds, storage

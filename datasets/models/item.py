@@ -3,7 +3,6 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Func, IntegerField, Q, Sum, UniqueConstraint
 
@@ -11,6 +10,7 @@ from annotation_service import words
 from annotation_service.db import first, write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, check_text
+from annotation_service.models import User
 
 if TYPE_CHECKING:
     from .marks import Annotation

@@ -3,7 +3,6 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.files import File
 from django.db import models
 from django.db.models import Max, QuerySet, UniqueConstraint
@@ -11,7 +10,7 @@ from django.utils import timezone
 
 from annotation_service.db import full_disk_refused, write
 from annotation_service.inputs import Refused, check_size
-from annotation_service.models import Job, kept_file, start_job
+from annotation_service.models import Job, User, kept_file, start_job
 
 from .. import storage
 from ..reading import Progress, Report, no_progress

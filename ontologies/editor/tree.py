@@ -1,11 +1,11 @@
 """Reading the tree as a whole: again after a change, searched, counted and checked."""
 
-from django.contrib.auth.models import User
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import render
 
 from annotation_service import access
 from annotation_service.http import Request
+from annotation_service.models import User
 
 from ..models import Ontology
 from ..usage import below, by_uid

@@ -5,7 +5,6 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import connection, models
 from django.db.models import CheckConstraint, Count, F, Max, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
@@ -14,6 +13,7 @@ from mptt.models import MPTTModel, TreeForeignKey
 from annotation_service import colors
 from annotation_service.db import execute
 from annotation_service.inputs import Refused, clean_description, clean_name
+from annotation_service.models import User
 
 from .. import usage
 from ..formats import MAX_LEVELS, clean_color, clean_example_terms

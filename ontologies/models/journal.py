@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q, QuerySet, UniqueConstraint
 
 from annotation_service.inputs import Refused
+from annotation_service.models import User
 
 from .. import tree
 from ..numbering import ROOT_UID

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
 from annotation_service.blueprints import Blueprint, PagedBlueprint
 from annotation_service.db import write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
+from annotation_service.models import User
 from annotation_service.words import plural
 
 from .. import checks, tree

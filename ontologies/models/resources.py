@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q, QuerySet, UniqueConstraint
 
 from annotation_service.blueprints import Blueprint
 from annotation_service.db import write
 from annotation_service.inputs import Refused, clean_description, clean_title
+from annotation_service.models import User
 from annotation_service.words import plural
 
 from .. import resources

@@ -4,12 +4,12 @@ import json
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from annotation_service.models import User
 from datasets.models import Annotation, Entity, Item
 from ontologies.models import OntologyItem
 from tests import factories

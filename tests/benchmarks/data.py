@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.core.files.base import ContentFile
 
-from annotation_service.models import PROJECT_MANAGERS
+from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation, Dataset, Entity, Relation, Upload
 from datasets.preprocessing import Preprocessing
 from ontologies.formats import read_ontology

@@ -1,10 +1,10 @@
 from collections.abc import Iterator
 
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from annotation_service.models import User
 from datasets.models import Dataset
 from ontologies.models import Ontology
 from projects.models import Membership, Project

@@ -85,8 +85,9 @@ class Browser:
         token = uuid.uuid4().hex
         self.headers = {"Cookie": f"csrftoken={token}", "X-CSRFToken": token}
         if username:
-            from django.contrib.auth.models import User
             from django.test import Client
+
+            from annotation_service.models import User
 
             client = Client()
             client.force_login(User.objects.get(username=username))

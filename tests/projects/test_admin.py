@@ -3,6 +3,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import reverse
 
+from annotation_service.models import User
 from projects.models import Project
 from tests import factories
 
@@ -40,7 +41,7 @@ def test_every_model_can_be_listed_searched_and_opened(as_sam, filled, model):
         assert as_sam.get(reverse(f"{base}_change", args=[thing.pk])).status_code == 200
 
 
-@pytest.mark.parametrize("model", OURS, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", [m for m in OURS if m is not User], ids=lambda model: model.__name__)
 def test_nothing_is_added_or_deleted_past_the_model_methods(as_sam, filled, model):
     base = f"admin:{model._meta.app_label}_{model._meta.model_name}"
     assert as_sam.get(reverse(f"{base}_add")).status_code == 403

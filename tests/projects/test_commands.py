@@ -2,10 +2,10 @@ import json
 import zipfile
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.core.management import call_command
 
-from annotation_service.models import PROJECT_MANAGERS
+from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation
 from ontologies.formats import rich_document
 from projects.models import Project

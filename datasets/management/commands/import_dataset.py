@@ -2,13 +2,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core.files import File
 from django.core.management.base import CommandParser
 
 from annotation_service import access
 from annotation_service.inputs import Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, named, progress_bar, user
+from annotation_service.models import User
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
 from datasets.preprocessing import Preprocessing

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.core.files import File
 from django.core.management.base import BaseCommand
 
 from annotation_service.db import write
-from annotation_service.models import PROJECT_MANAGERS
+from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Upload
 from datasets.preprocessing import Preprocessing
 from ontologies.formats import read_ontology
