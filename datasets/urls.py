@@ -2,15 +2,16 @@ from django.urls import include, path
 
 from annotation_service import blueprint_views
 
+from .items import editing, item_views, views
 from .models import Dataset
-from .views import creating, downloads, editing, formats, items, library, pages, statistics, uploads
+from .views import creating, downloads, formats, library, statistics, uploads
 
 app_name = "datasets"
 of_datasets = {"model": Dataset}
 
 dataset_urls = [
-    path("", pages.page, name="page"),
-    path("items/<int:item_pk>/", items.item, name="item"),
+    path("", views.page, name="page"),
+    path("items/<int:item_pk>/", item_views.item, name="item"),
     path("items/<int:item_pk>/edit/", editing.edit_item, name="edit_item"),
     path("remove/", editing.remove, name="remove"),
     path("restore/", editing.restore, name="restore"),

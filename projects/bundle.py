@@ -18,7 +18,7 @@ from django.utils.text import slugify
 from annotation_service.db import snapshot
 from annotation_service.models import User
 from annotation_service.words import plural
-from datasets import formats as dataset_formats
+from datasets import exports
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
 from datasets.reading import Progress, no_progress
 from ontologies import formats as ontology_formats
@@ -49,7 +49,7 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
         for resource in project.resources():
             _write_all(archive, f"{resource.format}.json", resources.json_document(resource))
             counts[resource.format] = resource.row_count
-        _write_all(archive, "dataset.json", dataset_formats.json_document(dataset))
+        _write_all(archive, "dataset.json", exports.json_document(dataset))
         if Dataset.Kind(dataset.kind).has_entities:
             counts |= given_marks(dataset)
         counts |= dict.fromkeys(("annotations", "annotations_done", "entities", "relations"), 0)

@@ -10,23 +10,23 @@ from annotation_service import access
 from annotation_service.db import snapshot
 from annotation_service.http import Request
 
-from .. import formats
-from ..filters import ItemFilter
+from .. import exports
+from ..items.filters import ItemFilter
 from ..models import Dataset
 
 
 @require_GET
 def json_document(request: Request, pk: int) -> StreamingHttpResponse:
     dataset = access.readable(request, Dataset, pk)
-    document = formats.json_document(dataset, ItemFilter.of(dataset, request.GET).items())
-    return _download(document, "application/json", formats.file_name(dataset, "json"))
+    document = exports.json_document(dataset, ItemFilter.of(dataset, request.GET).items())
+    return _download(document, "application/json", exports.file_name(dataset, "json"))
 
 
 @require_GET
 def json_lines_document(request: Request, pk: int) -> StreamingHttpResponse:
     dataset = access.readable(request, Dataset, pk)
-    document = formats.json_lines_document(dataset, ItemFilter.of(dataset, request.GET).items())
-    return _download(document, "application/jsonl", formats.file_name(dataset, "jsonl"))
+    document = exports.json_lines_document(dataset, ItemFilter.of(dataset, request.GET).items())
+    return _download(document, "application/jsonl", exports.file_name(dataset, "jsonl"))
 
 
 @require_GET
@@ -35,8 +35,8 @@ def text_document(request: Request, pk: int) -> StreamingHttpResponse:
     dataset = access.readable(request, Dataset, pk)
     if dataset.kind != Dataset.Kind.STANDARD:
         raise Http404
-    document = formats.text_document(dataset, ItemFilter.of(dataset, request.GET).items())
-    return _download(document, "text/plain; charset=utf-8", formats.file_name(dataset, "txt"))
+    document = exports.text_document(dataset, ItemFilter.of(dataset, request.GET).items())
+    return _download(document, "text/plain; charset=utf-8", exports.file_name(dataset, "txt"))
 
 
 def _download(document: Iterator[str], content_type: str, name: str) -> StreamingHttpResponse:

@@ -8,10 +8,10 @@ from annotation_service import access
 from annotation_service.http import Request
 from ontologies.models import Ontology
 
+from ..items.views import shell
 from ..labels import ontologies_of
 from ..models import Dataset
 from ..statistics import label_counts, statistics_of
-from .pages import shell
 
 SHOWN_LABELS = 30
 

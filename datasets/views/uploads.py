@@ -15,14 +15,14 @@ from annotation_service.paging import Page
 from annotation_service.views import tell_once
 from ontologies.models import Ontology
 
-from .. import drawing
 from ..extra_fields import Field
 from ..forms import AddForm, CreateForm, DuplicatesForm, SourceForm
+from ..items import drawing
+from ..items.views import shell
 from ..kinds import Kind
 from ..models import Dataset, Upload
 from ..reading import Duplicates, Format, ReadingOptions, Report, detect
 from .creating import check, show_form, told
-from .pages import shell
 
 MOST_LABELS = 12
 GREY = "#808080"

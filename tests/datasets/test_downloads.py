@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from datasets import formats
+from datasets import exports
 from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item
 from datasets.reading.schemas import example
@@ -55,8 +55,8 @@ def test_json_lines_hold_the_same_items_and_come_in_again(as_alice, kind):
 def test_a_copy_has_the_same_document(as_alice, bob, kind):
     dataset = stored(as_alice.user, kind, example(kind))
     copy = dataset.copy_to(by=bob)
-    assert "".join(formats.json_document(copy)) == "".join(formats.json_document(dataset))
-    assert json.loads("".join(formats.json_document(copy)))[0] == json.loads(example(kind))[0]
+    assert "".join(exports.json_document(copy)) == "".join(exports.json_document(dataset))
+    assert json.loads("".join(exports.json_document(copy)))[0] == json.loads(example(kind))[0]
 
 
 def test_text_in_and_text_out_are_the_same(as_alice, dataset):
@@ -73,7 +73,7 @@ def test_text_in_and_text_out_are_the_same(as_alice, dataset):
 def test_a_byte_order_mark_in_the_middle_of_a_text_survives_at_its_beginning(alice):
     dataset = factories.dataset(owner=alice, text="one\n\ufefftwo\n\ufeffthree\n")
     rest = dataset.items().filter(position__gt=0)
-    again = factories.dataset(owner=alice, text="".join(formats.text_document(dataset, rest)))
+    again = factories.dataset(owner=alice, text="".join(exports.text_document(dataset, rest)))
     assert [item.original for item in again.items()] == ["\ufefftwo", "\ufeffthree"]
 
 
@@ -92,8 +92,8 @@ def test_the_array_is_whole_at_any_length(alice, count):
     if not count:
         Item.with_removed.all().delete()
     wanted = [f"line {n}" for n in range(count)]
-    assert [item["original"] for item in json.loads("".join(formats.json_document(dataset)))] == wanted
-    lines = "".join(formats.json_lines_document(dataset)).splitlines()
+    assert [item["original"] for item in json.loads("".join(exports.json_document(dataset)))] == wanted
+    lines = "".join(exports.json_lines_document(dataset)).splitlines()
     assert [json.loads(line)["original"] for line in lines] == wanted
 
 
@@ -108,7 +108,7 @@ def test_the_marks_of_each_item_stay_with_it(alice):
         for n in range(2500)
     ]
     dataset = stored(alice, Kind.PREANNOTATED_RELATION, items)
-    assert json.loads("".join(formats.json_document(dataset))) == items
+    assert json.loads("".join(exports.json_document(dataset))) == items
 
 
 @pytest.mark.parametrize("format", ["json", "json-lines", "text"])
@@ -125,9 +125,9 @@ def test_the_filter_of_the_table_is_respected(as_alice, dataset, format):
 
 
 def test_what_comes_while_it_is_written_breaks_nothing(alice, monkeypatch):
-    monkeypatch.setattr(formats, "_AT_ONCE", 1)
+    monkeypatch.setattr(exports, "_AT_ONCE", 1)
     dataset = stored(alice, Kind.PREANNOTATED_ENTITY, document(Kind.PREANNOTATED_ENTITY))
-    pieces = formats.json_document(dataset)
+    pieces = exports.json_document(dataset)
     begun = next(pieces)
     label = dataset.entity_ontology.add_item(name="New", parent=None, by=alice)
     annotation = Annotation.objects.create(item=dataset.items()[1])
@@ -137,7 +137,7 @@ def test_what_comes_while_it_is_written_breaks_nothing(alice, monkeypatch):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
-    monkeypatch.setattr(formats, "_AT_ONCE", 1)
+    monkeypatch.setattr(exports, "_AT_ONCE", 1)
     item = document(Kind.PREANNOTATED_ENTITY)[0]
     dataset = stored(as_alice.user, Kind.PREANNOTATED_ENTITY, [item, {**item, "external_id": "another"}])
     whole = body(as_alice.get(f"/datasets/{dataset.pk}/download/json/"))
@@ -158,10 +158,10 @@ def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
 
 def test_annotators_marks_are_not_in_it(alice, carol):
     dataset = stored(alice, Kind.PREANNOTATED_RELATION, document(Kind.PREANNOTATED_RELATION))
-    before = "".join(formats.json_document(dataset))
+    before = "".join(exports.json_document(dataset))
     annotation = dataset.items()[0].annotation_by(carol)
     assert annotation.entity_set.count() == 3
-    assert "".join(formats.json_document(dataset)) == before
+    assert "".join(exports.json_document(dataset)) == before
 
 
 def test_the_page_says_where_annotators_marks_are(as_alice, dataset):
@@ -178,7 +178,7 @@ def test_the_file_is_named_after_the_dataset(as_alice, dataset):
 
 @pytest.mark.parametrize("name", ["???", "../../etc/passwd", 'a"b\\c', "x" * 200])
 def test_odd_names_give_harmless_file_names(alice, name):
-    name = formats.file_name(Dataset(name=name), "txt")
+    name = exports.file_name(Dataset(name=name), "txt")
     assert name.endswith(".txt") and len(name) <= 84 and not set(name) & set('/\\"?:')
     assert name != ".txt"
 
@@ -193,7 +193,7 @@ def test_memory_does_not_grow_with_the_dataset(alice):
     def peak(lines):
         dataset = factories.dataset(owner=alice, text=f"{'word ' * 40}\n" * lines)
         tracemalloc.start()
-        for _ in formats.json_document(dataset):
+        for _ in exports.json_document(dataset):
             pass
         top = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
@@ -208,11 +208,11 @@ def test_a_few_queries_bring_a_thousand_items(alice):
     def queries(times):
         many = [{k: v for k, v in item.items() if k != "external_id"} for item in items * times]
         dataset = stored(alice, Kind.PREANNOTATED_RELATION, many)
-        formats.labels_of(dataset)
+        exports.labels_of(dataset)
         with CaptureQueriesContext(
             connection,
         ) as captured:
-            assert len(json.loads("".join(formats.json_document(dataset)))) == 2 * times
+            assert len(json.loads("".join(exports.json_document(dataset)))) == 2 * times
         return len(captured)
 
     assert queries(1000) - queries(500) == 2

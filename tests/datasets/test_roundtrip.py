@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasets import formats
+from datasets import exports
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
 from datasets.tokenisers import TOKENISERS
@@ -65,7 +65,7 @@ def documents(draw, kind):
 
 
 def downloaded(dataset):
-    return "".join(formats.json_document(dataset))
+    return "".join(exports.json_document(dataset))
 
 
 def check_offsets(dataset):
@@ -115,7 +115,7 @@ def test_a_document_survives(alice, ontologies, kind, format, data):
     check_offsets(copy)
     again = factories.upload(downloaded(copy), by=alice, options=options | {"format": "json"}).store()
     assert downloaded(again) == downloaded(first)
-    lines = "".join(formats.json_lines_document(again))
+    lines = "".join(exports.json_lines_document(again))
     assert [json.loads(line) for line in lines.split("\n")[:-1]] == document
 
 
@@ -154,9 +154,9 @@ def test_text_survives(alice, lines, how):
     assert [original for original, _, _ in items(first)] == left(lines, how)
     check_offsets(first)
     copy = first.copy_to(by=alice)
-    again = factories.upload("".join(formats.text_document(copy)), by=alice, options=options).store()
+    again = factories.upload("".join(exports.text_document(copy)), by=alice, options=options).store()
     assert items(again) == items(copy) == items(first)
-    assert "".join(formats.text_document(again)) == "".join(formats.text_document(first))
+    assert "".join(exports.text_document(again)) == "".join(exports.text_document(first))
     rich = factories.upload(
         downloaded(first), by=alice, options={"kind": "rich", "format": "json", "name": "Any"}
     ).store()

@@ -10,7 +10,7 @@ from django.db import transaction
 from hypothesis import HealthCheck, given, settings
 
 from annotation_service.inputs import Refused
-from datasets.formats import json_document
+from datasets.exports import json_document
 from datasets.models import Annotation, Entity, Relation
 from ontologies import formats
 from ontologies.models import Ontology

@@ -12,7 +12,7 @@ from django.db.models import Model
 from annotation_service.db import snapshot
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand
-from datasets import formats
+from datasets import exports
 from datasets.models import Dataset
 from ontologies import resources
 from ontologies.formats import rich_json
@@ -64,7 +64,7 @@ def _ontology(pk: int, target: IO[bytes]) -> None:
 
 def _dataset(pk: int, target: IO[bytes]) -> None:
     with snapshot():
-        for chunk in formats.json_document(_get(Dataset, pk)):
+        for chunk in exports.json_document(_get(Dataset, pk)):
             target.write(chunk.encode())
 
 

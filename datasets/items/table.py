@@ -7,10 +7,10 @@ from django.db.models import Count
 
 from annotation_service.paging import Column, Page
 
+from ..models import Dataset, Entity, Item, Relation
+from ..models.item import Excerpt
+from ..statistics import label_counts
 from .filters import ItemFilter
-from .models import Dataset, Entity, Item, Relation
-from .models.item import Excerpt
-from .statistics import label_counts
 
 PAGE_SIZE = 50
 COLUMNS = [

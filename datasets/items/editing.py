@@ -12,9 +12,9 @@ from annotation_service.inputs import Problem, Refused
 
 from .. import extra_fields
 from ..extra_fields import Field
-from ..filters import ItemFilter
 from ..models import Dataset, Item
-from .items import item_of
+from .filters import ItemFilter
+from .item_views import item_of
 
 
 class AllForm(forms.Form):

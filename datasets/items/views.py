@@ -9,11 +9,11 @@ from django_htmx.http import push_url
 from annotation_service import access
 from annotation_service.http import Request
 
-from ..filters import ItemFilter
 from ..labels import branches, ontologies_of
 from ..models import Dataset
 from ..statistics import label_counts
-from ..table import ItemTable
+from .filters import ItemFilter
+from .table import ItemTable
 
 # The filter offers the newest uploads; every one can be reached from the list of uploads.
 MAX_UPLOADS = 50

@@ -15,9 +15,9 @@ from annotation_service import words
 from ontologies.models import OntologyItem
 from ontologies.models.labels import Label, Labels
 
-from .labels import ontologies_of
-from .models import Annotation, Dataset, Entity, Item, Relation
-from .models.item import ItemQuerySet, TokenCount
+from ..labels import ontologies_of
+from ..models import Annotation, Dataset, Entity, Item, Relation
+from ..models.item import ItemQuerySet, TokenCount
 
 MAX_TEXT = 200
 MAX_SELECTED = 10_000

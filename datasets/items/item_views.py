@@ -8,13 +8,13 @@ from django.views.decorators.http import require_GET
 from annotation_service import access
 from annotation_service.http import Request
 
-from .. import drawing
 from ..extra_fields import Field
-from ..filters import ItemFilter
 from ..labels import labels_of
 from ..models import Annotation, Dataset, Entity, Item, Relation, Upload
 from ..models.marks import Mark
-from .pages import shell
+from . import drawing
+from .filters import ItemFilter
+from .views import shell
 
 
 @require_GET
