@@ -18,6 +18,7 @@ from django.shortcuts import get_object_or_404
 from .blueprints import Blueprint
 from .db import first, write
 from .http import Request
+from .inputs import whole_number
 from .models import PROJECT_MANAGERS, Job, User
 
 if TYPE_CHECKING:
@@ -205,7 +206,7 @@ def annotators_work(request: Request, pk: int, who: str) -> "tuple[Project, Any]
     found = managed_project(request, pk)
     people = User.objects.filter(Q(membership__project=found) | Q(annotation__item__dataset__project=found))
     by_name = people.filter(username=who)
-    by_pk = people.filter(pk=who) if who.isascii() and who.isdecimal() and len(who) < 19 else people.none()
+    by_pk = people.filter(pk=whole_number(who) or 0)
     # Somebody's name may be another one's number: the number wins, for that is what links are made of.
     if person := by_pk.first() or by_name.first():
         return found, person

@@ -20,6 +20,8 @@ from typing import Any, Generic, TypeVar
 from django.db.models import F, Model, QuerySet
 from django.http import HttpRequest
 
+from .inputs import whole_number
+
 M = TypeVar("M", bound=Model)
 
 
@@ -86,9 +88,7 @@ def _pages(count: int, size: int) -> int:
 
 
 def _page_number(wanted: str | None, pages: int) -> int:
-    if not wanted or not wanted.isdecimal():
-        return 1
-    return min(max(int(wanted[:9]), 1), pages)
+    return min(max(whole_number((wanted or "")[:9]) or 1, 1), pages)
 
 
 def search_text(request: HttpRequest) -> str:

@@ -1,6 +1,5 @@
 """What the annotation screen shows: an item, its place among the others, its marks, the labels."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,6 +7,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from annotation_service.inputs import to_compact_json
 from annotation_service.models import User
 from datasets.models import Annotation, Entity, Item, Relation
 from ontologies.models import Ontology
@@ -151,4 +151,4 @@ def _labels_json(versions: tuple[tuple[str, int, int, Any], ...]) -> bytes:
             ]
             for label in labels
         ]
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+    return to_compact_json(document).encode()

@@ -1,6 +1,5 @@
 """The documents of a dataset, as it can be uploaded, written piece by piece: memory stays flat at any size."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import islice
@@ -10,6 +9,8 @@ from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.utils.text import slugify
 
+from annotation_service.inputs import to_json
+
 from .extra_fields import with_floats
 from .kinds import Kind
 from .labels import labels_of
@@ -17,7 +18,6 @@ from .models import Dataset, Entity, Relation
 from .models.item import ItemQuerySet
 
 _AT_ONCE = 1000
-_to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def json_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
@@ -58,9 +58,9 @@ def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]
             marks.read([row[0] for row in batch])
         objects = []
         for pk, original, external_id, tokens, extra_fields in batch:
-            parts = [f'"original": {_to_json(original)}, "tokens": {tokens}']
+            parts = [f'"original": {to_json(original)}, "tokens": {tokens}']
             if external_id:
-                parts.append(f'"external_id": {_to_json(external_id)}')
+                parts.append(f'"external_id": {to_json(external_id)}')
             if extra_fields != "{}":
                 parts.append(f'"extra_fields": {with_floats(extra_fields)}')
             if marks:
@@ -89,7 +89,7 @@ class _Marks:
         for item, uid, start, end, label in entities.values_list(
             "annotation__item_id", "uid", "start", "end", "label_id"
         ):
-            id = f'"id": {_to_json(uid)}, ' if self.kind.has_relations else ""
+            id = f'"id": {to_json(uid)}, ' if self.kind.has_relations else ""
             found[item].append(f'{{{id}"start": {start}, "end": {end}, "label": {self._name(label)}}}')
         return found
 
@@ -99,7 +99,7 @@ class _Marks:
         for item, source, target, label in relations.values_list(
             "annotation__item_id", "source__uid", "target__uid", "label_id"
         ):
-            ends = f'"source_id": {_to_json(source)}, "target_id": {_to_json(target)}'
+            ends = f'"source_id": {to_json(source)}, "target_id": {to_json(target)}'
             found[item].append(f'{{{ends}, "label": {self._name(label)}}}')
         return found
 
@@ -110,7 +110,7 @@ class _Marks:
 
 
 def _names(dataset: Dataset) -> dict[int, str]:
-    return {pk: _to_json(label.fullname) for pk, label in labels_of(dataset).items()}
+    return {pk: to_json(label.fullname) for pk, label in labels_of(dataset).items()}
 
 
 def _batches(dataset: Dataset, items: ItemQuerySet | None, *fields: Any) -> Iterator[list[tuple[Any, ...]]]:

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import Refused, check_text, parse_json
+from annotation_service.inputs import Refused, check_text, parse_json, to_json
 
-_to_json = json.JSONEncoder(ensure_ascii=False).encode
 _has_large_number = re.compile(r"\d{19}").search
 _line_end = re.compile(r"\r\n|\r|\n")
 
@@ -26,7 +25,7 @@ class Field(NamedTuple):
         # What a form would change on its way through a browser is shown as JSON, too.
         if isinstance(value, str) and "\r" not in value:
             return cls(name, value, False)
-        return cls(name, with_floats(_to_json(value)), True)
+        return cls(name, with_floats(to_json(value)), True)
 
     @classmethod
     def all_of(cls, extra_fields: Mapping[str, Any]) -> "list[Field]":
@@ -35,7 +34,7 @@ class Field(NamedTuple):
     @property
     def exact_name(self) -> str:
         """As JSON: a form would lose the line ends in it."""
-        return _to_json(self.name)
+        return to_json(self.name)
 
     @property
     def shown_name(self) -> str:
@@ -58,7 +57,7 @@ def read_lines(text: str) -> list[Field]:
     return fields
 
 
-def to_json(fields: Iterable[Field], known: Container[str] = ()) -> dict[str, Any]:
+def to_object(fields: Iterable[Field], known: Container[str] = ()) -> dict[str, Any]:
     """The object that the lines describe. Lines without name and value are left out.
 
     A name has content, but those that are ``known`` may stay as an upload brought them. Raises `Refused`, naming the line.
@@ -75,7 +74,7 @@ def to_json(fields: Iterable[Field], known: Container[str] = ()) -> dict[str, An
             values[field.name if is_known else check_text(field.name)] = field.parsed()
         except Refused as error:
             raise Refused(str(error), place=f"field “{field.name[:100]}”") from error
-    limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(_to_json(values))
+    limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(to_json(values))
     if size > limit:
         raise Refused(
             f"At most {words.number(limit)} characters of JSON are allowed; this has {words.number(size)}.",
@@ -92,4 +91,4 @@ def with_floats(text: str) -> str:
     def number(digits: str) -> int | float:
         return value if -(2**63) <= (value := int(digits)) < 2**63 else float(digits)
 
-    return _to_json(json.loads(text, parse_int=number))
+    return to_json(json.loads(text, parse_int=number))

@@ -1,7 +1,6 @@
 """The documents of an ontology: the creation format, the rich format of downloads, indented text."""
 
 import copy
-import json
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from annotation_service.inputs import (
     clean_description,
     clean_name,
     parse_json,
+    to_json,
 )
 from annotation_service.schemas import Checker, load
 
@@ -225,7 +225,6 @@ def rich_json(ontology: "Ontology") -> str:
             end, _, _, children = open_items.pop()
             parts.append(f"\n{' ' * (len(open_items) + 1)}]{end}" if children else f"]{end}")
 
-    encode = json.JSONEncoder(ensure_ascii=False).encode
     fields = ["level", "name", "description", "example_terms", "created_at", "updated_at", "uid", "color", "active"]
     top = 0
     for level, name, description, terms, created, updated, uid, color, active in ontology.items().values_list(*fields):
@@ -241,8 +240,8 @@ def rich_json(ontology: "Ontology") -> str:
         rest |= {"created_at": write_time(created), "updated_at": write_time(updated), "id": uid}
         rest |= {"fullname": fullname, "color": color, "active": active, "path": path}
         comma = "," if index else ""
-        parts.append(f'{comma}\n{" " * level}{{"name": {encode(name)}, "children": [')
-        open_items.append((f", {encode(rest)[1:]}", fullname, path, 0))
+        parts.append(f'{comma}\n{" " * level}{{"name": {to_json(name)}, "children": [')
+        open_items.append((f", {to_json(rest)[1:]}", fullname, path, 0))
     close_to(1)
     return f"[{''.join(parts)}\n]\n" if parts else "[]\n"
 
@@ -290,7 +289,7 @@ def _example_lines(items: list[dict[str, Any]], indent: str) -> str:
     """An item a line, those below it indented."""
     lines = []
     for item in items:
-        own = json.dumps({key: value for key, value in item.items() if key != "children"}, ensure_ascii=False)
+        own = to_json({key: value for key, value in item.items() if key != "children"})
         if below := item.get("children"):
             own = f'{own[:-1]}, "children": [\n{_example_lines(below, indent + "  ")}\n{indent}]}}'
         lines.append(indent + own)

@@ -37,12 +37,12 @@ class LabelNames:
         if len(meant) > 1:
             some = ", ".join(f"“{label.fullname}”" for label in meant[:_NAMED])
             more = f" and {words.number(len(meant) - _NAMED)} more" if len(meant) > _NAMED else ""
-            return f"“{_cut(name)}” is the name of {words.number(len(meant))} labels: {some}{more}. Give the full name."
+            return f"“{words.cut(name, 200)}” is the name of {words.number(len(meant))} labels: {some}{more}. Give the full name."
         if meant:
-            return f"“{_cut(name)}” is switched off in “{self.ontology}”, so it cannot be used."
+            return f"“{words.cut(name, 200)}” is switched off in “{self.ontology}”, so it cannot be used."
         nearest = self._nearest(name)
         hint = f" The nearest is “{nearest.fullname}”." if nearest else ""
-        return f"“{_cut(name)}” is not a label of “{self.ontology}”.{hint}"
+        return f"“{words.cut(name, 200)}” is not a label of “{self.ontology}”.{hint}"
 
     def _meant(self, name: str) -> "list[Label]":
         if label := self.labels.by_fullname.get(name):
@@ -82,7 +82,3 @@ def _pairs(name: str) -> set[str]:
 
 def _likeness(one: str, other: str) -> float:
     return SequenceMatcher(None, one.casefold(), other.casefold()).ratio()
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= 200 else f"{text[:199]}…"

@@ -1,6 +1,5 @@
 """The documents of constraint sets and preannotation sets: the same format for creation and download."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, parse_json
+from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, parse_json, to_json
 from annotation_service.schemas import Checker, load
 
 from .formats import SCHEMAS
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from .label_names import LabelNames
     from .models.resources import Resource
     from .models.rows import Row, Values
-
-_to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def schema_file(format: str) -> Path:
@@ -126,7 +123,7 @@ def json_document(resource: "Resource") -> Iterator[str]:
     before = "["
     for row in rows.iterator():
         own = {key: labels.get(row.pk, []) for key, labels in lists.items()}
-        yield f"{before}\n{_to_json(row.document(own, names))}"
+        yield f"{before}\n{to_json(row.document(own, names))}"
         before = ","
     yield "[]\n" if before == "[" else "\n]\n"
 

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from annotation_service.db import snapshot
+from annotation_service.inputs import to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from datasets import exports
@@ -30,7 +31,6 @@ from .figures import given_marks
 from .models import Project
 
 BATCH = 2000
-_to_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def file_name(project: Project) -> str:
@@ -142,7 +142,7 @@ def _annotations(
             counts["annotations_done"] += done_at is not None
             counts["entities"] += len(annotation["entities"])
             counts["relations"] += len(annotation["relations"])
-            yield f"{before}\n{_to_json(annotation)}"
+            yield f"{before}\n{to_json(annotation)}"
             before = ","
     yield "[]\n" if before == "[" else "\n]\n"
 

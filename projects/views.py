@@ -10,7 +10,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service import access
 from annotation_service.http import Request
-from annotation_service.inputs import Refused
+from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User, start_job
 from annotation_service.paging import Page, named, search_text
 from datasets.models import Dataset
@@ -84,10 +84,10 @@ def use(request: Request) -> HttpResponse:
     """Where a blueprint can be used: in a new project, or in an own one that lacks this kind."""
     access.require_creator(request)
     if request.GET.get("dataset"):
-        thing: Dataset | Ontology = access.readable(request, Dataset, _number(request.GET["dataset"]))
+        thing: Dataset | Ontology = access.readable(request, Dataset, whole_number(request.GET["dataset"]) or 0)
         field, lacking = "dataset", Project.objects.none()
     else:
-        thing = access.readable(request, Ontology, _number(request.GET.get("ontology", "")))
+        thing = access.readable(request, Ontology, whole_number(request.GET.get("ontology", "")) or 0)
         field = f"{thing.kind}_ontology"
         lacking = access.managed_projects(request).exclude(ontology__kind=thing.kind).order_by("name")
     return render(request, "projects/_use.html", {"thing": thing, "field": field, "projects": lacking})
@@ -181,7 +181,7 @@ def remove_member(request: Request, pk: int, member_pk: int) -> HttpResponse:
 def add_ontology(request: Request, pk: int) -> HttpResponse:
     """Copy a relation ontology into a project that was made without one."""
     project = access.managed_project(request, pk)
-    ontology = access.readable(request, Ontology, _number(request.POST.get("ontology", "")))
+    ontology = access.readable(request, Ontology, whole_number(request.POST.get("ontology", "")) or 0)
     try:
         copy = project.use(ontology, by=request.user)
     except Refused as error:
@@ -189,7 +189,3 @@ def add_ontology(request: Request, pk: int) -> HttpResponse:
         return redirect("projects:page", pk=pk)
     messages.success(request, f"“{copy}” is now the project’s own: changes of it do not reach the blueprint.")
     return redirect("projects:page", pk=pk)
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else 0

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from annotation_service import access
 from annotation_service.http import Request
+from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from datasets.models import Item
 from projects.models import Project
@@ -22,8 +23,8 @@ def start(request: Request, pk: int) -> HttpResponse:
     if request.GET.get("gone"):
         messages.info(request, "That item was removed, or it is no longer given to you. Here you go on.")
     after = request.GET.get("after", "")
-    position = int(after) if after.isascii() and after.isdecimal() and len(after) < 10 else -1
-    if item := workspace.next_undone(project, request.user, after=position):
+    position = whole_number(after, digits=9)
+    if item := workspace.next_undone(project, request.user, after=-1 if position is None else position):
         return redirect("annotations:item", pk=pk, item_pk=item)
     first = project.items_for(request.user).values_list("pk", flat=True).first()
     manages = access.role(request.user, project) == access.MANAGER

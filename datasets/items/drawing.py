@@ -1,11 +1,11 @@
 """A text with its marks drawn on it, ready for ``datasets/_marked.html``: boxes inside each other, with names below the words."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
+from annotation_service.inputs import to_json
 from ontologies.models.labels import Label
 
 
@@ -74,7 +74,7 @@ def draw(
             drawn.append((uid, label, source, target))
     if drawn and not drawing.tokens_left_out:
         item = {"original": original, "tokens": tokens, "offsets": offsets}
-        drawing.sheet = json.dumps({"item": item, **_for_script(known, drawn, labels)}, ensure_ascii=False)
+        drawing.sheet = to_json({"item": item, **_for_script(known, drawn, labels)})
     return drawing
 
 

@@ -109,7 +109,7 @@ class FieldsForm:
         """Whether it was stored; if not, the form says why and keeps what was typed."""
         try:
             self.fields = extra_fields.read_lines(self.lines)
-            values = extra_fields.to_json(self.fields, known=self.item.extra_fields)
+            values = extra_fields.to_object(self.fields, known=self.item.extra_fields)
             self.item.edit(external_id=self.external_id, extra_fields=values, was=self.seen)
         except Conflict as conflict:
             self.status = 409

@@ -12,6 +12,7 @@ from django.db.models.lookups import GreaterThan
 from django.http import QueryDict
 
 from annotation_service import words
+from annotation_service.inputs import whole_number
 from ontologies.models import OntologyItem
 from ontologies.models.labels import Label, Labels
 
@@ -158,8 +159,8 @@ class ItemFilter:
             moment = _moment(self.removed)
             yield Q(removed_at=moment) if moment else _NOTHING
         if self.selected:
-            keys = [int(key) for key in self.selected if key.isascii() and key.isdecimal() and len(key) < 19]
-            yield Q(pk__in=keys) if len(keys) == len(self.selected) <= MAX_SELECTED else _NOTHING
+            keys = [whole_number(key) for key in self.selected]
+            yield Q(pk__in=keys) if None not in keys and len(keys) <= MAX_SELECTED else _NOTHING
 
     def _carries_label(self) -> Q:
         label = self._label()
@@ -182,8 +183,7 @@ class ItemFilter:
         return [ontology.labels() for ontology in ontologies_of(self.dataset)] if self.label else []
 
     def _came_in_upload(self) -> Q:
-        number = int(self.upload) if self.upload.isascii() and self.upload.isdecimal() and len(self.upload) < 10 else 0
-        upload = self.dataset.additions().filter(number=number).first()
+        upload = self.dataset.additions().filter(number=whole_number(self.upload, digits=9) or 0).first()
         if upload is None or upload.first_position is None:
             return _NOTHING
         return Q(position__gte=upload.first_position, position__lt=upload.first_position + upload.item_count)

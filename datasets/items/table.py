@@ -6,9 +6,9 @@ from typing import NamedTuple
 from django.db.models import Count
 
 from annotation_service.paging import Column, Page
+from annotation_service.words import Excerpt
 
 from ..models import Dataset, Entity, Item, Relation
-from ..models.item import Excerpt
 from ..statistics import label_counts
 from .filters import ItemFilter
 

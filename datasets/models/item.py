@@ -1,6 +1,6 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
@@ -117,21 +117,10 @@ class Item(models.Model):
                 self.save(update_fields=changed)
                 dataset.touch()
 
-    def excerpt(self, text: str = "", length: int = 300) -> "Excerpt":
+    def excerpt(self, text: str = "", length: int = 300) -> words.Excerpt:
         """The beginning of the item or, if it is looked for, the place where the text stands."""
-        original, wanted = self.original, text.casefold().strip()
-        # Folding may lengthen a text (“ß”): find the characters of the original that the folded ones come from.
-        folded = original.casefold()
-        start = folded.find(wanted) if wanted else -1
-        if start < 0:
-            return Excerpt(_cut(original, length), "", "", len(original) <= length)
-        end = start + len(wanted)
-        if len(folded) != len(original):
-            origins = [i for i, char in enumerate(original) for _ in char.casefold()]
-            start, end = origins[start], origins[end - 1] + 1
-        before = original[:start] if start <= 60 else f"…{original[start - 60 : start]}"
-        whole = start <= 60 and len(original) - end <= length
-        return Excerpt(before, original[start:end], _cut(original[end:], length), whole)
+        found = words.excerpt(self.original, text, before=60, after=length)
+        return found or words.Excerpt(words.cut(self.original, length), "", "")
 
     def annotation_by(self, annotator: User) -> "Annotation":
         """The annotator's own annotation, made with a copy of the given marks if this is their first write.
@@ -162,14 +151,3 @@ def clean_external_id(value: str) -> str:
     if len(value) > 200:
         raise Refused(f"An external id has at most 200 characters; this one has {words.number(len(value))}.")
     return check_text(value)
-
-
-class Excerpt(NamedTuple):
-    before: str
-    match: str
-    after: str
-    is_whole: bool
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"

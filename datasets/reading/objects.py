@@ -1,6 +1,5 @@
 """What JSON objects say: items with their marks, for one kind of dataset and its ontologies."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -9,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Refused
+from annotation_service.inputs import MAX_PROBLEMS, Refused, to_json
 from annotation_service.schemas import quoted
 from ontologies.label_names import LabelNames
 from ontologies.models import Ontology
@@ -176,7 +175,7 @@ def _excesses(value: dict[str, Any]) -> Iterator[Mistake]:
         if size > limit:
             yield f"$.{field}", f"An item has at most {words.number(limit)} {what}; this one has {words.number(size)}."
     if extra_fields := value.get("extra_fields"):
-        limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(json.dumps(extra_fields, ensure_ascii=False))
+        limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(to_json(extra_fields))
         if size > limit:
             yield (
                 "$.extra_fields",

@@ -86,7 +86,7 @@ class Reading:
         report.problems.raise_if_any()
 
     def add_problem(self, place: str, text: str) -> None:
-        problem = Problem(_short(place, 200), _short(text, 500))
+        problem = Problem(words.cut(place, 200), words.cut(text, 500))
         self.report.problems.add(problem.place, problem.text)
         if self.tell:
             self.tell(problem)
@@ -120,7 +120,3 @@ class Reading:
         if is_text:
             return "No line is left after preprocessing. Choose fewer operations, or another text."
         return "The external ids of all items are taken, so nothing is left to store."
-
-
-def _short(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 1]}…"

@@ -1,13 +1,12 @@
 """What was found in a document: the result of the dry run, and the record of an import."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Problem, Problems
+from annotation_service.inputs import MAX_PROBLEMS, Problem, Problems, to_json
 
 from ..preprocessing import Counts
 from .items import NewItem
@@ -133,7 +132,7 @@ def preview_of(item: NewItem) -> dict[str, Any]:
         original = original[: offsets[-1][1]]
     entities = [entity for entity in item.entities if entity.end < count]
     uids = {entity.uid for entity in entities}
-    is_small = len(json.dumps(item.extra_fields, ensure_ascii=False)) <= PREVIEW_CHARACTERS
+    is_small = len(to_json(item.extra_fields)) <= PREVIEW_CHARACTERS
     return {
         "place": item.place,
         "original": original[:PREVIEW_CHARACTERS],

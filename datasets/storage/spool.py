@@ -5,7 +5,6 @@ In the spool rows know each other by number, counted from 1: an entity tells whi
 are stored, keys are reserved, and each number becomes the key at that place.
 """
 
-import json
 import re
 from abc import abstractmethod
 from array import array
@@ -19,6 +18,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation_service.db import execute
+from annotation_service.inputs import to_compact_json
 
 from ..reading.items import NewItem
 from ..tokenisers import Span
@@ -37,7 +37,6 @@ _BATCH, _BATCH_CHARACTERS = 2000, 2_000_000
 _MARK_CHARACTERS = 100
 # So many keys are reserved at once.
 _KEYS = 4000
-_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 _needs_escapes = re.compile(r'[\x00-\x1f"\\]').search
 Row = tuple[Any, ...]
 
@@ -102,9 +101,16 @@ def _item_row(item: NewItem) -> Row:
     _, original, tokens, _, external_id, extra_fields, _, _ = item
     offsets = item.offsets
     # Most tokens need no escapes; those of a line have no other characters than the line, in another case perhaps.
-    words = _to_json(tokens) if _needs_escapes("".join(tokens)) else '["' + '","'.join(tokens) + '"]'
+    words = to_compact_json(tokens) if _needs_escapes("".join(tokens)) else '["' + '","'.join(tokens) + '"]'
     pairs = None if offsets is None else f"[{','.join(map(_pairs.__getitem__, offsets))}]"
-    return original, words, pairs, original.casefold(), external_id, _to_json(extra_fields) if extra_fields else "{}"
+    return (
+        original,
+        words,
+        pairs,
+        original.casefold(),
+        external_id,
+        to_compact_json(extra_fields) if extra_fields else "{}",
+    )
 
 
 class _Pairs(dict[Span, str]):

@@ -17,7 +17,7 @@ from django_htmx.http import trigger_client_event
 
 from annotation_service import access, inputs
 from annotation_service.http import Request
-from annotation_service.inputs import Refused
+from annotation_service.inputs import Refused, whole_number
 from annotation_service.paging import named, search_text
 from ontologies.models import Ontology
 
@@ -175,7 +175,7 @@ class Chooser:
         all_of_kind: Any = access.blueprints(request, Ontology).filter(kind=kind)
         matching: Any = named(all_of_kind, query)
         matching = matching.with_size().select_related("owner")
-        pk = int(chosen) if str(chosen).isdecimal() and len(str(chosen)) < 19 else None
+        pk = whole_number(str(chosen))
         own_first = Case(When(owner=request.user, then=0), default=1)
         if pk is None and not query and matching.count() == 1:
             pk = matching.get().pk

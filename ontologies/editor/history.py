@@ -8,7 +8,7 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 
 from annotation_service import access, words
 from annotation_service.http import Request
-from annotation_service.inputs import Refused
+from annotation_service.inputs import Refused, whole_number
 
 from ..models import Ontology
 from ..models.journal import OntologyChange
@@ -22,8 +22,8 @@ STEPS = 500
 def undo(request: Request, pk: int) -> HttpResponse:
     """The user's newest operation. A toast names the one that it offered to undo: if others came after, that one is reverted."""
     ontology = fetch(request, pk)
-    wanted = request.GET.get("version", "")
-    offered = ontology.changes.filter(version=wanted, user=request.user).first() if _is_number(wanted) else None
+    version = whole_number(request.GET.get("version", ""), digits=9) or 0
+    offered = ontology.changes.filter(version=version, user=request.user).first()
     if offered and ontology.undoable(request.user) != offered:
         offered.ontology = ontology
         return _take_back(request, ontology, lambda: offered.revert(by=request.user))
@@ -54,10 +54,9 @@ def _in_words(done: OntologyChange) -> str:
 def history(request: Request, pk: int) -> HttpResponse:
     """A dialog; the parts after its first are fetched when they come into sight."""
     ontology = fetch(request, pk, access.readable)
-    start = request.GET.get("start", "0")
-    start_at = int(start) if _is_number(start) else 0
-    template = "ontologies/_history_entries.html" if start_at else "ontologies/_history.html"
-    return render(request, template, _entries(request, ontology, start_at))
+    start = whole_number(request.GET.get("start", ""), digits=9) or 0
+    template = "ontologies/_history_entries.html" if start else "ontologies/_history.html"
+    return render(request, template, _entries(request, ontology, start))
 
 
 def _entries(request: Request, ontology: Ontology, start: int) -> dict[str, object]:
@@ -97,7 +96,3 @@ def _change(ontology: Ontology, version: int) -> OntologyChange:
     change = get_object_or_404(ontology.changes.select_related("user"), version=version)
     change.ontology = ontology
     return change
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 10

@@ -10,7 +10,7 @@ from django_htmx.http import trigger_client_event
 
 from annotation_service import access
 from annotation_service.http import Request
-from annotation_service.inputs import Refused, clean_description
+from annotation_service.inputs import Refused, clean_description, whole_number
 
 from ..models import OntologyItem
 from ..models.item import Conflict
@@ -44,8 +44,7 @@ def children(request: Request, pk: int, uid: str) -> HttpResponse:
 def levels(request: Request, pk: int) -> HttpResponse:
     """The whole tree down to a level, in one go."""
     ontology = fetch(request, pk, access.readable)
-    wanted = request.GET.get("levels", "")
-    depth = min(int(wanted[:4]), ALL_LEVELS) if wanted.isdecimal() else 1
+    depth = min(whole_number(request.GET.get("levels", "")) or 1, ALL_LEVELS)
     return render(request, "ontologies/_list.html", tree_list(request, ontology, None, levels=depth))
 
 

@@ -7,9 +7,11 @@ import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from django.db.models import Q
+
+from annotation_service.words import Excerpt, excerpt
 
 if TYPE_CHECKING:
     from ..models import Ontology, OntologyItem
@@ -18,12 +20,6 @@ if TYPE_CHECKING:
 SENT_WHOLE = 500
 ALL_LEVELS = 1000
 _SCREENFUL = 40
-
-
-class Excerpt(NamedTuple):
-    before: str
-    match: str
-    after: str
 
 
 @dataclass(slots=True)
@@ -95,6 +91,7 @@ def rows(
 
 def found_rows(labels: "Labels", found: "Sequence[Found]", text: str) -> list[Row]:
     """The rows of items that were found, and of those above them."""
+    text = unicodedata.normalize("NFC", text)
     matches = {each.uid: each for each in found}
     wanted: set[str] = set()
     for uid in matches:
@@ -126,22 +123,7 @@ def found_rows(labels: "Labels", found: "Sequence[Found]", text: str) -> list[Ro
 
 def _elsewhere(match: "Found", text: str) -> Excerpt | None:
     texts = [match.label.description, *match.label.example_terms]
-    return next((found for each in texts if (found := excerpt(each, text, around=40))), None)
-
-
-def excerpt(text: str, wanted: str, *, around: int = 0) -> Excerpt | None:
-    """A text around the first place where it has another one, in any case. The lengths of letters may differ by case."""
-    folded = unicodedata.normalize("NFC", wanted).casefold().strip()
-    at = text.casefold().find(folded)
-    if at < 0 or not folded:
-        return None
-    index = [i for i, letter in enumerate(text) for _ in letter.casefold()]
-    start, end = index[at], index[at + len(folded) - 1] + 1
-    before, after = text[:start], text[end:]
-    if around:
-        before = before if len(before) <= around else f"…{before[-around:]}"
-        after = after if len(after) <= around else f"{after[:around]}…"
-    return Excerpt(before, text[start:end], after)
+    return next((found for each in texts if (found := excerpt(each, text, before=40, after=41))), None)
 
 
 def _close_lists(found: list[Row], top: int) -> None:

@@ -1,4 +1,3 @@
-import json
 import uuid
 from collections import Counter
 from collections.abc import Collection
@@ -12,7 +11,7 @@ from mptt.models import MPTTModel, TreeForeignKey
 
 from annotation_service import colors
 from annotation_service.db import execute
-from annotation_service.inputs import Refused, clean_description, clean_name
+from annotation_service.inputs import Refused, clean_description, clean_name, to_json
 from annotation_service.models import User
 
 from .. import usage
@@ -100,7 +99,7 @@ class OntologyItem(MPTTModel):
 
     @property
     def terms_as_json(self) -> str:
-        return json.dumps(self.example_terms, ensure_ascii=False)
+        return to_json(self.example_terms)
 
     def suggested_colors(self) -> list[str]:
         """Variations of the parent's colour, then other hues."""

@@ -34,7 +34,7 @@ def test_every_way_to_get_a_page_gives_the_same_rows(groups, number, options):
 
 @pytest.mark.parametrize(
     ("wanted", "number"),
-    [(None, 1), ("", 1), ("0", 1), ("-1", 1), ("x", 1), ("1.5", 1), ("²", 1), ("6", 5), ("9" * 5000, 5), ("٣", 3)],
+    [(None, 1), ("", 1), ("0", 1), ("-1", 1), ("x", 1), ("1.5", 1), ("²", 1), ("6", 5), ("9" * 5000, 5), ("٣", 1)],
 )
 def test_an_odd_page_number_shows_the_first_page_and_one_beyond_the_end_the_last(groups, wanted, number):
     assert Page.of(groups, wanted, size=5).number == number

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation_service.edits import mark
-from datasets.extra_fields import Field, to_json
+from datasets.extra_fields import Field, to_object
 from datasets.models import Annotation, Item
 from tests import factories
 from tests.datasets import marked
@@ -237,7 +237,7 @@ def test_a_form_that_is_sent_back_as_it_came_changes_nothing(as_alice, dataset):
     fields = {"a": "x", "b": "1\r\n2", "c": True, "d": "", "e": {"f": ["g"]}, "h": " ", "i": "\nj", "5": 5}
     fields |= {"": "", " ": 1, "k\r\nl\rm\nn": "o"}  # names as an upload may bring them
     item.edit(external_id=" A ", extra_fields=fields)
-    assert to_json(Field.all_of(fields), known=fields) == fields
+    assert to_object(Field.all_of(fields), known=fields) == fields
     sent = [(field.name, field.value, "json" if field.is_json else "text") for field in Field.all_of(fields)]
     edit(as_alice, item, sent, external_id=" A ")
     item.refresh_from_db()

@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation_service.inputs import Refused
+from annotation_service.words import excerpt
 from datasets.models import Annotation
-from ontologies.editor.rows import excerpt
 from ontologies.models import Ontology
 from tests import factories
 from tests.ontologies.test_pages import uids_in
