@@ -12,11 +12,11 @@ from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology
 
+from .importing import Duplicates, Format
 from .kinds import Kind
 from .models import Dataset
 from .preprocessing import Preprocessing
-from .reading import Duplicates, Format
-from .tokenisers import TOKENISERS
+from .tokenising import TOKENISERS
 
 SAMPLE_CHARACTERS = 64_000
 

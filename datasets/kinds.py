@@ -1,4 +1,14 @@
+"""The kinds of datasets, with the published JSON Schema and a filled example of what can be uploaded for each."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
 from django.db.models import TextChoices
+
+from annotation_service.schemas import Checker, load
+
+SCHEMAS = Path(__file__).parent / "schemas"
 
 
 class Kind(TextChoices):
@@ -16,3 +26,23 @@ class Kind(TextChoices):
     @property
     def has_relations(self) -> bool:
         return self == Kind.PREANNOTATED_RELATION
+
+    @property
+    def example_name(self) -> str:
+        return f"{self}.example.{'txt' if self == Kind.STANDARD else 'json'}"
+
+    @property
+    def example(self) -> str:
+        """A short document of the kind, as it can be uploaded."""
+        return (SCHEMAS / self.example_name).read_text("utf-8")
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """The schema of a whole document; a standard dataset is text and has none."""
+        return load(SCHEMAS / f"{self}.json")
+
+
+@cache
+def item_checker(kind: Kind) -> Checker:
+    """Checks one item of a document."""
+    return Checker({"$ref": "#/$defs/item", "$defs": kind.schema["$defs"]})

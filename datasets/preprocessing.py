@@ -12,7 +12,7 @@ from hashlib import blake2b
 from itertools import count
 from typing import Any, NamedTuple
 
-from datasets.tokenisers import TOKENISERS, Span, offsets_of
+from datasets.tokenising import TOKENISERS, Span, offsets_of
 
 _BATCH_LINES = 200
 _BATCH_CHARACTERS = 1_000_000

@@ -20,8 +20,8 @@ from annotation_service.inputs import to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from datasets import exports
+from datasets.importing import Progress, no_progress
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
-from datasets.reading import Progress, no_progress
 from ontologies import formats as ontology_formats
 from ontologies import resources
 from ontologies.formats import write_time

@@ -15,9 +15,11 @@ from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies.models import Ontology, OntologyItem
 
-from .. import kinds, storage
+from .. import kinds
+from ..importing import Report
+from ..importing.storage import Spool
 from ..preprocessing import Preprocessing
-from ..reading import Report
+from . import copying
 from .item import BIN, Item, ItemQuerySet
 from .marks import Annotation, Entity, Mark, Relation
 
@@ -118,9 +120,14 @@ class Dataset(PagedBlueprint):
                 entity_ontology=to.get(source.entity_ontology_id or 0, source.entity_ontology),
                 relation_ontology=to.get(source.relation_ontology_id or 0, source.relation_ontology),
             )
-            storage.copy_items(source, copy)
+            copying.copy_items(source.pk, copy.pk)
             if source.entity_ontology_id:
-                storage.copy_given_marks(source, copy)
+                copying.copy_given_marks(
+                    source.pk,
+                    copy.pk,
+                    entity_ontology=copy.entity_ontology_id,
+                    relation_ontology=copy.relation_ontology_id,
+                )
         return copy
 
     # --- Changing what items there are ---
@@ -140,7 +147,7 @@ class Dataset(PagedBlueprint):
             if project:
                 project.deal_changes()
 
-    def take_in(self, spool: storage.Spool, report: Report, *, replaced: Iterable[str], by: User) -> int:
+    def take_in(self, spool: Spool, report: Report, *, replaced: Iterable[str], by: User) -> int:
         """Append what was read, in the transaction of the caller, who has locked this dataset; returns the first position.
 
         Items with one of the external ids ``replaced`` go to the bin for it.

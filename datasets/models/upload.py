@@ -12,11 +12,10 @@ from annotation_service.db import full_disk_refused, write
 from annotation_service.inputs import Refused, check_size
 from annotation_service.models import Job, User, kept_file, start_job
 
-from .. import storage
-from ..reading import Progress, Report, no_progress
+from ..importing import Progress, Report, no_progress, storage
 from . import files
-from .basis import Basis
 from .dataset import Dataset
+from .import_context import Basis
 
 _ATTEMPTS = 3
 
@@ -25,7 +24,7 @@ class Upload(models.Model):
     """A file or a pasted text on its way into a dataset and, once stored, the record of what it brought.
 
     It is checked first, and nothing of it is stored before somebody says so. ``options`` tell how it is to be read and what the
-    new dataset is called; ``report`` what was found (`datasets.reading.Report.as_json`).
+    new dataset is called; ``report`` what was found (`datasets.importing.Report.as_json`).
     """
 
     class State(models.TextChoices):

@@ -23,10 +23,10 @@ from ontologies.models import Ontology
 
 from .. import preprocessing
 from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceForm
+from ..importing import Format, detect
 from ..kinds import Kind
 from ..models import Dataset, Upload
 from ..preprocessing import Preprocessing
-from ..reading import Format, detect, schemas
 
 PREVIEW_LINES = 200
 PREVIEW_ROWS = 20
@@ -124,7 +124,7 @@ def _beginning(upload: Upload) -> str:
 
 
 def _help(kinds: Iterable[Kind]) -> list[dict[str, str]]:
-    return [{"kind": kind.value, "example": schemas.example(kind)} for kind in kinds]
+    return [{"kind": kind.value, "example": kind.example} for kind in kinds]
 
 
 # --- Fragments ---------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ from django.views.decorators.http import require_GET
 from annotation_service.http import Request
 
 from ..kinds import Kind
-from ..reading import schemas
 
 
 @require_GET
@@ -14,7 +13,7 @@ def schema(request: Request, kind: str) -> HttpResponse:
     """The JSON Schema of a kind's documents."""
     if kind not in Kind.values or kind == Kind.STANDARD:
         raise Http404
-    response = JsonResponse(schemas.schema(Kind(kind)), json_dumps_params={"indent": 2, "ensure_ascii": False})
+    response = JsonResponse(Kind(kind).schema, json_dumps_params={"indent": 2, "ensure_ascii": False})
     return _download(response, f"{kind}_dataset.schema.json")
 
 
@@ -23,8 +22,8 @@ def example(request: Request, kind: str) -> HttpResponse:
     if kind not in Kind.values:
         raise Http404
     content_type = "text/plain; charset=utf-8" if kind == Kind.STANDARD else "application/json"
-    response = HttpResponse(schemas.example(Kind(kind)), content_type=content_type)
-    return _download(response, schemas.example_name(Kind(kind)))
+    response = HttpResponse(Kind(kind).example, content_type=content_type)
+    return _download(response, Kind(kind).example_name)
 
 
 def _download(response: HttpResponse, name: str) -> HttpResponse:

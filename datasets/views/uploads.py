@@ -17,11 +17,11 @@ from ontologies.models import Ontology
 
 from ..extra_fields import Field
 from ..forms import AddForm, CreateForm, DuplicatesForm, SourceForm
+from ..importing import Duplicates, Format, ReadingOptions, Report, detect
 from ..items import drawing
 from ..items.views import shell
 from ..kinds import Kind
 from ..models import Dataset, Upload
-from ..reading import Duplicates, Format, ReadingOptions, Report, detect
 from .creating import check, show_form, told
 
 MOST_LABELS = 12

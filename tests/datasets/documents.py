@@ -1,7 +1,7 @@
 """Documents of each kind, reading and storing them."""
 
+from datasets.importing import Format, Reading, ReadingOptions
 from datasets.kinds import Kind
-from datasets.reading import Format, Reading, ReadingOptions
 from tests import factories
 
 RICH = [

@@ -132,10 +132,10 @@ def test_a_copy_and_its_source_have_nothing_to_do_with_each_other(dataset, bob):
 
 
 def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(dataset, bob, monkeypatch):
-    def fail(source, target):
+    def fail(source, target, **ontologies):
         raise RuntimeError
 
-    monkeypatch.setattr("datasets.storage.copy_given_marks", fail)
+    monkeypatch.setattr("datasets.models.copying.copy_given_marks", fail)
     before = (Dataset.objects.count(), Item.with_removed.count())
     with pytest.raises(RuntimeError):
         dataset.copy_to(by=bob)

@@ -10,7 +10,6 @@ from django.utils import timezone
 from datasets import exports
 from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item
-from datasets.reading.schemas import example
 from tests import factories
 
 from .documents import document, stored
@@ -53,10 +52,10 @@ def test_json_lines_hold_the_same_items_and_come_in_again(as_alice, kind):
 
 @pytest.mark.parametrize("kind", JSON_KINDS)
 def test_a_copy_has_the_same_document(as_alice, bob, kind):
-    dataset = stored(as_alice.user, kind, example(kind))
+    dataset = stored(as_alice.user, kind, kind.example)
     copy = dataset.copy_to(by=bob)
     assert "".join(exports.json_document(copy)) == "".join(exports.json_document(dataset))
-    assert json.loads("".join(exports.json_document(copy)))[0] == json.loads(example(kind))[0]
+    assert json.loads("".join(exports.json_document(copy)))[0] == json.loads(kind.example)[0]
 
 
 def test_text_in_and_text_out_are_the_same(as_alice, dataset):

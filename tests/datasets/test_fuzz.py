@@ -6,9 +6,9 @@ import tracemalloc
 
 import pytest
 
+from datasets.importing import Format, Reading, detect
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
-from datasets.reading import Format, Reading, detect
 from tests import factories
 from tests.soak import SOAK, amount
 

@@ -7,9 +7,9 @@ from django.core.files.base import ContentFile
 from django.core.management import call_command
 
 from annotation_service.inputs import Refused, check_text
-from datasets import storage
+from datasets.importing import storage
 from datasets.models import Annotation, Dataset, Item, Upload
-from datasets.tokenisers import TOKENISERS
+from datasets.tokenising import TOKENISERS
 from tests import factories
 
 REFUSED = {

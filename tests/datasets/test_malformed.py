@@ -9,10 +9,10 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
+from datasets.importing import Format
+from datasets.importing.json_documents import MAX_TOLD
 from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
-from datasets.reading import Format
-from datasets.reading.documents import MAX_TOLD
 from tests import factories
 
 from .documents import Ontologies, entity, item, relation

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from datasets.importing import NewItem
 from datasets.preprocessing import Counts, Preprocessing, Stats, _batches, preview
-from datasets.reading import NewItem
-from datasets.tokenisers import TOKENISERS
+from datasets.tokenising import TOKENISERS
 from tests.soak import amount
 
 PIECES = [

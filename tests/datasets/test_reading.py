@@ -8,9 +8,7 @@ from jsonschema import Draft202012Validator
 
 from annotation_service.inputs import Problem, Refused
 from annotation_service.schemas import Checker
-from datasets.kinds import Kind
-from datasets.preprocessing import Preprocessing
-from datasets.reading import (
+from datasets.importing import (
     Duplicates,
     Format,
     NewEntity,
@@ -20,9 +18,10 @@ from datasets.reading import (
     Report,
     detect,
     detecting,
-    schemas,
 )
-from datasets.reading.report import PREVIEW_ITEMS, PREVIEW_TOKENS
+from datasets.importing.report import PREVIEW_ITEMS, PREVIEW_TOKENS
+from datasets.kinds import Kind
+from datasets.preprocessing import Preprocessing
 from ontologies import formats as ontology_formats
 from tests import factories
 
@@ -427,22 +426,22 @@ def test_of_broken_items_only_the_first_are_looked_at(data, monkeypatch):
 def test_examples_are_valid_and_name_the_labels_of_the_example_ontologies(alice, kind):
     examples = ontology_formats.EXAMPLES
     entities, relations = (factories.ontology(owner=alice, kind=k, items=examples[k]) for k in ("entity", "relation"))
-    text = schemas.example(kind)
+    text = kind.example
     assert " ".join(detect(text.encode())) == f"{kind} json"
     report = Ontologies(entities, relations).report(text, kind)
     assert report.is_good and report.items == 2 and not report.without_offsets
     assert bool(report.entities) == kind.has_entities and bool(report.relations) == kind.has_relations
-    assert Checker(schemas.schema(kind)).is_valid(json.loads(text))
+    assert Checker(kind.schema).is_valid(json.loads(text))
 
 
 def test_the_example_of_a_standard_dataset_is_text():
-    report = Ontologies(None, None).report(schemas.example(Kind.STANDARD), Kind.STANDARD, Format.TEXT)
+    report = Ontologies(None, None).report(Kind.STANDARD.example, Kind.STANDARD, Format.TEXT)
     assert report.is_good and report.items == 3
 
 
 @pytest.mark.parametrize("kind", JSON_KINDS)
 def test_schemas_name_the_fields_of_the_specification(kind):
-    schema = schemas.schema(kind)
+    schema = kind.schema
     Draft202012Validator.check_schema(schema)
     definitions = schema["$defs"]
     wanted = ["original", "tokens", "external_id", "extra_fields", *["entities", "relations"][: JSON_KINDS.index(kind)]]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from datasets import exports
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
-from datasets.tokenisers import TOKENISERS
+from datasets.tokenising import TOKENISERS
 from tests import factories
 from tests.soak import amount
 

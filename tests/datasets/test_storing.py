@@ -12,10 +12,9 @@ from django.utils import timezone
 from annotation_service.db import execute, write
 from annotation_service.edits import Conflict, mark
 from annotation_service.inputs import Refused
-from datasets import storage
+from datasets.importing import NewEntity, NewItem, storage
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
-from datasets.models.basis import Basis
-from datasets.reading import NewEntity, NewItem
+from datasets.models.import_context import Basis
 from projects.models import Assignment, Project
 from tests import factories
 

@@ -6,8 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from nltk.tokenize import NLTKWordTokenizer
 
-from datasets import punkt
-from datasets.tokenisers import TOKENISERS, offsets_of
+from datasets.tokenising import TOKENISERS, offsets_of, punkt
 from tests.soak import amount
 
 # What the rules of Punkt and of the word tokeniser are about, and what regular expressions disagree about.

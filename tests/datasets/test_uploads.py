@@ -15,7 +15,7 @@ from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.models import Dataset, Item, Upload
-from datasets.models.basis import Basis
+from datasets.models.import_context import Basis
 from tests import factories
 
 OPTIONS = {"kind": "standard", "format": "text", "name": "Orders", "description": "From a file"}

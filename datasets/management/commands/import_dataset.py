@@ -9,11 +9,11 @@ from annotation_service import access
 from annotation_service.inputs import Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, named, progress_bar, user
 from annotation_service.models import User
+from datasets.importing import Duplicates, Format, detect
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
 from datasets.preprocessing import Preprocessing
-from datasets.reading import Duplicates, Format, detect
-from datasets.tokenisers import TOKENISERS
+from datasets.tokenising import TOKENISERS
 
 _OF_A_NEW_ONE = (
     "name",

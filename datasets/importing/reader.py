@@ -11,11 +11,11 @@ from annotation_service import words
 from annotation_service.inputs import Problem, Refused
 
 from ..kinds import Kind
-from .documents import json_items
 from .items import NewItem
+from .json_documents import json_items
 from .options import Duplicates, Format, ReadingOptions
 from .report import Report, Tell
-from .texts import text_items
+from .text_documents import text_items
 
 # Told how much of about how much is done, and in which phase; may raise to stop the work.
 Progress = Callable[[int, int, str], None]

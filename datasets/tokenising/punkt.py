@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from datasets.tokenisers import Span
+Span = tuple[int, int]
+"""Start and end of a token in its line: half-open, in code points."""
 
 Chunk = str
 """What stands between two spaces of a sentence."""

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from ..tokenisers import Span, offsets_of
+from ..tokenising import Span, offsets_of
 
 
 class NewEntity(NamedTuple):

@@ -11,12 +11,12 @@ from annotation_service.inputs import Refused, parse_json
 from annotation_service.streams import Elements, blocks, lines
 
 from .items import NewItem
-from .objects import ObjectReader
+from .json_items import ObjectReader
 from .options import Duplicates, Format
 from .report import SameId
 
 if TYPE_CHECKING:
-    from .reading import Reading
+    from .reader import Reading
 
 _TOLD_EVERY = 500
 # So many problems are worth a list; to put each into words takes longer than to read what is right.

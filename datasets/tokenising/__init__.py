@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from datasets import punkt
-
-Span = tuple[int, int]
-"""Start and end of a token in its line: half-open, in code points."""
+from . import punkt
+from .punkt import Span
 
 
 def _by_whitespace(lines: Sequence[str]) -> list[list[str]]:

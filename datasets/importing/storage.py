@@ -20,8 +20,8 @@ from django.utils import timezone
 from annotation_service.db import execute
 from annotation_service.inputs import to_compact_json
 
-from ..reading.items import NewItem
-from ..tokenisers import Span
+from ..tokenising import Span
+from .items import NewItem
 
 ITEM = "original, tokens, offsets, search_text, external_id, extra_fields"
 # What is in the spool: the first columns of a mark are numbers of other rows.

@@ -1,33 +1,23 @@
-"""Copying items and given marks inside the database; no row travels through Python."""
-
-from typing import TYPE_CHECKING
+"""Copying the items and given marks of a dataset inside the database: no row passes through Python."""
 
 from annotation_service.db import execute
 
-from .spool import ITEM
-
-if TYPE_CHECKING:
-    from ..models import Dataset
+from ..importing.storage import ITEM
 
 
-def copy_items(source: "Dataset", target: "Dataset") -> None:
-    """Copy the items inside the database. Positions are kept: they match old rows with new ones."""
+def copy_items(source: int, target: int) -> None:
+    """Copy the items of one dataset to another. Positions are kept: they match old rows with new ones."""
     execute(
         f"INSERT INTO datasets_item (dataset_id, position, {ITEM})"
         f" SELECT %(new)s, position, {ITEM} FROM datasets_item"
         " WHERE dataset_id = %(old)s AND removed_at IS NULL ORDER BY position",
-        {"old": source.pk, "new": target.pk},
+        {"old": source, "new": target},
     )
 
 
-def copy_given_marks(source: "Dataset", target: "Dataset") -> None:
-    """Copy the marks that came with the dataset; each gets the label with its uid in the target's ontology."""
-    params = {
-        "old": source.pk,
-        "new": target.pk,
-        "entities": target.entity_ontology_id,
-        "relations": target.relation_ontology_id,
-    }
+def copy_given_marks(source: int, target: int, *, entity_ontology: int | None, relation_ontology: int | None) -> None:
+    """Copy the marks that came with the dataset; each gets the label with its uid in the ontology of the copy."""
+    params = {"old": source, "new": target, "entities": entity_ontology, "relations": relation_ontology}
     execute(
         "INSERT INTO datasets_annotation (item_id, annotator_id, started_at, done_at)"
         " SELECT ni.id, NULL, a.started_at, a.done_at FROM datasets_item oi"

@@ -3,7 +3,7 @@
 from .detecting import Detected, detect
 from .items import NewEntity, NewItem, NewRelation
 from .options import Duplicates, Format, ReadingOptions
-from .reading import Progress, Reading, no_progress
+from .reader import Progress, Reading, no_progress
 from .report import Report, SameId
 
 __all__ = [

@@ -13,12 +13,11 @@ from annotation_service.schemas import quoted
 from ontologies.label_names import LabelNames
 from ontologies.models import Ontology
 
-from ..kinds import Kind
-from ..tokenisers import offsets_of
+from ..kinds import Kind, item_checker
+from ..tokenising import offsets_of
 from .items import NewEntity, NewItem, NewRelation
 from .options import ReadingOptions
 from .report import Report
-from .schemas import item_checker
 
 Mistake = tuple[str, str]
 """A JSON path, and what is wrong there."""

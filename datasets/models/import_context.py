@@ -8,8 +8,8 @@ from annotation_service.db import write
 from annotation_service.inputs import Problem, Refused, clean_description, clean_title
 from ontologies.models import Ontology
 
+from ..importing import Progress, Reading, ReadingOptions
 from ..kinds import Kind
-from ..reading import Progress, Reading, ReadingOptions
 from .dataset import Dataset
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from annotation_service.streams import blocks, lines
 from .items import NewItem
 
 if TYPE_CHECKING:
-    from .reading import Reading
+    from .reader import Reading
 
 _TOLD_EVERY = 2000
 
