@@ -250,5 +250,7 @@ LOGGING = {
         "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},
         # A refusal is told to who was refused; of the server's own failures everything is told here.
         "django.request": {"level": "ERROR"},
+        # Who took which file.
+        "annotation_service.downloads": {"level": "INFO"},
     },
 }

@@ -1,10 +1,12 @@
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
 from . import access
+from .downloads import download
 from .http import Request
 from .models import Job, kept_file
 
@@ -36,12 +38,12 @@ def cancel_job(request: Request, pk: int) -> HttpResponse:
 
 
 @require_GET
-def job_file(request: Request, pk: int) -> FileResponse:
+def job_file(request: Request, pk: int) -> HttpResponseBase:
     job = access.job(request, pk)
     path = kept_file(job.result.get("file", ""))
     if job.state != Job.State.DONE or not path.is_file():
         raise Http404("The file is kept for a day. Make it again.")
-    return FileResponse(path.open("rb"), as_attachment=True, filename=job.result["name"])
+    return download(request, path, job.result["name"])
 
 
 def tell_once(request: Request, job: Job) -> None:

@@ -1,14 +1,19 @@
-"""The documents of a dataset, as it can be uploaded, written piece by piece: memory stays flat at any size."""
+"""The documents of a dataset, as it can be uploaded, written piece by piece: memory stays flat at any size.
+
+A new format is a function that writes a dataset in pieces, and its entry in `DOWNLOAD_FORMATS`.
+"""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import IO, Any
 
 from django.db.models import TextField
 from django.db.models.functions import Cast
 from django.utils.text import slugify
 
+from annotation_service.db import snapshot
 from annotation_service.inputs import to_json
 
 from .extra_fields import with_floats
@@ -44,8 +49,40 @@ def text_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterat
         mark = ""
 
 
-def file_name(dataset: Dataset, extension: str) -> str:
-    return f"{slugify(dataset.name, allow_unicode=True)[:80] or 'dataset'}.{extension}"
+@dataclass(frozen=True, slots=True)
+class DownloadFormat:
+    name: str
+    """As in the address."""
+    label: str
+    note: str
+    extension: str
+    content_type: str
+    document: Callable[[Dataset, ItemQuerySet | None], Iterator[str]]
+    kinds: Collection[str] = tuple(Kind)
+
+    @property
+    def url_name(self) -> str:
+        return f"download_{self.name.replace('-', '_')}"
+
+    def file_name(self, dataset: Dataset) -> str:
+        return f"{slugify(dataset.name, allow_unicode=True)[:80] or 'dataset'}.{self.extension}"
+
+    def write(self, dataset: Dataset, items: ItemQuerySet, target: IO[bytes]) -> None:
+        """Everything is read at one moment: items and their marks go together, whatever is changed meanwhile."""
+        with snapshot():
+            for piece in self.document(dataset, items):
+                target.write(piece.encode())
+
+
+JSON = DownloadFormat("json", "JSON", "one array", "json", "application/json", json_document)
+JSON_LINES = DownloadFormat(
+    "json-lines", "JSON Lines", "one item a line", "jsonl", "application/jsonl", json_lines_document
+)
+# Standard datasets only: the items of the others may have line ends in them.
+TEXT = DownloadFormat(
+    "text", "Text", "the originals, one a line", "txt", "text/plain; charset=utf-8", text_document, {Kind.STANDARD}
+)
+DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT)
 
 
 def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]]:

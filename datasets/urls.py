@@ -2,9 +2,10 @@ from django.urls import include, path
 
 from annotation_service import blueprint_views
 
+from .exports import DOWNLOAD_FORMATS
 from .items import editing, item_views, views
 from .models import Dataset
-from .views import creating, downloads, formats, library, statistics, uploads
+from .views import creating, formats, library, statistics, uploads
 
 app_name = "datasets"
 of_datasets = {"model": Dataset}
@@ -23,9 +24,10 @@ dataset_urls = [
     path("delete/", blueprint_views.delete, of_datasets, name="delete"),
     path("add/", creating.add_items, name="add_items"),
     path("uploads/", uploads.history, name="uploads"),
-    path("download/json/", downloads.json_document, name="download_json"),
-    path("download/json-lines/", downloads.json_lines_document, name="download_json_lines"),
-    path("download/text/", downloads.text_document, name="download_text"),
+]
+dataset_urls += [
+    path(f"download/{format.name}/", item_views.download_items, {"format": format}, name=format.url_name)
+    for format in DOWNLOAD_FORMATS
 ]
 
 upload_urls = [

@@ -1,17 +1,20 @@
 """The list of blueprints, the page of one ontology, creating and downloading."""
 
+import json
 from typing import cast
 
 from django.conf import settings
 from django.contrib import messages
 from django.db.models.functions import Lower
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation_service import access, blueprint_views
 from annotation_service.blueprints import with_uses
+from annotation_service.downloads import download
 from annotation_service.http import Request
 from annotation_service.paging import Column, Page, order, sort_columns
 from annotation_service.schemas import load
@@ -119,37 +122,32 @@ def page(request: Request, pk: int) -> HttpResponse:
 
 
 @require_GET
-def download_json(request: Request, pk: int) -> HttpResponse:
+def download_json(request: Request, pk: int) -> HttpResponseBase:
     ontology = access.readable(request, Ontology, pk)
-    return _file(formats.rich_json(ontology), f"{_file_name(ontology)}.json", "application/json")
+    return download(request, formats.rich_json(ontology), f"{_file_name(ontology)}.json", "application/json")
 
 
 @require_GET
-def download_text(request: Request, pk: int) -> HttpResponse:
+def download_text(request: Request, pk: int) -> HttpResponseBase:
     ontology = access.readable(request, Ontology, pk)
-    return _file(formats.indented_text(ontology), f"{_file_name(ontology)}.txt", "text/plain; charset=utf-8")
+    return download(
+        request, formats.indented_text(ontology), f"{_file_name(ontology)}.txt", "text/plain; charset=utf-8"
+    )
 
 
 @require_GET
-def schema(request: Request, kind: str) -> HttpResponse:
+def schema(request: Request, kind: str) -> HttpResponseBase:
     """The published JSON Schema of a kind of ontology, or of another document such as “relation_constraints”."""
     name = f"{kind}_ontology" if kind in Ontology.Kind.values else kind
     published = {path.stem: path for path in formats.SCHEMAS.glob("*.json")}
     if name not in published:
         raise Http404
-    response = JsonResponse(load(published[name]), json_dumps_params={"indent": 2, "ensure_ascii": False})
-    response["Content-Disposition"] = f'attachment; filename="{name}.schema.json"'
-    return response
+    text = json.dumps(load(published[name]), indent=2, ensure_ascii=False)
+    return download(request, text, f"{name}.schema.json", "application/json")
 
 
 def _file_name(ontology: Ontology) -> str:
     return slugify(ontology.name)[:80] or f"ontology-{ontology.pk}"
-
-
-def _file(text: str, name: str, content_type: str) -> HttpResponse:
-    response = HttpResponse(text, content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{name}"'
-    return response
 
 
 def edit(request: Request, pk: int) -> HttpResponse:

@@ -1,14 +1,15 @@
-import tempfile
+from functools import partial
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import FileResponse, HttpResponse, HttpResponseBase
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from annotation_service import access
+from annotation_service import access, downloads
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User, start_job
@@ -141,10 +142,7 @@ def download(request: Request, pk: int) -> HttpResponseBase:
     if figures.losses(project)["marks"] + project.dataset.item_count > DOWNLOAD_MARKS_AT_ONCE:
         title = f"Download “{project}”"
         return redirect("job", pk=start_job("bundle", title=title, by=request.user, target={"project": pk}).pk)
-    target = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
-    bundle.write(project, target)
-    target.seek(0)
-    return FileResponse(target, as_attachment=True, filename=bundle.file_name(project))
+    return downloads.download(request, partial(bundle.write, project), bundle.file_name(project))
 
 
 @require_POST

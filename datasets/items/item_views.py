@@ -1,13 +1,17 @@
+from functools import partial
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from annotation_service import access
+from annotation_service.downloads import download
 from annotation_service.http import Request
 
+from ..exports import DownloadFormat
 from ..extra_fields import Field
 from ..labels import labels_of
 from ..models import Annotation, Dataset, Entity, Item, Relation, Upload
@@ -28,6 +32,16 @@ def item(request: Request, pk: int, item_pk: int) -> HttpResponse:
     context |= {"item": found, "filter": shown, "previous": previous, "next": following}
     context |= {"fields": Field.all_of(found.extra_fields), "upload": _upload(found), "work": _work(found)}
     return render(request, "datasets/item.html", context | {"path": request.get_full_path()})
+
+
+@require_GET
+def download_items(request: Request, pk: int, format: DownloadFormat) -> HttpResponseBase:
+    """The items that the address asks for, as a file."""
+    dataset = access.readable(request, Dataset, pk)
+    if dataset.kind not in format.kinds:
+        raise Http404
+    items = ItemFilter.of(dataset, request.GET).items()
+    return download(request, partial(format.write, dataset, items), format.file_name(dataset), format.content_type)
 
 
 def item_of(dataset: Dataset, pk: int) -> Item:

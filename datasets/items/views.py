@@ -9,6 +9,7 @@ from django_htmx.http import push_url
 from annotation_service import access
 from annotation_service.http import Request
 
+from ..exports import DOWNLOAD_FORMATS
 from ..labels import branches, ontologies_of
 from ..models import Dataset
 from ..statistics import label_counts
@@ -51,6 +52,7 @@ def shell(request: Request, dataset: Dataset, tab: str) -> dict[str, Any]:
         "section": "datasets" if dataset.is_blueprint else "projects",
         "dataset": dataset,
         "tab": tab,
+        "download_formats": [format for format in DOWNLOAD_FORMATS if dataset.kind in format.kinds],
         "can_edit": access.can_edit(request.user, dataset),
         "bin_count": dataset.bin().count(),
     }

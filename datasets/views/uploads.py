@@ -4,11 +4,13 @@ from collections import ChainMap
 from typing import Any
 
 from django.contrib import messages
-from django.http import FileResponse, Http404, HttpResponse
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation_service import access
+from annotation_service.downloads import download
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.paging import Page
@@ -178,13 +180,12 @@ def discard_upload(request: Request, pk: int) -> HttpResponse:
 
 
 @require_GET
-def problems(request: Request, pk: int) -> FileResponse:
+def problems(request: Request, pk: int) -> HttpResponseBase:
     """All problems, one a line."""
     upload = access.upload(request, pk)
     if not upload.problems_path.is_file():
         raise Http404("There is no list of problems, or it was deleted after a day.")
-    listed, name = upload.problems_path.open("rb"), f"{upload.name} problems.txt"
-    return FileResponse(listed, as_attachment=True, filename=name, content_type="text/plain; charset=utf-8")
+    return download(request, upload.problems_path, f"{upload.name} problems.txt", "text/plain; charset=utf-8")
 
 
 @require_GET

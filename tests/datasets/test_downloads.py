@@ -140,19 +140,56 @@ def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
     item = document(Kind.PREANNOTATED_ENTITY)[0]
     dataset = stored(as_alice.user, Kind.PREANNOTATED_ENTITY, [item, {**item, "external_id": "another"}])
     whole = body(as_alice.get(f"/datasets/{dataset.pk}/download/json/"))
+    read = exports._Marks.read
 
     def change():
         Entity.objects.filter(annotation__item__dataset=dataset).delete()
         dataset.remove(dataset.items(), by=as_alice.user)
         connection.close()
 
-    pieces = iter(as_alice.get(f"/datasets/{dataset.pk}/download/json/").streaming_content)
-    begun = next(pieces)
-    changing = threading.Thread(target=change)
-    changing.start()
-    changing.join()
-    assert (begun + b"".join(pieces)).decode() == whole
+    def read_and_change(self, items):
+        read(self, items)
+        if dataset.bin().count() == 0:
+            changing = threading.Thread(target=change)
+            changing.start()
+            changing.join()
+
+    monkeypatch.setattr(exports._Marks, "read", read_and_change)
+    assert body(as_alice.get(f"/datasets/{dataset.pk}/download/json/")) == whole
     assert not dataset.items().exists()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("format", ["json", "json-lines", "text"])
+def test_the_file_is_complete_before_the_first_byte_leaves(as_alice, dataset, format, django_assert_num_queries):
+    response = as_alice.get(f"/datasets/{dataset.pk}/download/{format}/")
+    with django_assert_num_queries(0):  # a slow client holds no transaction open
+        assert len(body(response).encode()) == int(response["Content-Length"])
+
+
+def test_a_download_that_fails_is_an_error_and_not_half_a_file(as_alice, dataset, monkeypatch):
+    monkeypatch.setattr(exports, "_AT_ONCE", 1)
+    monkeypatch.setattr(exports, "with_floats", lambda text: 1 / 0)
+    dataset.items().last().edit(external_id="", extra_fields={"author": "Anna"})
+    as_alice.raise_request_exception = False
+    assert as_alice.get(f"/datasets/{dataset.pk}/download/json/").status_code == 500
+
+
+def test_the_log_tells_who_took_which_file(as_alice, dataset, caplog):
+    as_alice.get(f"/datasets/{dataset.pk}/download/text/?q=engine")
+    as_alice.get("/datasets/schemas/rich.json")
+    assert [(record.name, record.levelname, record.getMessage()) for record in caplog.records] == [
+        (
+            "annotation_service.downloads",
+            "INFO",
+            f"alice took /datasets/{dataset.pk}/download/text/?q=engine as 'work-orders-märz.txt'",
+        ),
+        (
+            "annotation_service.downloads",
+            "INFO",
+            "alice took /datasets/schemas/rich.json as 'rich_dataset.schema.json'",
+        ),
+    ]
 
 
 def test_annotators_marks_are_not_in_it(alice, carol):
@@ -177,7 +214,7 @@ def test_the_file_is_named_after_the_dataset(as_alice, dataset):
 
 @pytest.mark.parametrize("name", ["???", "../../etc/passwd", 'a"b\\c', "x" * 200])
 def test_odd_names_give_harmless_file_names(alice, name):
-    name = exports.file_name(Dataset(name=name), "txt")
+    name = exports.TEXT.file_name(Dataset(name=name))
     assert name.endswith(".txt") and len(name) <= 84 and not set(name) & set('/\\"?:')
     assert name != ".txt"
 

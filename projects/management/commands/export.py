@@ -9,7 +9,6 @@ from typing import IO, Any, TypeVar
 from django.core.management.base import CommandParser
 from django.db.models import Model
 
-from annotation_service.db import snapshot
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand
 from datasets import exports
@@ -63,9 +62,8 @@ def _ontology(pk: int, target: IO[bytes]) -> None:
 
 
 def _dataset(pk: int, target: IO[bytes]) -> None:
-    with snapshot():
-        for chunk in exports.json_document(_get(Dataset, pk)):
-            target.write(chunk.encode())
+    dataset = _get(Dataset, pk)
+    exports.JSON.write(dataset, dataset.items(), target)
 
 
 def _constraints(pk: int, target: IO[bytes]) -> None:
