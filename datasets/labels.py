@@ -3,8 +3,8 @@
 from collections import ChainMap, Counter
 from collections.abc import Mapping
 
+from ontologies.labels import Label, Labels
 from ontologies.models import Ontology
-from ontologies.models.labels import Label, Labels
 
 from .models import Dataset
 

@@ -5,12 +5,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from annotation_service import colors
-
-if TYPE_CHECKING:
-    from .models.labels import Label, Labels
+from . import colors
+from .labels import Label, Labels
 
 # Distances in OKLab. Below the first, two patches of colour are hardly told apart; at the top level, where a colour stands for a
 # whole branch, that is too close. Siblings further down are variations of one colour on purpose: they are closer together, but
@@ -29,8 +27,8 @@ class Check(NamedTuple):
     uids: list[str]
 
 
-def run(labels: "Labels", top: str) -> list[Check]:
-    """All checks in one pass; ``top`` is what the top level is called."""
+def run(labels: Labels) -> list[Check]:
+    """All checks in one pass."""
     by_key: dict[str, list[Label]] = defaultdict(list)
     children: dict[str | None, list[Label]] = defaultdict(list)
     deep: list[Label] = []
@@ -59,7 +57,7 @@ def run(labels: "Labels", top: str) -> list[Check]:
 KINDS = ["similar_names", "same_name", "similar_colors", "no_description", "single_child", "many_levels"]
 
 
-def _names(alike: "list[Label]") -> "Iterator[Check]":
+def _names(alike: list[Label]) -> Iterator[Check]:
     by_name: dict[str, list[Label]] = defaultdict(list)
     for label in alike:
         by_name[label.name].append(label)
@@ -72,7 +70,7 @@ def _names(alike: "list[Label]") -> "Iterator[Check]":
             yield Check("same_name", f"“{name}” stands in {len(same):,} branches: {places}.", _uids(same))
 
 
-def _siblings(siblings: "list[Label]", place: str) -> "Iterator[Check]":
+def _siblings(siblings: list[Label], place: str) -> Iterator[Check]:
     bare = [label for label in siblings if not label.description]
     if bare and len(bare) < len(siblings):
         text = f"{len(bare):,} of {len(siblings):,} items {place} {'has' if len(bare) == 1 else 'have'} no description."
@@ -82,7 +80,7 @@ def _siblings(siblings: "list[Label]", place: str) -> "Iterator[Check]":
         yield Check("similar_colors", text, _uids(alike))
 
 
-def _look_alike(siblings: "list[Label]") -> "list[Label]":
+def _look_alike(siblings: list[Label]) -> list[Label]:
     """Those for which there is another one with the same or nearly the same colour; none among more siblings than there are
     colours that can be told apart: nobody could mend that."""
     below = siblings[0].parent_uid
@@ -116,5 +114,5 @@ def _listed(parts: Iterable[str], most: int = 5) -> str:
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
-def _uids(labels: "Iterable[Label]") -> list[str]:
+def _uids(labels: Iterable[Label]) -> list[str]:
     return [label.uid for label in labels]

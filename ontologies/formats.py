@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from annotation_service import colors, words
+from annotation_service import words
 from annotation_service.inputs import (
     MAX_PROBLEMS,
     Problems,
@@ -23,6 +23,8 @@ from annotation_service.inputs import (
     to_json,
 )
 from annotation_service.schemas import Checker, load
+
+from . import colors
 
 if TYPE_CHECKING:
     from .models import Ontology, OntologyItem

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from annotation_service import words
 
 if TYPE_CHECKING:
+    from .labels import Label
     from .models import Ontology
-    from .models.labels import Label
 
 _NAMED = 5
 

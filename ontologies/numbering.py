@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 from django.utils import timezone
 
-from annotation_service import colors
-
+from . import colors
 from .formats import NewItem
 
 ROOT_UID = "00000000"

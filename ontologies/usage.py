@@ -1,21 +1,60 @@
-"""What uses the items of an ontology: marks, constraints, preannotations. Marks of texts that were removed from their dataset do
-not count."""
+"""What uses ontologies and their items: marks, constraints, preannotations. The apps above register their models here."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import Count, Model, Q, QuerySet
 
 from annotation_service.db import among
-from annotation_service.models import User
 from annotation_service.words import plural
 
-if TYPE_CHECKING:
-    from .models import Ontology, OntologyItem
+from .labels import Label
 
-MARKS = "marks"
+# --- Registries --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ItemUse:
+    """A model whose rows name items.
+
+    ``noun`` is what people call several rows, ``items`` are the fields that name items, ``project`` leads to the project of a
+    row. Only marks have the others: the ``kind`` of ontology that their labels are from, ``live`` for those on texts that have
+    not been removed, and the field of the ``person`` who made them.
+    """
+
+    model: type[Model]
+    noun: str
+    items: tuple[str, ...]
+    project: str
+    kind: str = ""
+    live: Q | None = None
+    person: str = ""
+
+    def rows(self, keys: Any) -> QuerySet[Any]:
+        """The rows that name items with these keys, each once."""
+        everything = self.model._base_manager.all()
+        if len(self.items) == 1:
+            return everything.filter(**{f"{self.items[0]}__in": keys})
+        named = (everything.filter(**{f"{field}__in": keys}).values("pk") for field in self.items)
+        return everything.filter(Q(*(("pk__in", found) for found in named), _connector=Q.OR))
+
+    def live_rows(self, keys: Any, made_by: Any = None) -> QuerySet[Any]:
+        rows = self.rows(keys)
+        if self.live:
+            rows = rows.filter(self.live, **({self.person: made_by} if made_by else {}))
+        return rows
+
+
+item_uses: list[ItemUse] = []
+"""What names items: they cannot be removed while such rows do."""
+
+ontology_uses: list[tuple[type[Model], str]] = []
+"""Models that use whole ontologies, each with a field that points to them: such ontologies cannot be deleted."""
+
+
+# --- Counting ----------------------------------------------------------------------------------------------------------
 
 
 class Counts(dict[str, int]):
@@ -27,10 +66,7 @@ class Counts(dict[str, int]):
 
     def in_words(self) -> str:
         """Such as “3 marks, 1 constraint”."""
-        return ", ".join(plural(count, f"{what.removesuffix('s')},{what}") for what, count in self.items())
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts({what: self.get(what, 0) + other.get(what, 0) for what in {**self, **other}})
+        return ", ".join(plural(count, f"{noun.removesuffix('s')},{noun}") for noun, count in self.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,79 +90,45 @@ class Usage:
         return self.own.total + sum(each.counts.total for each in self.projects) + self.elsewhere.total
 
 
-def by_uid(ontology: "Ontology", made_by: User | None = None) -> dict[str, int]:
-    """Marks of each item and, of a blueprint, of its copies in projects: one grouped query for all rows of the tree. Of all
-    people's marks, or of one person's."""
-    from .models import OntologyItem
-
-    marks = _marks(ontology)
-    which = Q(ontology=ontology)
-    if ontology.is_blueprint:
-        which |= Q(ontology__copied_from=ontology, ontology__project__isnull=False)
-    counted: dict[str, Any] = {f"{marks}__isnull": False, f"{marks}__annotation__item__removed_at": None}
-    if made_by:
-        counted[f"{marks}__annotation__annotator"] = made_by
-    used = OntologyItem.objects.filter(which, **counted)
-    return dict(used.order_by().values_list("uid").annotate(Count(marks)))
+def count(keys: Any, *, marks_of: str = "") -> Counts:
+    """All rows that name items with these keys, or only the marks of a kind of ontology."""
+    counts: Counter[str] = Counter()
+    for use in item_uses:
+        if not marks_of or use.kind == marks_of:
+            counts[use.noun] += use.rows(keys).count()
+    return Counts(+counts)
 
 
-def below(ontology: "Ontology", marks: Mapping[str, int]) -> dict[str, int]:
+def by_project(
+    keys: Collection[int], names: Mapping[int, str], own: int | None, visible: Collection[int], made_by: Any = None
+) -> Usage:
+    """The live rows that name an item of the project ``own`` and its copies in the projects with these names."""
+    counts: dict[int | None, Counter[str]] = defaultdict(Counter)
+    for use in item_uses:
+        rows = use.live_rows(among(keys), made_by).order_by().values_list(use.project)
+        for project, number in rows.annotate(count=Count("pk")):
+            counts[project][use.noun] += number
+    here = Counts(counts.pop(own, {}))
+    shown = [ProjectUsage(pk, names[pk], Counts(counts.pop(pk))) for pk in counts.keys() & set(visible) if pk]
+    shown.sort(key=lambda each: (-each.counts.total, each.project_name))
+    return Usage(here, shown, Counts(sum(counts.values(), Counter())))
+
+
+def marks_by_uid(kind: str, items: QuerySet[Any], made_by: Any = None) -> dict[str, int]:
+    """Live marks of items of a kind of ontology, in one grouped query for each model of marks. Of all people's marks, or of one
+    person's."""
+    counts: Counter[str] = Counter()
+    for use in item_uses:
+        if use.kind == kind:
+            rows = use.live_rows(items.values("pk"), made_by).order_by()
+            counts.update(dict(rows.values_list(f"{use.items[0]}__uid").annotate(Count("pk"))))
+    return dict(counts)
+
+
+def marks_below(labels: Iterable[Label], marks: Mapping[str, int]) -> dict[str, int]:
     """How many marks the items below each item have together, only where there are any; ``marks`` are those of each item."""
     sums: Counter[str] = Counter()
-    for label in reversed(ontology.labels().all):
-        if label.parent_uid and (count := marks.get(label.uid, 0) + sums[label.uid]):
-            sums[label.parent_uid] += count
+    for label in reversed(list(labels)):
+        if label.parent_uid and (number := marks.get(label.uid, 0) + sums[label.uid]):
+            sums[label.parent_uid] += number
     return sums
-
-
-def of_item(item: "OntologyItem", visible: Collection[int], made_by: User | None = None) -> Usage:
-    from .models import OntologyItem
-
-    copies: dict[int, list[Any]] = {}  # the project's key and name by the item's key
-    if item.ontology.is_blueprint:
-        alike = OntologyItem.objects.filter(uid=item.uid, ontology__copied_from=item.ontology_id)
-        columns = ("pk", "ontology__project", "ontology__project__name")
-        copies = {pk: place for pk, *place in alike.exclude(ontology__project=None).values_list(*columns)}
-    counts: dict[int | None, Counts] = defaultdict(Counts)
-    for what, rows in pointing_to([item.pk, *copies]):
-        marks = what == MARKS
-        if marks:
-            rows = rows.filter(annotation__item__removed_at=None)
-            rows = rows.filter(annotation__annotator=made_by) if made_by else rows
-        by_project = rows.order_by().values_list("label__ontology__project" if marks else "resource__project")
-        for project, count in by_project.annotate(count=Count("pk")):
-            counts[project][what] = counts[project].get(what, 0) + count
-    own = counts.pop(item.ontology.project_id, Counts())
-    elsewhere = Counts()
-    projects = []
-    for project, name in copies.values():
-        if project in visible and project in counts:
-            projects.append(ProjectUsage(project, name, counts[project]))
-        elif project in counts:
-            elsewhere += counts[project]
-    return Usage(own, sorted(projects, key=lambda each: (-each.counts.total, each.project_name)), elsewhere)
-
-
-def pointing_to(items: list[int]) -> Iterator[tuple[str, QuerySet[Any]]]:
-    """The rows of each other model that point to items with these keys, each row once, with what people call such rows."""
-    from .models import OntologyItem
-
-    words: dict[type[Model], str] = {}
-    where: dict[type[Model], Q] = defaultdict(Q)
-    for relation in OntologyItem._meta.related_objects:
-        model, field = relation.related_model, relation.field
-        if relation.many_to_many:
-            listed = relation.through._base_manager.filter(**{f"{field.m2m_reverse_field_name()}__in": among(items)})
-            where[model] |= Q(pk__in=listed.values(field.m2m_field_name()))
-        elif model is not OntologyItem:
-            where[model] |= Q(**{f"{field.name}__in": among(items)})
-        called = str(model._meta.verbose_name_plural).rpartition(" ")[
-            2
-        ]  # entity and relation constraints are constraints
-        words[model] = MARKS if str(relation.related_name).endswith("_marks") else called
-    for model, which in where.items():
-        yield words[model], model._base_manager.filter(which)
-
-
-def _marks(ontology: "Ontology") -> str:
-    return "entity_marks" if ontology.is_entity else "relation_marks"

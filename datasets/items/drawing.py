@@ -6,7 +6,7 @@ from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 from annotation_service.inputs import to_json
-from ontologies.models.labels import Label
+from ontologies.labels import Label
 
 
 class Box(NamedTuple):

@@ -13,8 +13,8 @@ from django.http import QueryDict
 
 from annotation_service import words
 from annotation_service.inputs import whole_number
+from ontologies.labels import Label, Labels
 from ontologies.models import OntologyItem
-from ontologies.models.labels import Label, Labels
 
 from ..labels import ontologies_of
 from ..models import Annotation, Dataset, Entity, Item, Relation

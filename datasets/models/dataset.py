@@ -13,6 +13,7 @@ from annotation_service.blueprints import PagedBlueprint
 from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
+from ontologies import usage
 from ontologies.models import Ontology, OntologyItem
 
 from .. import kinds
@@ -275,3 +276,6 @@ def _erase_items(items: QuerySet[Item]) -> None:
     for link in Item._meta.related_objects:
         link.related_model._base_manager.filter(**{f"{link.field.name}__in": items})._raw_delete(items.db)
     items._raw_delete(items.db)
+
+
+usage.ontology_uses += [(Dataset, "entity_ontology"), (Dataset, "relation_ontology")]

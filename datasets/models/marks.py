@@ -10,6 +10,7 @@ from django.utils.crypto import constant_time_compare
 
 from annotation_service.db import execute, first
 from annotation_service.inputs import Refused
+from ontologies import usage
 from ontologies.models import Ontology, OntologyItem
 
 from .item import Item
@@ -317,3 +318,17 @@ def _checked(uid: str) -> str:
     if not 0 < len(uid) <= 100:
         raise Refused("A mark's uid has 1 to 100 characters.")
     return uid
+
+
+for model, kind in ((Entity, "entity"), (Relation, "relation")):
+    usage.item_uses.append(
+        usage.ItemUse(
+            model,
+            "marks",
+            ("label",),
+            "label__ontology__project",
+            kind=kind,
+            live=Q(annotation__item__removed_at=None),
+            person="annotation__annotator",
+        )
+    )

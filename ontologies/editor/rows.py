@@ -14,8 +14,8 @@ from django.db.models import Q
 from annotation_service.words import Excerpt, excerpt
 
 if TYPE_CHECKING:
+    from ..labels import Found, Labels
     from ..models import Ontology, OntologyItem
-    from ..models.labels import Found, Labels
 
 SENT_WHOLE = 500
 ALL_LEVELS = 1000

@@ -8,7 +8,7 @@ from annotation_service.http import Request
 from annotation_service.models import User
 
 from ..models import Ontology
-from ..usage import below, by_uid
+from ..usage import marks_below
 from .parts import (
     Part,
     acts,
@@ -76,8 +76,9 @@ def _whose_marks(request: Request, ontology: Ontology) -> User | None:
 def figures(request: Request, pk: int) -> HttpResponse:
     """What is counted after the tree is on the screen: marks by item, those of all items below it, and likely mistakes."""
     ontology = fetch(request, pk, access.readable)
-    marks = by_uid(ontology, _whose_marks(request, ontology))
-    return JsonResponse({"marks": marks, "below": below(ontology, marks), "checks": len(ontology.checks())})
+    marks = ontology.marks_by_uid(_whose_marks(request, ontology))
+    below = marks_below(ontology.labels(), marks)
+    return JsonResponse({"marks": marks, "below": below, "checks": len(ontology.checks())})
 
 
 @reads

@@ -6,6 +6,7 @@ from typing import Any, Self
 from django.db import models
 from django.db.models import UniqueConstraint
 
+from .. import usage
 from .item import OntologyItem
 from .resources import Resource
 from .rows import ListedLabel, Row, Values
@@ -96,3 +97,10 @@ class RelationConstraint(Row):
 
 class RangeLabel(ListedLabel):
     row = models.ForeignKey(RelationConstraint, on_delete=models.RESTRICT, db_index=False)
+
+
+usage.item_uses += [
+    usage.ItemUse(EntityConstraint, "constraints", ("domain", "excludes", "can_contain"), "resource__project"),
+    usage.ItemUse(RelationConstraint, "constraints", ("relation", "domain", "range"), "resource__project"),
+]
+usage.ontology_uses += [(ConstraintSet, "entity_ontology"), (ConstraintSet, "relation_ontology")]

@@ -118,7 +118,7 @@ class Inverse:
         raise Refused(f"{text}.")
 
     def _check_unused(self, keys: list[int]) -> None:
-        if used := uses(keys):
+        if used := usage.count(among(keys)):
             raise Refused(
                 f"{'The item is' if len(self.planted) == 1 else 'The items are'} used by {used.in_words()}"
                 " and cannot be removed. Switch it off instead."
@@ -174,14 +174,6 @@ class Inverse:
         if len(found) < len(named):
             raise Refused("The item that it stood below is not there any more.")
         return found | ({None: self.ontology.root} if None in uids else {})
-
-
-def uses(pks: list[int]) -> usage.Counts:
-    """How many rows of other models point to the items; only those that there are."""
-    counts: Counter[str] = Counter()
-    for what, rows in usage.pointing_to(pks):  # marks are of two models
-        counts[what] += rows.count()
-    return usage.Counts(+counts)
 
 
 def newest_of(ontology: "Ontology", uid: str) -> "OntologyChange | None":

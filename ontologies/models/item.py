@@ -5,16 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import connection, models
-from django.db.models import CheckConstraint, Count, F, Max, Q, QuerySet, UniqueConstraint
+from django.db.models import CheckConstraint, F, Max, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 from mptt.models import MPTTModel, TreeForeignKey
 
-from annotation_service import colors
 from annotation_service.db import execute
 from annotation_service.inputs import Refused, clean_description, clean_name, to_json
 from annotation_service.models import User
 
-from .. import usage
+from .. import colors, usage
 from ..formats import MAX_LEVELS, clean_color, clean_example_terms
 
 if TYPE_CHECKING:
@@ -112,8 +111,7 @@ class OntologyItem(MPTTModel):
 
     def mark_count(self) -> int:
         """How many marks in projects and datasets carry this item or one below it."""
-        marks = "entity_marks" if self.ontology.is_entity else "relation_marks"
-        return self.branch().order_by().aggregate(n=Count(marks))["n"]
+        return usage.count(self.branch().order_by().values("pk"), marks_of=self.ontology.kind).total
 
     def branch(self) -> "QuerySet[OntologyItem]":
         """The item and everything below it, in tree order."""
@@ -140,7 +138,14 @@ class OntologyItem(MPTTModel):
     def usage(self, visible: Collection[int] = (), made_by: User | None = None) -> usage.Usage:
         """Marks, constraints and the like that name this item or, of a blueprint's item, its copies in projects. ``visible``
         are the keys of the projects that the viewer may see; with ``made_by`` only that person's marks count."""
-        return usage.of_item(self, visible, made_by)
+        names = {}
+        keys = [self.pk]
+        if self.ontology.is_blueprint:
+            copies = OntologyItem.objects.filter(uid=self.uid, ontology__copied_from=self.ontology_id)
+            copies = copies.exclude(ontology__project=None).select_related("ontology__project")
+            keys += [copy.pk for copy in copies]
+            names = {copy.ontology.project_id: str(copy.ontology.project) for copy in copies}
+        return usage.by_project(keys, names, self.ontology.project_id, visible, made_by)
 
     def last_change(self) -> "OntologyChange | None":
         """The newest operation that changed the item, or the creation of the ontology; None for an untouched copy."""

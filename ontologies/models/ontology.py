@@ -8,18 +8,18 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
-from annotation_service.blueprints import Blueprint, PagedBlueprint
+from annotation_service.blueprints import PagedBlueprint
 from annotation_service.db import write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
 from annotation_service.models import User
 from annotation_service.words import plural
 
-from .. import checks, tree
+from .. import checks, tree, usage
 from ..checks import Check
 from ..formats import MAX_LEVELS, NewItem, clean_color, clean_example_terms
+from ..labels import Found, Labels, kept_labels
 from .item import OntologyItem, check_free, handed_down
 from .journal import Change, Entry, OntologyChange, history, next_to_redo, next_to_undo
-from .labels import Found, Labels, labels_of
 from .plan import Added, Plan, Planned
 
 
@@ -107,15 +107,22 @@ class Ontology(PagedBlueprint):
 
     def labels(self) -> Labels:
         """Names, colours and activity of all items, kept in memory until the ontology changes."""
-        return labels_of(self.pk, self.version, self.updated_at)
+        return kept_labels((self.pk, self.version, self.updated_at), self.items())
 
     def find(self, text: str) -> list[Found]:
         """The items with the text in their name, description or example terms, in tree order."""
         return self.labels().find(text)
 
+    def marks_by_uid(self, made_by: User | None = None) -> dict[str, int]:
+        """How many marks each item has and, of a blueprint, its copies in projects."""
+        which = Q(ontology=self)
+        if self.is_blueprint:
+            which |= Q(ontology__copied_from=self, ontology__project__isnull=False)
+        return usage.marks_by_uid(self.kind, OntologyItem.objects.filter(which).order_by(), made_by)
+
     def checks(self) -> list[Check]:
         """Likely mistakes, for people to judge."""
-        return checks.run(self.labels(), self.name)
+        return checks.run(self.labels())
 
     # --- Making ---
 
@@ -144,12 +151,10 @@ class Ontology(PagedBlueprint):
     def reason_not_to_delete(self) -> str:
         if reason := super().reason_not_to_delete():
             return reason
-        for relation in self._meta.related_objects:
-            if relation.related_model is Ontology or not issubclass(relation.related_model, Blueprint):
-                continue
-            if user := relation.related_model._base_manager.filter(**{relation.field.name: self}).first():
-                what = user._meta.verbose_name
-                return f"The {what} “{user}” uses its labels. Delete that {what} first."
+        for model, field in usage.ontology_uses:
+            if user := model._base_manager.filter(**{field: self}).first():
+                noun = model._meta.verbose_name
+                return f"The {noun} “{user}” uses its labels. Delete that {noun} first."
         return ""
 
     @staticmethod

@@ -6,6 +6,7 @@ from django.db.models import UniqueConstraint
 
 from annotation_service.inputs import Refused
 
+from .. import usage
 from .item import OntologyItem
 from .resources import Resource
 from .rows import Row
@@ -81,3 +82,12 @@ class RelationPreannotation(Row):
                 name="relationpreannotation_once",
             ),
         ]
+
+
+usage.item_uses += [
+    usage.ItemUse(EntityPreannotation, "preannotations", ("label",), "resource__project"),
+    usage.ItemUse(
+        RelationPreannotation, "preannotations", ("source_label", "target_label", "label"), "resource__project"
+    ),
+]
+usage.ontology_uses += [(PreannotationSet, "entity_ontology"), (PreannotationSet, "relation_ontology")]

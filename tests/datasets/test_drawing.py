@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasets.items import drawing
-from ontologies.models.labels import Label
+from ontologies.labels import Label
 
 
 def label(pk, name):

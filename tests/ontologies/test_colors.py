@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from annotation_service import colors
+from ontologies import colors
 from tests import factories
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from annotation_service import colors
 from annotation_service.inputs import Refused
-from ontologies import tree
+from ontologies import colors, tree
 from ontologies.models import Ontology, OntologyChange
 from ontologies.models.item import Conflict
 from tests import factories

@@ -1,9 +1,9 @@
 """The labels that are kept in memory are always those of the database."""
 
 import pytest
-from django.db import connection, transaction
-from django.test.utils import CaptureQueriesContext
+from django.db import transaction
 
+from ontologies import labels
 from ontologies.models import Ontology
 from tests import factories
 
@@ -66,18 +66,21 @@ def test_after_many_changes(ontology, alice):
     assert [found.label.name for found in ontology.find("description 29")] == ["State"]
 
 
-def test_after_a_change_few_rows_are_read(alice):
-    """As many queries for any size, and of items that have not changed nothing but, at most, their places."""
-    queries = []
-    for size in (10, 300):
-        ontology = factories.ontology(owner=alice, items=[{"name": f"Label {n}"} for n in range(size)])
+def test_labels_are_read_once_for_each_state(ontology, alice, django_assert_num_queries):
+    for name in ("One", "Two"):
+        with django_assert_num_queries(1):
+            ontology.labels()
+            ontology.labels()
+        ontology.add_item(name, by=alice)
+
+
+@pytest.mark.parametrize(("room", "kept"), [(14, ["three", "two"]), (13, ["three"]), (1, ["three"])])
+def test_as_many_items_are_kept_as_fit_and_always_the_newest(alice, monkeypatch, room, kept):
+    monkeypatch.setattr(labels, "KEPT_ITEMS", room)
+    monkeypatch.setattr(labels, "_kept", {})
+    found = {
+        name: factories.ontology(owner=alice, name=name) for name in ("one", "two", "three")
+    }  # of seven items each
+    for ontology in found.values():
         ontology.labels()
-        ontology.add_item("New", by=alice)
-        item(ontology, "Label 5").describe("Changed", by=alice)
-        with CaptureQueriesContext(connection) as captured:
-            ontology.labels()
-            ontology.labels()
-        queries.append([query["sql"] for query in captured])
-        assert len(ontology.labels().all) == size + 1
-    assert len(queries[0]) == len(queries[1])
-    assert all("LIMIT" in sql or "IN (" in sql for sql in queries[1] if "description" in sql)
+    assert {key[0] for key in labels._kept} == {found[name].pk for name in kept}

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from annotation_service import colors
 from annotation_service.inputs import Refused
-from ontologies import usage
+from ontologies import colors, usage
 from ontologies.formats import NewItem
 from ontologies.models import Ontology
 from ontologies.pasting import read_pasted
@@ -361,9 +360,9 @@ def test_use_is_counted_in_one_query_without_removed_texts(alice, carol, django_
         annotation.entity_set.create(label=top, uid="aaaaaaaa", start=0, end=0)
     second.annotation_set.create(annotator=carol).entity_set.create(label=state, uid="aaaaaaaa", start=0, end=0)
     with django_assert_num_queries(1):
-        assert usage.by_uid(labels) == {top.uid: 3, state.uid: 1}
+        assert labels.marks_by_uid() == {top.uid: 3, state.uid: 1}
     type(second).objects.filter(pk=second.pk).update(removed_at=project.dataset.created_at)
-    assert usage.by_uid(labels) == {top.uid: 3}
+    assert labels.marks_by_uid() == {top.uid: 3}
     assert (top.usage().own, top.usage().total, state.usage().total) == ({"marks": 3}, 3, 0)
 
 
@@ -385,7 +384,7 @@ def test_marks_below_an_item_are_added_up(alice):
     ontology = factories.ontology(owner=alice, items=document)
     uids = {label.name: label.uid for label in ontology.labels()}
     marks = {uids["A"]: 1, uids["C"]: 2, uids["D"]: 4, uids["E"]: 8}
-    assert usage.below(ontology, marks) == {uids["A"]: 6, uids["B"]: 2}
+    assert usage.marks_below(ontology.labels(), marks) == {uids["A"]: 6, uids["B"]: 2}
 
 
 def test_relations_are_counted_too(alice):
@@ -395,7 +394,7 @@ def test_relations_are_counted_too(alice):
         annotation.add_entity(uid=uid, label=project.entity_ontology.items()[0], start=number, end=number)
     label = project.relation_ontology.items()[0]
     annotation.add_relation(uid="cccccccc", label=label, source="aaaaaaaa", target="bbbbbbbb")
-    assert usage.by_uid(project.relation_ontology) == {label.uid: 1} and label.usage().own == {"marks": 1}
+    assert project.relation_ontology.marks_by_uid() == {label.uid: 1} and label.usage().own == {"marks": 1}
 
 
 def test_a_blueprint_tells_its_use_in_projects(alice, bob):

@@ -12,9 +12,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from annotation_service import colors
 from annotation_service.inputs import Refused
-from ontologies import tree
+from ontologies import colors, tree
 from ontologies.formats import NewItem
 from ontologies.models import Conflict, Ontology
 from tests import factories

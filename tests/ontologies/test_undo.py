@@ -1,10 +1,13 @@
 """Undo, redo, revert and the history: what they restore, and when they are refused."""
 
 import pytest
+from django.apps import apps
 
 from annotation_service.inputs import Refused
+from datasets.models import Entity, Relation
+from ontologies import usage
 from ontologies.formats import NewItem
-from ontologies.models import OntologyItem
+from ontologies.models import Ontology, OntologyChange, OntologyItem
 from ontologies.models.inverse import LaterChange
 from tests import factories
 
@@ -175,10 +178,19 @@ def test_an_added_item_stays_when_marks_carry_it(alice):
     assert not labels.items().filter(name="Fan")
 
 
-def test_every_kind_of_row_that_points_to_items_keeps_them(ontology):
-    """Whoever adds such a model finds it counted here."""
-    pointing = {relation.name for relation in OntologyItem._meta.related_objects} - {"children"}
-    assert {"entity_marks", "relation_marks"} <= pointing
+def test_every_field_that_points_to_items_or_ontologies_is_registered():
+    """Whoever adds such a model registers it with `ontologies.usage`."""
+
+    def pointing(target):
+        tables = [model for model in apps.get_models(include_auto_created=True) if model is not target]
+        fields = [(model, field) for model in tables for field in model._meta.get_fields() if not field.auto_created]
+        listing = [field.remote_field.through for _, field in fields if field.many_to_many]
+        return {(m, f.name) for m, f in fields if f.is_relation and f.related_model is target and m not in listing}
+
+    named = {(use.model, field) for use in usage.item_uses for field in use.items}
+    assert pointing(OntologyItem) == named and {Entity, Relation} <= {model for model, _ in named}
+    own = {(model, field) for model, field in pointing(Ontology) if model in (OntologyItem, OntologyChange)}
+    assert pointing(Ontology) - own == set(usage.ontology_uses)
 
 
 def test_a_list_added_in_between_is_restored_between_the_same_siblings(ontology, alice, bob, settings):
