@@ -1,3 +1,5 @@
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 from allauth.account.decorators import secure_admin_login
@@ -31,6 +33,17 @@ def link(thing: Model | None) -> str | SafeString:
     return format_html('<a href="{}">{}</a>', url, thing)
 
 
+def linked(path: str) -> Callable[[Any], str | SafeString]:
+    """A column with a link to what a row points to, such as ``linked("annotation__item")``."""
+
+    @admin.display(description=path.rpartition("__")[2].replace("_", " "))
+    def column(row: Any) -> str | SafeString:
+        return link(reduce(getattr, path.split("__"), row))
+
+    column.__name__ = f"{path}_link"
+    return column
+
+
 class CappedPaginator(Paginator):
     """Pages through the first rows only: to count a million takes long, and nobody turns so many pages."""
 
@@ -53,12 +66,23 @@ class StaffAdmin(admin.ModelAdmin):
 
 
 class ReadOnlyAdmin(StaffAdmin):
-    """For what only its own methods change. Large tables are not counted for a headline."""
+    """Shows rows that only the methods of their model change. Large tables are not counted for a headline.
+
+    An app registers its models without a class of their own, with `linked` columns where a row belongs to something::
+
+        admin.site.register(Upload, ReadOnlyAdmin, list_display=["name", linked("dataset")], search_fields=["name"])
+
+    The page of a row shows all its fields, or those in ``fields``; foreign keys are links there.
+    """
 
     show_full_result_count = False
     paginator = CappedPaginator
     list_per_page = 50
+    ordering = ("-pk",)
     actions = None
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        return self.fields or [field.name for field in self.opts.concrete_fields if not field.primary_key]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -103,17 +127,37 @@ class BlueprintAdmin(StaffAdmin):
                 self.message_user(request, f"“{thing}” was deleted with {words}.")
 
 
-admin.site.register(User, UserAdmin)
+@admin.register(User)
+class PersonAdmin(UserAdmin):
+    """Accounts of people who have left something behind can be deactivated, but not deleted."""
+
+    actions = ["deactivate"]
+
+    def render_delete_form(self, request: Any, context: dict[str, Any]) -> Any:
+        return super().render_delete_form(request, {**context, "people": [context["object"]]})
+
+    @admin.action(description="Deactivate the selected people", permissions=["change"])
+    def deactivate(self, request: HttpRequest, queryset: "QuerySet[User]") -> None:
+        for person in queryset:
+            if person == request.user:
+                self.message_user(request, "You cannot deactivate your own account.", messages.ERROR)
+                continue
+            person.is_active = False
+            person.save(update_fields=["is_active"])
+            self.log_change(request, person, "Deactivated.")
+            self.message_user(request, f"“{person}” can no longer sign in. What they made stays.")
 
 
-@admin.register(Job)
-class JobAdmin(ReadOnlyAdmin):
-    list_display = ["title", "kind", "by", "state", "phase", "progress", "created_at", "finished_at"]
-    list_filter = ["state", "kind", "created_at"]
-    list_select_related = ["by"]
-    search_fields = ["title", "by__username"]
-    ordering = ["-pk"]
+@admin.display(description="done")
+def progress(job: Job) -> str:
+    return f"{words.number(job.done)} of {words.number(job.total)}" if job.total else ""
 
-    @admin.display(description="done")
-    def progress(self, job: Job) -> str:
-        return f"{words.number(job.done)} of {words.number(job.total)}" if job.total else ""
+
+admin.site.register(
+    Job,
+    ReadOnlyAdmin,
+    list_display=["title", "kind", "by", "state", "phase", progress, "created_at", "finished_at"],
+    list_filter=["state", "kind", "created_at"],
+    list_select_related=["by"],
+    search_fields=["title", "by__username"],
+)
