@@ -1,35 +1,24 @@
-"""Who may see and do what: every rule in one place.
+"""Who may see and do what with blueprints and projects' copies of them; `projects.access` has the rules of projects.
 
-A view gets its object through a function of this module and never queries an owned model itself. Somebody who may not know
+A view gets its object through a function of an access module and never queries an owned model itself. Somebody who may not know
 that a thing exists gets 404, somebody who knows it but lacks the right 403.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Collection
+from typing import Any, TypeVar
 
-from django.apps import apps
 from django.core.exceptions import PermissionDenied
-from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from .blueprints import Blueprint
-from .db import first, write
+from . import jobs
+from .blueprints import Blueprint, Right
 from .http import Request
-from .inputs import whole_number
 from .models import PROJECT_MANAGERS, Job, User
-
-if TYPE_CHECKING:
-    from datasets.models import Annotation, Item, Upload
-    from projects.models import Membership, Project
 
 B = TypeVar("B", bound=Blueprint)
 Person = Any  # a User, or an AnonymousUser
-
-MANAGER = "manager"
-ANNOTATOR = "annotator"
 
 
 # --- People ------------------------------------------------------------------------------------------------------------
@@ -49,13 +38,6 @@ def require_creator(request: Request) -> None:
         raise PermissionDenied("Only project managers can do this.")
 
 
-def role(user: Person, project: "Project") -> str:
-    """``manager``, ``annotator`` or, for a stranger, the empty string."""
-    if user.is_staff:
-        return MANAGER
-    return project.membership_set.filter(user=user).values_list("role", flat=True).first() or ""
-
-
 # --- Blueprints and projects' copies -----------------------------------------------------------------------------------
 
 
@@ -72,17 +54,17 @@ def readable(request: Request, model: type[B], pk: int) -> B:
         if not can_create(request.user):
             raise Http404
         return thing
-    part = role(request.user, thing.project)
-    if not part:
+    rights = thing.project.rights_of(request.user)
+    if Right.SEE not in rights:
         raise Http404
-    if part == ANNOTATOR and not thing.open_to_annotators:
+    if Right.READ not in rights and not thing.open_to_annotators:
         raise PermissionDenied("Only the managers of the project can open this.")
     return thing
 
 
 def can_edit(user: Person, thing: Blueprint) -> bool:
     if thing.project is not None:
-        return role(user, thing.project) == MANAGER
+        return Right.MANAGE in thing.project.rights_of(user)
     return user.is_staff or (can_create(user) and thing.owner_id == user.pk)
 
 
@@ -100,128 +82,28 @@ def duplicable(request: Request, model: type[B], pk: int) -> B:
     return readable(request, model, pk)
 
 
-def upload(request: Request, pk: int) -> "Upload":
-    """An upload that the user may check, store and discard: for a dataset that they may change, or their own for a new one."""
-    found = get_object_or_404(
-        apps.get_model("datasets", "Upload").objects.select_related("dataset", "by", "job"), pk=pk
-    )
-    if found.dataset:
-        editable(request, type(found.dataset), found.dataset.pk)
-    elif found.by == request.user or request.user.is_staff:
-        require_creator(request)
-    else:
-        raise Http404
-    return found
+ProjectsSeen = Callable[[User], Collection[int]]
+_projects_seen: list[ProjectsSeen] = []
 
 
-# --- Projects ----------------------------------------------------------------------------------------------------------
+def tells_projects_seen(function: ProjectsSeen) -> ProjectsSeen:
+    """Register the function that returns the keys of the projects that a person may see."""
+    _projects_seen.append(function)
+    return function
 
 
-def projects(request: Request) -> "QuerySet[Project]":
-    """The projects that the user is a member of; staff see all."""
-    everything = apps.get_model("projects", "Project").objects.all()
-    return everything if request.user.is_staff else everything.filter(membership__user=request.user)
-
-
-def managed_projects(request: Request) -> "QuerySet[Project]":
-    everything = apps.get_model("projects", "Project").objects.all()
-    if request.user.is_staff:
-        return everything
-    return everything.filter(membership__user=request.user, membership__role=MANAGER)
-
-
-def project(request: Request, pk: int) -> "Project":
-    """A project that the user is a member of."""
-    found = get_object_or_404(apps.get_model("projects", "Project"), pk=pk)
-    if not role(request.user, found):
-        raise Http404
-    return found
-
-
-def managed_project(request: Request, pk: int) -> "Project":
-    """A project that the user manages."""
-    found = project(request, pk)
-    if role(request.user, found) != MANAGER:
-        raise PermissionDenied("Only the managers of the project can do this.")
-    return found
-
-
-def member(project: "Project", pk: int) -> "Membership":
-    """A member of a project that the caller has got through this module."""
-    return get_object_or_404(project.membership_set.select_related("user"), pk=pk)
-
-
-# --- Annotating --------------------------------------------------------------------------------------------------------
-
-
-def annotated_project(request: Request, pk: int) -> "Project":
-    """A project in which the user annotates: members of either role, for staff membership is needed too."""
-    # project__pk, not project: the lookup of a key knows that no row has a number beyond 64 bits.
-    memberships = apps.get_model("projects", "Membership").objects.select_related("project")
-    if membership := memberships.filter(project__pk=pk, user=request.user).first():
-        return membership.project
-    project(request, pk)  # strangers get 404 here
-    raise PermissionDenied("Only members of the project annotate in it.")
-
-
-def item_given(request: Request, project_pk: int, item_pk: int) -> "tuple[Project, Item]":
-    """A project and one of its items that is given to the user."""
-    found = annotated_project(request, project_pk)
-    return found, get_object_or_404(found.items_for(request.user), pk=item_pk)
-
-
-_ITEM_GIVEN = """
-SELECT i.id, i.dataset_id, i.tokens
-  FROM datasets_item i
-  JOIN datasets_dataset d ON d.id = i.dataset_id
-  JOIN projects_project p ON p.id = d.project_id
-  JOIN projects_membership m ON m.project_id = p.id AND m.user_id = %(user)s
- WHERE i.id = %(item)s AND i.removed_at IS NULL AND p.id = %(project)s
-   AND (p.annotators_per_item IS NULL
-        OR EXISTS (SELECT 1 FROM projects_assignment a WHERE a.item_id = i.id AND a.annotator_id = %(user)s))
-"""
-
-
-@contextmanager
-def annotating(request: Request, project_pk: int, item_pk: int) -> "Iterator[Annotation]":
-    """The user's annotation of an item, for writing: the item is locked, then the right to write is checked."""
-    with write():
-        items = apps.get_model("datasets", "Item").objects
-        if connection.features.has_select_for_update:  # a transaction of SQLite has the database for itself already
-            items.select_for_update(no_key=True).filter(pk=item_pk).values_list("pk").first()
-        if max(project_pk, item_pk) < 2**63:
-            params = {"user": request.user.pk, "item": item_pk, "project": project_pk}
-            if item := first(items.model, _ITEM_GIVEN, params):
-                yield item.annotation_by(request.user)
-                return
-        annotated_project(request, project_pk)  # tells strangers from members
-        raise Http404
-
-
-def annotators_work(request: Request, pk: int, who: str) -> "tuple[Project, Any]":
-    """A project that the user manages, and somebody whose marks in it they want to read: by name or primary key.
-
-    Marks outlive a membership, so former members are found too.
-    """
-    found = managed_project(request, pk)
-    people = User.objects.filter(Q(membership__project=found) | Q(annotation__item__dataset__project=found))
-    by_name = people.filter(username=who)
-    by_pk = people.filter(pk=whole_number(who) or 0)
-    # Somebody's name may be another one's number: the number wins, for that is what links are made of.
-    if person := by_pk.first() or by_name.first():
-        return found, person
-    raise Http404
+def projects_seen_by(user: User) -> set[int]:
+    """The keys of the projects that a person may see."""
+    return {pk for function in _projects_seen for pk in function(user)}
 
 
 # --- Jobs --------------------------------------------------------------------------------------------------------------
 
 
 def job(request: Request, pk: int) -> Job:
-    """A job that the user started, or that works on an upload of theirs; staff see all."""
+    """A job that the user may watch now, and whose file they may fetch: its kind decides; staff see all."""
     found = get_object_or_404(Job, pk=pk)
-    if found.by_id == request.user.pk or request.user.is_staff:
-        return found
-    if "upload" not in found.target:
+    may_see = jobs.KINDS[found.kind].may_see if found.kind in jobs.KINDS else jobs.started_it
+    if not (request.user.is_staff or may_see(found, request.user)):
         raise Http404
-    upload(request, found.target["upload"])
     return found

@@ -1,7 +1,8 @@
 """What ontologies, datasets and every other reusable resource have in common."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -14,6 +15,30 @@ from .db import write
 from .edits import changes
 from .inputs import Refused, clean_description, clean_title
 from .models import User
+
+
+class Right(StrEnum):
+    """What somebody may do in a project."""
+
+    SEE = "see"  # its page, its guidelines and its labels
+    ANNOTATE = "annotate"  # the items that are given to them
+    READ = "read"  # its dataset and its other resources, and everybody's marks
+    MANAGE = "manage"  # change it and everything in it
+
+
+class ProjectOfCopies(Protocol):
+    """All that may be asked of a project by what is copied into it: its model is in an app above."""
+
+    pk: int
+
+    def rights_of(self, user: Any) -> Collection[Right]:
+        """What somebody may do in it, signed in or not."""
+
+    def locked(self) -> Self:
+        """The project, read again and locked until the transaction ends."""
+
+    def deal_changes(self) -> None:
+        """Deal out the items that have come, and take back those that are gone."""
 
 
 class Blueprint(models.Model):
@@ -119,11 +144,22 @@ def with_uses(blueprints: Q) -> Q:
 class PagedBlueprint(Blueprint):
     """A blueprint with a page and a list of its own: the others are only in Django admin and in downloads."""
 
+    _subclasses: ClassVar[list[type["PagedBlueprint"]]] = []
+
     class Meta:
         abstract = True
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls._subclasses.append(cls)
+
     def get_absolute_url(self) -> str:
         return reverse(f"{self._meta.app_label}:page", args=[self.pk])
+
+    @classmethod
+    def model_labelled(cls, label: str) -> type["PagedBlueprint"]:
+        """The model with a label such as “datasets.Dataset”."""
+        return next(model for model in cls._subclasses if model._meta.label == label)
 
     @classmethod
     def list_url(cls) -> str:

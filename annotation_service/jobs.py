@@ -10,19 +10,18 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.apps import apps
 from django.conf import settings
 from django.core.cache import cache
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 from django.db.models import F, Q
 from django.utils import timezone
-from django.utils.module_loading import autodiscover_modules
 
+from .blueprints import PagedBlueprint
 from .db import write
 from .inputs import Refused
-from .models import WORKER_SIGN, Job, Overtaken
+from .models import WORKER_SIGN, Job, Overtaken, User
 
 log = logging.getLogger(__name__)
 KEEP_FILES = timedelta(hours=24)
@@ -85,15 +84,29 @@ def show_sign() -> None:
     cache.set(WORKER_SIGN, True, timeout=15)
 
 
-Kind = Callable[[Job, Progress], None]
+Run = Callable[[Job, Progress], None]
+MaySee = Callable[[Job, User], bool]
+
+
+class Kind(NamedTuple):
+    """``may_see`` tells whether somebody may watch a job now and fetch its file."""
+
+    run: Run
+    may_see: MaySee
+
+
 KINDS: dict[str, Kind] = {}
 
 
-def kind(name: str) -> Callable[[Kind], Kind]:
-    """Register a function as the work of a kind of job."""
+def started_it(job: Job, user: User) -> bool:
+    return job.by_id == user.pk
 
-    def register(run: Kind) -> Kind:
-        KINDS[name] = run
+
+def kind(name: str, may_see: MaySee = started_it) -> Callable[[Run], Run]:
+    """Register a function as the work of a kind of job. Whoever may not see it now gets no news and no file."""
+
+    def register(run: Run) -> Run:
+        KINDS[name] = Kind(run, may_see)
         return run
 
     return register
@@ -133,7 +146,6 @@ def claim() -> Job | None:
 
 def run(job: Job) -> None:
     """Do one claimed job and record how it ended."""
-    autodiscover_modules("jobs")
     if job.attempts > Job.MAX_ATTEMPTS:
         job.fail({"message": f"The worker stopped {Job.MAX_ATTEMPTS} times while doing this. Ask your administrator."})
     else:
@@ -145,7 +157,7 @@ def run(job: Job) -> None:
 def _attempt(job: Job) -> None:
     with Progress(job) as progress:
         try:
-            KINDS[job.kind](job, progress)
+            KINDS[job.kind].run(job, progress)
         except Overtaken:
             log.warning("another worker took up job %s (%s); this one's work is not stored", job.pk, job.kind)
         except Refused as error:
@@ -186,7 +198,6 @@ def work(stop: threading.Event, poll: float = 0.1) -> None:
 
 def put_away() -> None:
     """Do all sweeps; one that fails stops no other."""
-    autodiscover_modules("jobs")
     for work in (*SWEEPS, delete_old_files):
         try:
             work()
@@ -215,8 +226,7 @@ def delete_old_files() -> None:
 @kind("duplicate")
 def run_duplicate(job: Job, progress: Progress) -> None:
     """The person's right to read the source was checked when the job was started."""
-    model = apps.get_model(job.target["model"])
-    thing = model._default_manager.filter(pk=job.target["pk"]).first()
+    thing = PagedBlueprint.model_labelled(job.target["model"])._default_manager.filter(pk=job.target["pk"]).first()
     if thing is None:
         raise Refused("It was deleted before it could be duplicated.")
     progress(0, 0, "copying")

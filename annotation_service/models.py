@@ -2,7 +2,7 @@ import unicodedata
 import uuid
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser, UserManager
@@ -28,7 +28,7 @@ class User(AbstractUser):
     # Null without an address: many people may have none.
     email_folded = models.CharField(max_length=500, unique=True, null=True, editable=False)  # noqa: DJ001
 
-    objects = UserByFoldedName()
+    objects: ClassVar[UserByFoldedName] = UserByFoldedName()
 
     def save(self, *args: Any, **options: Any) -> None:
         self.username_folded = fold(self.username)

@@ -4,19 +4,26 @@ from contextlib import suppress
 from django.utils import timezone
 
 from annotation_service.inputs import Refused
-from annotation_service.jobs import KEEP_FILES, Progress, in_use, kind, sweep
-from annotation_service.models import Job
+from annotation_service.jobs import KEEP_FILES, Progress, in_use, kind, started_it, sweep
+from annotation_service.models import Job, User
 
+from .access import may_handle
 from .models import Dataset, Upload
 from .models.item import BIN
 
 
-@kind("check_upload")
+def may_see(job: Job, user: User) -> bool:
+    """Whoever started it, and those who may handle the upload."""
+    upload = Upload.objects.select_related("dataset__project", "by").filter(pk=job.target["upload"]).first()
+    return started_it(job, user) or (upload is not None and may_handle(upload, user))
+
+
+@kind("check_upload", may_see)
 def check_upload(job: Job, progress: Progress) -> None:
     _upload(job).examine(progress, job)
 
 
-@kind("store_upload")
+@kind("store_upload", may_see)
 def store_upload(job: Job, progress: Progress) -> None:
     _upload(job).store(progress, job)
 

@@ -11,6 +11,8 @@ from annotation_service.models import Job, User
 from datasets.models import Annotation, Dataset, Entity, Mark, Relation, Upload
 from ontologies.models import Ontology
 
+from . import roles
+from .access import projects as projects_seen
 from .models import Assignment, Membership, Project
 
 RECENT = 5
@@ -18,12 +20,12 @@ RECENT = 5
 
 def home(request: Request) -> dict[str, Any]:
     user = request.user
-    own = access.projects(request).filter(pk__in=Membership.objects.filter(user=user).values("project"))
+    own = projects_seen(request).filter(pk__in=Membership.objects.filter(user=user).values("project"))
     projects = with_progress(own.order_by("-created_at")[:20], user)
     at_work = [Job.State.QUEUED, Job.State.RUNNING]
     context: dict[str, Any] = {
-        "managed": [p for p in projects if p.role == access.MANAGER],
-        "annotated": [p for p in projects if p.role == access.ANNOTATOR],
+        "managed": [p for p in projects if p.role == roles.MANAGER],
+        "annotated": [p for p in projects if p.role == roles.ANNOTATOR],
         "jobs": Job.objects.filter(by=user, state__in=at_work).order_by("-pk")[:RECENT],
         "unfinished": Upload.unfinished_of(user).select_related("dataset", "job").exclude(job__state__in=at_work),
     }
@@ -41,12 +43,12 @@ def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
     """The projects with ``role``, ``None`` for staff who are no member, and how much of what the user was given is done:
     ``given``, ``done``."""
     found: list[Any] = list(projects)
-    roles = dict(Membership.objects.filter(project__in=found, user=user).values_list("project_id", "role"))
+    own_roles = dict(Membership.objects.filter(project__in=found, user=user).values_list("project_id", "role"))
     sizes = dict(Dataset.objects.filter(project__in=found).values_list("project_id", "item_count"))
     dealt = dict(_counts(Assignment.objects.filter(annotator=user), "item__dataset__project", found))
     done = dict(_counts(_done().filter(annotator=user), "item__dataset__project", found))
     for project in found:
-        project.role = roles.get(project.pk)
+        project.role = own_roles.get(project.pk)
         everything = project.annotators_per_item is None
         project.given = (sizes if everything else dealt).get(project.pk, 0) if project.role else 0
         project.done = done.get(project.pk, 0)
@@ -110,9 +112,7 @@ def marks(project: Project) -> dict[str, Any]:
         "unused": sum(label.active for label in labels.values()) - sum(labels[pk].active for pk, _ in used),
         "label_count": len(labels),
         **given_marks(project.dataset),
-        "given_to": min(
-            project.annotators_per_item or 0, project.membership_set.filter(role=Membership.Role.ANNOTATOR).count()
-        ),
+        "given_to": min(project.annotators_per_item or 0, project.membership_set.filter(role=roles.ANNOTATOR).count()),
     }
 
 

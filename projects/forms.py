@@ -13,7 +13,8 @@ from annotation_service.models import User
 from datasets.models import Dataset
 from ontologies.models import Ontology
 
-from .models import Membership, Project
+from . import roles
+from .models import Project
 
 
 class BlueprintChoice(forms.ModelChoiceField):
@@ -142,7 +143,7 @@ class DetailsForm(EditForm):
 
 class MembersForm(forms.Form):
     people = PeopleField(widget=forms.TextInput(attrs={"placeholder": "user names", "autocomplete": "off"}))
-    role = forms.ChoiceField(choices=Membership.Role, initial=Membership.Role.ANNOTATOR)
+    role = forms.ChoiceField(choices=roles.choices, initial=roles.ANNOTATOR)
 
 
 class DeleteForm(forms.Form):

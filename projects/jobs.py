@@ -1,5 +1,6 @@
+from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
-from annotation_service.jobs import Progress, kind
+from annotation_service.jobs import Progress, kind, started_it
 from annotation_service.models import Job, User, kept_file, new_file_name
 from datasets.models import Dataset
 from ontologies.models import Ontology
@@ -29,7 +30,12 @@ def create_project(job: Job, progress: Progress) -> None:
     )
 
 
-@kind("bundle")
+def may_download(job: Job, user: User) -> bool:
+    project = Project.objects.filter(pk=job.target["project"]).first()
+    return started_it(job, user) and project is not None and Right.MANAGE in project.rights_of(user)
+
+
+@kind("bundle", may_download)
 def make_bundle(job: Job, progress: Progress) -> None:
     project = Project.objects.filter(pk=job.target["project"]).first()
     if project is None:

@@ -1,13 +1,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection, models
 from django.db.models import Count, Exists, OuterRef, QuerySet, UniqueConstraint
 from django.utils import timezone
 
-from annotation_service.access import ANNOTATOR, MANAGER
+from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
@@ -15,7 +15,8 @@ from annotation_service.models import Job, User
 from datasets.models import Annotation, Dataset, Item
 from ontologies.models import RESOURCES, Ontology, Resource
 
-from . import dealing
+from . import dealing, roles
+from .roles import ANNOTATOR, MANAGER
 
 MAX_GUIDELINES = 100_000
 B = TypeVar("B", Ontology, Resource)
@@ -67,6 +68,14 @@ class Project(models.Model):
         """The items that are given to a person."""
         items = Item.objects.filter(dataset__project=self).order_by("position")
         return items if self.annotators_per_item is None else items.filter(assignment__annotator=user)
+
+    def rights_of(self, user: Any) -> frozenset[Right]:
+        """What somebody may do in the project; nothing at all, for a stranger."""
+        if not user.is_authenticated:
+            return frozenset()
+        name = self.membership_set.filter(user=user).values_list("role", flat=True).first()
+        rights = roles.ROLES[name].rights if name else frozenset()
+        return rights | roles.STAFF_RIGHTS if user.is_staff else rights
 
     # --- Making ---
 
@@ -275,13 +284,9 @@ def _check_kinds(dataset: Dataset, entity_ontology: Ontology, relation_ontology:
 
 
 class Membership(models.Model):
-    class Role(models.TextChoices):
-        MANAGER = MANAGER, "Manager"
-        ANNOTATOR = ANNOTATOR, "Annotator"
-
     project = models.ForeignKey(Project, on_delete=models.RESTRICT, db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
-    role = models.CharField(max_length=9, choices=Role)
+    role = models.CharField(max_length=9, choices=roles.choices)
     joined_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

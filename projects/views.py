@@ -9,7 +9,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from annotation_service import access, downloads
+from annotation_service import access as blueprint_access
+from annotation_service import downloads
+from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User, start_job
@@ -17,7 +19,7 @@ from annotation_service.paging import Page, named, search_text
 from datasets.models import Dataset
 from ontologies.models import Ontology
 
-from . import bundle, figures
+from . import access, bundle, figures
 from .forms import DeleteForm, DetailsForm, MembersForm, ProjectForm
 from .models import Project
 
@@ -43,7 +45,7 @@ def project_list(request: Request) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def create(request: Request) -> HttpResponse:
-    access.require_creator(request)
+    blueprint_access.require_creator(request)
     form = _project_form(request)
     if request.method == "POST" and form.is_valid():
         try:
@@ -62,7 +64,7 @@ def ontologies(request: Request) -> HttpResponse:
 
 def _project_form(request: Request) -> ProjectForm:
     chosen = {name: request.GET.get(name, "") for name in ("dataset", "entity_ontology", "relation_ontology")}
-    datasets, ontologies = access.blueprints(request, Dataset), access.blueprints(request, Ontology)
+    datasets, ontologies = blueprint_access.blueprints(request, Dataset), blueprint_access.blueprints(request, Ontology)
     return ProjectForm(request.POST or None, initial=chosen, datasets=datasets, ontologies=ontologies)
 
 
@@ -83,12 +85,14 @@ def _create(user: User, values: dict) -> HttpResponse:
 @require_GET
 def use(request: Request) -> HttpResponse:
     """Where a blueprint can be used: in a new project, or in an own one that lacks this kind."""
-    access.require_creator(request)
+    blueprint_access.require_creator(request)
     if request.GET.get("dataset"):
-        thing: Dataset | Ontology = access.readable(request, Dataset, whole_number(request.GET["dataset"]) or 0)
+        thing: Dataset | Ontology = blueprint_access.readable(
+            request, Dataset, whole_number(request.GET["dataset"]) or 0
+        )
         field, lacking = "dataset", Project.objects.none()
     else:
-        thing = access.readable(request, Ontology, whole_number(request.GET.get("ontology", "")) or 0)
+        thing = blueprint_access.readable(request, Ontology, whole_number(request.GET.get("ontology", "")) or 0)
         field = f"{thing.kind}_ontology"
         lacking = access.managed_projects(request).exclude(ontology__kind=thing.kind).order_by("name")
     return render(request, "projects/_use.html", {"thing": thing, "field": field, "projects": lacking})
@@ -97,10 +101,10 @@ def use(request: Request) -> HttpResponse:
 @require_GET
 def page(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk)
-    role = access.role(request.user, project)
-    context = {"section": "projects", "project": project, "manages": role == access.MANAGER}
+    manages = Right.MANAGE in project.rights_of(request.user)
+    context = {"section": "projects", "project": project, "manages": manages}
     context |= figures.overview(project, request.user)
-    if role == access.MANAGER:
+    if manages:
         context |= {"people": figures.people(project), "form": MembersForm()}
     return render(request, "projects/page.html", context)
 
@@ -179,7 +183,7 @@ def remove_member(request: Request, pk: int, member_pk: int) -> HttpResponse:
 def add_ontology(request: Request, pk: int) -> HttpResponse:
     """Copy a relation ontology into a project that was made without one."""
     project = access.managed_project(request, pk)
-    ontology = access.readable(request, Ontology, whole_number(request.POST.get("ontology", "")) or 0)
+    ontology = blueprint_access.readable(request, Ontology, whole_number(request.POST.get("ontology", "")) or 0)
     try:
         copy = project.use(ontology, by=request.user)
     except Refused as error:

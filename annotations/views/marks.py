@@ -8,10 +8,10 @@ from typing import Any
 
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation_service import access
 from annotation_service.http import Request
 from datasets.models import Entity, Mark, Relation
 from ontologies.models import Ontology
+from projects import access
 
 from .. import workspace
 from ..requests import answers_json, read_body

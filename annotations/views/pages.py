@@ -6,11 +6,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
-from annotation_service import access
+from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from datasets.models import Item
+from projects import access
 from projects.models import Project
 
 from .. import workspace
@@ -27,7 +28,7 @@ def start(request: Request, pk: int) -> HttpResponse:
     if item := workspace.next_undone(project, request.user, after=-1 if position is None else position):
         return redirect("annotations:item", pk=pk, item_pk=item)
     first = project.items_for(request.user).values_list("pk", flat=True).first()
-    manages = access.role(request.user, project) == access.MANAGER
+    manages = Right.MANAGE in project.rights_of(request.user)
     context = {"section": "projects", "project": project, "first": first, "manages": manages}
     return render(request, "annotations/finished.html", context)
 

@@ -34,7 +34,7 @@ class Annotation(models.Model):
     """One person's work on one item or, with ``annotator`` null, the marks that came with the dataset.
 
     The given annotation is never changed by annotators: their first write copies it into their own. The verbs expect that the
-    item is locked (`annotation_service.access.annotating`).
+    item is locked (`projects.access.annotating`).
     """
 
     item = models.ForeignKey(Item, on_delete=models.RESTRICT, db_index=False)

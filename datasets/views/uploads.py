@@ -17,6 +17,7 @@ from annotation_service.paging import Page
 from annotation_service.views import tell_once
 from ontologies.models import Ontology
 
+from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import AddForm, CreateForm, DuplicatesForm, SourceForm
 from ..importing import Duplicates, Format, ReadingOptions, Report, detect
@@ -42,7 +43,7 @@ DUPLICATES = [
 @require_GET
 def upload_page(request: Request, pk: int) -> HttpResponse:
     """What was found, or how far the work is; once it is stored, the dataset."""
-    upload = access.upload(request, pk)
+    upload = get_upload(request, pk)
     if upload.state == Upload.State.STORED and upload.dataset:
         if upload.job:
             tell_once(request, upload.job)
@@ -119,7 +120,7 @@ def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:
 @require_http_methods(["GET", "POST"])
 def change_upload(request: Request, pk: int) -> HttpResponse:
     """Another kind, other ontologies, another file: what is not changed stays as it was chosen."""
-    upload = access.upload(request, pk)
+    upload = get_upload(request, pk)
     if upload.state not in Upload.UNFINISHED or upload.is_worked_on:
         return redirect(upload)
     if request.method == "GET":
@@ -146,7 +147,7 @@ def _form(request: Request, upload: Upload, *data: Any) -> SourceForm:
 @require_POST
 def decide_duplicates(request: Request, pk: int) -> HttpResponse:
     """What becomes of items whose external id is taken; then it is checked again."""
-    upload = access.upload(request, pk)
+    upload = get_upload(request, pk)
     form = DuplicatesForm(request.POST)
     if form.is_valid():
         with told(request):
@@ -158,7 +159,7 @@ def decide_duplicates(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def store_upload(request: Request, pk: int) -> HttpResponse:
     """At once, or by a job if there is much of it. Sent twice, it is stored once."""
-    upload = access.upload(request, pk)
+    upload = get_upload(request, pk)
     if upload.state == Upload.State.STORED:
         return redirect(upload)
     with told(request):
@@ -171,7 +172,7 @@ def store_upload(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def discard_upload(request: Request, pk: int) -> HttpResponse:
-    upload = access.upload(request, pk)
+    upload = get_upload(request, pk)
     with told(request):
         upload.discard()
         messages.success(request, f"“{upload}” was discarded.")
@@ -182,7 +183,7 @@ def discard_upload(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def problems(request: Request, pk: int) -> HttpResponseBase:
     """All problems, one a line."""
-    upload = access.upload(request, pk)
+    upload = get_upload(request, pk)
     if not upload.problems_path.is_file():
         raise Http404("There is no list of problems, or it was deleted after a day.")
     return download(request, upload.problems_path, f"{upload.name} problems.txt", "text/plain; charset=utf-8")

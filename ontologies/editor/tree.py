@@ -105,7 +105,7 @@ def usage(request: Request, pk: int, uid: str) -> HttpResponse:
     item = named_item(ontology, uid)
     if item is None:  # its addition was undone while its details were on their way
         return HttpResponse(status=204)
-    visible = set(access.projects(request).values_list("pk", flat=True))
+    visible = access.projects_seen_by(request.user)
     context = {
         "item": item,
         "ontology": ontology,
