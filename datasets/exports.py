@@ -18,7 +18,6 @@ from annotation_service.inputs import to_json
 
 from .extra_fields import with_floats
 from .kinds import Kind
-from .labels import labels_of
 from .models import Dataset, Entity, Relation
 from .models.item import ItemQuerySet
 
@@ -147,7 +146,7 @@ class _Marks:
 
 
 def _names(dataset: Dataset) -> dict[int, str]:
-    return {pk: to_json(label.fullname) for pk, label in labels_of(dataset).items()}
+    return {pk: to_json(label.fullname) for pk, label in dataset.labels().items()}
 
 
 def _batches(dataset: Dataset, items: ItemQuerySet | None, *fields: Any) -> Iterator[list[tuple[Any, ...]]]:

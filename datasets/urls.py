@@ -3,7 +3,7 @@ from django.urls import include, path
 from annotation_service import blueprint_views
 
 from .exports import DOWNLOAD_FORMATS
-from .items import editing, item_views, views
+from .items import editing, views
 from .models import Dataset
 from .views import creating, formats, library, statistics, uploads
 
@@ -12,7 +12,7 @@ of_datasets = {"model": Dataset}
 
 dataset_urls = [
     path("", views.page, name="page"),
-    path("items/<int:item_pk>/", item_views.item, name="item"),
+    path("items/<int:item_pk>/", views.item, name="item"),
     path("items/<int:item_pk>/edit/", editing.edit_item, name="edit_item"),
     path("remove/", editing.remove, name="remove"),
     path("restore/", editing.restore, name="restore"),
@@ -26,7 +26,7 @@ dataset_urls = [
     path("uploads/", uploads.history, name="uploads"),
 ]
 dataset_urls += [
-    path(f"download/{format.name}/", item_views.download_items, {"format": format}, name=format.url_name)
+    path(f"download/{format.name}/", views.download_items, {"format": format}, name=format.url_name)
     for format in DOWNLOAD_FORMATS
 ]
 

@@ -13,6 +13,7 @@ from annotation_service.edits import changes
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
 from annotation_service.models import Job, User
 from datasets.models import Annotation, Dataset, Item
+from datasets.models.dataset import goes_with_items
 from ontologies.models import RESOURCES, Ontology, Resource
 
 from . import dealing, roles
@@ -307,3 +308,6 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return f"item {self.item_id} to {self.annotator}"
+
+
+goes_with_items.append((Assignment, "item"))

@@ -1,4 +1,5 @@
-from django import forms
+from contextlib import suppress
+
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
@@ -8,51 +9,41 @@ from django_htmx.http import trigger_client_event
 from annotation_service import access, words
 from annotation_service.edits import Conflict, mark
 from annotation_service.http import Request
-from annotation_service.inputs import Problem, Refused
+from annotation_service.inputs import Problem, Refused, whole_number
 
 from .. import extra_fields
 from ..extra_fields import Field
 from ..models import Dataset, Item
 from .filters import ItemFilter
-from .item_views import item_of
-
-
-class AllForm(forms.Form):
-    """Everything that fits the filter is meant."""
-
-    all = forms.ChoiceField(choices=[("1", "all")])
-
-
-class AgreedForm(forms.Form):
-    """How many items somebody has agreed to; nothing before they were asked."""
-
-    count = forms.IntegerField(min_value=0, required=False)
+from .views import item_of
 
 
 @require_http_methods(["GET", "POST"])
 def remove(request: Request, pk: int) -> HttpResponse:
-    """Says first how many items and marks go, and asks again if they have become others meanwhile.
+    """Say first how many items and marks would go, and ask again if it has become another number when somebody agrees.
 
-    What is selected may be too much for an address, so that it is asked with POST, too.
+    A selection may be too long for an address, so a POST without an agreed ``count`` asks as well.
     """
     dataset = access.editable(request, Dataset, pk)
     chosen = _chosen(request, dataset)
     if chosen is None:
-        return _told("Choose the items first.", "error", status=422)
-    items, form = chosen.items(), AgreedForm(request.POST)
+        return _toast("Choose the items first.", "error", status=422)
+    items, agreed = chosen.items(), whole_number(request.POST.get("count", ""))
+    if agreed:
+        with suppress(Refused):
+            removed = dataset.remove(items, by=request.user, agreed=agreed)
+            last = dataset.bin().filter(removed_by=request.user)[0]
+            together = ItemFilter(dataset, bin="1", removed=str(last.removed_at))
+            url = f"{reverse('datasets:restore', args=[pk])}?{together.query_string()}&all=1"
+            done = f"{words.plural(removed, 'item is,items are')} in the bin."
+            return _changed(done, {"label": "Restore", "url": url})
     first, count = items.first(), items.count()
-    agreed = form.cleaned_data["count"] if form.is_valid() else None
     if first is None:
-        return _told("None of these items is in the dataset any more.", "error", status=422)
-    if agreed != count:
-        marks, changed = dataset.marks_of(items), agreed is not None
-        context = {"dataset": dataset, "filter": chosen, "first": first, "count": count, "changed": changed}
-        context |= {"marks": marks, "mark_count": marks.given + marks.made}
-        return render(request, "datasets/_remove.html", context, status=409 if changed else 200)
-    removed = dataset.remove(items, by=request.user)
-    together = ItemFilter(dataset, bin="1", removed=str(Item.with_removed.get(pk=first.pk).removed_at))
-    url = f"{reverse('datasets:restore', args=[pk])}?{together.query_string()}&all=1"
-    return _changed(f"{words.plural(removed, 'item is,items are')} in the bin.", {"label": "Restore", "url": url})
+        return _toast("None of these items is in the dataset any more.", "error", status=422)
+    marks, changed = dataset.marks_of(items), agreed is not None
+    context = {"dataset": dataset, "filter": chosen, "first": first, "count": count, "changed": changed}
+    context |= {"marks": marks, "mark_count": marks.given + marks.made}
+    return render(request, "datasets/_remove.html", context, status=409 if changed else 200)
 
 
 @require_POST
@@ -60,13 +51,13 @@ def restore(request: Request, pk: int) -> HttpResponse:
     dataset = access.editable(request, Dataset, pk)
     chosen = _chosen(request, dataset)
     if chosen is None or not chosen.bin:
-        return _told("Choose items of the bin first.", "error", status=422)
+        return _toast("Choose items of the bin first.", "error", status=422)
     try:
         restored = dataset.restore(chosen.items())
     except Refused as error:
-        return _told(str(error), "error", status=422)
+        return _toast(str(error), "error", status=422)
     if not restored:
-        return _told("None of these items is in the bin any more.", "error", status=422)
+        return _toast("None of these items is in the bin any more.", "error", status=422)
     theirs = "its" if restored == 1 else "their"
     return _changed(f"{words.plural(restored, 'item is,items are')} back with all {theirs} marks.")
 
@@ -77,16 +68,16 @@ def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:
     for name in ("items", "all"):
         asked.setlist(name, asked.getlist(name) + request.POST.getlist(name))
     chosen = ItemFilter.of(dataset, asked)
-    return chosen if chosen.selected or AllForm(asked).is_valid() else None
+    return chosen if chosen.selected or asked.get("all") == "1" else None
 
 
 def _changed(text: str, action: dict[str, str] | None = None) -> HttpResponse:
     """The page says so, perhaps with a button, and asks for its content again."""
-    answer = _told(text, "success", action=action)
+    answer = _toast(text, "success", action=action)
     return trigger_client_event(trigger_client_event(answer, "itemsChanged", {}), "closeDialog", {})
 
 
-def _told(text: str, kind: str, status: int = 200, action: dict[str, str] | None = None) -> HttpResponse:
+def _toast(text: str, kind: str, status: int = 200, action: dict[str, str] | None = None) -> HttpResponse:
     toast = {"text": text, "kind": kind} | ({"action": action} if action else {})
     return trigger_client_event(HttpResponse(status=status), "toast", toast)
 

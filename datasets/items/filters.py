@@ -16,7 +16,6 @@ from annotation_service.inputs import whole_number
 from ontologies.labels import Label, Labels
 from ontologies.models import OntologyItem
 
-from ..labels import ontologies_of
 from ..models import Annotation, Dataset, Entity, Item, Relation
 from ..models.item import ItemQuerySet, TokenCount
 
@@ -180,7 +179,7 @@ class ItemFilter:
         return any(label.parent_uid == self.label for labels in self._labels() for label in labels)
 
     def _labels(self) -> list[Labels]:
-        return [ontology.labels() for ontology in ontologies_of(self.dataset)] if self.label else []
+        return [ontology.labels() for ontology in self.dataset.ontologies()] if self.label else []
 
     def _came_in_upload(self) -> Q:
         upload = self.dataset.additions().filter(number=whole_number(self.upload, digits=9) or 0).first()

@@ -1,7 +1,7 @@
-from collections.abc import Iterable, Iterator
+from collections import ChainMap, Counter
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import models
@@ -10,10 +10,11 @@ from django.utils import timezone
 
 from annotation_service import words
 from annotation_service.blueprints import PagedBlueprint
-from annotation_service.db import write
+from annotation_service.db import among, write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies import usage
+from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
 
 from .. import kinds
@@ -24,8 +25,9 @@ from . import copying
 from .item import BIN, Item, ItemQuerySet
 from .marks import Annotation, Entity, Mark, Relation
 
-if TYPE_CHECKING:
-    from .upload import Upload
+# What is deleted together with items or datasets: models, each with the field that points to these. The apps above add theirs.
+goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
+goes_with_datasets: list[tuple[type[models.Model], str]] = []
 
 
 class Dataset(PagedBlueprint):
@@ -60,7 +62,7 @@ class Dataset(PagedBlueprint):
     @property
     def row_count(self) -> int:
         given = Entity.objects.filter(annotation__annotator=None, annotation__item__in=self.items().order_by())
-        return self.item_count + (given.count() if self.ontologies() else 0)
+        return self.item_count + (given.count() if self.given_ontologies() else 0)
 
     def content_in_words(self) -> str:
         return words.plural(self.item_count, "item,items")
@@ -73,34 +75,39 @@ class Dataset(PagedBlueprint):
         removed = Item.with_removed.get_queryset().filter(dataset=self, removed_at__gt=timezone.now() - BIN)
         return removed.order_by("-removed_at", "position")
 
-    def marks_of(self, *parts: ItemQuerySet) -> "MarkCount":
+    def marks_of(self, items: ItemQuerySet) -> "MarkCount":
         """The marks that go with items when these are removed. Suggestions that somebody was shown are not that person's marks
         before they are accepted."""
-        given = made = 0
-        people: set[int] = set()
-        for items in parts:
-            mine = Annotation.objects.filter(item__in=items.filter(dataset=self).order_by().values("pk"))
-            for model in (Entity, Relation):
-                marks = model.objects.filter(annotation__in=mine)
-                given += marks.filter(annotation__annotator=None).count()
-                own = marks.filter(annotation__annotator__isnull=False, status=Mark.Status.ACCEPTED)
-                by_person = dict(own.order_by().values_list("annotation__annotator").annotate(Count("pk")))
-                made, people = made + sum(by_person.values()), people | by_person.keys()
-        return MarkCount(given, made, len(people))
+        given, people = 0, Counter[int]()
+        annotations = Annotation.objects.filter(item__in=items.filter(dataset=self).order_by().values("pk"))
+        for model in (Entity, Relation):
+            marks = model.objects.filter(annotation__in=annotations)
+            given += marks.filter(annotation__annotator=None).count()
+            made = marks.filter(annotation__annotator__isnull=False, status=Mark.Status.ACCEPTED)
+            people.update(dict(made.order_by().values_list("annotation__annotator").annotate(Count("pk"))))
+        return MarkCount(given, people.total(), len(people))
 
-    def called(self, external_ids: Iterable[str]) -> Iterator[ItemQuerySet]:
-        """The items with these external ids, in parts: a query takes only so many values."""
-        ids = iter(external_ids)
-        while batch := list(islice(ids, 5000)):
-            yield self.items().filter(external_id__in=batch)
+    def items_with_external_ids(self, external_ids: Collection[str]) -> ItemQuerySet:
+        return self.items().filter(external_id__in=among(external_ids))
 
-    def additions(self) -> "QuerySet[Upload]":
+    def additions(self) -> QuerySet[Any]:
         """The uploads that were stored in it, the last first."""
         return self.uploads.filter(number__isnull=False).order_by("-number")
 
-    def ontologies(self) -> list[Ontology]:
+    def given_ontologies(self) -> list[Ontology]:
         """Those that it was made with: the labels of its given marks are theirs."""
         return [ontology for ontology in (self.entity_ontology, self.relation_ontology) if ontology]
+
+    def ontologies(self) -> list[Ontology]:
+        """Those of its given marks or, of a project's dataset without such, those of the project."""
+        given = self.given_ontologies()
+        if given or self.is_blueprint:
+            return given
+        return list(Ontology.objects.filter(project=self.project_id).order_by("kind"))
+
+    def labels(self) -> Mapping[int, Label]:
+        """The labels that its marks may carry, by primary key."""
+        return ChainMap(*(ontology.labels().by_pk for ontology in self.ontologies()))
 
     # --- Making ---
 
@@ -114,7 +121,9 @@ class Dataset(PagedBlueprint):
         blueprints, which are made if necessary.
         """
         with write():
-            to = ontologies or {o.pk: self._blueprint_of(o.locked()) or o.copy_to(by=by) for o in self.ontologies()}
+            to = ontologies or {
+                o.pk: self._blueprint_of(o.locked()) or o.copy_to(by=by) for o in self.given_ontologies()
+            }
             source = self.locked()
             copy = source.twin(by=by, project=project, name=name)
             copy.touch(
@@ -148,32 +157,34 @@ class Dataset(PagedBlueprint):
             if project:
                 project.deal_changes()
 
-    def take_in(self, spool: Spool, report: Report, *, replaced: Iterable[str], by: User) -> int:
+    def append_items(self, spool: Spool, report: Report, *, replaced: Collection[str], by: User) -> int:
         """Append what was read, in the transaction of the caller, who has locked this dataset; returns the first position.
 
         Items with one of the external ids ``replaced`` go to the bin for it.
         """
-        for items in self.called(replaced):
-            self._put_into_bin(items, by)
+        if replaced:
+            self._put_into_bin(self.items_with_external_ids(replaced), by)
         self.check_room(report.items)
         first = self._free_position()
         spool.store(self.pk, first)
         self.touch(item_count=self.item_count + report.items, token_count=self.token_count + report.tokens)
         return first
 
-    def remove(self, items: ItemQuerySet, *, by: User) -> int:
+    def remove(self, items: ItemQuerySet, *, by: User, agreed: int | None = None) -> int:
         """Put items into the bin with their marks, from where they can be restored; returns how many went.
 
-        All get the same ``removed_at``.
+        All get the same ``removed_at``. Raises `Refused` if somebody has ``agreed`` to another number than would go now.
         """
         with self.changing() as dataset:
-            return dataset._put_into_bin(items.filter(dataset=self, removed_at=None), by)
+            count = dataset._put_into_bin(items.filter(dataset=self, removed_at=None), by)
+            if agreed not in (None, count):
+                raise Refused("Meanwhile it has become another number of items.")
+            return count
 
     def _put_into_bin(self, items: ItemQuerySet, by: User) -> int:
         now = timezone.now()
-        Item.with_removed.filter(pk__in=items.order_by().values("pk")).update(removed_at=now, removed_by=by)
+        count = Item.with_removed.filter(pk__in=items.order_by().values("pk")).update(removed_at=now, removed_by=by)
         gone = Item.with_removed.get_queryset().filter(dataset=self, removed_at=now)
-        count = gone.count()
         self.touch(item_count=self.item_count - count, token_count=self.token_count - gone.token_count())
         return count
 
@@ -202,8 +213,8 @@ class Dataset(PagedBlueprint):
 
     def check_free(self, external_ids: Any) -> None:
         """Refuse external ids that items of this dataset have already."""
-        if twin := self.items().filter(external_id__in=external_ids).first():
-            raise Refused(f"Item {words.number(twin.number)} has the external id “{twin.external_id}” already.")
+        if taken := self.items().filter(external_id__in=external_ids).first():
+            raise Refused(f"Item {words.number(taken.number)} has the external id “{taken.external_id}” already.")
 
     def check_room(self, count: int) -> None:
         if self.item_count + count > settings.MAX_DATASET_ITEMS:
@@ -225,7 +236,7 @@ class Dataset(PagedBlueprint):
     def note_on_duplicate(self) -> str:
         if self.is_blueprint:
             return ""
-        used = [(ontology, self._blueprint_of(ontology)) for ontology in self.ontologies()]
+        used = [(ontology, self._blueprint_of(ontology)) for ontology in self.given_ontologies()]
         known = [f"“{blueprint}”" for _, blueprint in used if blueprint]
         new = [f"“{ontology}”" for ontology, blueprint in used if not blueprint]
         notes = [f"The marks that came with it get the labels of {' and '.join(known)}."] if known else []
@@ -252,12 +263,9 @@ class Dataset(PagedBlueprint):
     @staticmethod
     def erase_all(datasets: "QuerySet[Dataset]") -> None:
         """Delete datasets with all their marks, by sets of rows."""
-        from .upload import Upload
-
         _erase_items(Item.with_removed.filter(dataset__in=datasets))
-        Upload.objects.filter(dataset__in=datasets)._raw_delete(datasets.db)
         Dataset.objects.filter(copied_from__in=datasets).update(copied_from=None)
-        datasets._raw_delete(datasets.db)
+        _erase(datasets, goes_with_datasets)
 
 
 class MarkCount(NamedTuple):
@@ -269,13 +277,17 @@ class MarkCount(NamedTuple):
 
 
 def _erase_items(items: QuerySet[Item]) -> None:
-    """Delete items with their marks, and with what other apps keep about them, by sets of rows."""
     annotations = Annotation.objects.filter(item__in=items)
     for model in (Relation, Entity):
         model.objects.filter(annotation__in=annotations)._raw_delete(items.db)
-    for link in Item._meta.related_objects:
-        link.related_model._base_manager.filter(**{f"{link.field.name}__in": items})._raw_delete(items.db)
-    items._raw_delete(items.db)
+    _erase(items, goes_with_items)
+
+
+def _erase(rows: QuerySet[Any], goes_with: list[tuple[type[models.Model], str]]) -> None:
+    """Delete by sets of rows: cascading in Python is too slow."""
+    for model, field in goes_with:
+        model._base_manager.filter(**{f"{field}__in": rows})._raw_delete(rows.db)
+    rows._raw_delete(rows.db)
 
 
 usage.ontology_uses += [(Dataset, "entity_ontology"), (Dataset, "relation_ontology")]

@@ -14,7 +14,7 @@ from annotation_service.models import Job, User, kept_file, start_job
 
 from ..importing import Progress, Report, no_progress, storage
 from . import files
-from .dataset import Dataset
+from .dataset import Dataset, goes_with_datasets
 from .import_context import Basis
 
 _ATTEMPTS = 3
@@ -136,7 +136,9 @@ class Upload(models.Model):
             report = reading.check()
             try:
                 if dataset := basis.dataset:
-                    report.marks_at_stake = dataset.marks_of(*dataset.called(reading.taken_ids))._asdict()
+                    report.marks_at_stake = dataset.marks_of(
+                        dataset.items_with_external_ids(reading.taken_ids)
+                    )._asdict()
                     dataset.check_room(report.items - len(reading.replaced_ids))
             except Refused as error:
                 reading.add_problems(error)
@@ -195,7 +197,7 @@ class Upload(models.Model):
                 if dataset is None:
                     return None
                 upload = self._locked(job)
-                first = dataset.take_in(spool, report, replaced=reading.replaced_ids, by=self.by)
+                first = dataset.append_items(spool, report, replaced=reading.replaced_ids, by=self.by)
                 upload._update(
                     dataset=dataset,
                     number=(dataset.uploads.aggregate(n=Max("number"))["n"] or 0) + 1,
@@ -245,3 +247,6 @@ class Upload(models.Model):
         for field, value in values.items():
             setattr(self, field, value)
         self.save(update_fields=values)
+
+
+goes_with_datasets.append((Upload, "dataset"))

@@ -9,7 +9,6 @@ from annotation_service.http import Request
 from ontologies.models import Ontology
 
 from ..items.views import shell
-from ..labels import ontologies_of
 from ..models import Dataset
 from ..statistics import label_counts, statistics_of
 
@@ -27,7 +26,7 @@ def page(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def figures(request: Request, pk: int) -> HttpResponse:
     dataset = access.readable(request, Dataset, pk)
-    kinds = zip(("Entities", "Relations"), ontologies_of(dataset), label_counts(dataset), strict=False)
+    kinds = zip(("Entities", "Relations"), dataset.ontologies(), label_counts(dataset), strict=False)
     charts = [_chart(*kind) for kind in kinds]
     context = {"dataset": dataset, "statistics": statistics_of(dataset), "charts": charts}
     return render(request, "datasets/_statistics.html", context)

@@ -5,6 +5,7 @@ from django.utils import timezone
 from annotation_service import jobs
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
+from datasets.models.dataset import goes_with_datasets, goes_with_items
 from ontologies.models import OntologyItem
 from projects.models import Project
 from tests import factories
@@ -181,7 +182,7 @@ def test_it_gets_the_blueprints_that_the_projects_ontologies_were_copied_from(
     project.entity_ontology.items().first().rename("Renamed", by=bob)
     copy = project.dataset.copy_to(by=bob, name="His own")
     assert copy.project is None
-    assert copy.ontologies() == [entity_labels, relation_labels]
+    assert copy.given_ontologies() == [entity_labels, relation_labels]
     check_copy(copy, project.dataset)
     note = project.dataset.note_on_duplicate()
     assert note == "The marks that came with it get the labels of “entity labels” and “relation labels”."
@@ -201,12 +202,12 @@ def test_if_marks_carry_labels_of_the_project_its_ontology_becomes_a_blueprint(p
 
 
 def test_if_its_blueprints_are_gone_the_projects_ontologies_become_blueprints(project, dataset, bob):
-    blueprints = dataset.ontologies()
+    blueprints = dataset.given_ontologies()
     dataset.erase()
     for ontology in blueprints:
         ontology.erase()
     copy = project.dataset.copy_to(by=bob)
-    assert {ontology.owner for ontology in copy.ontologies()} == {bob}
+    assert {ontology.owner for ontology in copy.given_ontologies()} == {bob}
     check_copy(copy, project.dataset)
 
 
@@ -214,7 +215,7 @@ def test_the_dialog_says_what_happens_to_the_labels(as_alice, project, dataset):
     url = f"/datasets/{project.dataset.pk}/duplicate/"
     assert "get the labels of “entity labels”" in as_alice.get(url).content.decode()
     as_alice.post(url, {"name": "Again"})
-    assert Dataset.objects.get(name="Again").ontologies() == dataset.ontologies()
+    assert Dataset.objects.get(name="Again").given_ontologies() == dataset.given_ontologies()
     assert "labels of" not in as_alice.get(f"/datasets/{dataset.pk}/duplicate/").content.decode()
 
 
@@ -233,3 +234,13 @@ def test_a_large_dataset_is_duplicated_by_the_worker(as_bob, dataset, settings):
     copy = Dataset.objects.get(name="His own")
     assert copy.owner == as_bob.user
     check_copy(copy, Dataset.objects.get(pk=dataset.pk))
+
+
+def test_everything_that_points_to_items_or_datasets_goes_with_them():
+    """Whoever adds such a model registers it with `goes_with_items` or `goes_with_datasets`."""
+
+    def pointing(model):
+        return {(link.related_model, link.field.name) for link in model._meta.related_objects}
+
+    assert pointing(Item) == set(goes_with_items)
+    assert pointing(Dataset) == {*goes_with_datasets, (Item, "dataset"), (Dataset, "copied_from")}

@@ -244,7 +244,7 @@ def test_a_few_queries_bring_a_thousand_items(alice):
     def queries(times):
         many = [{k: v for k, v in item.items() if k != "external_id"} for item in items * times]
         dataset = stored(alice, Kind.PREANNOTATED_RELATION, many)
-        exports.labels_of(dataset)
+        dataset.labels()
         with CaptureQueriesContext(
             connection,
         ) as captured:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from annotation_service.edits import mark
 from datasets.extra_fields import Field, to_object
-from datasets.models import Annotation, Item
+from datasets.models import Annotation, Dataset, Item
 from tests import factories
 from tests.datasets import marked
 from tests.soak import amount
@@ -89,6 +89,20 @@ def test_it_is_asked_again_if_another_number_would_go(as_alice, dataset):
     page = html(response)
     assert "Look again." in page and 'name="count" value="3"' in page
     assert dataset.items().count() == 4
+
+
+def test_items_that_come_after_the_count_are_not_removed_unasked(as_alice, dataset, monkeypatch):
+    changing = Dataset.changing
+
+    def add_first(self):
+        monkeypatch.setattr(Dataset, "changing", changing)
+        factories.upload("pump 4\n", by=as_alice.user, options={"format": "text"}, dataset=dataset).store()
+        return changing(self)
+
+    monkeypatch.setattr(Dataset, "changing", add_first)
+    response = remove(as_alice, dataset, "q=pump&all=1", count=3)
+    assert response.status_code == 409 and 'name="count" value="4"' in html(response)
+    assert dataset.items().count() == 5 and dataset.bin().count() == 0
 
 
 @pytest.mark.parametrize("data", [{}, {"count": "x"}])

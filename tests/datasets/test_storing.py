@@ -212,8 +212,8 @@ def test_a_projects_ontology_makes_no_blueprint(upload, alice):
 
 
 def test_ontologies_of_another_kind_are_left_out(upload, labels):
-    assert upload([item()], kind="rich", **labels).store().ontologies() == []
-    assert len(upload([item(entities=[])], kind="preannotated_entity").store().ontologies()) == 1
+    assert upload([item()], kind="rich", **labels).store().given_ontologies() == []
+    assert len(upload([item(entities=[])], kind="preannotated_entity").store().given_ontologies()) == 1
 
 
 # --- What changes meanwhile ----------------------------------------------------------------------------------------------

@@ -134,13 +134,13 @@ def test_cancelled_it_can_be_done_again(alice, monkeypatch, settings, kind, when
 def test_saving_cannot_be_cancelled(alice, upload, monkeypatch):
     """Whoever asks while the rows are written is too late."""
     job = upload.start_job("store_upload", by=alice)
-    take_in = Dataset.take_in
+    append_items = Dataset.append_items
 
     def asked(self, *args, **kwargs):
         Job.objects.get(pk=job.pk).request_cancel()
-        return take_in(self, *args, **kwargs)
+        return append_items(self, *args, **kwargs)
 
-    monkeypatch.setattr(Dataset, "take_in", asked)
+    monkeypatch.setattr(Dataset, "append_items", asked)
     assert work(job).state == "done"
     assert Dataset.objects.exists()
 

@@ -28,7 +28,7 @@ def chosen(response):
 
 
 def keys(dataset):
-    return [(str(ontology.pk), True, True) for ontology in dataset.ontologies()]
+    return [(str(ontology.pk), True, True) for ontology in dataset.given_ontologies()]
 
 
 def test_the_form_chooses_them_and_locks_the_choice(as_alice, dataset, others):
@@ -42,7 +42,7 @@ def test_the_form_chooses_them_and_locks_the_choice(as_alice, dataset, others):
 
 
 def test_the_page_says_that_suggestions_wait(as_alice, alice, carol, dataset):
-    ontologies = dataset.ontologies()
+    ontologies = dataset.given_ontologies()
     project = Project.create(
         name="Marked",
         by=alice,
@@ -80,8 +80,8 @@ def test_whatever_is_sent_the_project_gets_them(as_alice, dataset, others, sent)
     response = as_alice.post("/projects/new/", {"name": "Pumps", "dataset": dataset.pk, **values})
     assert response.status_code == 302
     project = Project.objects.get()
-    assert [o.copied_from for o in project.dataset.ontologies()] == dataset.ontologies()
-    assert project.dataset.ontologies() == [project.entity_ontology, project.relation_ontology]
+    assert [o.copied_from for o in project.dataset.given_ontologies()] == dataset.given_ontologies()
+    assert project.dataset.given_ontologies() == [project.entity_ontology, project.relation_ontology]
     assert {e.label.ontology for e in Entity.objects.filter(annotation__item__dataset=project.dataset)} == {
         project.entity_ontology
     }
@@ -105,7 +105,7 @@ def test_the_entity_kind_leaves_the_relations_free(as_alice, alice, dataset, oth
 
 
 def test_behind_the_form_another_choice_is_refused(alice, dataset, others):
-    entities, relations = dataset.ontologies()
+    entities, relations = dataset.given_ontologies()
     for wrong in (
         {"entity_ontology": others["entity"], "relation_ontology": relations},
         {"entity_ontology": entities, "relation_ontology": others["relation"]},
