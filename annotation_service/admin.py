@@ -3,6 +3,7 @@ from functools import reduce
 from typing import Any
 
 from allauth.account.decorators import secure_admin_login
+from allauth.account.models import EmailAddress
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.core.paginator import Paginator
@@ -135,6 +136,11 @@ class PersonAdmin(UserAdmin):
 
     def render_delete_form(self, request: Any, context: dict[str, Any]) -> Any:
         return super().render_delete_form(request, {**context, "people": [context["object"]]})
+
+    def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if "email" in form.changed_data:  # the old address is not theirs any more
+            EmailAddress.objects.filter(user=obj, email=form.initial["email"].lower()).delete()
 
     @admin.action(description="Deactivate the selected people", permissions=["change"])
     def deactivate(self, request: HttpRequest, queryset: "QuerySet[User]") -> None:

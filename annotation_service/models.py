@@ -1,46 +1,104 @@
 import unicodedata
 import uuid
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, ClassVar
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractUser, UserManager
+from django.contrib.auth import models as auth_models
 from django.core.cache import cache
+from django.core.exceptions import ValidationError
 from django.core.files import File
 from django.db import models
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 PROJECT_MANAGERS = "Project managers"
 WORKER_SIGN = "worker-alive"
 
 
-class UserByFoldedName(UserManager["User"]):
+def fold(text: str) -> str:
+    """A user name or mail address as it is compared: without case, in any script."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+class People(QuerySet["User"]):
+    def with_name(self, name: str) -> "People":
+        return self.filter(username_folded=fold(name))
+
+    def with_address(self, address: str) -> "People":
+        """Who has a mail address, as the main one or as a further one of those that allauth keeps."""
+        return self.filter(Q(email_folded=fold(address)) | Q(emailaddress__email=address.lower())).distinct()
+
+    def bulk_create(self, objs: Iterable[Any], *args: Any, **options: Any) -> list[Any]:
+        objs = list(objs)
+        for person in objs:
+            person.fold_names()
+        return super().bulk_create(objs, *args, **options)
+
+    def update(self, **values: Any) -> int:
+        if not User.NAMES.isdisjoint(values):
+            raise TypeError("Save people one by one: the folded names have to follow.")
+        return super().update(**values)
+
+
+class UserManager(auth_models.UserManager["User"]):
+    use_in_migrations = False
+
+    def get_queryset(self) -> People:
+        return People(self.model, using=self._db)
+
+    def with_name(self, name: str) -> People:
+        return self.get_queryset().with_name(name)
+
+    def with_address(self, address: str) -> People:
+        return self.get_queryset().with_address(address)
+
     def get_by_natural_key(self, username: str | None) -> "User":
-        return self.get(username_folded=fold(username or ""))
+        return self.with_name(username or "").get()
 
 
-class User(AbstractUser):
-    """A person. Two people cannot differ by the case of their user name or mail address only: SQLite and PostgreSQL fold
-    case differently, so the folded texts are stored in unique columns of their own. Names are stored as they were typed."""
+class User(auth_models.AbstractUser):
+    """A person. Two people cannot differ by the case of their user name or mail address only.
+
+    SQLite and PostgreSQL fold case differently, so the folded texts are stored in unique columns. Names are stored as typed.
+    """
+
+    NAMES = frozenset({"username", "email"})
 
     username_folded = models.CharField(max_length=300, unique=True, editable=False)
     # Null without an address: many people may have none.
     email_folded = models.CharField(max_length=500, unique=True, null=True, editable=False)  # noqa: DJ001
 
-    objects: ClassVar[UserByFoldedName] = UserByFoldedName()
+    objects: ClassVar[UserManager] = UserManager()
+
+    def fold_names(self) -> None:
+        self.username_folded, self.email_folded = fold(self.username), fold(self.email) or None
 
     def save(self, *args: Any, **options: Any) -> None:
-        self.username_folded = fold(self.username)
-        self.email_folded = fold(self.email) or None
-        if (fields := options.get("update_fields")) is not None:
-            options["update_fields"] = {*fields, "username_folded", "email_folded"}
+        fields = options.get("update_fields")
+        if fields is None or not self.NAMES.isdisjoint(fields):
+            self.validate_names()
+            self.fold_names()
+            if fields is not None:
+                options["update_fields"] = {*fields, "username_folded", "email_folded"}
         super().save(*args, **options)
 
+    def validate_unique(self, exclude: Collection[str] | None = None) -> None:
+        super().validate_unique(exclude)
+        self.validate_names(exclude or ())
 
-def fold(text: str) -> str:
-    """A user name or mail address as it is compared."""
-    return unicodedata.normalize("NFKC", text).casefold().strip()
+    def validate_names(self, exclude: Collection[str] = ()) -> None:
+        """Refuse a name or an address that somebody else has, in whatever case."""
+        others = User.objects.get_queryset().exclude(pk=self.pk)
+        taken = {}
+        if "username" not in exclude and others.with_name(self.username).exists():
+            taken["username"] = "A user with that username already exists."
+        if "email" not in exclude and self.email and others.with_address(self.email).exists():
+            taken["email"] = "A user is already registered with this email address."
+        if taken:
+            raise ValidationError(taken)
 
 
 class Overtaken(Exception):

@@ -210,6 +210,10 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "home"
 OPEN_REGISTRATION = env_bool("OPEN_REGISTRATION", False)
 ACCOUNT_ADAPTER = "annotation_service.accounts.AccountAdapter"
+ACCOUNT_FORMS = {
+    "reset_password": "annotation_service.accounts.ResetPasswordForm",
+    "add_email": "annotation_service.accounts.AddEmailForm",
+}
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional"

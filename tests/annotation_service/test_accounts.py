@@ -1,9 +1,15 @@
 import re
+import sys
 
 import pytest
+from allauth.account.models import EmailAddress
 from django.core import mail
 from django.core.cache import cache
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
 
+from annotation_service.models import User, fold
 from tests import factories
 
 PASSWORD = "a-long-password"
@@ -135,3 +141,109 @@ def test_the_page_for_errors_of_the_service_needs_nothing(client, settings, db, 
     response = client.get("/")
     assert response.status_code == 500
     assert "css/app" in response.content.decode()
+
+
+# --- Names in any case ---------------------------------------------------------------------------------------------------
+
+CASES = [("Ärmel", "äRMEL"), ("straße", "STRASSE"), ("Σίσυφος", "ΣΊΣΥΦΟΣ")]
+SIGNS = [("İpek", "i̇pek"), ("ΐος", "Ϊ́ΟΣ")]  # typed with combining signs, which no user name can have
+
+
+@pytest.mark.parametrize(("stored", "typed"), [*CASES, *SIGNS])
+def test_people_are_found_in_any_case_and_script(client, db, stored, typed):
+    person = User.objects.create_user(stored, f"post@{stored}.example", PASSWORD)
+    for login in (typed, stored, f"POST@{typed}.example", f" {typed} "):
+        assert sign_in(client, login).status_code == 302, login
+        assert client.session["_auth_user_id"] == str(person.pk)
+        client.logout()
+    assert User.objects.get_by_natural_key(typed) == person
+
+
+@pytest.mark.parametrize(("stored", "typed"), [("Carol@Example.org", "carol@example.org"), *CASES])
+def test_a_password_is_reset_from_an_address_in_any_case(client, db, stored, typed):
+    own = stored if "@" in stored else f"post@{stored}.example"
+    typed = typed if "@" in typed else f"Post@{typed}.example"
+    User.objects.create_user("carol", own, PASSWORD)
+    client.post("/accounts/password/reset/", {"email": typed})
+    assert [to.lower() for to in mail.outbox[0].to] == [own.lower()]  # never to what was typed
+
+
+def test_every_letter_is_folded_like_its_upper_and_lower_case():
+    unlike = [
+        letter
+        for letter in map(chr, [*range(0xD800), *range(0xE000, sys.maxunicode + 1)])
+        if letter != "ı" and not fold(letter) == fold(letter.upper()) == fold(letter.lower()) == fold(fold(letter))
+    ]
+    assert not unlike
+
+
+@pytest.mark.parametrize(("stored", "typed"), [("carol", "CAROL"), *CASES])
+def test_nobody_gets_a_name_or_address_that_differs_by_case_only(
+    client, as_sam, settings, transactional_db, stored, typed
+):
+    settings.OPEN_REGISTRATION = True
+    User.objects.create_user(stored, f"post@{stored}.example", PASSWORD)
+    other = User.objects.create_user("other", "other@example.org", PASSWORD)
+    taken = ["A user with that username already exists.", "A user is already registered with this email address."]
+    names = {"username": typed, "email": f"Post@{typed}.example"}
+    passwords = {"password1": PASSWORD, "password2": PASSWORD}
+
+    page = client.post("/accounts/signup/", {**names, **passwords})
+    assert [page.context["form"].errors[name] for name in names] == [[text] for text in taken]
+
+    page = as_sam.post(
+        "/admin/annotation_service/user/add/", {"username": typed, "usable_password": "true", **passwords}
+    )
+    assert page.context["adminform"].errors == {"username": [taken[0]]}
+    change = {**names, "date_joined_0": "2026-01-01", "date_joined_1": "10:00:00", "is_active": "on"}
+    page = as_sam.post(f"/admin/annotation_service/user/{other.pk}/change/", change)
+    assert page.context["adminform"].errors == {name: [text] for name, text in zip(names, taken, strict=True)}
+
+    client.force_login(other)
+    client.post("/accounts/reauthenticate/", {"password": PASSWORD})
+    page = client.post("/accounts/email/", {"action_add": "", "email": names["email"]})
+    assert page.context["form"].errors == {"email": [taken[1]]}
+
+    for fields, text in (({"username": typed, "email": ""}, taken[0]), ({**names, "username": "new"}, taken[1])):
+        with pytest.raises(CommandError, match=text if "email" in text else "already taken"):
+            call_command("createsuperuser", "--noinput", **fields)
+    assert User.objects.count() == 3
+
+
+def test_a_further_address_of_somebody_is_taken_too(client, carol, dave):
+    EmailAddress.objects.create(user=carol, email="second@example.org", verified=True)
+    assert sign_in(client, "Second@Example.org")["Location"] == "/"
+    dave.email = "SECOND@example.org"
+    with pytest.raises(ValidationError, match="already registered"):
+        dave.save()
+
+
+def test_the_first_address_follows_what_the_administrator_writes(client, as_sam, carol):
+    sign_in(client, "carol@example.org")
+    client.get("/accounts/email/")  # allauth makes its own row of the address here
+    assert EmailAddress.objects.get(user=carol).email == "carol@example.org"
+    change = {"username": "carol", "email": "New@example.org", "is_active": "on"}
+    as_sam.post(
+        f"/admin/annotation_service/user/{carol.pk}/change/",
+        {**change, "date_joined_0": "2026-01-01", "date_joined_1": "10:00:00"},
+    )
+    client.logout()
+    assert sign_in(client, "carol@example.org").status_code == 200
+    assert sign_in(client, "new@example.org").status_code == 302
+    client.post("/accounts/password/reset/", {"email": "carol@example.org"})
+    assert not [message for message in mail.outbox if "reset" in message.subject.lower() and message.to]
+
+
+def test_no_way_around_the_folded_names(carol, dave):
+    erin = User.objects.bulk_create([User(username="Erin", email="Erin@example.org")])[0]
+    assert (erin.username_folded, erin.email_folded) == ("erin", "erin@example.org")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        User.objects.bulk_create([User(username="ERIN")])
+    with pytest.raises(TypeError, match="one by one"):
+        User.objects.filter(pk=carol.pk).update(email="x@example.org")
+    carol.username = "Caroline"
+    with pytest.raises(TypeError, match="one by one"), transaction.atomic():
+        User.objects.bulk_update([carol], ["username"])
+    carol.save(update_fields=["username"])
+    assert User.objects.get_by_natural_key("CAROLINE") == carol
+    assert User.objects.filter(pk=dave.pk).update(first_name="Dave") == 1
