@@ -25,6 +25,10 @@ TYPES = {
 }
 
 
+PUBLISHED: dict[str, Path] = {}
+"""The schemas that apps publish, by name."""
+
+
 def load(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text("utf-8"))
 

@@ -83,6 +83,7 @@ CONTENT_SECURITY_POLICY = {
 INSTALLED_APPS = [
     "annotation_service",
     "ontologies",
+    "resources",
     "datasets",
     "projects",
     "annotations",

@@ -22,7 +22,7 @@ from annotation_service.inputs import (
     parse_json,
     to_json,
 )
-from annotation_service.schemas import Checker, load
+from annotation_service.schemas import PUBLISHED, Checker, load
 
 from . import colors
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .models import Ontology, OntologyItem
 
 SCHEMAS = Path(__file__).parent / "schemas"
+PUBLISHED.update({path.stem: path for path in SCHEMAS.glob("*.json")})
 MAX_LEVELS = 200
 
 

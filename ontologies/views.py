@@ -17,7 +17,7 @@ from annotation_service.blueprints import with_uses
 from annotation_service.downloads import download
 from annotation_service.http import Request
 from annotation_service.paging import Column, Page, order, sort_columns
-from annotation_service.schemas import load
+from annotation_service.schemas import PUBLISHED, load
 from annotation_service.words import size
 
 from . import formats
@@ -139,10 +139,9 @@ def download_text(request: Request, pk: int) -> HttpResponseBase:
 def schema(request: Request, kind: str) -> HttpResponseBase:
     """The published JSON Schema of a kind of ontology, or of another document such as “relation_constraints”."""
     name = f"{kind}_ontology" if kind in Ontology.Kind.values else kind
-    published = {path.stem: path for path in formats.SCHEMAS.glob("*.json")}
-    if name not in published:
+    if name not in PUBLISHED:
         raise Http404
-    text = json.dumps(load(published[name]), indent=2, ensure_ascii=False)
+    text = json.dumps(load(PUBLISHED[name]), indent=2, ensure_ascii=False)
     return download(request, text, f"{name}.schema.json", "application/json")
 
 

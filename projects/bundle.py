@@ -23,9 +23,9 @@ from datasets import exports
 from datasets.importing import Progress, no_progress
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
 from ontologies import formats as ontology_formats
-from ontologies import resources
 from ontologies.formats import write_time
 from ontologies.models import Ontology
+from resources import documents
 
 from .figures import given_marks
 from .models import Project
@@ -47,7 +47,7 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
             archive.writestr(f"{kind}_ontology.json", ontology_formats.rich_json(ontology))
             counts[f"{kind}_labels"] = len(ontology.labels())
         for resource in project.resources():
-            _write_all(archive, f"{resource.format}.json", resources.json_document(resource))
+            _write_all(archive, f"{resource.format}.json", documents.json_document(resource))
             counts[resource.format] = resource.row_count
         _write_all(archive, "dataset.json", exports.json_document(dataset))
         if Dataset.Kind(dataset.kind).has_entities:

@@ -14,7 +14,8 @@ from annotation_service.inputs import Refused, clean_description, clean_prose, c
 from annotation_service.models import Job, User
 from datasets.models import Annotation, Dataset, Item
 from datasets.models.dataset import goes_with_items
-from ontologies.models import RESOURCES, Ontology, Resource
+from ontologies.models import Ontology
+from resources.models import RESOURCES, Resource
 
 from . import dealing, roles
 from .roles import ANNOTATOR, MANAGER

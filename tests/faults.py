@@ -11,7 +11,7 @@ from unittest import mock
 from django.apps import apps
 from django.db import OperationalError, connection, connections
 
-APPS = ("datasets", "projects", "ontologies")
+APPS = ("datasets", "projects", "ontologies", "resources")
 
 
 class Broken(OperationalError):

@@ -13,7 +13,7 @@ ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 SOURCES = sorted(
     path
-    for app in ("annotation_service", "ontologies", "datasets", "projects", "annotations")
+    for app in ("annotation_service", "ontologies", "resources", "datasets", "projects", "annotations")
     for path in (ROOT / app).rglob("*.py")
 )
 
@@ -47,9 +47,10 @@ def test_nothing_is_fetched_from_the_network():
 IMPORTS = {
     "annotation_service": set(),
     "ontologies": {"annotation_service"},
-    "datasets": {"annotation_service", "ontologies"},
-    "projects": {"annotation_service", "ontologies", "datasets"},
-    "annotations": {"annotation_service", "ontologies", "datasets", "projects"},
+    "resources": {"annotation_service", "ontologies"},
+    "datasets": {"annotation_service", "ontologies", "resources"},
+    "projects": {"annotation_service", "ontologies", "resources", "datasets"},
+    "annotations": {"annotation_service", "ontologies", "resources", "datasets", "projects"},
 }
 
 

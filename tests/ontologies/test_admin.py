@@ -1,8 +1,9 @@
 import pytest
 from django.urls import reverse
 
-from ontologies.models import RESOURCES, Ontology
-from tests import factories, resources
+from ontologies.models import Ontology
+from resources.models import RESOURCES
+from tests import factories, resource_sets
 
 MODELS = ["ontologies_ontology", "ontologies_ontologyitem", "ontologies_ontologychange", "annotation_service_job"]
 POSITIONS = ("lft", "rght", "tree_id", "level", "parent")
@@ -77,7 +78,7 @@ def test_deleting_is_an_action_that_reports_refusals(as_sam, alice, ontology):
 def test_what_has_no_page_does_not_lead_to_that_of_an_ontology(as_sam, alice, ontology, settings, format):
     settings.PREANNOTATION_RESOURCES = True
     relations = factories.ontology(owner=alice, kind="relation")
-    resource = resources.make(format, owner=alice, entities=ontology, relations=relations)
+    resource = resource_sets.make(format, owner=alice, entities=ontology, relations=relations)
     assert "View on site" in as_sam.get(change_url(ontology)).content.decode()
     answer = as_sam.get(change_url(resource))
     assert answer.status_code == 200 and "View on site" not in answer.content.decode()

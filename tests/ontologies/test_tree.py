@@ -181,7 +181,7 @@ def test_a_tree_without_room_on_its_left_grows_to_the_right(ontology, alice):
 
 SOURCES = [
     path
-    for app in ("annotation_service", "ontologies", "datasets", "projects", "annotations")
+    for app in ("annotation_service", "ontologies", "resources", "datasets", "projects", "annotations")
     for path in (Path(settings.BASE_DIR) / app).rglob("*.py")
     if "migrations" not in path.parts
 ]

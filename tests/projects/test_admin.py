@@ -9,7 +9,7 @@ from tests import factories
 
 OURS = [
     model
-    for app in ("annotation_service", "ontologies", "datasets", "projects")
+    for app in ("annotation_service", "ontologies", "resources", "datasets", "projects")
     for model in apps.get_app_config(app).get_models()
 ]
 

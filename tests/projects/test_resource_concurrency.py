@@ -6,10 +6,11 @@ import pytest
 from django.db import connection
 
 from annotation_service.inputs import Refused
-from ontologies.models import ConstraintSet, Ontology
+from ontologies.models import Ontology
 from projects.models import Project
+from resources.models import ConstraintSet
 from tests import factories
-from tests.resources import document_of, make
+from tests.resource_sets import document_of, make
 from tests.soak import amount
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.soak]

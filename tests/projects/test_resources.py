@@ -8,11 +8,11 @@ import pytest
 from django.core.management import call_command
 
 from annotation_service.inputs import Refused
-from ontologies.models import RESOURCES, ConstraintSet, PreannotationSet
 from projects import bundle
 from projects.models import Project
+from resources.models import RESOURCES, ConstraintSet, PreannotationSet
 from tests import factories
-from tests.resources import DOCUMENTS, MODELS, document_of, make
+from tests.resource_sets import DOCUMENTS, MODELS, document_of, make
 
 FORMATS = list(MODELS)
 

@@ -4,8 +4,9 @@ from django.core.management.base import CommandParser
 
 from annotation_service.management.base import ServiceCommand, blueprint, user
 from datasets.models import Dataset
-from ontologies.models import ConstraintSet, Ontology, PreannotationSet, Resource
+from ontologies.models import Ontology
 from projects.models import Project
+from resources.models import ConstraintSet, PreannotationSet, Resource
 
 
 class Command(ServiceCommand):

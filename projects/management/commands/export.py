@@ -13,11 +13,12 @@ from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand
 from datasets import exports
 from datasets.models import Dataset
-from ontologies import resources
 from ontologies.formats import rich_json
-from ontologies.models import ConstraintSet, Ontology, PreannotationSet, Resource
+from ontologies.models import Ontology
 from projects import bundle
 from projects.models import Project
+from resources import documents
+from resources.models import ConstraintSet, PreannotationSet, Resource
 
 M = TypeVar("M", bound=Model)
 
@@ -75,7 +76,7 @@ def _preannotations(pk: int, target: IO[bytes]) -> None:
 
 
 def _resource(resource: Resource, target: IO[bytes]) -> None:
-    for chunk in resources.json_document(resource):
+    for chunk in documents.json_document(resource):
         target.write(chunk.encode())
 
 

@@ -5,11 +5,11 @@ from django.db import models
 from django.db.models import UniqueConstraint
 
 from annotation_service.inputs import Refused
+from ontologies import usage
+from ontologies.models import OntologyItem
 
-from .. import usage
-from .item import OntologyItem
-from .resources import Resource
 from .rows import Row
+from .sets import Resource
 
 LONGEST = 200
 

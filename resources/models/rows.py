@@ -7,11 +7,10 @@ from django.db import models
 from django.db.models import Q, QuerySet, UniqueConstraint
 
 from annotation_service.db import execute
-
-from .item import OntologyItem
+from ontologies.models import OntologyItem
 
 if TYPE_CHECKING:
-    from .resources import Resource
+    from .sets import Resource
 
 BATCH = 2000
 Values = dict[str, Any]

@@ -8,10 +8,11 @@ from hypothesis import HealthCheck, given, settings
 
 from annotation_service.inputs import Refused
 from annotation_service.schemas import Checker, load
-from ontologies.formats import SCHEMAS
-from ontologies.models import RESOURCES, ConstraintSet, OntologyItem, PreannotationSet
+from ontologies.models import OntologyItem
+from resources.documents import SCHEMAS
+from resources.models import RESOURCES, ConstraintSet, PreannotationSet
 from tests import factories
-from tests.resources import DOCUMENTS, MODELS, document_of, labels_in, make
+from tests.resource_sets import DOCUMENTS, MODELS, document_of, labels_in, make
 from tests.soak import amount
 
 FORMATS = list(MODELS)
@@ -389,7 +390,7 @@ def test_names_keep_their_rules(alice, labels, name):
 
 
 def test_an_ontology_that_changes_meanwhile_stops_the_upload(alice, labels, monkeypatch):
-    from ontologies import resources
+    from resources import documents as resources
 
     read = resources.read
 

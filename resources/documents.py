@@ -9,14 +9,16 @@ from django.conf import settings
 
 from annotation_service import words
 from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, parse_json, to_json
-from annotation_service.schemas import Checker, load
-
-from .formats import SCHEMAS
+from annotation_service.schemas import PUBLISHED, Checker, load
+from ontologies.label_names import LabelNames
 
 if TYPE_CHECKING:
-    from .label_names import LabelNames
-    from .models.resources import Resource
     from .models.rows import Row, Values
+    from .models.sets import Resource
+
+
+SCHEMAS = Path(__file__).parent / "schemas"
+PUBLISHED.update({path.stem: path for path in SCHEMAS.glob("*.json")})
 
 
 def schema_file(format: str) -> Path:

@@ -2,8 +2,8 @@
 
 import json
 
-from ontologies import resources
-from ontologies.models import RESOURCES, Resource
+from resources import documents
+from resources.models import RESOURCES, Resource
 
 MODELS = {model.format_name(kind): (model, kind) for model in RESOURCES for kind in Resource.Kind.values}
 
@@ -53,7 +53,7 @@ def make(format, *, owner, entities, relations, document=None, name=""):
 
 
 def document_of(resource):
-    return json.loads("".join(resources.json_document(resource)))
+    return json.loads("".join(documents.json_document(resource)))
 
 
 def labels_in(document):

@@ -6,10 +6,11 @@ from typing import Any, Self
 from django.db import models
 from django.db.models import UniqueConstraint
 
-from .. import usage
-from .item import OntologyItem
-from .resources import Resource
+from ontologies import usage
+from ontologies.models import OntologyItem
+
 from .rows import ListedLabel, Row, Values
+from .sets import Resource
 
 
 class ConstraintSet(Resource):

@@ -11,10 +11,10 @@ from annotation_service.db import write
 from annotation_service.inputs import Refused, clean_description, clean_title
 from annotation_service.models import User
 from annotation_service.words import plural
+from ontologies.label_names import LabelNames
+from ontologies.models import Ontology
 
-from .. import resources
-from ..label_names import LabelNames
-from .ontology import Ontology
+from .. import documents
 from .rows import Row, through
 
 
@@ -108,7 +108,7 @@ class Resource(Blueprint):
         relation_ontology: Ontology | None = None,
         description: str = "",
     ) -> Self:
-        """A new blueprint from a JSON document (see `resources.read`) that names labels of blueprint ontologies.
+        """A new blueprint from a JSON document (see `documents.read`) that names labels of blueprint ontologies.
 
         Raises `Refused` with all that is wrong, and stores nothing.
         """
@@ -123,7 +123,7 @@ class Resource(Blueprint):
         )
         resource._check_ontologies()
         names = {kind: LabelNames(ontology, bare=True) for kind, ontology in resource.ontologies.items()}
-        rows = resources.read(text, resource.format, cls.row_models()[kind], names)
+        rows = documents.read(text, resource.format, cls.row_models()[kind], names)
         with write():
             for ontology in resource.ontologies.values():
                 if ontology.locked().version != ontology.version:

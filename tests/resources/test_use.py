@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 
 from annotation_service import access
 from annotation_service.inputs import Refused
-from ontologies.models import RESOURCES, ConstraintSet, Ontology, OntologyItem, PreannotationSet
+from ontologies.models import Ontology, OntologyItem
 from projects.models import Project
+from resources.models import RESOURCES, ConstraintSet, PreannotationSet
 from tests import factories
-from tests.resources import DOCUMENTS, MODELS, document_of, make
+from tests.resource_sets import DOCUMENTS, MODELS, document_of, make
 from tests.soak import amount
 
 FORMATS = list(MODELS)

@@ -6,7 +6,8 @@ from django.core.management.base import CommandParser
 
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand, add_owner, blueprint, named, text_of, user
-from ontologies.models import RESOURCES, Ontology, Resource
+from ontologies.models import Ontology
+from resources.models import RESOURCES, Resource
 
 FORMATS = {model.format_name(kind): (model, kind) for model in RESOURCES for kind in Resource.Kind.values}
 
