@@ -399,7 +399,7 @@ def test_an_ontology_that_changes_meanwhile_stops_the_upload(alice, labels, monk
         item(labels["entities"], "State").switch(False, by=alice)
         return rows
 
-    monkeypatch.setattr("ontologies.resources.read", slowly)
+    monkeypatch.setattr("resources.documents.read", slowly)
     with pytest.raises(Refused, match="was changed while the document was read"):
         make("entity_constraints", owner=alice, **labels)
     assert not ConstraintSet.objects.exists()

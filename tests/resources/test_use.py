@@ -242,7 +242,7 @@ def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(alice, blueprints, mon
     def fail(*args):
         raise RuntimeError
 
-    monkeypatch.setattr("ontologies.models.rows._same_label", fail)
+    monkeypatch.setattr("resources.models.rows._same_label", fail)
     before = ConstraintSet.objects.count()
     with pytest.raises(RuntimeError):
         blueprints["entity_constraints"].copy_to(by=alice)
