@@ -20,7 +20,7 @@ from annotation_service.paging import Column, Page, order, sort_columns
 from annotation_service.schemas import PUBLISHED, load
 from annotation_service.words import size
 
-from . import formats
+from .documents import example_json
 from .editor.forms import CreateForm, ListForm
 from .editor.parts import named_item, next_steps
 from .editor.rows import ALL_LEVELS, SENT_WHOLE, levels_at_first, rows
@@ -77,7 +77,7 @@ def create(request: Request) -> HttpResponse:
         return redirect(ontology)
     context = {
         "form": form,
-        "examples": {kind: formats.example_json(kind) for kind in formats.EXAMPLES},
+        "examples": {kind: example_json(kind) for kind in Ontology.Kind.values},
         "sources": SOURCES,
         "source": "paste" if form.file_text else form["source"].value(),
         "max_pasted": size(settings.MAX_PASTED_BYTES),
@@ -124,15 +124,13 @@ def page(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def download_json(request: Request, pk: int) -> HttpResponseBase:
     ontology = access.readable(request, Ontology, pk)
-    return download(request, formats.rich_json(ontology), f"{_file_name(ontology)}.json", "application/json")
+    return download(request, ontology.as_json(), f"{_file_name(ontology)}.json", "application/json")
 
 
 @require_GET
 def download_text(request: Request, pk: int) -> HttpResponseBase:
     ontology = access.readable(request, Ontology, pk)
-    return download(
-        request, formats.indented_text(ontology), f"{_file_name(ontology)}.txt", "text/plain; charset=utf-8"
-    )
+    return download(request, ontology.as_text(), f"{_file_name(ontology)}.txt", "text/plain; charset=utf-8")
 
 
 @require_GET

@@ -22,8 +22,7 @@ from annotation_service.words import plural
 from datasets import exports
 from datasets.importing import Progress, no_progress
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
-from ontologies import formats as ontology_formats
-from ontologies.formats import write_time
+from ontologies.documents import write_time
 from ontologies.models import Ontology
 from resources import documents
 
@@ -44,7 +43,7 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
         ontologies = {o.kind: o for o in project.ontology_set.all()}
         counts = {"items": dataset.items().count()}
         for kind, ontology in ontologies.items():
-            archive.writestr(f"{kind}_ontology.json", ontology_formats.rich_json(ontology))
+            archive.writestr(f"{kind}_ontology.json", ontology.as_json())
             counts[f"{kind}_labels"] = len(ontology.labels())
         for resource in project.resources():
             _write_all(archive, f"{resource.format}.json", documents.json_document(resource))

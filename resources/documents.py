@@ -10,7 +10,7 @@ from django.conf import settings
 from annotation_service import words
 from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, parse_json, to_json
 from annotation_service.schemas import PUBLISHED, Checker, load
-from ontologies.label_names import LabelNames
+from ontologies.labels import LabelNames
 
 if TYPE_CHECKING:
     from .models.rows import Row, Values

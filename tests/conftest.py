@@ -8,7 +8,6 @@ import hypothesis
 import pytest
 from django.test import Client
 
-from ontologies import tree
 from ontologies.models import Ontology
 from tests import factories
 from tests.soak import SOAK
@@ -41,7 +40,7 @@ def sound_trees(request):
     yield
     if needs:
         for ontology in Ontology.objects.all():
-            assert not list(tree.problems(ontology)), ontology
+            assert not list(ontology.tree.problems()), ontology
 
 
 def _signed_in(user):

@@ -10,7 +10,6 @@ from django.conf import settings
 from annotation_service import words
 from annotation_service.inputs import MAX_PROBLEMS, Refused, to_json
 from annotation_service.schemas import quoted
-from ontologies.label_names import LabelNames
 from ontologies.models import Ontology
 
 from ..kinds import Kind, item_checker
@@ -139,7 +138,7 @@ class _Names:
     def __init__(self, kind: str, ontology: Ontology | None) -> None:
         if ontology is None:
             raise Refused(f"Choose the {kind} ontology that has the labels of this document.")
-        self.names = LabelNames(ontology)
+        self.names = ontology.label_names()
         self.keys: dict[str, int] = {}
         self.reasons: dict[str, str] = {}
         self.unusable = Counter[str]()

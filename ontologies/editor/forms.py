@@ -8,9 +8,8 @@ from django.conf import settings
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.inputs import Problem, Refused, check_size, check_text, clean_name, decode, read_upload
 
-from ..formats import EXAMPLES, NewItem, clean_color, example_json, read_ontology
+from ..documents import NewItem, clean_color, example_json, read_ontology, read_pasted
 from ..models import Ontology
-from ..pasting import read_pasted
 
 # A refused file up to this size is put into the text area, to be mended there.
 _MENDABLE = 500_000
@@ -65,7 +64,7 @@ class CreateForm(forms.Form):
             self.add_error(None, "The content was not taken.")
 
     def _text(self, source: str) -> str:
-        if source == "example" and self.cleaned_data.get("kind") in EXAMPLES:
+        if source == "example" and "kind" in self.cleaned_data:
             return example_json(self.cleaned_data["kind"])
         if source == "paste" and "text" in self.cleaned_data:
             text = self.cleaned_data["text"]

@@ -2,7 +2,6 @@
 import django.db.models.deletion
 import django.utils.timezone
 import mptt.fields
-import ontologies.models.item
 from django.conf import settings
 from django.db import migrations, models
 
@@ -56,7 +55,7 @@ class Migration(migrations.Migration):
             name='OntologyItem',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('uid', models.CharField(default=ontologies.models.item.new_uid, editable=False, max_length=8)),
+                ('uid', models.CharField(editable=False, max_length=8)),
                 ('name', models.CharField(max_length=200)),
                 ('description', models.TextField(blank=True)),
                 ('example_terms', models.JSONField(blank=True, default=list)),

@@ -10,8 +10,9 @@ from django.conf import settings
 from annotation_service.db import among
 from annotation_service.inputs import Refused
 
-from .. import tree, usage
-from ..formats import MAX_LEVELS, NewItem
+from .. import usage
+from ..documents import MAX_LEVELS, NewItem
+from ..tree import NewBranch
 from .item import OntologyItem, Setting, check_free
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class Inverse:
             state |= {name: getattr(item, name).isoformat() for name in TIMES}
             place = {"parent": above.get(item.parent_id), "position": index[item.pk]}
             change.items[item.uid] = [state | place, None]
-        tree.remove(self.ontology, list(items.values()))
+        self.ontology.tree.delete(items.values())
 
     def _refuse_for_child(self, uid: str, name: str) -> None:
         text = f"“{name}” was put below an item that would have to be removed"
@@ -133,15 +134,15 @@ class Inverse:
         for uid, state in sorted(self.unplanted.items(), key=lambda entry: entry[1]["position"]):
             below[state["parent"]].append(uid)
         parents = self._parents({uid for uid in below if uid not in self.unplanted})
-        shoots = []
+        branches = []
         for parent_uid, parent in parents.items():
             check_free(parent.pk, {self.unplanted[uid]["name"] for uid in below[parent_uid]})
             for before, uid in enumerate(below[parent_uid]):
                 items = self._branch(uid, below)
                 if parent.level + max(item.level for item in items) > MAX_LEVELS:
                     raise Refused(f"A tree has at most {MAX_LEVELS} levels.")
-                shoots.append(tree.Shoot(parent, items, self.unplanted[uid]["position"] - before))
-        change.graft(shoots)
+                branches.append(NewBranch(parent, items, self.unplanted[uid]["position"] - before))
+        change.insert(branches)
 
     def _branch(self, top: str, below: dict[str | None, list[str]]) -> list[NewItem]:
         items = []

@@ -1,4 +1,3 @@
-import uuid
 from collections import Counter
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from annotation_service.inputs import Refused, clean_description, clean_name, to
 from annotation_service.models import User
 
 from .. import colors, usage
-from ..formats import MAX_LEVELS, clean_color, clean_example_terms
+from ..documents import MAX_LEVELS, clean_color, clean_example_terms
 
 if TYPE_CHECKING:
     from .journal import OntologyChange
@@ -35,10 +34,6 @@ Setting = tuple[int, str, Any, Any]
 """The primary key and the uid of an item, and the value of a field before and after."""
 
 
-def new_uid() -> str:
-    return uuid.uuid4().hex[:8]
-
-
 class OntologyItem(MPTTModel):
     """A label: one node of an ontology's tree.
 
@@ -48,7 +43,7 @@ class OntologyItem(MPTTModel):
 
     ontology = models.ForeignKey("ontologies.Ontology", on_delete=models.RESTRICT, db_index=False)
     parent = TreeForeignKey("self", null=True, on_delete=models.RESTRICT, related_name="children", db_index=False)
-    uid = models.CharField(max_length=8, default=new_uid, editable=False)
+    uid = models.CharField(max_length=8, editable=False)
     name = models.CharField(max_length=200)
     description = models.TextField(blank=True)
     example_terms = models.JSONField(default=list, blank=True)

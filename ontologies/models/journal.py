@@ -8,19 +8,21 @@ What is undone or redone next follows from the rows alone: a user's undo takes b
 a redo their newest undo that stands and is newer than their last operation that is neither undo nor redo.
 """
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q, QuerySet, UniqueConstraint
+from django.utils import timezone
 
+from annotation_service.db import execute
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 
-from .. import tree
-from ..numbering import ROOT_UID
+from ..tree import ROOT_UID, NewBranch
 from .inverse import FACTS, Inverse, LaterChange
 from .item import OntologyItem, Setting
 from .steps import Step, names, steps
@@ -239,11 +241,11 @@ class Change:
             if before != after:
                 new[pk] = after
                 self.items[uid] = [{field: before}, {field: after}]
-        tree.save_field(field, new)
+        _store_field(field, new)
 
-    def graft(self, shoots: "list[tree.Shoot]") -> list[str]:
+    def insert(self, branches: list[NewBranch]) -> list[str]:
         """Store new items; returns their uids."""
-        rows = tree.graft(self.ontology, shoots)
+        rows = self.ontology.tree.insert(branches)
         for row in rows:
             parent = None if row["above"] == ROOT_UID else row["above"]
             self.items[row["uid"]] = [None, {name: row[name] for name in FACTS} | _place(parent, row["place"])]
@@ -252,7 +254,7 @@ class Change:
     def move(self, item: OntologyItem, parent: OntologyItem, position: int | None) -> None:
         """Move an item with its branch; ``position`` is its index among its new siblings, None the last."""
         before = _place(item.parent_uid, item.position())
-        tree.move(item, parent, position)
+        self.ontology.tree.move(item, parent, position)
         moved = item.again()
         self.items[item.uid] = [before, _place(moved.parent_uid, moved.position())]
 
@@ -266,3 +268,17 @@ class Change:
 
 def _place(parent: str | None, position: int) -> dict[str, Any]:
     return {"parent": parent, "position": position}
+
+
+def _store_field(field: str, values: dict[int, Any]) -> None:
+    """Store a field that does not belong to the tree, by primary key, in one statement."""
+    assert field not in {"parent", "lft", "rght", "level", "tree_id"}
+    column = OntologyItem._meta.get_field(field)
+    table = OntologyItem._meta.db_table
+    source = "json_each(%(values)s)" if connection.vendor == "sqlite" else "json_each_text(%(values)s)"
+    stored = {pk: json.dumps(value) if field == "example_terms" else value for pk, value in values.items()}
+    execute(
+        f'UPDATE {table} SET "{field}" = CAST(each.value AS {column.db_type(connection)}), updated_at = %(time)s'
+        f" FROM {source} AS each WHERE {table}.id = CAST(each.key AS bigint)",
+        {"values": json.dumps(stored), "time": connection.ops.adapt_datetimefield_value(timezone.now())},
+    )

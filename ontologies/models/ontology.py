@@ -14,13 +14,13 @@ from annotation_service.inputs import Refused, clean_description, clean_name, cl
 from annotation_service.models import User
 from annotation_service.words import plural
 
-from .. import checks, tree, usage
+from .. import checks, usage
 from ..checks import Check
-from ..formats import MAX_LEVELS, NewItem, clean_color, clean_example_terms
-from ..labels import Found, Labels, kept_labels
+from ..documents import MAX_LEVELS, NewItem, clean_color, clean_example_terms, indented_text, rich_json
+from ..labels import Found, LabelNames, Labels, kept_labels
+from ..tree import Added, NewBranch, Plan, PlannedItem, Tree
 from .item import OntologyItem, check_free, handed_down
 from .journal import Change, Entry, OntologyChange, history, next_to_redo, next_to_undo
-from .plan import Added, Plan, Planned
 
 
 class OntologyQuerySet(models.QuerySet["Ontology"]):
@@ -84,14 +84,18 @@ class Ontology(PagedBlueprint):
         return self.get_kind_display().lower()
 
     @property
+    def tree(self) -> Tree:
+        return Tree(OntologyItem, self.pk)
+
+    @property
     def root(self) -> OntologyItem:
-        root = OntologyItem.objects.get(tree_id=self.pk, parent=None)
+        root: OntologyItem = self.tree.root
         root.ontology = self
         return root
 
     @property
     def row_count(self) -> int:
-        return self.root.descendant_count
+        return self.tree.size
 
     def content_in_words(self) -> str:
         return plural(self.row_count, "item,items")
@@ -109,6 +113,10 @@ class Ontology(PagedBlueprint):
         """Names, colours and activity of all items, kept in memory until the ontology changes."""
         return kept_labels((self.pk, self.version, self.updated_at), self.items())
 
+    def label_names(self, *, bare: bool = False) -> LabelNames:
+        """Finds the labels that a document names; see `LabelNames`."""
+        return LabelNames(self.labels(), self.name, bare=bare)
+
     def find(self, text: str) -> list[Found]:
         """The items with the text in their name, description or example terms, in tree order."""
         return self.labels().find(text)
@@ -124,18 +132,25 @@ class Ontology(PagedBlueprint):
         """Likely mistakes, for people to judge."""
         return checks.run(self.labels())
 
+    def as_json(self) -> str:
+        """The document of a download, which can be uploaded again."""
+        return rich_json(self.items(), with_terms=self.is_entity)
+
+    def as_text(self) -> str:
+        return indented_text(self.items())
+
     # --- Making ---
 
     @classmethod
     def create(
         cls, *, kind: str, name: str, owner: User, description: str = "", items: Sequence[NewItem] = ()
     ) -> "Ontology":
-        """A new blueprint, empty or with the items that `formats.read_ontology` returned."""
+        """A new blueprint, empty or with the items that `documents.read_ontology` returned."""
         with write():
             ontology = cls.objects.create(
                 kind=kind, name=clean_title(name), description=clean_description(description), owner=owner
             )
-            tree.plant(ontology, items)
+            ontology.tree.create(items)
             if items:
                 ontology._record("create", by=owner, items={}, count=len(items))
         return ontology
@@ -145,7 +160,7 @@ class Ontology(PagedBlueprint):
         with write():
             copy = self.locked().twin(by=by, project=project, name=name)
             copy.touch(version=0)
-            tree.copy(self, copy)
+            copy.tree.copy_from(self.tree)
         return copy
 
     def reason_not_to_delete(self) -> str:
@@ -162,7 +177,7 @@ class Ontology(PagedBlueprint):
         """Delete ontologies by sets of rows. The caller has made sure that nothing uses their items."""
         OntologyChange.objects.filter(ontology__in=ontologies).update(undone_by=None)
         OntologyChange.objects.filter(ontology__in=ontologies)._raw_delete(ontologies.db)
-        tree.fell(ontologies)
+        OntologyItem.objects.filter(ontology__in=ontologies)._raw_delete(ontologies.db)
         Ontology.objects.filter(copied_from__in=ontologies).update(copied_from=None)
         ontologies._raw_delete(ontologies.db)
 
@@ -210,20 +225,21 @@ class Ontology(PagedBlueprint):
                 example_terms=clean_example_terms(example_terms),
                 color=clean_color(color) if color else "",
             )
-            (uid,) = change.graft([tree.Shoot(above, [new])])
+            (uid,) = change.insert([NewBranch(above, [new])])
             return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
 
-    def preview_items(self, new_items: Sequence[NewItem], parent: OntologyItem | None = None) -> list[Planned]:
+    def preview_items(self, new_items: Sequence[NewItem], parent: OntologyItem | None = None) -> list[PlannedItem]:
         """What `add_items` would do: for each new item whether it exists already, and what forbids it."""
-        return Plan(self, new_items, parent or self.root).rows
+        return Plan(self.tree, new_items, parent or self.root, with_terms=self.is_entity).rows
 
     def add_items(self, new_items: Sequence[NewItem], *, by: User, parent: OntologyItem | None = None) -> Added:
         """Add a whole list below an item or at the top level, in one step. Where an item of the same name stands already, it
         stays as it is and what the list has below it is added there."""
         with self.changing("add", by=by) as change:
-            plan = Plan(self, new_items, parent.again() if parent else self.root)
+            below = parent.again() if parent else self.root
+            plan = Plan(self.tree, new_items, below, with_terms=self.is_entity)
             plan.check()
-            uids = change.graft(plan.shoots())
+            uids = change.insert(plan.branches())
         return Added(uids, existed=sum(row.exists for row in plan.rows))
 
     def recolor_items(self, uids: Collection[str], color: str, *, by: User, branch: bool = False) -> int:

@@ -11,7 +11,6 @@ from annotation_service.db import write
 from annotation_service.inputs import Refused, clean_description, clean_title
 from annotation_service.models import User
 from annotation_service.words import plural
-from ontologies.label_names import LabelNames
 from ontologies.models import Ontology
 
 from .. import documents
@@ -122,7 +121,7 @@ class Resource(Blueprint):
             relation_ontology=relation_ontology and _now(relation_ontology),
         )
         resource._check_ontologies()
-        names = {kind: LabelNames(ontology, bare=True) for kind, ontology in resource.ontologies.items()}
+        names = {kind: ontology.label_names(bare=True) for kind, ontology in resource.ontologies.items()}
         rows = documents.read(text, resource.format, cls.row_models()[kind], names)
         with write():
             for ontology in resource.ontologies.values():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from ontologies.formats import NewItem
+from ontologies.documents import NewItem
 from ontologies.models import Ontology
 
 from . import data

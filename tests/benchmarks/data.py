@@ -12,7 +12,7 @@ from django.core.files.base import ContentFile
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation, Dataset, Entity, Relation, Upload
 from datasets.preprocessing import Preprocessing
-from ontologies.formats import read_ontology
+from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
 

@@ -22,7 +22,7 @@ from datasets.importing import (
 from datasets.importing.report import PREVIEW_ITEMS, PREVIEW_TOKENS
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
-from ontologies import formats as ontology_formats
+from ontologies.documents import example_json
 from tests import factories
 
 from .documents import Ontologies, entity, item, relation
@@ -424,8 +424,8 @@ def test_of_broken_items_only_the_first_are_looked_at(data, monkeypatch):
 
 @pytest.mark.parametrize("kind", JSON_KINDS)
 def test_examples_are_valid_and_name_the_labels_of_the_example_ontologies(alice, kind):
-    examples = ontology_formats.EXAMPLES
-    entities, relations = (factories.ontology(owner=alice, kind=k, items=examples[k]) for k in ("entity", "relation"))
+    examples = {kind: json.loads(example_json(kind)) for kind in ("entity", "relation")}
+    entities, relations = (factories.ontology(owner=alice, kind=k, items=items) for k, items in examples.items())
     text = kind.example
     assert " ".join(detect(text.encode())) == f"{kind} json"
     report = Ontologies(entities, relations).report(text, kind)

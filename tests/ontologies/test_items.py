@@ -3,7 +3,7 @@
 import pytest
 
 from annotation_service.inputs import Refused
-from ontologies import colors, tree
+from ontologies import colors
 from ontologies.models import Ontology, OntologyChange
 from ontologies.models.item import Conflict
 from tests import factories
@@ -173,7 +173,7 @@ def test_a_new_item_is_the_last_child(ontology, objects, alice):
     item = ontology.add_item("Fan", by=alice, parent=objects)
     assert [i.name for i in objects.again().child_items()] == ["SensingObject", "DrivingObject", "Fan"]
     assert item.color == colors.child_of(objects.color, 2) and item.active and item.level == 2
-    assert not list(tree.problems(ontology))
+    assert not list(ontology.tree.problems())
 
 
 def test_a_new_item_at_the_top_gets_the_next_hue(ontology, alice):

@@ -6,9 +6,8 @@ import pytest
 
 from annotation_service.inputs import Refused
 from ontologies import colors, usage
-from ontologies.formats import NewItem
+from ontologies.documents import NewItem, read_pasted
 from ontologies.models import Ontology
-from ontologies.pasting import read_pasted
 from tests import factories
 
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from annotation_service.inputs import Refused
-from ontologies import colors, tree
-from ontologies.formats import NewItem
+from ontologies import colors
+from ontologies.documents import NewItem
 from ontologies.models import Conflict, Ontology
 from tests import factories
 from tests.soak import amount
@@ -405,7 +405,7 @@ class Trees(RuleBasedStateMachine):
 
     @invariant()
     def sound(self):
-        assert not list(tree.problems(self.ontology))
+        assert not list(self.ontology.tree.problems())
         self.ontology.refresh_from_db(fields=["version"])
         assert self.ontology.changes.count() == self.ontology.version == self.model.time
 
@@ -503,7 +503,7 @@ def test_eight_writers_at_the_same_time_leave_sound_trees(settings):
         thread.join()
     assert not failures
     for ontology in shared:
-        assert not list(tree.problems(ontology))
+        assert not list(ontology.tree.problems())
         ontology.refresh_from_db()
         versions = list(ontology.changes.order_by("version").values_list("version", flat=True))
         assert versions == list(range(1, ontology.version + 1))

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from annotation_service.inputs import Refused
 from datasets.exports import json_document
 from datasets.models import Annotation, Entity, Relation
-from ontologies import formats
 from ontologies.models import Ontology
 from projects import bundle
 from projects.models import Project
@@ -105,7 +104,7 @@ def check_files(project, ontologies):
     for kind, marks in {"entity": annotation["entities"], "relation": annotation["relations"]}.items():
         names = full_names(ontologies[kind])
         assert {mark["id"]: mark["label"] for mark in marks} == {f"{kind}-{uid}": name for uid, name in names.items()}
-        for document in (files[f"{kind}_ontology.json"], json.loads(formats.rich_json(ontologies[kind]))):
+        for document in (files[f"{kind}_ontology.json"], json.loads(ontologies[kind].as_json())):
             assert {item["id"]: item["fullname"] for item in flat(document)} == names
         for [item] in given:
             assert {mark["label"] for mark in item["entities" if kind == "entity" else "relations"]} == set(

@@ -6,7 +6,7 @@ from django.apps import apps
 from annotation_service.inputs import Refused
 from datasets.models import Entity, Relation
 from ontologies import usage
-from ontologies.formats import NewItem
+from ontologies.documents import NewItem
 from ontologies.models import Ontology, OntologyChange, OntologyItem
 from ontologies.models.inverse import LaterChange
 from tests import factories

@@ -8,7 +8,6 @@ from annotation_service import jobs
 from annotation_service.models import start_job
 from datasets.kinds import Kind
 from datasets.models import Item
-from ontologies.formats import rich_document
 from projects import bundle
 from projects.models import Project
 from tests import factories
@@ -54,7 +53,7 @@ def test_it_holds_each_resource_in_its_download_format(project):
         "dataset.json",
         "annotations.json",
     }
-    assert files["entity_ontology.json"] == rich_document(project.entity_ontology)
+    assert files["entity_ontology.json"] == json.loads(project.entity_ontology.as_json())
     assert [item["original"] for item in files["dataset.json"]] == [
         "🚀 replace  engine oil",
         "left thermostat not working",

@@ -7,7 +7,6 @@ from django.core.management import call_command
 
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation
-from ontologies.formats import rich_document
 from projects.models import Project
 from tests import factories
 
@@ -49,7 +48,7 @@ def test_everything_can_be_exported(alice, tmp_path, capfdbinary):
     project = factories.project(by=alice)
     ontology = project.entity_ontology
     call_command("export", "ontology", ontology.pk, output=tmp_path / "ontology.json")
-    assert json.loads((tmp_path / "ontology.json").read_text()) == rich_document(ontology)
+    assert json.loads((tmp_path / "ontology.json").read_text()) == json.loads(ontology.as_json())
     call_command("export", "dataset", project.dataset.pk)
     assert len(json.loads(capfdbinary.readouterr().out)) == 3
     call_command("export", "project", project.pk, output=tmp_path / "project.zip")

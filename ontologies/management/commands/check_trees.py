@@ -3,7 +3,6 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from annotation_service import words
-from ontologies import tree
 from ontologies.models import Ontology, OntologyItem
 
 
@@ -14,7 +13,7 @@ class Command(BaseCommand):
         unsound = 0
         ontologies = Ontology.objects.order_by("pk")
         for ontology in ontologies.iterator():
-            if found := list(tree.problems(ontology)):
+            if found := list(ontology.tree.problems()):
                 unsound += 1
                 self.stdout.write(f"{ontology.pk} “{ontology}”: {'; '.join(found[:5])}")
         if unsound:

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand, add_owner, named, text_of, user
-from ontologies.formats import read_ontology
+from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 
 

@@ -13,7 +13,6 @@ from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand
 from datasets import exports
 from datasets.models import Dataset
-from ontologies.formats import rich_json
 from ontologies.models import Ontology
 from projects import bundle
 from projects.models import Project
@@ -59,7 +58,7 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _ontology(pk: int, target: IO[bytes]) -> None:
-    target.write(rich_json(_get(Ontology, pk)).encode())
+    target.write(_get(Ontology, pk).as_json().encode())
 
 
 def _dataset(pk: int, target: IO[bytes]) -> None:

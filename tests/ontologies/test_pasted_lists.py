@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation_service.inputs import Refused, clean_name
-from ontologies.formats import NewItem
-from ontologies.pasting import read_pasted
+from ontologies.documents import NewItem, read_pasted
 
 
 def read(text, kind="entity"):

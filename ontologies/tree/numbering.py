@@ -1,37 +1,42 @@
 """The rows of new items with their positions in the tree, computed before anything is stored."""
 
+import uuid
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils import timezone
 
-from . import colors
-from .formats import NewItem
+from .. import colors
+from ..documents import NewItem
 
 ROOT_UID = "00000000"
 
 
-class Ground(NamedTuple):
-    """What new items grow from."""
+class NewBranch(NamedTuple):
+    """New items below a parent that was read after the lock; their levels count from 1. ``place`` is the index of the first
+    among the children that the parent has, None stands for last."""
 
-    uid: str
-    level: int
-    color: str | None
-    child_count: int
+    parent: Any
+    items: Sequence[NewItem]
+    place: int | None = None
 
 
-def numbered(new_items: Sequence[NewItem], ground: Ground, position: int, taken: set[str]) -> list[dict[str, Any]]:
-    """The rows to be inserted, in tree order, from a position on, computed in one pass over the items, which come in tree
-    order. ``above`` is the uid of the parent, ``place`` the index among its children. A uid that is taken is drawn again."""
-    from .models.item import new_uid
+def numbered(
+    new_items: Sequence[NewItem], parent: Any, child_count: int, position: int, taken: set[str]
+) -> list[dict[str, Any]]:
+    """The rows of new items below a parent, in tree order, computed in one pass over the items, which come in tree order.
 
+    ``child_count`` children stand before them, ``position`` is the first to use. In the rows, ``above`` is the uid of the parent
+    and ``place`` the index among its children. A uid that is taken is drawn again.
+    """
     own = {new.uid for new in new_items}
     stored_time = connection.ops.adapt_datetimefield_value
     now = stored_time(timezone.now())
     rows: list[dict[str, Any]] = []
     branch: list[dict[str, Any]] = []
-    child_count = {ground.uid: ground.child_count}
+    counts = {parent.uid: child_count}
+    top_color = None if parent.is_root else parent.color
     position -= 1
 
     def close_to(level: int) -> None:
@@ -42,19 +47,19 @@ def numbered(new_items: Sequence[NewItem], ground: Ground, position: int, taken:
 
     for new in new_items:
         close_to(new.level)
-        above_uid, color = (branch[-1]["uid"], branch[-1]["color"]) if branch else (ground.uid, ground.color)
+        above, color = (branch[-1]["uid"], branch[-1]["color"]) if branch else (parent.uid, top_color)
         uid = new.uid
         while uid in ("", ROOT_UID) or uid in taken or (uid != new.uid and uid in own):
-            uid = new_uid()
+            uid = uuid.uuid4().hex[:8]
         taken.add(uid)
-        place = child_count[above_uid]
-        child_count[above_uid] = place + 1
-        child_count[uid] = 0
+        place = counts[above]
+        counts[above] += 1
+        counts[uid] = 0
         position += 1
         row: dict[str, Any] = {
-            "above": above_uid,
+            "above": above,
             "place": place,
-            "level": ground.level + new.level,
+            "level": parent.level + new.level,
             "lft": position,
             "rght": 0,
             "uid": uid,

@@ -8,7 +8,8 @@ from django.conf import settings
 from annotation_service import words
 from annotation_service.inputs import Problems, Refused, check_text, clean_name, lines
 
-from .formats import MAX_LEVELS, NewItem, read_ontology
+from .items import MAX_LEVELS, NewItem
+from .reading import read_ontology
 
 _LINE = re.compile(r"([ \t]*)(?:(?:[-*+•‣◦–]|\d+(?:\.\d+)*[.)])(?:[ \t]+|$))?(.*)", re.DOTALL)
 

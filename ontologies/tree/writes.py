@@ -1,0 +1,214 @@
+"""The only module that writes tree positions and calls the writing methods of django-mptt."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from django.db import connection
+from django.db.models import Max, QuerySet
+from django.utils import timezone
+
+from annotation_service.db import among, execute
+
+from ..documents import NewItem
+from .numbering import ROOT_UID, NewBranch, numbered
+
+START = 1_000_000_000
+"""Where a new tree begins: there is room on its left, so that an addition moves the shorter of its two sides."""
+_STORED = [
+    "level",
+    "lft",
+    "rght",
+    "uid",
+    "name",
+    "description",
+    "example_terms",
+    "color",
+    "active",
+    "created_at",
+    "updated_at",
+]
+
+
+class Tree:
+    """The rows of one ontology in the table of a model: the items, and the hidden root with the ontology's key as ``tree_id``.
+
+    django-mptt has no locks: every method that writes is called in a transaction that has locked the ontology's row, with nodes
+    that were read after the lock.
+    """
+
+    def __init__(self, model: type[Any], pk: int) -> None:
+        self.model, self.pk = model, pk
+        self.table = model._meta.db_table
+
+    # --- Reading ---
+
+    @property
+    def nodes(self) -> QuerySet[Any]:
+        return self.model._base_manager.filter(tree_id=self.pk).order_by()
+
+    @property
+    def root(self) -> Any:
+        return self.nodes.get(parent=None)
+
+    @property
+    def size(self) -> int:
+        return self.root.descendant_count
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong with the tree; yields nothing if it is sound."""
+        nodes = list(self.model._base_manager.filter(ontology=self.pk).order_by("lft").values())
+        roots = [node for node in nodes if node["parent_id"] is None]
+        if len(roots) != 1:
+            yield f"{len(roots)} roots instead of 1"
+            return
+        if any(node["tree_id"] != self.pk for node in nodes):
+            yield "a node has the number of another tree"
+        numbers = sorted([node["lft"] for node in nodes] + [node["rght"] for node in nodes])
+        if numbers != list(range(numbers[0], numbers[0] + 2 * len(nodes))):
+            yield "the positions do not follow each other, each once"
+        if roots[0]["level"] != 0:
+            yield f"the root stands on level {roots[0]['level']}"
+        by_id = {node["id"]: node for node in nodes}
+        for node in nodes:
+            if node["parent_id"] is None:
+                continue
+            parent = by_id.get(node["parent_id"])
+            if parent is None:
+                yield f"{node['uid']}: its parent is in another tree"
+            elif not (parent["lft"] < node["lft"] < node["rght"] < parent["rght"]):
+                yield f"{node['uid']}: not inside its parent"
+            elif node["level"] != parent["level"] + 1:
+                yield f"{node['uid']}: level {node['level']} below level {parent['level']}"
+
+    # --- Writing ---
+
+    def create(self, new_items: Sequence[NewItem]) -> None:
+        """Store the root of a new tree and all its items."""
+        end = START + 2 * len(new_items) + 1
+        root = self.model(ontology_id=self.pk, uid=ROOT_UID, tree_id=self.pk, lft=START, rght=end, level=0)
+        root.save(force_insert=True)
+        self._store(numbered(new_items, root, 0, START + 1, set()))
+
+    def insert(self, branches: Sequence[NewBranch]) -> list[dict[str, Any]]:
+        """Store new items at several places in one step: the room for all is made first. Returns the rows that were stored."""
+        lefts: dict[int, list[int]] = defaultdict(list)
+        parents = among({branch.parent.pk for branch in branches})
+        children = self.nodes.filter(parent__in=parents).values_list("parent_id", "lft")
+        for parent_id, left in sorted(children, key=itemgetter(1)):
+            lefts[parent_id].append(left)
+        planned: list[tuple[int, int, NewBranch]] = []
+        for branch in branches:
+            siblings = lefts[branch.parent.pk]
+            place = len(siblings) if branch.place is None else max(0, min(branch.place, len(siblings)))
+            planned.append(([*siblings, branch.parent.rght][place], place, branch))
+        planned.sort(key=itemgetter(0))  # stable: branches at one place stay in their order
+        taken = self._taken(new.uid for branch in branches for new in branch.items if new.uid)
+        rows: list[dict[str, Any]] = []
+        room: Counter[int] = Counter()
+        earlier: Counter[int] = Counter()  # new children by the key of their parent
+        for at, place, (parent, items, _) in planned:
+            rows += numbered(items, parent, place + earlier[parent.pk], at + 2 * len(rows), taken)
+            earlier[parent.pk] += sum(new.level == 1 for new in items)
+            room[at] += 2 * len(items)
+        if self._taken(row["uid"] for row in rows):
+            return self.insert(branches)  # one in four billion: draw again
+        moved = self._shift(room)
+        for row in rows:
+            row["lft"] += moved
+            row["rght"] += moved
+        self._store(rows)
+        return rows
+
+    def delete(self, nodes: Collection[Any]) -> None:
+        """Delete nodes whose branches are among them."""
+        gaps: dict[int, int] = {}
+        end = 0
+        for node in sorted(nodes, key=lambda node: node.lft):
+            if node.lft > end:
+                before = gaps.pop(end + 1, 0) if node.lft == end + 1 else 0  # neighbours leave one gap
+                end = node.rght
+                gaps[end + 1] = before + node.lft - end - 1
+        self.nodes.filter(pk__in=among([node.pk for node in nodes]))._raw_delete(connection.alias)
+        self._shift(gaps)
+
+    def move(self, node: Any, parent: Any, position: int | None) -> None:
+        """Move a node with its branch below a parent; ``position`` counts its new siblings, None is the last."""
+        node.updated_at = timezone.now()
+        siblings = parent.child_items().exclude(pk=node.pk)
+        before = None if position is None else siblings[max(0, position) :].first()
+        target, where = (before, "left") if before else (parent, "last-child")
+        self.model._tree_manager.move_node(node, target, position=where)
+
+    def copy_from(self, source: "Tree") -> None:
+        """Copy a tree inside the database: 10,000 items in 0.15 s. Old and new rows are matched by ``(ontology, uid)``.
+
+        Level by level, so that each row is inserted with its new parent: siblings of one parent have unique names.
+        """
+        own = {"id", "ontology", "parent", "tree_id"}
+        names = [f.column for f in self.model._meta.concrete_fields if f.name not in own]
+        into = ", ".join(f'"{name}"' for name in names)
+        values = ", ".join(f'o."{name}"' for name in names)
+        for level in range(source.nodes.aggregate(Max("level"))["level__max"] + 1):
+            execute(
+                f"INSERT INTO {self.table} (ontology_id, tree_id, parent_id, {into})"
+                f" SELECT %(new)s, %(new)s, np.id, {values} FROM {self.table} o"
+                f" LEFT JOIN {self.table} op ON op.id = o.parent_id"
+                f" LEFT JOIN {self.table} np ON np.ontology_id = %(new)s AND np.uid = op.uid"
+                " WHERE o.tree_id = %(old)s AND o.level = %(level)s ORDER BY o.lft",
+                {"old": source.pk, "new": self.pk, "level": level},
+            )
+
+    # --- Parts ---
+
+    def _taken(self, uids: Iterator[str]) -> set[str]:
+        stored = self.model._base_manager.filter(ontology=self.pk, uid__in=among(list(uids)))
+        return set(stored.order_by().values_list("uid", flat=True))
+
+    def _shift(self, steps: Mapping[int, int]) -> int:
+        """Make room or close gaps: ``steps`` tells by how much everything from a position on moves away from what stands before
+        it. Returns how far the left side has moved: at a single place that side moves if it is the shorter one, for every row
+        that moves is written anew."""
+        places = sorted(steps)
+        if len(places) == 1:
+            (at,), by, root = places, steps[places[0]], self.root
+            if at - root.lft < root.rght - at and 1 <= root.lft - by <= START:
+                execute(
+                    f"UPDATE {self.table} SET lft = lft - %(by)s,"
+                    " rght = CASE WHEN rght < %(at)s THEN rght - %(by)s ELSE rght END"
+                    " WHERE tree_id = %(tree)s AND lft < %(at)s",
+                    {"tree": self.pk, "at": at, "by": by},
+                )
+                return -by
+        while places:  # from the right, so that the places further left still hold
+            some, places = places[-100:], places[:-100]
+            total, whens = sum(steps[at] for at in some), ""
+            for at in reversed(some):
+                whens += f" WHEN {{0}} >= {int(at)} THEN {{0}} + {int(total)}"
+                total -= steps[at]
+            sets = ", ".join(f"{column} = CASE{whens.format(column)} ELSE {column} END" for column in ("lft", "rght"))
+            execute(
+                f"UPDATE {self.table} SET {sets} WHERE tree_id = %(tree)s AND rght >= %(first)s",
+                {"tree": self.pk, "first": some[0]},
+            )
+        return 0
+
+    def _store(self, rows: list[dict[str, Any]]) -> None:
+        """Level by level, because children find their parents' keys by the uids; without model instances, which take four times
+        as long."""
+        if not rows:
+            return
+        columns = ", ".join(f'"{name}"' for name in _STORED)
+        values = ", ".join(f"%({name})s" for name in _STORED)
+        with connection.cursor() as cursor:
+            cursor.executemany(
+                f"INSERT INTO {self.table} (ontology_id, tree_id, parent_id, {columns})"
+                f" VALUES (%(ontology)s, %(ontology)s,"
+                f" (SELECT id FROM {self.table} WHERE ontology_id = %(ontology)s AND uid = %(above)s), {values})",
+                [
+                    {**row, "ontology": self.pk, "example_terms": json.dumps(row["example_terms"])}
+                    for row in sorted(rows, key=itemgetter("level"))
+                ],
+            )
