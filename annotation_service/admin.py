@@ -45,12 +45,23 @@ def linked(path: str) -> Callable[[Any], str | SafeString]:
     return column
 
 
+class AtLeast(int):
+    """A number of rows that is shown as the least that there are."""
+
+    def __str__(self) -> str:
+        return f"more than {words.number(self)}"
+
+
 class CappedPaginator(Paginator):
-    """Pages through the first rows only: to count a million takes long, and nobody turns so many pages."""
+    """Pages through the first rows only: to count a million takes long, and nobody turns so many pages. The others are found
+    by search and filters."""
+
+    limit = 10_000
 
     @cached_property
     def count(self) -> int:
-        return self.object_list.order_by()[:10_000].count()  # type: ignore[attr-defined]
+        count = self.object_list.order_by()[: self.limit + 1].count()  # type: ignore[attr-defined]
+        return count if count <= self.limit else AtLeast(self.limit)
 
 
 class StaffAdmin(admin.ModelAdmin):
@@ -79,7 +90,7 @@ class ReadOnlyAdmin(StaffAdmin):
     show_full_result_count = False
     paginator = CappedPaginator
     list_per_page = 50
-    ordering = ("-pk",)
+    ordering = ["-pk"]
     actions = None
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:

@@ -77,4 +77,15 @@ def test_no_list_counts_a_whole_table(as_sam, project):
     with CaptureQueriesContext(connection) as captured:
         as_sam.get(reverse("admin:datasets_item_changelist"))
     counts = [query["sql"] for query in captured if "COUNT(" in query["sql"] and "datasets_item" in query["sql"]]
-    assert counts and all("LIMIT 10000" in sql for sql in counts)
+    assert counts and all("LIMIT 10001" in sql for sql in counts)
+
+
+@pytest.mark.parametrize("query", ["", "?q=line"])
+def test_a_list_with_more_rows_than_are_counted_says_so(as_sam, alice, monkeypatch, query):
+    factories.dataset(owner=alice, text="".join(f"line {n}\n" for n in range(5)))
+    url = reverse("admin:datasets_item_changelist") + query
+    monkeypatch.setattr("annotation_service.admin.CappedPaginator.limit", 5)
+    assert "5 items" in as_sam.get(url).content.decode()
+    monkeypatch.setattr("annotation_service.admin.CappedPaginator.limit", 4)
+    page = as_sam.get(url).content.decode()
+    assert "more than 4 items" in page and "\n4 items" not in page
