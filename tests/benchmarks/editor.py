@@ -12,7 +12,7 @@ from .service import Browser, Service
 
 SIZE = 10_000
 RUNS = 50
-VIEW, EDIT, SEARCH = 150, 40, 60
+OPEN, VIEW, EDIT, SEARCH = 20, 150, 40, 50
 PASTED = 1000
 
 Work = Callable[[], object]
@@ -122,7 +122,7 @@ def editor(service: Service) -> Iterator[Figure]:
     ontology = data.ontology(SIZE)
     _mark(ontology)
     page = Editor(Browser(service, data.MANAGER), ontology)
-    yield _figure(f"tree editor at {SIZE:,}, open the page", page.see, budget=VIEW)
+    yield _figure(f"tree editor at {SIZE:,}, open the page", page.see, budget=OPEN)
     yield _figure("  the tree again, after a change", lambda: page.send("tree"), budget=VIEW)
     yield _figure("  children of a branch", lambda: page.browser.get(f"{page.at(page.tops[1])}children/"))
     yield _figure("  details of an item", lambda: page.browser.get(page.at(page.leaf)))

@@ -75,7 +75,7 @@ class Import:
 @benchmark("import")
 def import_lines(service: Service) -> Iterator[Figure]:
     text = data.text(LINES).encode()
-    for tokeniser, runs, budget in (("whitespace", 5, 2), ("punkt", 3, 10)):
+    for tokeniser, runs, budget in (("whitespace", 5, 1.5), ("punkt", 3, 4)):
         fields = LINES_OF_TEXT | {"tokeniser": tokeniser}
         what = f"import {LINES:,} lines, {tokeniser}"
         yield from _imported(service, what, text, fields, runs=runs, budget=budget)
@@ -89,7 +89,7 @@ def import_marks(service: Service) -> Iterator[Figure]:
     fields |= {f"{ontology.kind}_ontology": str(ontology.pk) for ontology in ontologies}
     document = json.dumps(list(data.marked_items(ITEMS, *ontologies)), ensure_ascii=False).encode()
     what = f"import {ITEMS:,} items, 30,000 entities, 15,000 relations"
-    yield from _imported(service, what, document, fields, runs=5, budget=1.5)
+    yield from _imported(service, what, document, fields, runs=5, budget=1.2)
     dataset = Dataset.objects.filter(kind="preannotated_relation").latest("pk")
     made = []
 
@@ -116,7 +116,7 @@ def _imported(
     yield Figure(f"{what}, form to visible, median of {runs}", took, "s", budget)
     yield Figure("  of that from the form to what was found in it", checked, "s")
     yield Figure("  and from there to the dataset", stored, "s")
-    yield Figure("  peak memory over idle, all processes", peak - idle, "MB", 150)
+    yield Figure("  peak memory over idle, all processes", peak - idle, "MB", 70)
     plain = _plain_insert(service, imports[0].dataset)
     yield Figure("  the same rows by a plain executemany into SQLite, median of 5", plain, "s")
     yield Figure(

@@ -37,7 +37,7 @@ def marks(service: Service) -> Iterator[Figure]:
     project = data.project(ITEMS, name="Marks")
     annotators = [Annotator(service, project, name) for name in data.ANNOTATORS]
     one = milliseconds(500, annotators[0].save)
-    yield Figure("save one mark, one client, p50 / p95", one, "ms", (8, 15))
+    yield Figure("save one mark, one client, p50 / p95", one, "ms", (4, 8))
     for annotator in annotators:
         annotator.save()
     times: list[float] = []
@@ -50,7 +50,7 @@ def marks(service: Service) -> Iterator[Figure]:
 
     _together([lambda a=a: save_all(a) for a in annotators])
     rate = len(times) / (time.perf_counter() - started)
-    yield Figure("save marks, 8 clients, per second", rate, "", 300, at_least=True)
+    yield Figure("save marks, 8 clients, per second", rate, "", 400, at_least=True)
     yield Figure("  each, p50 / p95", p50_p95(times), "ms")
 
 
@@ -90,8 +90,8 @@ def load(service: Service) -> Iterator[Figure]:
     for error in dict.fromkeys(errors[:3]):
         print(f"  {error}")
     # In the short run, too large a part of the saves meets the import and the copy to compare it with the budget.
-    yield Figure("  p50 / p95", p50_p95(times), "ms", (100, 100) if service.long else None)
-    yield Figure("  the longest", 1000 * max(times), "ms", 1000)
+    yield Figure("  p50 / p95", p50_p95(times), "ms", (60, 60) if service.long else None)
+    yield Figure("  the longest", 1000 * max(times), "ms", 500)
 
 
 def _together(works: list[Callable[[], None]]) -> None:

@@ -13,8 +13,8 @@ def ontology(service: Service) -> Iterator[Figure]:
     document = data.ontology_json(SIZE).encode()
     form = {"name": "Large", "kind": "entity", "source": "file"}
     made = median(5, lambda: browser.follow(browser.upload("/ontologies/new/", document, **form)))
-    yield Figure(f"ontology of {SIZE:,} items, create from a file, to visible, median of 5", made, "s", 1.5)
+    yield Figure(f"ontology of {SIZE:,} items, create from a file, to visible, median of 5", made, "s", 0.3)
     path = browser.follow(browser.upload("/ontologies/new/", document, **form))
     copied = median(5, lambda: browser.follow(browser.submit(f"{path}duplicate/", name="Copy")))
-    yield Figure("  copy, to visible, median of 5", copied, "s", 0.3)
-    yield Figure("  download, median of 5", median(5, lambda: browser.get(f"{path}download.json")), "s", 0.5)
+    yield Figure("  copy, to visible, median of 5", copied, "s", 0.08)
+    yield Figure("  download, median of 5", median(5, lambda: browser.get(f"{path}download.json")), "s", 0.15)
