@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -144,14 +144,8 @@ def with_uses(blueprints: Q) -> Q:
 class PagedBlueprint(Blueprint):
     """A blueprint with a page and a list of its own: the others are only in Django admin and in downloads."""
 
-    _subclasses: ClassVar[list[type["PagedBlueprint"]]] = []
-
     class Meta:
         abstract = True
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls._subclasses.append(cls)
 
     def get_absolute_url(self) -> str:
         return reverse(f"{self._meta.app_label}:page", args=[self.pk])
@@ -159,7 +153,7 @@ class PagedBlueprint(Blueprint):
     @classmethod
     def model_labelled(cls, label: str) -> type["PagedBlueprint"]:
         """The model with a label such as “datasets.Dataset”."""
-        return next(model for model in cls._subclasses if model._meta.label == label)
+        return next(model for model in cls.__subclasses__() if model._meta.label == label)
 
     @classmethod
     def list_url(cls) -> str:

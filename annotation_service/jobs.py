@@ -112,13 +112,13 @@ def kind(name: str, may_see: MaySee = started_it) -> Callable[[Run], Run]:
     return register
 
 
-SWEEPS: list[Callable[[], None]] = []
+CLEANUPS: list[Callable[[], None]] = []
 FILES_IN_USE: list[Callable[[], Iterable[str]]] = []
 
 
-def sweep(work: Callable[[], None]) -> Callable[[], None]:
-    """Register a function that puts old things away: a worker calls it every hour."""
-    SWEEPS.append(work)
+def cleanup(work: Callable[[], None]) -> Callable[[], None]:
+    """Register a function that removes what is old: a worker calls it every hour."""
+    CLEANUPS.append(work)
     return work
 
 
@@ -173,15 +173,15 @@ def _attempt(job: Job) -> None:
 
 def work(stop: threading.Event, poll: float = 0.1) -> None:
     """Do jobs until told to stop, whatever happens."""
-    next_sign = next_sweep = 0.0
+    next_sign = next_cleanup = 0.0
     while not stop.is_set():
         try:
             if time.monotonic() >= next_sign:
                 show_sign()
                 next_sign = time.monotonic() + 5
-            if time.monotonic() >= next_sweep:
-                next_sweep = time.monotonic() + 3600
-                put_away()
+            if time.monotonic() >= next_cleanup:
+                next_cleanup = time.monotonic() + 3600
+                clean_up()
             job = claim()
             if job is not None:
                 run(job)
@@ -196,9 +196,9 @@ def work(stop: threading.Event, poll: float = 0.1) -> None:
         stop.wait(poll)
 
 
-def put_away() -> None:
-    """Do all sweeps; one that fails stops no other."""
-    for work in (*SWEEPS, delete_old_files):
+def clean_up() -> None:
+    """Call all cleanups; one that fails stops no other."""
+    for work in (*CLEANUPS, delete_old_files):
         try:
             work()
         except (OperationalError, InterfaceError):

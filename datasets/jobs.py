@@ -4,7 +4,7 @@ from contextlib import suppress
 from django.utils import timezone
 
 from annotation_service.inputs import Refused
-from annotation_service.jobs import KEEP_FILES, Progress, in_use, kind, started_it, sweep
+from annotation_service.jobs import KEEP_FILES, Progress, cleanup, in_use, kind, started_it
 from annotation_service.models import Job, User
 
 from .access import may_handle
@@ -34,7 +34,7 @@ def _upload(job: Job) -> Upload:
     raise Refused("The dataset was deleted in the meantime.")
 
 
-@sweep
+@cleanup
 def discard_forgotten() -> None:
     """Discard what nobody has stored within a day."""
     for upload in Upload.objects.filter(state__in=Upload.UNFINISHED, created_at__lt=timezone.now() - KEEP_FILES):
@@ -42,7 +42,7 @@ def discard_forgotten() -> None:
             upload.discard()
 
 
-@sweep
+@cleanup
 def empty_bins() -> None:
     for dataset in Dataset.objects.filter(item__removed_at__lte=timezone.now() - BIN).distinct():
         dataset.empty_bin()

@@ -44,26 +44,6 @@ def test_nothing_is_fetched_from_the_network():
         )
 
 
-IMPORTS = {
-    "annotation_service": set(),
-    "ontologies": {"annotation_service"},
-    "resources": {"annotation_service", "ontologies"},
-    "datasets": {"annotation_service", "ontologies", "resources"},
-    "projects": {"annotation_service", "ontologies", "resources", "datasets"},
-    "annotations": {"annotation_service", "ontologies", "resources", "datasets", "projects"},
-}
-
-
-def test_imports_go_one_way():
-    for path in SOURCES:
-        app = path.relative_to(ROOT).parts[0]
-        if path.relative_to(ROOT) == Path("annotation_service/urls.py"):
-            continue  # the one place that knows every app
-        runtime = re.sub(r"if TYPE_CHECKING:\n(?:    .*\n)+", "", path.read_text())
-        found = set(re.findall(r"^\s*(?:from|import) (\w+)", runtime, re.M)) & set(IMPORTS)
-        assert found <= IMPORTS[app] | {app}, f"{path}: {found}"
-
-
 def run_with(**environment):
     clean = {"PATH": os.environ["PATH"], "VAR_DIR": "/nonexistent"}
     return subprocess.run(

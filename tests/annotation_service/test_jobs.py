@@ -190,10 +190,10 @@ def test_the_beat_goes_on_with_a_new_connection(work, monkeypatch):
 def test_a_worker_survives_whatever_happens(work, monkeypatch, caplog):
     alice = factories.manager("alice")
 
-    def sweep():
+    def cleanup():
         raise PermissionError("not yours")
 
-    monkeypatch.setattr(jobs, "delete_old_files", sweep)
+    monkeypatch.setattr(jobs, "delete_old_files", cleanup)
     work(lambda job, progress: job.finish())
     queued(alice)
     stop = threading.Event()
@@ -302,14 +302,14 @@ def test_old_files_are_deleted_but_not_those_that_a_job_waits_for(alice, setting
     assert sorted(path.name for path in settings.UPLOAD_DIR.iterdir()) == ["new", "waiting"]
 
 
-def test_a_sweep_that_fails_keeps_no_other_from_its_work(db, settings, monkeypatch, caplog):
+def test_a_cleanup_that_fails_keeps_no_other_from_its_work(db, settings, monkeypatch, caplog):
     settings.UPLOAD_DIR.mkdir()
     for name in ("old", "needed"):
         old_file(settings.UPLOAD_DIR, name)
     swept = []
-    monkeypatch.setattr(jobs, "SWEEPS", [lambda: 1 / 0, lambda: swept.append("second")])
+    monkeypatch.setattr(jobs, "CLEANUPS", [lambda: 1 / 0, lambda: swept.append("second")])
     monkeypatch.setattr(jobs, "FILES_IN_USE", [lambda: ["needed"]])
-    jobs.put_away()
+    jobs.clean_up()
     assert swept == ["second"] and "ZeroDivisionError" in caplog.text
     assert [path.name for path in settings.UPLOAD_DIR.iterdir()] == ["needed"]
 

@@ -167,7 +167,7 @@ def test_a_worker_killed_after_the_transaction_has_done_its_work(alice, upload, 
     # Nobody needs the file any more.
     assert files(settings) == [name]
     grow_old(name, settings=settings)
-    jobs.put_away()
+    jobs.clean_up()
     assert files(settings) == []
 
 
@@ -325,7 +325,7 @@ def test_what_nobody_stores_within_a_day_is_discarded(alice, settings):
     for upload in (old, waiting):
         Upload.objects.filter(pk=upload.pk).update(created_at=timezone.now() - timedelta(hours=25))
         grow_old(upload.file, settings=settings)
-    jobs.put_away()
+    jobs.clean_up()
     states = dict(Upload.objects.values_list("pk", "state"))
     assert states == {young.pk: "new", old.pk: "discarded", waiting.pk: "new"}
     assert files(settings) == sorted([young.file, waiting.file])
@@ -338,15 +338,15 @@ def test_the_files_of_an_upload_that_can_still_be_stored_are_kept(alice, setting
     upload.examine()
     (settings.UPLOAD_DIR / "left over").write_text("x")
     grow_old("left over", *files(settings), settings=settings)
-    jobs.put_away()
+    jobs.clean_up()
     assert files(settings) == [upload.file, f"{upload.file}.problems"]
 
 
 def test_bins_are_emptied(alice, upload):
     dataset = upload.store()
     dataset.remove(dataset.items(), by=alice)
-    jobs.put_away()
+    jobs.clean_up()
     assert Item.with_removed.count() == 2
     Item.with_removed.update(removed_at=timezone.now() - timedelta(days=31))
-    jobs.put_away()
+    jobs.clean_up()
     assert not Item.with_removed.exists()
