@@ -26,8 +26,8 @@ from ontologies.documents import write_time
 from ontologies.models import Ontology
 from resources import documents
 
-from .figures import given_marks
 from .models import Project
+from .progress import given_marks
 
 BATCH = 2000
 

@@ -17,7 +17,7 @@ from datasets.models.dataset import goes_with_items
 from ontologies.models import Ontology
 from resources.models import RESOURCES, Resource
 
-from . import dealing, roles
+from . import assignment, roles
 from .roles import ANNOTATOR, MANAGER
 
 MAX_GUIDELINES = 100_000
@@ -224,7 +224,7 @@ class Project(models.Model):
         items = list(Item.objects.filter(dataset__project=self).order_by("position").values_list("pk", flat=True))
         before = set(rows.values_list("item_id", "annotator_id"))
         begun = Annotation.objects.filter(item__dataset__project=self, annotator__in=annotators)
-        after = dealing.deal(
+        after = assignment.deal(
             items, annotators, self.annotators_per_item, before, set(begun.values_list("item_id", "annotator_id"))
         )
         gone = before - after
@@ -247,7 +247,7 @@ class Project(models.Model):
         given = dict(rows.order_by().values_list("annotator").annotate(Count("pk")))
         new = Item.objects.filter(~Exists(Assignment.objects.filter(item=OuterRef("pk"))), dataset__project=self)
         begun = Annotation.objects.filter(item__in=new, annotator__in=annotators)
-        pairs = dealing.deal(
+        pairs = assignment.deal(
             list(new.order_by("position").values_list("pk", flat=True)),
             annotators,
             self.annotators_per_item,
@@ -268,7 +268,7 @@ class Project(models.Model):
     def _assignments(self) -> "QuerySet[Assignment]":
         return Assignment.objects.filter(item__dataset__project=self)
 
-    def _assign(self, pairs: set[dealing.Pair]) -> None:
+    def _assign(self, pairs: set[assignment.Pair]) -> None:
         with connection.cursor() as cursor:
             sql = "INSERT INTO projects_assignment (item_id, annotator_id) VALUES (%s, %s)"
             cursor.executemany(sql, sorted(pairs))

@@ -19,7 +19,7 @@ from annotation_service.paging import Page, named, search_text
 from datasets.models import Dataset
 from ontologies.models import Ontology
 
-from . import access, bundle, figures
+from . import access, bundle, progress
 from .forms import DeleteForm, DetailsForm, MembersForm, ProjectForm
 from .models import Project
 
@@ -29,7 +29,7 @@ DOWNLOAD_MARKS_AT_ONCE = 20_000
 @require_GET
 def home(request: Request) -> HttpResponse:
     """What is mine and what to do next: for managers, annotators and both."""
-    return render(request, "home/home.html", {"section": "home", **figures.home(request)})
+    return render(request, "home/home.html", {"section": "home", **progress.home(request)})
 
 
 @require_GET
@@ -39,7 +39,7 @@ def project_list(request: Request) -> HttpResponse:
     page = Page.of(found, request.GET.get("page"), item_words="project,projects")
     context = {"section": "projects", "page": page, "query": query}
     return render(
-        request, "projects/list.html", {**context, "projects": figures.with_progress(page.object_list, request.user)}
+        request, "projects/list.html", {**context, "projects": progress.with_progress(page.object_list, request.user)}
     )
 
 
@@ -103,9 +103,9 @@ def page(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk)
     manages = Right.MANAGE in project.rights_of(request.user)
     context = {"section": "projects", "project": project, "manages": manages}
-    context |= figures.overview(project, request.user)
+    context |= progress.overview(project, request.user)
     if manages:
-        context |= {"people": figures.people(project), "form": MembersForm()}
+        context |= {"people": progress.people(project), "form": MembersForm()}
     return render(request, "projects/page.html", context)
 
 
@@ -113,7 +113,7 @@ def page(request: Request, pk: int) -> HttpResponse:
 def marks(request: Request, pk: int) -> HttpResponse:
     """The figures that take longer to count, loaded after the page."""
     project = access.managed_project(request, pk)
-    return render(request, "projects/_figures.html", {"project": project, **figures.marks(project)})
+    return render(request, "projects/_progress.html", {"project": project, **progress.marks(project)})
 
 
 @require_http_methods(["GET", "POST"])
@@ -135,7 +135,7 @@ def delete(request: Request, pk: int) -> HttpResponse:
         project.erase()
         messages.success(request, f"The project “{project}” was deleted.")
         return HttpResponseClientRedirect(reverse("projects:list"))
-    context = {"project": project, "form": form, **figures.losses(project)}
+    context = {"project": project, "form": form, **progress.losses(project)}
     return render(request, "projects/_delete.html", context, status=422 if form.is_bound else 200)
 
 
@@ -143,7 +143,7 @@ def delete(request: Request, pk: int) -> HttpResponse:
 def download(request: Request, pk: int) -> HttpResponseBase:
     """The project bundle: at once, or by a job if there is much in it. A POST, because a job may be stored."""
     project = access.managed_project(request, pk)
-    if figures.losses(project)["marks"] + project.dataset.item_count > DOWNLOAD_MARKS_AT_ONCE:
+    if progress.losses(project)["marks"] + project.dataset.item_count > DOWNLOAD_MARKS_AT_ONCE:
         title = f"Download “{project}”"
         return redirect("job", pk=start_job("bundle", title=title, by=request.user, target={"project": pk}).pk)
     return downloads.download(request, partial(bundle.write, project), bundle.file_name(project))
@@ -159,7 +159,7 @@ def add_members(request: Request, pk: int) -> HttpResponse:
             form = MembersForm()
         except Refused as error:
             form.add_error("people", str(error))
-    context = {"project": project, "people": figures.people(project), "form": form, "manages": True}
+    context = {"project": project, "people": progress.people(project), "form": form, "manages": True}
     return render(request, "projects/_people.html", context, status=422 if form.is_bound else 200)
 
 
@@ -167,7 +167,7 @@ def add_members(request: Request, pk: int) -> HttpResponse:
 def remove_member(request: Request, pk: int, member_pk: int) -> HttpResponse:
     project = access.managed_project(request, pk)
     member = access.member(project, member_pk)
-    context = {"project": project, "member": member, "done": figures.done_by(project, member.user)}
+    context = {"project": project, "member": member, "done": progress.done_by(project, member.user)}
     if request.method == "GET":
         context["reason"] = project.reason_to_keep(member)
         return render(request, "projects/_remove_member.html", context)

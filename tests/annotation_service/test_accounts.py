@@ -135,7 +135,7 @@ def test_the_page_for_errors_of_the_service_needs_nothing(client, settings, db, 
     def broken(*args, **kwargs):
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("projects.figures.home", broken)
+    monkeypatch.setattr("projects.progress.home", broken)
     client.raise_request_exception = False
     client.force_login(factories.user("erin"))
     response = client.get("/")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projects.dealing import deal
+from projects.assignment import deal
 from projects.models import Assignment
 from tests import factories
 from tests.soak import amount
