@@ -37,7 +37,6 @@ def env_list(name: str) -> list[str]:
 
 # --- Key, hosts, HTTPS -------------------------------------------------------------------------------------------------
 
-DEBUG = False
 SECRET_KEY = env("SECRET_KEY")
 LOCAL = not SECRET_KEY and (VAR_DIR / "secret_key").is_file()
 if LOCAL:
@@ -52,6 +51,11 @@ if len(SECRET_KEY) < 50:
     )
 if not ALLOWED_HOSTS or "*" in ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS must name the hosts of the service, comma separated, without '*'.")
+
+# For development: tracebacks on error pages, static files and templates as they are now. Never where others can see them.
+DEBUG = env_bool("DEBUG", False)
+if DEBUG and not LOCAL:
+    raise ImproperlyConfigured("DEBUG is for local mode only, and SECRET_KEY is set: unset one of them.")
 
 HTTPS = env_bool("HTTPS", not LOCAL)
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")

@@ -62,6 +62,7 @@ def run_with(**environment):
             {"SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "a", "MAX_FILE_BYTES": "lots"},
             "MAX_FILE_BYTES must be a whole number",
         ),
+        ({"SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "a", "DEBUG": "1"}, "DEBUG is for local mode only"),
     ],
 )
 def test_the_service_does_not_start_without_its_settings(environment, reason):
@@ -70,12 +71,24 @@ def test_the_service_does_not_start_without_its_settings(environment, reason):
     assert reason in result.stderr
 
 
-def test_outside_of_local_mode_cookies_are_secure():
-    code = "from django.conf import settings as s; print(s.SESSION_COOKIE_SECURE, s.SECURE_SSL_REDIRECT, s.DEBUG)"
-    environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "example.org"}
-    environment["DJANGO_SETTINGS_MODULE"] = "annotation_service.settings"
+def settings_with(names, **environment):
+    code = f"from django.conf import settings as s; print(*[getattr(s, name) for name in {names}])"
+    environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "annotation_service.settings", **environment}
     result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
-    assert result.stdout.split() == ["True", "True", "False"]
+    return result.stdout.split()
+
+
+def test_outside_of_local_mode_cookies_are_secure():
+    found = settings_with(
+        ["SESSION_COOKIE_SECURE", "SECURE_SSL_REDIRECT", "DEBUG"], SECRET_KEY="x" * 60, ALLOWED_HOSTS="example.org"
+    )
+    assert found == ["True", "True", "False"]
+
+
+@pytest.mark.parametrize(("debug", "expected"), [("", "False"), ("0", "False"), ("1", "True")])
+def test_debugging_is_off_unless_asked_for(tmp_path, debug, expected):
+    (tmp_path / "secret_key").write_text("x" * 60)
+    assert settings_with(["DEBUG"], VAR_DIR=str(tmp_path), DEBUG=debug) == [expected]
 
 
 def test_a_request_larger_than_any_file_is_refused_before_it_is_read(client, settings, db):
