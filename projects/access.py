@@ -105,7 +105,7 @@ def annotating(request: Request, project_pk: int, item_pk: int) -> Iterator[Anno
         if max(project_pk, item_pk) < 2**63:
             params = {"user": request.user.pk, "item": item_pk, "project": project_pk}
             if item := first(Item, _ITEM_GIVEN, params):
-                yield item.annotation_by(request.user)
+                yield Annotation.start(item, request.user)
                 return
         annotated_project(request, project_pk)  # tells strangers from members
         raise Http404

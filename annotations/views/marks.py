@@ -9,7 +9,7 @@ from typing import Any
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation_service.http import Request
-from datasets.models import Entity, Mark, Relation
+from datasets.models import Annotation, Entity, Mark, Relation
 from ontologies.models import Ontology
 from projects import access
 
@@ -91,7 +91,7 @@ def done(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
 def current(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     """The user's marks as they are now: they may have another tab."""
     _, item = access.item_given(request, pk, item_pk)
-    return workspace.marks_state(item.annotation_seen_by(request.user))
+    return workspace.marks_state(Annotation.visible_to(request.user, item))
 
 
 def _written(marks: Iterable[Mark]) -> list[dict[str, Any]]:

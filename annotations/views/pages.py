@@ -10,7 +10,7 @@ from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
-from datasets.models import Item
+from datasets.models import Annotation, Item
 from projects import access
 from projects.models import Project
 
@@ -94,7 +94,7 @@ def _undone(project_pk: int, item: Item) -> str:
 def _workspace(
     request: Request, project: Project, item: Item, person: User, place: workspace.Place, reading: bool = False
 ) -> dict[str, Any]:
-    annotation = item.annotation_seen_by(person)
+    annotation = Annotation.visible_to(person, item)
     own = annotation if annotation and annotation.annotator_id else None
     label_set = workspace.LabelSet.of(project)
 

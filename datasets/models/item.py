@@ -1,22 +1,15 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Func, IntegerField, Q, Sum, UniqueConstraint
 
 from annotation_service import words
-from annotation_service.db import first, write
+from annotation_service.db import write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, check_text
-from annotation_service.models import User
-
-if TYPE_CHECKING:
-    from .marks import Annotation
-
-
-_ANNOTATION = "SELECT * FROM datasets_annotation WHERE item_id = %(item)s AND annotator_id = %(annotator)s"
 
 # So long removed items can be restored.
 BIN = timedelta(days=30)
@@ -121,27 +114,6 @@ class Item(models.Model):
         """The beginning of the item or, if it is looked for, the place where the text stands."""
         found = words.excerpt(self.original, text, before=60, after=length)
         return found or words.Excerpt(words.cut(self.original, length), "", "")
-
-    def annotation_by(self, annotator: User) -> "Annotation":
-        """The annotator's own annotation, made with a copy of the given marks if this is their first write.
-
-        The caller has locked the item.
-        """
-        from .marks import Annotation
-
-        annotation = first(Annotation, _ANNOTATION, {"item": self.pk, "annotator": annotator.pk})
-        if annotation is None:
-            annotation = Annotation.objects.create(item=self, annotator=annotator)
-            annotation.take_over_given()
-        annotation.item = self  # already read: a save need not read it again
-        return annotation
-
-    def annotation_seen_by(self, annotator: User) -> "Annotation | None":
-        """The annotator's own annotation or, before their first write, the given one, if any."""
-        annotations = {
-            a.annotator_id: a for a in self.annotation_set.filter(Q(annotator=annotator) | Q(annotator=None))
-        }
-        return annotations.get(annotator.pk) or annotations.get(None)
 
 
 def clean_external_id(value: str) -> str:

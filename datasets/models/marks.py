@@ -10,6 +10,7 @@ from django.utils.crypto import constant_time_compare
 
 from annotation_service.db import execute, first
 from annotation_service.inputs import Refused
+from annotation_service.models import User
 from ontologies import usage
 from ontologies.models import Ontology, OntologyItem
 
@@ -22,6 +23,7 @@ SELECT l.id, l.uid, l.name, l.active
   JOIN datasets_dataset d ON d.project_id = o.project_id
  WHERE d.id = %(dataset)s AND o.kind = %(kind)s AND l.uid = %(uid)s AND l.level > 0
 """
+_OWN = "SELECT * FROM datasets_annotation WHERE item_id = %(item)s AND annotator_id = %(annotator)s"
 _ALIKE = """
 SELECT * FROM datasets_entity
  WHERE annotation_id = %(annotation)s
@@ -50,6 +52,23 @@ class Annotation(models.Model):
 
     def __str__(self) -> str:
         return f"item {self.item_id} by {self.annotator or 'the dataset'}"
+
+    @classmethod
+    def start(cls, item: Item, annotator: User) -> "Annotation":
+        """The annotator's own annotation of an item that the caller has locked. The first write makes it, with a copy of the
+        given marks."""
+        annotation = first(cls, _OWN, {"item": item.pk, "annotator": annotator.pk})
+        if annotation is None:
+            annotation = cls.objects.create(item=item, annotator=annotator)
+            annotation.take_over_given()
+        annotation.item = item  # already read: a save need not read it again
+        return annotation
+
+    @classmethod
+    def visible_to(cls, annotator: User, item: Item) -> "Annotation | None":
+        """The annotator's own annotation or, before their first write, the given one, if any."""
+        annotations = item.annotation_set.filter(Q(annotator=annotator) | Q(annotator=None))
+        return annotations.order_by(F("annotator").asc(nulls_last=True)).first()
 
     def label(self, kind: str, uid: str) -> OntologyItem:
         """The item of the project's entity or relation ontology that a client names."""

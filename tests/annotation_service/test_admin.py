@@ -3,6 +3,7 @@
 import pytest
 
 from annotation_service.models import User, start_job
+from datasets.models import Annotation
 from tests import factories
 
 PEOPLE = "/admin/annotation_service/user/"
@@ -14,7 +15,7 @@ def delete_url(person):
 
 def left_marks(person, alice):
     project = factories.project(by=alice, annotators=[person])
-    annotation = project.dataset.items()[0].annotation_by(person)
+    annotation = Annotation.start(project.dataset.items()[0], person)
     annotation.add_entity(uid="aaaaaaaa", label=project.entity_ontology.items()[0], start=0, end=0)
     project.membership_set.filter(user=person).delete()
 

@@ -12,7 +12,7 @@ def project(alice):
     project = factories.project(by=alice)
     label = project.entity_ontology.items()[0]
     relation = project.relation_ontology.items()[0]
-    annotation = project.dataset.items()[0].annotation_by(alice)
+    annotation = Annotation.start(project.dataset.items()[0], alice)
     annotation.add_entity(uid="aaaaaaaa", label=label, start=0, end=0)
     annotation.add_entity(uid="bbbbbbbb", label=label, start=1, end=1)
     annotation.add_relation(uid="cccccccc", label=relation, source="aaaaaaaa", target="bbbbbbbb")

@@ -115,7 +115,7 @@ def test_a_projects_copy_has_the_labels_of_the_projects_ontologies(dataset, alic
 
 def test_annotators_marks_stay_behind(dataset, alice, bob, carol):
     item = dataset.items()[0]
-    own = item.annotation_by(carol)
+    own = Annotation.start(item, carol)
     assert own.entity_set.count() == 2
     copy = dataset.copy_to(by=bob)
     assert not Annotation.objects.filter(item__dataset=copy, annotator=carol).exists()
@@ -144,7 +144,7 @@ def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(dataset, bob, monkeypa
 
 
 def test_erasing_leaves_no_row(dataset, carol):
-    dataset.items()[0].annotation_by(carol)
+    Annotation.start(dataset.items()[0], carol)
     other = factories.dataset(owner=carol, name="Other")
     dataset.erase()
     assert list(Dataset.objects.all()) == [other]

@@ -195,7 +195,7 @@ def test_the_log_tells_who_took_which_file(as_alice, dataset, caplog):
 def test_annotators_marks_are_not_in_it(alice, carol):
     dataset = stored(alice, Kind.PREANNOTATED_RELATION, document(Kind.PREANNOTATED_RELATION))
     before = "".join(exports.json_document(dataset))
-    annotation = dataset.items()[0].annotation_by(carol)
+    annotation = Annotation.start(dataset.items()[0], carol)
     assert annotation.entity_set.count() == 3
     assert "".join(exports.json_document(dataset)) == before
 

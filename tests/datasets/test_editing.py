@@ -169,7 +169,7 @@ def test_annotators_of_a_project_see_no_removed_item_until_it_is_restored(as_ali
     item = project.dataset.items().first()
     address = f"/projects/{project.pk}/annotate/{item.pk}/"
     assert as_carol.get(address).status_code == 200
-    item.annotation_by(as_carol.user)
+    Annotation.start(item, as_carol.user)
     action = events(remove(as_alice, project.dataset, f"items={item.pk}", count=1))["toast"]["action"]
     assert as_carol.get(address).status_code == 302  # to the next one
     as_alice.post(action["url"])

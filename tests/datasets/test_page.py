@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from datasets.models import Dataset, Item
+from datasets.models import Annotation, Dataset, Item
 from tests import factories
 from tests.datasets import marked
 
@@ -265,7 +265,7 @@ def test_a_manager_sees_who_has_annotated_an_item_and_is_led_to_their_marks(as_a
     project = factories.project(by=as_alice.user, annotators=[carol])
     item = project.dataset.items().first()
     label = project.entity_ontology.items().first()
-    annotation = item.annotation_by(carol)
+    annotation = Annotation.start(item, carol)
     for place, status in enumerate(["accepted", "rejected"]):
         annotation.entity_set.create(uid=f"mark-{place}", label=label, start=place, end=place, status=status)
     page = html(as_alice.get(f"/datasets/{project.dataset.pk}/items/{item.pk}/"))

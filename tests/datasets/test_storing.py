@@ -449,7 +449,7 @@ def test_by_default_everybody_gets_the_new_items(alice, carol, upload):
 def test_removed_items_are_dealt_no_more_and_restored_ones_again(dealt, carol, dave):
     dataset = dealt.dataset
     begun = dealt.items_for(carol).first()
-    begun.annotation_by(carol)
+    Annotation.start(begun, carol)
     dataset.remove(dataset.items().filter(pk__in=[begun.pk, dealt.items_for(carol).last().pk]), by=carol)
     assert shares(dealt) == [1, 1]
     assert not Assignment.objects.exclude(item__removed_at=None).exists()
@@ -480,8 +480,8 @@ def test_removed_items_leave_every_count_and_come_back_as_they_were(upload, alic
 def test_the_marks_that_go_with_items_are_counted(upload, alice, bob):
     dataset = upload([marked(), marked(), item(entities=[], relations=[])]).store()
     first, second, third = dataset.items()
-    annotations = [first.annotation_by(alice), first.annotation_by(bob), second.annotation_by(bob)]
-    third.annotation_by(alice)
+    annotations = [Annotation.start(first, alice), Annotation.start(first, bob), Annotation.start(second, bob)]
+    Annotation.start(third, alice)
     assert dataset.marks_of(dataset.items()) == (10, 0, 0)
     for annotation in annotations:
         annotation.entity_set.update(status="accepted")
@@ -515,7 +515,7 @@ def test_two_items_with_one_id_are_not_restored_together(upload, alice):
 def test_after_thirty_days_items_are_deleted_with_their_marks(upload, alice, dealt):
     dataset = upload([marked(), marked(), marked()]).store()
     for each in dataset.items():
-        each.annotation_by(alice)
+        Annotation.start(each, alice)
     dataset.remove(dataset.items().filter(position__lt=2), by=alice)
     old, young = dataset.bin()
     for each, days in ((old, 30), (young, 29)):
@@ -580,7 +580,7 @@ def test_additions_removals_and_marks_at_the_same_time():
     def mark(n):
         if given := project.items_for(carol).last():
             with write():
-                Item.with_removed.select_for_update(no_key=True).get(pk=given.pk).annotation_by(carol)
+                Annotation.start(Item.with_removed.select_for_update(no_key=True).get(pk=given.pk), carol)
 
     threads = [threading.Thread(target=run, args=args) for args in ((add, 5), (add, 5), (remove, 3), (mark, 5))]
     for thread in threads:

@@ -12,7 +12,7 @@ from annotation_service import jobs
 from annotation_service.inputs import Refused
 from annotation_service.jobs import claim, run
 from annotation_service.models import Job
-from datasets.models import Dataset, Entity, Item, Relation, Upload
+from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories
 
 LINES = {"kind": "standard", "format": "text", "tokeniser": "punkt", "name": "Lines"}
@@ -516,7 +516,7 @@ def test_before_items_are_replaced_the_marks_that_go_with_them_are_told(as_alice
     post_rich(as_alice, document, kind="preannotated_relation", **labels)
     store(as_alice)
     dataset = Dataset.objects.get()
-    dataset.items().get().annotation_by(carol).entity_set.update(status="accepted")
+    Annotation.start(dataset.items().get(), carol).entity_set.update(status="accepted")
     add = {"format": "json", "tokeniser": "punkt", "file": named_file(document)}
     response = as_alice.post(f"/datasets/{dataset.pk}/add/", add)
     goes = "5 marks go with it: 3 that came with the dataset, and <b>2 made by 1 annotator</b>."

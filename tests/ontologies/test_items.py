@@ -3,6 +3,7 @@
 import pytest
 
 from annotation_service.inputs import Refused
+from datasets.models import Annotation
 from ontologies import colors
 from ontologies.models import Ontology, OntologyChange
 from ontologies.models.item import Conflict
@@ -265,7 +266,7 @@ def test_marks_of_a_branch_are_counted(alice):
     project = factories.project(by=alice)
     copy = project.entity_ontology
     top, sensor = copy.items()[0], copy.items()[1]
-    annotation = project.dataset.item_set.first().annotation_by(alice)
+    annotation = Annotation.start(project.dataset.item_set.first(), alice)
     annotation.add_entity(uid="aaaaaaaa", label=top, start=0, end=0)
     annotation.add_entity(uid="bbbbbbbb", label=sensor, start=1, end=1)
     assert (top.mark_count(), sensor.mark_count(), copy.items().last().mark_count()) == (2, 1, 0)

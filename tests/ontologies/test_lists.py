@@ -5,6 +5,7 @@ import json
 import pytest
 
 from annotation_service.inputs import Refused
+from datasets.models import Annotation
 from ontologies import colors, usage
 from ontologies.documents import NewItem, read_pasted
 from ontologies.models import Ontology
@@ -243,7 +244,7 @@ def test_moving_keeps_the_limit_of_levels(alice, moving):
 def test_marks_follow_a_moved_item(alice, moving):
     project = factories.project(by=alice)
     labels = project.entity_ontology
-    annotation = project.dataset.item_set.first().annotation_by(alice)
+    annotation = Annotation.start(project.dataset.item_set.first(), alice)
     annotation.add_entity(uid="aaaaaaaa", label=item(labels, "Thermostat"), start=0, end=0)
     item(labels, "Thermostat").move(to=item(labels, "State"), by=alice)
     assert annotation.entity_set.get().label.fullname == "State/Thermostat"
@@ -388,7 +389,7 @@ def test_marks_below_an_item_are_added_up(alice):
 
 def test_relations_are_counted_too(alice):
     project = factories.project(by=alice)
-    annotation = project.dataset.item_set.first().annotation_by(alice)
+    annotation = Annotation.start(project.dataset.item_set.first(), alice)
     for number, uid in enumerate(("aaaaaaaa", "bbbbbbbb")):
         annotation.add_entity(uid=uid, label=project.entity_ontology.items()[0], start=number, end=number)
     label = project.relation_ontology.items()[0]
@@ -405,7 +406,7 @@ def test_a_blueprint_tells_its_use_in_projects(alice, bob):
         for name in ("Seen", "Unseen")
     )
     for project, count in ((seen, 2), (unseen, 3)):
-        annotation = project.dataset.item_set.first().annotation_by(alice)
+        annotation = Annotation.start(project.dataset.item_set.first(), alice)
         label = project.entity_ontology.items()[0]
         label.rename("Renamed in the project", by=alice)
         for start in range(count):

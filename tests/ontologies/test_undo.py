@@ -4,7 +4,7 @@ import pytest
 from django.apps import apps
 
 from annotation_service.inputs import Refused
-from datasets.models import Entity, Relation
+from datasets.models import Annotation, Entity, Relation
 from ontologies import usage
 from ontologies.documents import NewItem
 from ontologies.models import Ontology, OntologyChange, OntologyItem
@@ -166,7 +166,7 @@ def test_an_added_item_stays_when_marks_carry_it(alice):
     project = factories.project(by=alice)
     labels = project.entity_ontology
     fan = labels.add_item("Fan", by=alice)
-    annotation = project.dataset.item_set.first().annotation_by(alice)
+    annotation = Annotation.start(project.dataset.item_set.first(), alice)
     annotation.add_entity(uid="aaaaaaaa", label=fan, start=0, end=0)
     annotation.add_entity(uid="bbbbbbbb", label=fan, start=1, end=1)
     with pytest.raises(Refused, match="used by 2 marks"):

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import reverse
 
 from annotation_service.models import User
+from datasets.models import Annotation
 from projects.models import Project
 from tests import factories
 
@@ -17,7 +18,7 @@ OURS = [
 @pytest.fixture
 def filled(alice, carol):
     project = factories.project(by=alice, annotators=[carol], annotators_per_item=1)
-    annotation = project.dataset.items().first().annotation_by(carol)
+    annotation = Annotation.start(project.dataset.items().first(), carol)
     label = project.entity_ontology.items().first()
     for place in (0, 1):
         annotation.add_entity(uid=f"uid-{place}-abc", label=label, start=place, end=place)

@@ -7,7 +7,7 @@ import pytest
 from annotation_service import jobs
 from annotation_service.models import start_job
 from datasets.kinds import Kind
-from datasets.models import Item
+from datasets.models import Annotation, Item
 from projects import bundle
 from projects.models import Project
 from tests import factories
@@ -30,7 +30,7 @@ def project(alice, carol, dave):
 
 
 def mark(project, item, user, spans=((0, 0),), relation=False):
-    annotation = item.annotation_by(user)
+    annotation = Annotation.start(item, user)
     labels = list(project.entity_ontology.items())
     for place, (start, end) in enumerate(spans):
         annotation.add_entity(uid=f"{user.username}-{place}-uid", label=labels[place], start=start, end=end)
@@ -182,7 +182,7 @@ def test_given_marks_stand_in_the_file_of_the_dataset(alice, carol):
         relation_ontology=dataset.relation_ontology,
         annotators=[carol],
     )
-    project.dataset.items()[0].annotation_by(carol)  # has a copy of the given marks
+    Annotation.start(project.dataset.items()[0], carol)  # has a copy of the given marks
     files = read(project)
     assert files["dataset.json"] == documents.document(kind)
     counts = files["manifest.json"]["counts"]

@@ -3,7 +3,7 @@
 import pytest
 
 from annotation_service.inputs import Refused
-from datasets.models import Entity, Relation
+from datasets.models import Annotation, Entity, Relation
 from projects.models import Project
 from tests import factories
 from tests.datasets import marked
@@ -55,7 +55,7 @@ def test_the_page_says_that_suggestions_wait(as_alice, alice, carol, dataset):
     count = figures.context["given_entities"]
     assert count and f"{count} suggested entities" in " ".join(figures.content.decode().split())
     assert figures.context["entities"] == 0
-    project.dataset.items()[0].annotation_by(carol).reopen()  # the first write makes them carol's suggestions
+    Annotation.start(project.dataset.items()[0], carol).reopen()  # the first write makes them carol's suggestions
     again = as_alice.get(f"/projects/{project.pk}/figures/")
     assert (again.context["given_entities"], again.context["entities"]) == (count, 0)
     plain = factories.project(by=alice)

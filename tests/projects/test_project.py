@@ -98,7 +98,7 @@ def test_deleting_a_project_leaves_no_row_of_it(alice, carol):
     project = factories.project(by=alice, annotators=[carol], annotators_per_item=1)
     blueprints = Dataset.objects.filter(project=None).count(), Ontology.objects.filter(project=None).count()
     item = project.dataset.items().first()
-    annotation = item.annotation_by(carol)
+    annotation = Annotation.start(item, carol)
     label = project.entity_ontology.items().first()
     for number in (0, 1):
         annotation.add_entity(uid=f"uid-{number}-aaa", label=label, start=number, end=number)
@@ -120,7 +120,7 @@ def test_items_are_dealt_out_evenly_and_dealt_anew_for_new_people(alice, carol, 
     project = factories.project(by=alice, annotators=[carol, dave], annotators_per_item=1, text="a\nb\nc\nd\ne\nf\n")
     assert shares(project) == {"carol": 3, "dave": 3}
     begun = project.items_for(carol).first()
-    begun.annotation_by(carol)
+    Annotation.start(begun, carol)
     project.add_members([erin])
     assert shares(project) == {"carol": 2, "dave": 2, "erin": 2}
     assert begun in project.items_for(carol)
@@ -144,7 +144,9 @@ def test_more_annotators_per_item_than_there_are_gives_everybody_everything(alic
 def test_removing_an_annotator_keeps_their_marks_and_deals_the_rest_to_others(alice, carol, dave):
     project = factories.project(by=alice, annotators=[carol, dave], annotators_per_item=1, text="a\nb\nc\nd\n")
     item = project.items_for(carol).first()
-    item.annotation_by(carol).add_entity(uid="12345678", label=project.entity_ontology.items().first(), start=0, end=0)
+    Annotation.start(item, carol).add_entity(
+        uid="12345678", label=project.entity_ontology.items().first(), start=0, end=0
+    )
     project.remove_member(project.membership_set.get(user=carol))
     assert Entity.objects.count() == 1
     assert shares(project) == {"dave": 4}

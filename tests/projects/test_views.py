@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation_service import jobs
 from annotation_service.models import Job
-from datasets.models import Dataset
+from datasets.models import Annotation, Dataset
 from projects.models import Project
 from tests import factories
 
@@ -103,7 +103,7 @@ def test_staff_see_every_project_but_only_their_own_work(as_sam, as_alice):
 
 def test_the_page_of_a_manager_shows_people_and_progress(as_alice, carol):
     project = factories.project(by=as_alice.user, annotators=[carol])
-    project.dataset.items().first().annotation_by(carol).finish()
+    Annotation.start(project.dataset.items().first(), carol).finish()
     text = page_of(as_alice.get(f"/projects/{project.pk}/"))
     assert "carol" in text and "1 / 3" in text
 
@@ -162,7 +162,7 @@ def test_the_bundle_is_downloaded_at_once_or_by_a_job(as_alice, monkeypatch):
 def test_the_figures_count_marks_and_labels(as_alice, carol):
     project = factories.project(by=as_alice.user, annotators=[carol])
     label = project.entity_ontology.items().first()
-    project.dataset.items().first().annotation_by(carol).add_entity(uid="12345678", label=label, start=0, end=1)
+    Annotation.start(project.dataset.items().first(), carol).add_entity(uid="12345678", label=label, start=0, end=1)
     text = page_of(as_alice.get(f"/projects/{project.pk}/figures/"))
     assert "<b>1</b><span>entity" in text
     assert "PhysicalObject" in text

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 
 from annotation_service import access
 from annotation_service.inputs import Refused
+from datasets.models import Annotation
 from ontologies.models import Ontology, OntologyItem
 from projects.models import Project
 from resources.models import RESOURCES, ConstraintSet, PreannotationSet
@@ -320,7 +321,7 @@ def test_a_row_that_names_an_item_several_times_counts_once(alice, labels):
 
 def test_use_is_told_by_project_and_by_what_uses_the_item(alice, project, labels):
     state = item(labels["entities"], "State")
-    mark = project.dataset.item_set.first().annotation_by(alice)
+    mark = Annotation.start(project.dataset.item_set.first(), alice)
     mark.add_entity(uid="aaaaaaaa", label=item(project.entity_ontology, "State"), start=0, end=0)
     sets = {"constraints": 2, "preannotations": 1}
     use = state.usage({project.pk})

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand
 
 from annotation_service.db import write
 from annotation_service.models import PROJECT_MANAGERS, User
-from datasets.models import Upload
+from datasets.models import Annotation, Upload
 from datasets.preprocessing import Preprocessing
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
@@ -101,7 +101,7 @@ class Command(BaseCommand):
 
     def _annotate(self, project: Project, annotator: User, number: int, marks: Any, relations: Any) -> None:
         item = project.dataset.items()[number - 1]
-        annotation = item.annotation_by(annotator)
+        annotation = Annotation.start(item, annotator)
         entities = {o.kind: {label.fullname: label.pk for label in o.labels()} for o in project.ontology_set.all()}
         labels = project.entity_ontology.items().in_bulk(entities["entity"].values())
         relation_labels = project.relation_ontology.items().in_bulk(entities["relation"].values())  # type: ignore[union-attr]
