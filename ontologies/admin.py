@@ -74,7 +74,7 @@ class OntologyChangeAdmin(ReadOnlyAdmin):
     list_select_related = ["ontology", "user"]
     search_fields = ["verb", "ontology__name", "user__username"]
     ordering = ["-pk"]
-    fields = ["verb", "ontology_link", "version", "count", "items", "user", "at", "undone_by"]
+    fields = ["kind", "verb", "ontology_link", "version", "operation", "stands", "count", "items", "user", "at"]
 
     @admin.display(description="ontology")
     def ontology_link(self, change: Any) -> str:

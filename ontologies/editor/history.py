@@ -25,8 +25,7 @@ def undo(request: Request, pk: int) -> HttpResponse:
     version = whole_number(request.GET.get("version", ""), digits=9) or 0
     offered = ontology.changes.filter(version=version, user=request.user).first()
     if offered and ontology.undoable(request.user) != offered:
-        offered.ontology = ontology
-        return _take_back(request, ontology, lambda: offered.revert(by=request.user))
+        return _take_back(request, ontology, lambda: ontology.revert(offered, by=request.user))
     return _take_back(request, ontology, lambda: ontology.undo(by=request.user))
 
 
@@ -47,7 +46,9 @@ def _take_back(request: Request, ontology: Ontology, act: Callable[[], OntologyC
 def _in_words(done: OntologyChange) -> str:
     steps = done.steps(limit=1)
     what = f"“{steps[0].name}”" if done.count == 1 and steps else f"{words.number(done.count)} items"
-    return f"{'Undone' if done.takes_back else 'Done again'}: {done.stem}, {what}."
+    operation = done.operation
+    assert operation
+    return f"{'Done again' if operation.stands else 'Undone'}: {operation.verb}, {what}."
 
 
 @reads
@@ -84,7 +85,7 @@ def revert(request: Request, pk: int, version: int) -> HttpResponse:
     ontology = fetch(request, pk)
     change = _change(ontology, version)
     try:
-        change.revert(by=request.user)
+        ontology.revert(change, by=request.user)
     except Refused as error:
         context = {"ontology": ontology, "change": change, "reason": str(error)}
         return render(request, "ontologies/_not_reverted.html", context, status=422)

@@ -191,7 +191,7 @@ def _edit(
             answer = done(item) if done else render(request, template, pane(item))
             around = [("_changed", pane(item, oob=True)), parts.undo_buttons(request, item.ontology)]
             if parts.is_shown(request, item):
-                around.append(("_last_change", {"item": item, "last": item.last_change(), "oob": True}))
+                around.append(("_last_change", {"item": item, "last": item.ontology.last_change(item), "oob": True}))
             answer.write(rendered(request, around).content)
             return answer
     return render(request, template, context, status=422)

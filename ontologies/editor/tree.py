@@ -110,6 +110,6 @@ def usage(request: Request, pk: int, uid: str) -> HttpResponse:
         "item": item,
         "ontology": ontology,
         "usage": item.usage(visible, _whose_marks(request, ontology)),
-        "last": item.last_change(),
+        "last": ontology.last_change(item),
     }
     return render(request, "ontologies/_usage.html", context)

@@ -39,12 +39,14 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('version', models.PositiveIntegerField()),
+                ('kind', models.CharField(choices=[('operation', 'Operation'), ('undo', 'Undo'), ('redo', 'Redo'), ('revert', 'Revert')], default='operation', max_length=9)),
                 ('verb', models.CharField(max_length=30)),
-                ('items', models.JSONField(default=dict)),
-                ('count', models.PositiveIntegerField(default=0)),
+                ('stands', models.BooleanField(default=True)),
                 ('at', models.DateTimeField()),
+                ('count', models.PositiveIntegerField(default=0)),
+                ('items', models.JSONField(default=dict)),
                 ('ontology', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.RESTRICT, related_name='changes', to='ontologies.ontology')),
-                ('undone_by', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='undoes', to='ontologies.ontologychange')),
+                ('operation', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='followed_by', to='ontologies.ontologychange')),
                 ('user', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
             options={

@@ -1,6 +1,6 @@
 from collections import Counter
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, models
@@ -14,9 +14,6 @@ from annotation_service.models import User
 
 from .. import colors, usage
 from ..documents import MAX_LEVELS, clean_color, clean_example_terms
-
-if TYPE_CHECKING:
-    from .journal import OntologyChange
 
 
 class Conflict(Exception):
@@ -141,11 +138,6 @@ class OntologyItem(MPTTModel):
             keys += [copy.pk for copy in copies]
             names = {copy.ontology.project_id: str(copy.ontology.project) for copy in copies}
         return usage.by_project(keys, names, self.ontology.project_id, visible, made_by)
-
-    def last_change(self) -> "OntologyChange | None":
-        """The newest operation that changed the item, or the creation of the ontology; None for an untouched copy."""
-        newest = self.ontology.changes.select_related("user").order_by("-version")
-        return newest.filter(items__has_key=self.uid).first() or newest.filter(verb="create").first()
 
     # --- Changing: every verb locks the ontology, reads the item again, and writes the journal ---
 

@@ -20,7 +20,8 @@ from ..documents import MAX_LEVELS, NewItem, clean_color, clean_example_terms, i
 from ..labels import Found, LabelNames, Labels, kept_labels
 from ..tree import Added, NewBranch, Plan, PlannedItem, Tree
 from .item import OntologyItem, check_free, handed_down
-from .journal import Change, Entry, OntologyChange, history, next_to_redo, next_to_undo
+from .journal import Change, Entry, OntologyChange, history
+from .undo import next_to_redo, next_to_undo, take_back
 
 
 class OntologyQuerySet(models.QuerySet["Ontology"]):
@@ -152,7 +153,7 @@ class Ontology(PagedBlueprint):
             )
             ontology.tree.create(items)
             if items:
-                ontology._record("create", by=owner, items={}, count=len(items))
+                Change(ontology, "create").store(owner, count=len(items))
         return ontology
 
     def copy_to(self, project: Any = None, *, by: User, name: str = "") -> "Ontology":
@@ -175,7 +176,6 @@ class Ontology(PagedBlueprint):
     @staticmethod
     def erase_all(ontologies: "QuerySet[Ontology]") -> None:
         """Delete ontologies by sets of rows. The caller has made sure that nothing uses their items."""
-        OntologyChange.objects.filter(ontology__in=ontologies).update(undone_by=None)
         OntologyChange.objects.filter(ontology__in=ontologies)._raw_delete(ontologies.db)
         OntologyItem.objects.filter(ontology__in=ontologies)._raw_delete(ontologies.db)
         Ontology.objects.filter(copied_from__in=ontologies).update(copied_from=None)
@@ -190,12 +190,8 @@ class Ontology(PagedBlueprint):
             ontology = self.locked()
             change = Change(ontology, verb)
             yield change
-            if change.leaves_a_row():
-                change.row = ontology._record(change.verb, by=by, items=change.items, count=len(change.items))
-                if undone := change.takes_back:
-                    undone.undone_by = change.row
-                    undone.save(update_fields=["undone_by"])
-                self.version, self.updated_at = ontology.version, ontology.updated_at
+            change.store(by)
+            self.version, self.updated_at = ontology.version, ontology.updated_at
 
     def add_item(
         self,
@@ -255,33 +251,37 @@ class Ontology(PagedBlueprint):
             change.set_each("active", handed_down(self.items(), uids, "active", active, branch=branch))
         return len(change.items)
 
-    # --- Taking back: see `journal` ---
+    # --- Taking back: see `undo` ---
 
     def undo(self, *, by: User) -> OntologyChange:
         """Take back the user's own newest operation; refused, naming it, if a later one depends on it."""
-        return self._take_back("undo", next_to_undo, by=by)
+        return self._take_back(OntologyChange.Kind.UNDO, next_to_undo, by=by)
 
     def redo(self, *, by: User) -> OntologyChange:
         """Do again what the user has undone last."""
-        return self._take_back("redo", next_to_redo, by=by)
+        return self._take_back(OntologyChange.Kind.REDO, next_to_redo, by=by)
+
+    def revert(self, step: OntologyChange, *, by: User) -> OntologyChange:
+        """Take back a step of the history, whoever made it, if nothing later depends on it. The rest stays."""
+        return self._take_back(OntologyChange.Kind.REVERT, lambda *_: step, by=by)
 
     def undoable(self, by: User) -> OntologyChange | None:
         """What the user would undo next."""
         return next_to_undo(self, by)
 
     def redoable(self, by: User) -> OntologyChange | None:
-        """The undo that the user's redo would take back; its `stem` tells what would be done again."""
+        """The undo that the user's redo would take back."""
         return next_to_redo(self, by)
 
     def _take_back(
-        self, verb: str, find: Callable[["Ontology", User], OntologyChange | None], *, by: User
+        self, kind: str, find: Callable[["Ontology", User], OntologyChange | None], *, by: User
     ) -> OntologyChange:
-        with self.changing(verb, by=by) as change:
-            target = find(self, by)
-            if target is None:
-                raise Refused(f"There is nothing to {verb}.")
-            done = target.verb.removeprefix("undo " if verb == "redo" else "redo ")
-            target.take_back(change, f"{verb} {done}")
+        with self.changing("", by=by) as change:
+            change.kind = kind
+            step = find(self, by)
+            if step is None:
+                raise Refused(f"There is nothing to {kind}.")
+            take_back(step, change)
         assert change.row
         return change.row
 
@@ -289,8 +289,7 @@ class Ontology(PagedBlueprint):
         """The operations, newest first, each with the first steps of its before and after."""
         return history(self, start=start, size=size, most_steps=most_steps)
 
-    def _record(self, verb: str, *, by: User, items: dict[str, Any], count: int) -> OntologyChange:
-        self.touch(version=self.version + 1)
-        return OntologyChange.objects.create(
-            ontology=self, version=self.version, verb=verb, items=items, count=count, user=by, at=self.updated_at
-        )
+    def last_change(self, item: OntologyItem) -> OntologyChange | None:
+        """The newest operation that changed an item, or the creation of the ontology; None for an untouched copy."""
+        newest = self.changes.select_related("user")
+        return newest.filter(items__has_key=item.uid).first() or newest.filter(verb="create").first()

@@ -1,0 +1,199 @@
+"""Undo, redo and revert.
+
+Undo takes back the user's own newest operation, redo does again what they undid last, until their next operation; revert takes
+back any step of the history. All are refused if something later touched the same fields of the same items, or depends on it.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.db.models import QuerySet
+
+from annotation_service.db import among
+from annotation_service.inputs import Refused
+from annotation_service.models import User
+
+from .. import usage
+from ..documents import MAX_LEVELS, NewItem
+from ..tree import ROOT_UID, NewBranch
+from .item import OntologyItem, Setting, check_free
+from .journal import FACTS, FEW, TIMES, Change, OntologyChange, names
+
+Kind = OntologyChange.Kind
+_GONE = "An item of this step is not there any more."
+
+
+class LaterChange(Refused):
+    """A step is not taken back because a later one, ``change``, depends on it."""
+
+    def __init__(self, text: str, change: OntologyChange) -> None:
+        self.change = change
+        super().__init__(f"{text} by a later step: {change.in_words()}. That would have to be undone first.")
+
+
+# --- Which is next -----------------------------------------------------------------------------------------------------
+
+
+def next_to_undo(ontology: Any, by: User) -> OntologyChange | None:
+    """The user's newest row that stands and is no undo."""
+    return _newest(ontology.changes.filter(user=by).exclude(kind=Kind.UNDO).exclude(verb="create"))
+
+
+def next_to_redo(ontology: Any, by: User) -> OntologyChange | None:
+    """The user's newest undo that stands and is newer than their last operation or revert."""
+    own = ontology.changes.filter(user=by)
+    last = own.exclude(kind__in=[Kind.UNDO, Kind.REDO]).values_list("version", flat=True).first()
+    return _newest(own.filter(kind=Kind.UNDO, version__gt=last or 0))
+
+
+def _newest(changes: QuerySet[OntologyChange]) -> OntologyChange | None:
+    found = changes.filter(stands=True).values_list("pk", "count").first()
+    if found is None:
+        return None
+    # A button names a single item, but not what happened to thousands, which takes long to read.
+    rows = OntologyChange.objects.select_related("user")
+    return (rows if found[1] == 1 else rows.defer("items")).get(pk=found[0])
+
+
+# --- Taking back -------------------------------------------------------------------------------------------------------
+
+
+def take_back(step: OntologyChange, change: Change) -> None:
+    """Apply the opposite of a step as part of another operation, whose kind says why. The ontology is locked."""
+    if step.verb == "create":
+        raise Refused("The creation of an ontology cannot be undone.")
+    rows = step.same_operation().select_related("user")
+    if not rows.filter(pk=step.pk, stands=True).exists():
+        raise Refused("This step has been undone already.")
+    last, operation = rows.first(), rows.defer("items").last()
+    assert last and operation
+    for later in _later_changes(last):
+        uid = next(uid for uid, entry in last.items.items() if _share_a_field(entry, later.items.get(uid)))
+        raise LaterChange(f"“{names({uid}, [later, last])[uid]}” was changed", later)
+    if change.kind == Kind.REVERT:
+        change.verb = f"{'revert' if operation.stands else 'restore'} {operation.verb}"
+    else:
+        change.verb = step.verb
+    change.operation = operation
+    before, after = next(iter(last.items.values()))  # an operation does the same to all its items
+    if before is None:
+        _remove(change, list(last.items))
+    elif after is None:
+        _insert_again(change, {uid: entry[0] for uid, entry in last.items.items()})
+    elif "parent" in before:
+        _move_back(change, last.items)
+    else:
+        _set_back(change, last.items)
+
+
+def _later_changes(step: OntologyChange) -> list[OntologyChange]:
+    """Newer rows on the same fields of the same items, without those that took each other back: of one operation, pairs."""
+    rows = OntologyChange.objects.filter(ontology=step.ontology_id, version__gt=step.version).select_related("user")
+    if len(step.items) <= FEW:
+        rows = rows.filter(items__has_any_keys=list(step.items))
+    by_operation: dict[int, list[OntologyChange]] = defaultdict(list)
+    for row in rows:
+        few, many = sorted((step.items, row.items), key=len)
+        if any(_share_a_field(entry, many.get(uid)) for uid, entry in few.items()):
+            by_operation[row.operation_id or row.pk].append(row)
+    return [rows[-1] for rows in by_operation.values() if len(rows) % 2]
+
+
+def _share_a_field(entry: list[Any], other: list[Any] | None) -> bool:
+    """Adding or removing an item touches all its fields."""
+    if other is None:
+        return False
+    return None in entry or None in other or not entry[0].keys().isdisjoint(other[0])
+
+
+def _set_back(change: Change, entries: dict[str, list[Any]]) -> None:
+    (field,) = next(iter(entries.values()))[0]
+    back: list[Setting] = []
+    stored = change.ontology.tree.nodes.filter(uid__in=among(entries))
+    for pk, uid, parent_id, now in stored.values_list("pk", "uid", "parent_id", field):
+        before, after = entries[uid]
+        if now != after[field]:
+            raise Refused("An item is not as this step left it.")
+        if field == "name":
+            check_free(parent_id, {before[field]})
+        back.append((pk, uid, now, before[field]))
+    if len(back) < len(entries):
+        raise Refused(_GONE)
+    change.set_each(field, back)
+
+
+def _move_back(change: Change, entries: dict[str, list[Any]]) -> None:
+    ((uid, (before, _)),) = entries.items()
+    item = _items(change, [uid])[0].again()
+    parent = _parents(change, {before["parent"]})[before["parent"]]
+    item.check_move(parent)
+    change.move(item, parent, before["position"])
+
+
+def _remove(change: Change, uids: list[str]) -> None:
+    items = _items(change, uids, lock=True)
+    keys = [item.pk for item in items]
+    below = OntologyItem.objects.filter(parent__in=among(keys)).exclude(uid__in=among(uids)).order_by("lft")
+    if child := below.first():
+        text = f"“{child.name}” was put below an item that would have to be removed"
+        changes = change.ontology.changes.select_related("user")
+        if later := changes.filter(items__has_key=child.uid).first():
+            raise LaterChange(text, later)
+        raise Refused(f"{text}.")
+    if used := usage.count(among(keys)):
+        raise Refused(
+            f"{'The item is' if len(items) == 1 else 'The items are'} used by {used.in_words()}"
+            " and cannot be removed. Switch it off instead."
+        )
+    change.delete(items)
+
+
+def _insert_again(change: Change, removed: dict[str, dict[str, Any]]) -> None:
+    if change.ontology.row_count + len(removed) > settings.MAX_ONTOLOGY_ITEMS:
+        raise Refused(f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items.")
+    below: dict[str | None, list[str]] = defaultdict(list)
+    for uid, state in sorted(removed.items(), key=lambda entry: entry[1]["position"]):
+        below[state["parent"]].append(uid)
+    branches = []
+    for parent_uid, parent in _parents(change, {uid for uid in below if uid not in removed}).items():
+        check_free(parent.pk, {removed[uid]["name"] for uid in below[parent_uid]})
+        for before, uid in enumerate(below[parent_uid]):
+            items = _branch(uid, removed, below)
+            if parent.level + max(item.level for item in items) > MAX_LEVELS:
+                raise Refused(f"A tree has at most {MAX_LEVELS} levels.")
+            branches.append(NewBranch(parent, items, removed[uid]["position"] - before))
+    change.insert(branches)
+
+
+def _branch(top: str, removed: dict[str, dict[str, Any]], below: dict[str | None, list[str]]) -> list[NewItem]:
+    items = []
+    stack = [(1, top)]
+    while stack:
+        level, uid = stack.pop()
+        state = removed[uid]
+        fields = {name: state[name] for name in FACTS}
+        fields |= {name: datetime.fromisoformat(state[name]) for name in TIMES if name in state}
+        items.append(NewItem(level, uid=uid, **fields))
+        stack += [(level + 1, child) for child in reversed(below.get(uid, ()))]
+    return items
+
+
+def _items(change: Change, uids: Collection[str], *, lock: bool = False) -> list[OntologyItem]:
+    found = change.ontology.tree.nodes.filter(uid__in=among(uids))
+    # On PostgreSQL a mark that is being made with an item waits until the item is removed, and is then refused.
+    items = list(found.select_for_update() if lock else found)
+    if len(items) < len(uids):
+        raise Refused(_GONE)
+    return items
+
+
+def _parents(change: Change, uids: set[str | None]) -> dict[str | None, OntologyItem]:
+    """Items by uid; the root stands at None."""
+    nodes = change.ontology.tree.nodes.filter(uid__in=among({uid or ROOT_UID for uid in uids}))
+    found = {None if node.is_root else node.uid: node for node in nodes}
+    if len(found) < len(uids):
+        raise Refused("The item that it stood below is not there any more.")
+    return found
