@@ -1,14 +1,19 @@
 from django.urls import URLPattern, URLResolver, include, path
 
+from annotation_service import blueprint_views
+
 from . import views
 from .editor import bulk, history, items, moving, tree
+from .models import Ontology
 
 app_name = "ontologies"
+
+of_ontologies = {"model": Ontology}
 
 item_urls: list[URLPattern] = [
     path("", items.details, name="item"),
     path("row/", items.row, name="row"),
-    path("children/", items.children, name="children"),
+    path("children/", tree.children, name="children"),
     path("usage/", tree.usage, name="usage"),
     path("add/", items.add, name="add_child"),
     path("paste/", bulk.paste, name="paste_below"),
@@ -22,10 +27,10 @@ item_urls: list[URLPattern] = [
 ]
 
 ontology_urls: list[URLPattern | URLResolver] = [
-    path("", views.page, name="page"),
-    path("edit/", views.edit, name="edit"),
-    path("duplicate/", views.duplicate, name="duplicate"),
-    path("delete/", views.delete, name="delete"),
+    path("", tree.page, name="page"),
+    path("edit/", blueprint_views.edit, of_ontologies, name="edit"),
+    path("duplicate/", blueprint_views.duplicate, of_ontologies, name="duplicate"),
+    path("delete/", blueprint_views.delete, of_ontologies, name="delete"),
     path("download.json", views.download_json, name="download_json"),
     path("download.txt", views.download_text, name="download_text"),
     path("tree/", tree.tree, name="tree"),
@@ -37,7 +42,7 @@ ontology_urls: list[URLPattern | URLResolver] = [
     path("history/", history.history, name="history"),
     path("history/<int:version>/", history.step, name="step"),
     path("history/<int:version>/revert/", history.revert, name="revert"),
-    path("items/", items.levels, name="items"),
+    path("items/", tree.levels, name="items"),
     path("items/add/", items.add, name="add_item"),
     path("items/paste/", bulk.paste, name="paste"),
     path("items/paste/preview/", bulk.preview, name="preview"),

@@ -1,4 +1,4 @@
-"""The list of blueprints, the page of one ontology, creating and downloading."""
+"""The list of blueprints, creating and downloading."""
 
 import json
 from typing import cast
@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation_service import access, blueprint_views
+from annotation_service import access
 from annotation_service.blueprints import with_uses
 from annotation_service.downloads import download
 from annotation_service.http import Request
@@ -21,9 +21,7 @@ from annotation_service.schemas import PUBLISHED, load
 from annotation_service.words import size
 
 from .documents import example_json
-from .editor.forms import CreateForm, ListForm
-from .editor.parts import named_item, next_steps
-from .editor.rows import ALL_LEVELS, SENT_WHOLE, levels_at_first, rows
+from .forms import CreateForm, ListForm
 from .models import Ontology
 from .models.ontology import OntologyQuerySet
 
@@ -89,39 +87,6 @@ def create(request: Request) -> HttpResponse:
 
 
 @require_GET
-def page(request: Request, pk: int) -> HttpResponse:
-    ontology = access.readable(request, Ontology, pk)
-    facts = ontology.facts()
-    item, branch = (named_item(ontology, request.GET.get(name)) for name in ("item", "branch"))
-    if item and branch and not branch.lft <= item.lft < branch.rght:
-        branch = None
-    whole = facts.size <= SENT_WHOLE
-    editable = access.can_edit(request.user, ontology)
-    opened = set(item.get_ancestors().values_list("uid", flat=True)) if item else set()
-    context = {
-        "ontology": ontology,
-        "item": item,
-        "branch": branch,
-        "facts": facts,
-        "rows": rows(
-            ontology,
-            below=branch or ontology.root,
-            itself=bool(branch),
-            levels=1 if branch else levels_at_first(facts.level_sizes),
-            opened=opened,
-            whole=whole,
-        ),
-        "levels": range(1, min(facts.depth, 9)),
-        "all_levels": ALL_LEVELS,
-        "editable": editable,
-        "can_move": settings.ONTOLOGY_MOVE_ITEMS,
-        **(next_steps(request, ontology) if editable else {}),
-        "section": "ontologies" if ontology.is_blueprint else "projects",
-    }
-    return render(request, "ontologies/page.html", context)
-
-
-@require_GET
 def download_json(request: Request, pk: int) -> HttpResponseBase:
     ontology = access.readable(request, Ontology, pk)
     return download(request, ontology.as_json(), f"{_file_name(ontology)}.json", "application/json")
@@ -145,15 +110,3 @@ def schema(request: Request, kind: str) -> HttpResponseBase:
 
 def _file_name(ontology: Ontology) -> str:
     return slugify(ontology.name)[:80] or f"ontology-{ontology.pk}"
-
-
-def edit(request: Request, pk: int) -> HttpResponse:
-    return blueprint_views.edit(request, pk, Ontology)
-
-
-def duplicate(request: Request, pk: int) -> HttpResponse:
-    return blueprint_views.duplicate(request, pk, Ontology)
-
-
-def delete(request: Request, pk: int) -> HttpResponse:
-    return blueprint_views.delete(request, pk, Ontology)

@@ -1,50 +1,48 @@
 """Changes of many items in one step: pasted lists, recolouring and switching what is selected."""
 
+from typing import Any
+
 from django.http import HttpResponse
-from django.shortcuts import render
 
 from annotation_service import words
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 
 from ..models import Ontology, OntologyItem
+from .answers import acts, edits, get_item, refused, respond, tree_changed
 from .forms import PasteForm, SelectionForm
-from .parts import acts, changed, edits, fetch, fetch_item, refused
 
 SHOWN = 300
 
 
 @edits
-def paste(request: Request, pk: int, uid: str = "") -> HttpResponse:
+def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
     """A list below an item or at the top level, in one step."""
-    parent = fetch_item(request, pk, uid) if uid else None
-    ontology = parent.ontology if parent else fetch(request, pk)
+    parent = get_item(ontology, uid) if uid else None
     form = PasteForm(request.POST or None, kind=ontology.kind)
-    context: dict[str, object] = {"ontology": ontology, "parent": parent, "form": form}
-    if request.method == "POST":
-        context |= _plan(ontology, parent, form)
-        if context["fits"] and context["new"]:
-            try:
-                added = ontology.add_items(form.items(), parent=parent, by=request.user)
-            except Refused as error:
-                context |= {"problems": error.problems, "total": error.total}
-            else:
-                what = f"{words.number(added.count)} {'item was' if added.count == 1 else 'items were'} added."
-                return changed(request, ontology, what, uid=added.uids[0])
-    status = 422 if request.method == "POST" else 200
-    return render(request, "ontologies/_paste.html", context, status=status)
+    context: dict[str, Any] = {"ontology": ontology, "parent": parent, "form": form}
+    if request.method == "GET":
+        return respond(request, ("_paste", context))
+    context |= _plan(ontology, parent, form)
+    if context["fits"] and context["new"]:
+        try:
+            added = ontology.add_items(form.items(), parent=parent, by=request.user)
+        except Refused as error:
+            context |= {"problems": error.problems, "total": error.total}
+        else:
+            return tree_changed(HttpResponse(), ontology, f"{_items(added.count)} added.", uid=added.uids[0])
+    return respond(request, ("_paste", context), status=422)
 
 
 @acts
-def preview(request: Request, pk: int, uid: str = "") -> HttpResponse:
+def preview(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
     """What would be added and what is there already, while the list is being typed."""
-    parent = fetch_item(request, pk, uid) if uid else None
-    ontology = parent.ontology if parent else fetch(request, pk)
+    parent = get_item(ontology, uid) if uid else None
     form = PasteForm(request.POST, kind=ontology.kind)
-    return render(request, "ontologies/_preview.html", _plan(ontology, parent, form))
+    return respond(request, ("_preview", _plan(ontology, parent, form)))
 
 
-def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> dict[str, object]:
+def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> dict[str, Any]:
     if not form.is_valid():
         return {"problems": form.problems, "total": form.total, "fits": False, "new": 0}
     planned = ontology.preview_items(form.items(), parent)
@@ -60,34 +58,35 @@ def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> d
 
 
 @acts
-def recolor_items(request: Request, pk: int) -> HttpResponse:
-    ontology = fetch(request, pk)
+def recolor_items(request: Request, ontology: Ontology) -> HttpResponse:
     form = SelectionForm(request.POST)
     if not form.is_valid() or not form.cleaned_data["color"]:
-        return refused(Refused("Choose items and a colour."))
+        return refused("Choose items and a colour.")
     data = form.cleaned_data
     try:
         count = ontology.recolor_items(data["uids"], data["color"], branch=data["reach"], by=request.user)
     except Refused as error:
         return refused(error)
-    return _told(request, ontology, count, "recoloured")
+    return _changed(ontology, count, "recoloured")
 
 
 @acts
-def switch_items(request: Request, pk: int) -> HttpResponse:
-    ontology = fetch(request, pk)
+def switch_items(request: Request, ontology: Ontology) -> HttpResponse:
     form = SelectionForm(request.POST)
     if not form.is_valid() or not form.cleaned_data["active"]:
-        return refused(Refused("Choose items, and whether they shall be on or off."))
+        return refused("Choose items, and whether they shall be on or off.")
     data, active = form.cleaned_data, form.cleaned_data["active"] == "1"
     try:
         count = ontology.switch_items(data["uids"], active, branch=data["reach"], by=request.user)
     except Refused as error:
         return refused(error)
-    return _told(request, ontology, count, f"switched {'on' if active else 'off'}")
+    return _changed(ontology, count, f"switched {'on' if active else 'off'}")
 
 
-def _told(request: Request, ontology: Ontology, count: int, what: str) -> HttpResponse:
-    if not count:
-        return changed(request, ontology, "Nothing had to be changed.", undo=False)
-    return changed(request, ontology, f"{words.number(count)} {'item was' if count == 1 else 'items were'} {what}.")
+def _changed(ontology: Ontology, count: int, what: str) -> HttpResponse:
+    text = f"{_items(count)} {what}." if count else "Nothing had to be changed."
+    return tree_changed(HttpResponse(), ontology, text, undo=count > 0)
+
+
+def _items(count: int) -> str:
+    return f"{words.number(count)} {'item was' if count == 1 else 'items were'}"

@@ -6,13 +6,11 @@ from django import forms
 from django.conf import settings
 
 from annotation_service.blueprint_views import DescriptionField, NameField
-from annotation_service.inputs import Problem, Refused, check_size, check_text, clean_name, decode, read_upload
+from annotation_service.inputs import Problem, Refused, check_size, clean_description, clean_name
+from annotation_service.models import User
 
-from ..documents import NewItem, clean_color, example_json, read_ontology, read_pasted
-from ..models import Ontology
-
-# A refused file up to this size is put into the text area, to be mended there.
-_MENDABLE = 500_000
+from ..documents import NewItem, clean_color, read_pasted
+from ..models import OntologyItem
 
 
 class LabelField(NameField):
@@ -21,92 +19,43 @@ class LabelField(NameField):
     rule = staticmethod(clean_name)
 
 
-class ListForm(forms.Form):
-    """What the list is narrowed down to; what makes no sense is ignored."""
-
-    q = forms.CharField(required=False, max_length=200)
-    kind = forms.ChoiceField(required=False, choices=[("", "All kinds"), *Ontology.Kind.choices])
-    mine = forms.BooleanField(required=False)
-
-
-class CreateForm(forms.Form):
-    name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
-    description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
-    kind = forms.ChoiceField(choices=Ontology.Kind.choices, initial=Ontology.Kind.ENTITY, widget=forms.RadioSelect)
-    source = forms.ChoiceField(
-        choices=[("empty", "Empty"), ("example", "Small example"), ("paste", "Paste JSON"), ("file", "Upload a file")],
-        initial="empty",
-        widget=forms.RadioSelect,
-    )
-    text = forms.CharField(required=False, strip=False, widget=forms.Textarea)
-    file = forms.FileField(required=False, allow_empty_file=True)
-
-    problems: list[Problem] = []
-    total = 0
-    file_text = ""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        if not self.is_bound:
-            self.fields["name"].widget.attrs["autofocus"] = True
-
-    def items(self) -> list[NewItem]:
-        """The items of the chosen source. Only for a valid form."""
-        return self.cleaned_data["items"]
-
-    def clean(self) -> None:
-        data = self.cleaned_data
-        try:
-            text = self._text(data.get("source", ""))
-            data["items"] = read_ontology(text, data["kind"]) if text and "kind" in data else []
-        except Refused as error:
-            self.problems, self.total = error.problems, error.total
-            self.add_error(None, "The content was not taken.")
-
-    def _text(self, source: str) -> str:
-        if source == "example" and "kind" in self.cleaned_data:
-            return example_json(self.cleaned_data["kind"])
-        if source == "paste" and "text" in self.cleaned_data:
-            text = self.cleaned_data["text"]
-            check_size(len(text.encode("utf-8", "surrogatepass")), settings.MAX_PASTED_BYTES)
-            return check_text(text)
-        if source == "file":
-            upload = self.cleaned_data.get("file")
-            if not upload:
-                raise Refused("Choose a file.")
-            text = decode(read_upload(upload, settings.MAX_ONTOLOGY_BYTES))
-            self.file_text = text if len(text) <= _MENDABLE else ""
-            return text
-        return ""
-
-
-class WasField(forms.CharField):
-    """The value that the person saw when they began to edit."""
-
-    def __init__(self) -> None:
-        super().__init__(required=False, strip=False, widget=forms.HiddenInput)
-
-
-class ItemNameForm(forms.Form):
-    name = LabelField()
-    was = WasField()
-
-
 class AddForm(forms.Form):
     name = LabelField()
 
 
-class DescriptionForm(forms.Form):
+class FieldForm(forms.Form):
+    """One field of an item. ``was`` is the value that the person saw when they began to edit."""
+
+    was = forms.CharField(required=False, strip=False, widget=forms.HiddenInput)
+
+    def __init__(self, data: Any, *, item: OntologyItem) -> None:
+        super().__init__(data)
+        self.item = item
+
+    def save(self, by: User) -> OntologyItem:
+        raise NotImplementedError
+
+
+class ItemNameForm(FieldForm):
+    name = LabelField()
+
+    def save(self, by: User) -> OntologyItem:
+        return self.item.rename(self.cleaned_data["name"], was=self.cleaned_data["was"], by=by)
+
+
+class DescriptionForm(FieldForm):
     description = DescriptionField()
-    was = WasField()
+
+    def save(self, by: User) -> OntologyItem:
+        was = clean_description(self.cleaned_data["was"])
+        return self.item.describe(self.cleaned_data["description"], was=was, by=by)
 
 
-class ExampleTermsForm(forms.Form):
-    """``was`` are the terms as JSON; to them come those in ``add``, from them goes ``drop``."""
+class ExampleTermsForm(FieldForm):
+    """``was`` are the terms as JSON; those in ``add`` are added to them, ``drop`` is removed."""
 
     add = forms.CharField(required=False, max_length=50_000)
     drop = forms.CharField(required=False, strip=False)
-    was = WasField()
 
     def clean_was(self) -> list[str]:
         try:
@@ -117,22 +66,25 @@ class ExampleTermsForm(forms.Form):
             raise forms.ValidationError("Reload the page and try again.")
         return terms
 
-    def terms(self) -> list[str]:
-        """The terms as they shall be."""
-        data = self.cleaned_data
-        return [term for term in data["was"] if term != data["drop"]] + re.split(r"[,\n]", data["add"])
+    def save(self, by: User) -> OntologyItem:
+        was, drop, add = (self.cleaned_data[name] for name in ("was", "drop", "add"))
+        terms = [term for term in was if term != drop] + re.split(r"[,\n]", add)
+        return self.item.set_example_terms(terms, was=was, by=by)
 
 
-class ColorForm(forms.Form):
+class ColorForm(FieldForm):
     color = forms.CharField(max_length=7)
     branch = forms.BooleanField(required=False)
-    was = WasField()
 
     def clean_color(self) -> str:
         try:
             return clean_color(self.cleaned_data["color"])
         except Refused as error:
             raise forms.ValidationError(str(error)) from error
+
+    def save(self, by: User) -> OntologyItem:
+        data = self.cleaned_data
+        return self.item.recolor(data["color"], branch=data["branch"], was=data["was"], by=by)
 
 
 class SwitchForm(forms.Form):

@@ -1,144 +1,121 @@
-"""The fragments of the tree editor: one item's details, fields and children."""
+"""One item: its details, its fields, new items."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
-from django import forms
 from django.http import HttpResponse
-from django.shortcuts import render
-from django_htmx.http import trigger_client_event
+from django_htmx.http import reselect, retarget, trigger_client_event
 
 from annotation_service import access
 from annotation_service.http import Request
-from annotation_service.inputs import Refused, clean_description, whole_number
+from annotation_service.inputs import Refused
 
-from ..models import OntologyItem
+from ..models import Ontology, OntologyItem
 from ..models.item import Conflict
-from . import parts
-from .forms import AddForm, ColorForm, DescriptionForm, ExampleTermsForm, ItemNameForm, SwitchForm
-from .parts import Part, acts, edits, fetch, fetch_item, offer_undo, pane, reads, refused, rendered, tree_list
-from .rows import ALL_LEVELS, Row
-
-# --- Reading -----------------------------------------------------------------------------------------------------------
+from . import answers
+from .answers import Fragment, acts, edits, get_item, reads, refused, respond
+from .forms import AddForm, ColorForm, DescriptionForm, ExampleTermsForm, FieldForm, ItemNameForm, SwitchForm
+from .rows import Row
 
 
 @reads
-def details(request: Request, pk: int, uid: str) -> HttpResponse:
-    item = fetch_item(request, pk, uid, access.readable)
-    context = pane(item) | {"editable": access.can_edit(request.user, item.ontology)}
-    return render(request, "ontologies/_details.html", context)
+def details(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    item = get_item(ontology, uid)
+    return respond(request, answers.details(item, editable=access.can_edit(request.user, ontology)))
 
 
 @reads
-def row(request: Request, pk: int, uid: str) -> HttpResponse:
-    return render(request, "ontologies/_row.html", {"row": Row.of(fetch_item(request, pk, uid, access.readable))})
+def row(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    return respond(request, answers.row(get_item(ontology, uid)))
 
 
-@reads
-def children(request: Request, pk: int, uid: str) -> HttpResponse:
-    item = fetch_item(request, pk, uid, access.readable)
-    return render(request, "ontologies/_list.html", tree_list(request, item.ontology, item))
-
-
-@reads
-def levels(request: Request, pk: int) -> HttpResponse:
-    """The whole tree down to a level, in one go."""
-    ontology = fetch(request, pk, access.readable)
-    depth = min(whole_number(request.GET.get("levels", "")) or 1, ALL_LEVELS)
-    return render(request, "ontologies/_list.html", tree_list(request, ontology, None, levels=depth))
-
-
-# --- Changing ----------------------------------------------------------------------------------------------------------
+# --- Fields --------------------------------------------------------------------------------------------------------------
 
 
 @acts
-def rename(request: Request, pk: int, uid: str) -> HttpResponse:
-    item = fetch_item(request, pk, uid)
-    form = ItemNameForm(request.POST)
-    return _edit(
-        request,
-        item,
-        form,
-        save=lambda data: item.rename(data["name"], was=data["was"], by=request.user),
-        template="ontologies/_rename.html",
-        done=lambda item: rendered(request, [("_row", parts.row(item)), *parts.pane_if_shown(request, item)]),
-    )
+def rename(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    form = ItemNameForm(request.POST, item=get_item(ontology, uid))
+    answer = _save(request, form, "_name_fields", saved="_row", also=lambda item: [answers.details(item)])
+    return answer if answer.status_code == 200 else _into_form(answer)
 
 
 @acts
-def describe(request: Request, pk: int, uid: str) -> HttpResponse:
-    item = fetch_item(request, pk, uid)
-    form = DescriptionForm(request.POST)
-    return _edit(
-        request,
-        item,
-        form,
-        save=lambda data: item.describe(
-            data["description"], was=clean_description(data["was"]) if data["was"] else "", by=request.user
-        ),
-        template="ontologies/_description.html",
-    )
+def describe(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    return _save(request, DescriptionForm(request.POST, item=get_item(ontology, uid)), "_description")
 
 
 @acts
-def set_example_terms(request: Request, pk: int, uid: str) -> HttpResponse:
-    item = fetch_item(request, pk, uid)
-    form = ExampleTermsForm(request.POST)
-    return _edit(
-        request,
-        item,
-        form,
-        save=lambda data: item.set_example_terms(form.terms(), was=data["was"], by=request.user),
-        template="ontologies/_example_terms.html",
-    )
+def set_example_terms(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    return _save(request, ExampleTermsForm(request.POST, item=get_item(ontology, uid)), "_example_terms")
 
 
 @acts
-def recolor(request: Request, pk: int, uid: str) -> HttpResponse:
-    item = fetch_item(request, pk, uid)
-    form = ColorForm(request.POST)
-    return _edit(
-        request,
-        item,
-        form,
-        save=lambda data: item.recolor(data["color"], branch=data["branch"], was=data["was"], by=request.user),
-        template="ontologies/_color.html",
-        done=lambda item: _recolored(request, item, form),
-    )
-
-
-def _recolored(request: Request, item: OntologyItem, form: ColorForm) -> HttpResponse:
-    swatches: list[Part] = [("_color", pane(item)), ("_swatch", pane(item, oob=True))]
-    answer = rendered(request, [*swatches, *_branch(request, item, form)])
-    if not form.cleaned_data["branch"] or not parts.has_changed(request):
+def recolor(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    item, version = get_item(ontology, uid), ontology.version
+    form = ColorForm(request.POST, item=item)
+    answer = _save(request, form, "_color", also=lambda item: [("_swatch", {"item": item}), answers.row(item)])
+    if ontology.version == version or not form.cleaned_data["branch"]:
         return answer
-    count = item.descendant_count + 1
-    return offer_undo(answer, item.ontology, f"“{item.name}” and its branch were recoloured, {count:,} items.")
+    text = f"“{item.name}” and its branch were recoloured, {item.descendant_count + 1:,} items."
+    return answers.tree_changed(answer, ontology, text)
+
+
+def _save(
+    request: Request,
+    form: FieldForm,
+    template: str,
+    *,
+    saved: str = "",
+    also: Callable[[OntologyItem], Iterable[Fragment]] = lambda item: (),
+) -> HttpResponse:
+    """Save one field of an item. Its control comes back: with the new value, with the reason against it, or with both values
+    if somebody else has changed it meanwhile."""
+    context = {"item": form.item, "ontology": form.item.ontology, "form": form}
+    if form.is_valid():
+        try:
+            item = form.save(by=request.user)
+        except Conflict as conflict:
+            return respond(request, (template, context | {"item": conflict.item, "conflict": conflict}), status=409)
+        except Refused as error:
+            form.add_error(None, str(error))
+        else:
+            control = (saved or template, {"item": item, "ontology": item.ontology, "row": Row.of(item)})
+            around = [answers.changed_at(item.ontology), answers.undo_buttons(request, item.ontology)]
+            return respond(request, control, *also(item), *around, answers.last_change(item))
+    return respond(request, (template, context), status=422)
+
+
+def _into_form(answer: HttpResponse) -> HttpResponse:
+    """A refused name stays in its form."""
+    answer["HX-Reswap"] = "morph:innerHTML"
+    return retarget(answer, "this")
 
 
 @edits
-def switch(request: Request, pk: int, uid: str) -> HttpResponse:
-    """Asks first, in a dialog that says what it means for the marks."""
-    item = fetch_item(request, pk, uid)
+def switch(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    """Ask first, in a dialog that says what it means for the marks; it closes because nothing of the answer is for it."""
+    item = get_item(ontology, uid)
     form = SwitchForm(request.POST or None)
-    if request.method == "POST" and form.is_valid():
-        try:
-            item = item.switch(form.wanted, branch=form.branch, by=request.user)
-        except Refused as error:
-            return refused(error)
-        ontology = item.ontology
-        around = [parts.facts(ontology), parts.undo_buttons(request, ontology), *parts.pane_if_shown(request, item)]
-        answer = rendered(request, [*_branch(request, item, form), *around])  # nothing is for the dialog, so it closes
-        return offer_undo(answer, ontology, f"“{item.name}” was switched {'on' if form.wanted else 'off'}.")
-    context = {"item": item, "marks": item.mark_count(), "below": item.descendant_count}
-    return render(request, "ontologies/_switch.html", context, status=422 if request.method == "POST" else 200)
+    if not form.is_valid():
+        context = {"item": item, "marks": item.mark_count(), "below": item.descendant_count}
+        return respond(request, ("_switch", context), status=422 if form.is_bound else 200)
+    try:
+        item = item.switch(form.wanted, branch=form.branch, by=request.user)
+    except Refused as error:
+        return refused(error)
+    text = f"“{item.name}” was switched {'on' if form.wanted else 'off'}."
+    if form.branch and item.descendant_count:
+        return answers.tree_changed(HttpResponse(), ontology, text)
+    around = [answers.facts(ontology), answers.undo_buttons(request, ontology)]
+    return answers.toast(respond(request, None, answers.row(item), answers.details(item), *around), ontology, text)
+
+
+# --- New items -----------------------------------------------------------------------------------------------------------
 
 
 @acts
-def add(request: Request, pk: int, uid: str = "") -> HttpResponse:
-    """A new item, last below an item or at the top level. The answer is the list that it stands in."""
-    parent = fetch_item(request, pk, uid) if uid else None
-    ontology = parent.ontology if parent else fetch(request, pk)
+def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
+    """A new item, last below an item or at the top level. It takes the place of its form."""
+    parent = get_item(ontology, uid) if uid else None
     form = AddForm(request.POST)
     if form.is_valid():
         try:
@@ -146,62 +123,8 @@ def add(request: Request, pk: int, uid: str = "") -> HttpResponse:
         except Refused as error:
             form.add_error("name", str(error))
         else:
-            if parent and item.parent:
-                parent = item.parent
-                parent.ontology = ontology
-            branch = parts.named_item(ontology, parts.sent(request, "within"))
-            shown = branch.level if branch else 1
-            above = parent.get_ancestors(include_self=True).filter(level__gte=shown) if parent else ()
-            rows = [("_row", parts.row(each, oob=True)) for each in above]
-            around = [parts.facts(ontology), parts.undo_buttons(request, ontology)]
-            answer = rendered(request, [("_list", tree_list(request, ontology, parent)), *rows, *around])
-            return trigger_client_event(answer, "itemAdded", {"uid": item.uid}, after="settle")
-    context = {
-        "form": form,
-        "color": (parent or ontology.root).next_child_color(),
-        **tree_list(request, ontology, parent),
-    }
-    return render(request, "ontologies/_list.html", context, status=422)
-
-
-# --- Answers -----------------------------------------------------------------------------------------------------------
-
-
-def _edit(
-    request: Request,
-    item: OntologyItem,
-    form: forms.Form,
-    *,
-    save: Callable[[dict[str, Any]], OntologyItem],
-    template: str,
-    done: Callable[[OntologyItem], HttpResponse] | None = None,
-) -> HttpResponse:
-    """Save one field of an item. Its control comes back: with the new value, with the reason against it, or with both values
-    if somebody else has changed it meanwhile."""
-    context = {**pane(item), "row": Row.of(item), "form": form}
-    if form.is_valid():
-        try:
-            item = save(form.cleaned_data)
-        except Conflict as conflict:
-            context |= {"item": conflict.item, "conflict": conflict}
-            return render(request, template, context, status=409)
-        except Refused as error:
-            form.add_error(None, str(error))
-        else:
-            answer = done(item) if done else render(request, template, pane(item))
-            around = [("_changed", pane(item, oob=True)), parts.undo_buttons(request, item.ontology)]
-            if parts.is_shown(request, item):
-                around.append(("_last_change", {"item": item, "last": item.ontology.last_change(item), "oob": True}))
-            answer.write(rendered(request, around).content)
-            return answer
-    return render(request, template, context, status=422)
-
-
-def _branch(request: Request, item: OntologyItem, form: forms.Form) -> list[Part]:
-    """The item's row and, if the change reached further, the rows below it; those of them that the page says it has."""
-    has = parts.sent(request, "has") or "row,kids"
-    rows = [("_row", parts.row(item, oob=True))] if "row" in has else []
-    reached = form.branch if isinstance(form, SwitchForm) else form.cleaned_data["branch"]
-    if reached and item.descendant_count and "kids" in has:
-        rows.append(("_list", tree_list(request, item.ontology, item, oob=True)))
-    return rows
+            above = item.get_ancestors().filter(level__gt=0)
+            around = [answers.facts(ontology), answers.undo_buttons(request, ontology), *map(answers.row, above)]
+            answer = respond(request, ("_list", {"parent": parent, "rows": [Row.of(item)]}), *around)
+            return trigger_client_event(reselect(answer, "li"), "itemAdded", {"uid": item.uid}, after="settle")
+    return _into_form(respond(request, ("_name_fields", {"form": form}), status=422))

@@ -1,31 +1,31 @@
 """Moving items: only where the installation allows it."""
 
+from itertools import islice
+
 from django.conf import settings
 from django.http import HttpResponse
-from django.shortcuts import render
 
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 
 from ..models import Ontology, OntologyItem
+from .answers import edits, find_item, get_item, refused, respond, tree_changed
 from .forms import MoveForm
-from .parts import changed, edits, fetch_item, named_item, refused
 
 SHOWN = 50
 
 
 @edits
-def move(request: Request, pk: int, uid: str) -> HttpResponse:
+def move(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     """Below another item or to the top level: last there, or before or after one that stands there. Asked without a place, it
     offers those to choose from."""
-    item = fetch_item(request, pk, uid)
-    ontology = item.ontology
+    item = get_item(ontology, uid)
     if not settings.ONTOLOGY_MOVE_ITEMS:
-        return refused(Refused("Moving items is switched off in this installation."))
+        return refused("Moving items is switched off in this installation.")
     if request.method == "GET":
         text = request.GET.get("q", "")[:200]
         context = {"ontology": ontology, "item": item, "places": _places(ontology, item, text), "text": text}
-        return render(request, f"ontologies/{'_places' if 'q' in request.GET else '_move'}.html", context)
+        return respond(request, ("_places" if "q" in request.GET else "_move", context))
     form = MoveForm(request.POST)
     form.is_valid()
     try:
@@ -33,11 +33,11 @@ def move(request: Request, pk: int, uid: str) -> HttpResponse:
         item = item.move(by=request.user, **places)
     except Refused as error:
         return refused(error)
-    return changed(request, ontology, f"“{item.name}” was moved.", uid=item.uid)
+    return tree_changed(HttpResponse(), ontology, f"“{item.name}” was moved.", uid=item.uid)
 
 
 def _place(ontology: Ontology, uid: str) -> OntologyItem | None:
-    item = named_item(ontology, uid)
+    item = find_item(ontology, uid)
     if uid and item is None:
         raise Refused("The place is not there any more.")
     return item
@@ -48,4 +48,4 @@ def _places(ontology: Ontology, item: OntologyItem, text: str) -> list[object]:
     inside = set(item.branch().values_list("uid", flat=True))
     wanted = text.casefold().strip()
     labels = (label for label in ontology.labels() if wanted in label.name.casefold() and label.uid not in inside)
-    return [label for _, label in zip(range(SHOWN), labels, strict=False)]
+    return list(islice(labels, SHOWN))

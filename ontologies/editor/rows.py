@@ -4,7 +4,7 @@ A small ontology is sent whole. Of a large one only the open branches are sent; 
 """
 
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -48,42 +48,44 @@ class Row:
 
     @classmethod
     def of(cls, item: "OntologyItem") -> "Row":
-        return cls(item.uid, item.name, item.color, item.active, item.descendant_count)
+        return cls(item.uid, item.name, item.color, item.active, item.descendant_count, item.level)
 
 
 def rows(
     ontology: "Ontology",
+    branch: "OntologyItem | None" = None,
     *,
-    below: "OntologyItem",
-    itself: bool = False,
+    itself: bool = True,
     levels: int = 1,
     opened: Collection[str] = (),
-    whole: bool = False,
+    reveal: "OntologyItem | None" = None,
 ) -> list[Row]:
-    """The rows below an item or the root, in tree order: so many levels of them, and the branches that were open.
-
-    ``itself`` puts the item's own row before them.
-    """
+    """The rows of the whole tree, or of a branch with or without its own row, in tree order: so many levels of them, the branches
+    that were open, and those that lead to an item."""
+    root = ontology.root
+    below, itself = branch or root, itself and branch is not None
+    whole = root.descendant_count <= SENT_WHOLE
+    opened = {*opened, *(reveal.get_ancestors().values_list("uid", flat=True) if reveal else ())}
     last = below.level + levels
     top = below.level + (0 if itself else 1)
     items = ontology.items().filter(lft__gte=below.lft + (0 if itself else 1), lft__lt=below.rght)
     if not whole and levels < ALL_LEVELS:
         items = items.filter(Q(level__lte=last) | Q(parent__uid__in=opened))
     found: list[Row] = []
-    branch: list[Row] = []
+    above: list[Row] = []
     for uid, name, color, active, level, lft, rght in items.values_list(
         "uid", "name", "color", "active", "level", "lft", "rght"
     ):
-        while branch and branch[-1].level >= level:
-            branch.pop()
-        if (branch[-1].level + 1 if branch else top) != level:
+        while above and above[-1].level >= level:
+            above.pop()
+        if (above[-1].level + 1 if above else top) != level:
             continue  # was open inside a branch that is closed now
-        if branch and not branch[-1].has_list:
+        if above and not above[-1].has_list:
             continue
         count = (rght - lft - 1) // 2
         is_open = bool(count) and (level < last or uid in opened)
         row = Row(uid, name, color, active, count, level, is_open, bool(count) and (whole or is_open))
-        branch.append(row)
+        above.append(row)
         found.append(row)
     _close_lists(found, top)
     return found
@@ -140,8 +142,3 @@ def levels_at_first(sizes: list[int]) -> int:
             break
         levels += 1
     return max(levels, 1)
-
-
-def uids(text: str) -> Iterator[str]:
-    """The open branches that a page has sent: uids separated by commas."""
-    return (uid for uid in text.split(",")[:5000] if uid)

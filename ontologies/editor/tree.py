@@ -1,28 +1,20 @@
-"""Reading the tree as a whole: again after a change, searched, counted and checked."""
+"""Reading the tree: its page, its branches, searched, counted and checked."""
 
+from typing import Any
+
+from django.conf import settings
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import render
 
 from annotation_service import access
 from annotation_service.http import Request
+from annotation_service.inputs import whole_number
 from annotation_service.models import User
 
-from ..models import Ontology
+from ..models import Ontology, OntologyItem
 from ..usage import marks_below
-from .parts import (
-    Part,
-    acts,
-    facts,
-    fetch,
-    named_item,
-    next_steps,
-    pane,
-    reads,
-    rendered,
-    sent,
-    tree_list,
-)
-from .rows import found_rows
+from . import answers
+from .answers import Fragment, find_item, get_item, ontology_view, reads, respond
+from .rows import ALL_LEVELS, found_rows, levels_at_first, rows
 
 SHOWN_MATCHES = 200
 SHOWN_CHECKS = 200
@@ -36,34 +28,77 @@ TITLES = {
 }
 
 
-@acts
-def tree(request: Request, pk: int) -> HttpResponse:
+@reads
+def page(request: Request, ontology: Ontology) -> HttpResponse:
+    facts = ontology.facts()
+    item = find_item(ontology, request.GET.get("item"))
+    branch = _branch_with(item, find_item(ontology, request.GET.get("branch")))
+    editable = access.can_edit(request.user, ontology)
+    context = {
+        "ontology": ontology,
+        "item": item,
+        "branch": branch,
+        "facts": facts,
+        "rows": rows(ontology, branch, levels=1 if branch else levels_at_first(facts.level_sizes), reveal=item),
+        "levels": range(1, min(facts.depth, 9)),
+        "all_levels": ALL_LEVELS,
+        "editable": editable,
+        "can_move": settings.ONTOLOGY_MOVE_ITEMS,
+        "section": "ontologies" if ontology.is_blueprint else "projects",
+    }
+    if editable:
+        context |= answers.undo_buttons(request, ontology)[1]
+    return respond(request, ("page", context))
+
+
+@ontology_view(access.readable, "POST")
+def tree(request: Request, ontology: Ontology) -> HttpResponse:
     """The tree and what stands around it, as they are now. Nothing is stored; it is a POST because the page tells which branches
     are open, which may be more than fits into an address."""
-    ontology = fetch(request, pk, access.readable)
     editable = access.can_edit(request.user, ontology)
-    shown = tree_list(request, ontology, reveal=named_item(ontology, sent(request, "reveal")))
-    parts: list[Part] = [("_list", shown), facts(ontology), ("_branch", shown)]
+    wanted = request.POST
+    reveal = find_item(ontology, wanted.get("reveal"))
+    branch = _branch_with(reveal, find_item(ontology, wanted.get("within")))
+    opened = [uid for uid in wanted.get("open", "").split(",")[:5000] if uid]
+    shown = {"branch": branch, "rows": rows(ontology, branch, opened=opened, reveal=reveal)}
+    around: list[Fragment] = [answers.facts(ontology), ("_branch", shown)]
     if editable:
-        parts.append(("_undo", {"ontology": ontology, **next_steps(request, ontology)}))
-    if uid := sent(request, "item"):
-        item = named_item(ontology, uid)
-        name = "_details" if item else "_overview"
-        parts.append((name, (pane(item) if item else {}) | {"editable": editable}))
-    return rendered(request, parts)
+        around.append(answers.undo_buttons(request, ontology))
+    if uid := wanted.get("item"):
+        item = find_item(ontology, uid)
+        around.append(answers.details(item, editable=editable) if item else ("_overview", {"editable": editable}))
+    return respond(request, ("_list", shown), *around)
+
+
+def _branch_with(item: OntologyItem | None, branch: OntologyItem | None) -> OntologyItem | None:
+    """The branch that is shown alone, unless the item that is to be seen is outside it."""
+    return branch if branch and (item is None or branch.lft <= item.lft < branch.rght) else None
 
 
 @reads
-def find(request: Request, pk: int) -> HttpResponse:
+def levels(request: Request, ontology: Ontology) -> HttpResponse:
+    """The whole tree, or the branch shown alone, down to a level in one go."""
+    depth = whole_number(request.GET.get("levels", "")[:4])
+    branch = find_item(ontology, request.GET.get("within"))
+    return respond(request, ("_list", {"rows": rows(ontology, branch, levels=min(depth or 1, ALL_LEVELS))}))
+
+
+@reads
+def children(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    parent = get_item(ontology, uid)
+    return respond(request, ("_list", {"parent": parent, "rows": rows(ontology, parent, itself=False)}))
+
+
+@reads
+def find(request: Request, ontology: Ontology) -> HttpResponse:
     """The items with a text in their name, description or example terms, within their branches."""
-    ontology = fetch(request, pk, access.readable)
     text = request.GET.get("q", "")[:200]
     found = ontology.find(text)
-    if branch := named_item(ontology, sent(request, "within")):
+    if branch := find_item(ontology, request.GET.get("within")):
         inside = set(branch.branch().values_list("uid", flat=True))
         found = [each for each in found if each.uid in inside]
-    rows = found_rows(ontology.labels(), found[:SHOWN_MATCHES], text)
-    return render(request, "ontologies/_list.html", {"rows": rows, "total": len(found), "searched": True})
+    shown = found_rows(ontology.labels(), found[:SHOWN_MATCHES], text)
+    return respond(request, ("_list", {"rows": shown, "total": len(found), "searched": True}))
 
 
 def _whose_marks(request: Request, ontology: Ontology) -> User | None:
@@ -73,20 +108,18 @@ def _whose_marks(request: Request, ontology: Ontology) -> User | None:
 
 
 @reads
-def figures(request: Request, pk: int) -> HttpResponse:
+def figures(request: Request, ontology: Ontology) -> HttpResponse:
     """What is counted after the tree is on the screen: marks by item, those of all items below it, and likely mistakes."""
-    ontology = fetch(request, pk, access.readable)
     marks = ontology.marks_by_uid(_whose_marks(request, ontology))
     below = marks_below(ontology.labels(), marks)
     return JsonResponse({"marks": marks, "below": below, "checks": len(ontology.checks())})
 
 
 @reads
-def checks(request: Request, pk: int) -> HttpResponse:
-    ontology = fetch(request, pk, access.readable)
+def checks(request: Request, ontology: Ontology) -> HttpResponse:
     found = ontology.checks()
     names = ontology.labels().by_uid
-    shown = [
+    shown: list[dict[str, Any]] = [
         {
             "title": TITLES[check.kind],
             "text": check.text,
@@ -95,21 +128,15 @@ def checks(request: Request, pk: int) -> HttpResponse:
         }
         for check in found[:SHOWN_CHECKS]
     ]
-    return render(request, "ontologies/_checks.html", {"ontology": ontology, "checks": shown, "total": len(found)})
+    return respond(request, ("_checks", {"ontology": ontology, "checks": shown, "total": len(found)}))
 
 
 @reads
-def usage(request: Request, pk: int, uid: str) -> HttpResponse:
+def usage(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     """Who uses an item, counted after its details are on the screen."""
-    ontology = fetch(request, pk, access.readable)
-    item = named_item(ontology, uid)
+    item = find_item(ontology, uid)
     if item is None:  # its addition was undone while its details were on their way
         return HttpResponse(status=204)
-    visible = access.projects_seen_by(request.user)
-    context = {
-        "item": item,
-        "ontology": ontology,
-        "usage": item.usage(visible, _whose_marks(request, ontology)),
-        "last": ontology.last_change(item),
-    }
-    return render(request, "ontologies/_usage.html", context)
+    usage = item.usage(access.projects_seen_by(request.user), _whose_marks(request, ontology))
+    context = {"item": item, "ontology": ontology, "usage": usage, "last": ontology.last_change(item)}
+    return respond(request, ("_usage", context))

@@ -12,17 +12,6 @@ import "./ontology/memory.js";
 import { key as moveKey } from "./ontology/moving.js";
 import * as selection from "./ontology/selection.js";
 
-// The server is told what is on the screen whenever it may send parts of it again.
-document.addEventListener("htmx:configRequest", ({ detail }) => {
-  if (detail.verb === "post") {
-    const uid = detail.path.match(/\/items\/(\w{8})\//)?.[1];
-    detail.parameters.open = opened();
-    detail.parameters.shown = byId(`details-${state.selected}`) ? state.selected : "-";
-    detail.parameters.has = ["row", "kids"].filter((part) => byId(`${part}-${uid}`)).join() || "-";
-  }
-  if (state.branch) detail.parameters.within = state.branch;
-});
-
 mark();
 if (state.selected) byId(`row-${state.selected}`)?.scrollIntoView({ block: "center" });
 
@@ -155,7 +144,9 @@ function keepAnswer({ detail }) {
 }
 
 // On the element itself: the events of one that has left the screen do not come up to here.
-document.addEventListener("htmx:beforeRequest", ({ detail }) => detail.target.addEventListener("htmx:beforeSwap", keepAnswer));
+document.addEventListener("htmx:beforeRequest", ({ detail }) => {
+  for (const place of [detail.target, detail.elt]) place.addEventListener("htmx:beforeSwap", keepAnswer);
+});
 
 // The control that opened a dialog may have been replaced by its answer.
 byId("dialog").addEventListener("close", () => {

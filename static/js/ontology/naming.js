@@ -4,7 +4,7 @@ import {
   answered, ask, base, byId, focus, focused, get, isBranch, item, itemUrl, listOf, parentOf, refresh, reveal, root, select, state, uidOf,
 } from "./tree.js";
 
-/** A field in a row, there at once: what is typed next goes into it. Its answer replaces the target. */
+/** A field in a row, there at once: what is typed next goes into it. The answer replaces the target, or tells in the form why not. */
 function fieldIn(row, { url, target, label, note, name = "" }) {
   const form = byId("name-field").content.firstElementChild.cloneNode(true);
   const { was, name: field } = form.elements;
@@ -33,8 +33,8 @@ export async function add(uid) {
   const parent = uid ? item(uid) : null;
   if (uid && !parent) return;
   const li = byId("new-item").content.firstElementChild.cloneNode(true);
-  const [url, target] = parent ? [itemUrl(uid, "add/"), `#kids-${uid}`] : [`${base}add/`, "#kids-root"];
-  const field = fieldIn(li.firstElementChild, { url, target, label: "Name of the new item", note: "Enter to add · Esc to cancel" });
+  const url = parent ? itemUrl(uid, "add/") : `${base}add/`;
+  const field = fieldIn(li.firstElementChild, { url, target: "closest li", label: "Name of the new item", note: "Enter to add · Esc to cancel" });
   if (parent) li.querySelector(".swatch").style = byId(`row-${uid}`).querySelector(".swatch").style.cssText;
   const isFetched = !parent || listOf(parent) || !isBranch(parent);
   (parent ? listIn(parent) : root()).append(li);
@@ -71,7 +71,7 @@ export async function rename(uid) {
   edited.classList.add("editing");
   edited.append(...[...row.querySelectorAll(":scope > :is(.twisty, .swatch)")].map((part) => part.cloneNode()));
   row.replaceWith(edited);
-  const field = fieldIn(edited, { url: itemUrl(uid, "rename/"), target: `#row-${uid}`, label: "Name", note: "Enter to save · Esc to cancel", name });
+  const field = fieldIn(edited, { url: itemUrl(uid, "rename/"), target: "closest .row", label: "Name", note: "Enter to save · Esc to cancel", name });
   before.set(field.form, { row, version: state.version });
   field.focus();
   field.select();
@@ -115,19 +115,13 @@ function finish(form) {
   else if (!isSame) form.requestSubmit();
 }
 
-// A part of another answer does not take the field away: it comes with the whole tree, which leaves the field alone.
-document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
-  if (!detail.target.querySelector("form.row-edit")) return;
-  detail.shouldSwap = false;
-  refresh();
-});
-
 /* Where the focus goes --------------------------------------------------------------------------------------------- */
 
 const isLost = () => document.activeElement === document.body;
 
 document.addEventListener("itemAdded", ({ detail: { uid } }) => {
-  const li = item(uid);
+  const [li, ...again] = root().querySelectorAll(`#i-${uid}`); // the whole tree may have come first
+  again.forEach((each) => each.remove());
   if (!li) return;
   const parent = parentOf(li);
   if (parent) parent.ariaExpanded = "true";
@@ -144,8 +138,4 @@ document.addEventListener("htmx:beforeRequest", ({ detail }) => {
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   const row = detail.elt?.id && returning.delete(detail.elt.id) ? byId(detail.elt.id) : null;
   if (row?.matches(".row") && !row.querySelector("form") && isLost()) focus(row.closest("li"));
-  const field = detail.elt?.querySelector?.(".row-edit input[autofocus]");
-  if (!field || (field.ariaInvalid && !isLost() && field !== document.activeElement)) return;
-  field.focus();
-  if (field.value && !field.ariaInvalid) field.select();
 });

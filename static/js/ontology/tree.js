@@ -1,6 +1,8 @@
 // The tree on the screen: its elements, which branches are open, what is selected, and how it is brought up to date.
 // A branch of a large tree is fetched when it is opened first.
 
+import { morph, typed } from "./morph.js";
+
 export const panel = document.querySelector("#tree");
 export const base = panel.dataset.url; // …/items/
 export const home = base.replace(/items\/$/, "");
@@ -149,15 +151,15 @@ const REFUSED = "[role=alert], [aria-invalid=true]";
 async function showDetails() {
   const wanted = state.selected;
   const pane = byId("details");
-  const failed = pane.querySelector(REFUSED) ? [] : unsaved(pane).filter((field) => !field.form.matches(".htmx-request"));
+  const failed = pane.querySelector(REFUSED) ? [] : typed(pane).filter((field) => !field.form.matches(".htmx-request"));
   for (const field of failed) field.dispatchEvent(new Event("change", { bubbles: true }));
   if (document.querySelector(SAVED)) {
     await answered(SAVED);
     if (state.selected !== wanted) return;
-    const li = (pane.querySelector(REFUSED) || unsaved(pane).length) && item(pane.firstElementChild.dataset.uid);
+    const li = (pane.querySelector(REFUSED) || typed(pane).length) && item(pane.firstElementChild.dataset.uid);
     if (li) return void take(li);
   }
-  return get(itemUrl(wanted), "#details", "innerHTML");
+  return get(itemUrl(wanted), "#details", "morph:innerHTML");
 }
 
 const followed = () => byId(`details-${state.selected}`) ?? showDetails();
@@ -229,7 +231,7 @@ async function fetchTree(options) {
   body.set("open", branches ?? shown);
   body.set("within", within);
   body.set("reveal", reveal);
-  if (asked && !isTyped(pane)) body.set("item", asked);
+  if (asked && !pane.querySelector(REFUSED)) body.set("item", asked);
   const answer = await ask(`${home}tree/`, { body });
   if (!answer) return;
   const [, version] = answer.headers.get("X-Ontology-Version").split(" ");
@@ -239,47 +241,18 @@ async function fetchTree(options) {
   state.version = version;
   if (state.searching) tell("stale");
   else replaceTree(fresh.getElementById("kids-root"));
-  for (const id of ["facts", "undo", "branch"]) replace(byId(id), fresh.getElementById(id));
+  for (const id of ["facts", "undo", "branch"]) if (byId(id)) morph(byId(id), fresh.getElementById(id));
   const details = fresh.querySelector("[id^=details-]");
-  if (details && state.selected === asked && !isTyped(pane)) {
+  if (details && state.selected === asked && !pane.querySelector(REFUSED)) {
     if (details.id === "details-none") state.selected = "";
-    if (!sameText(pane.firstElementChild, details)) {
-      pane.replaceChildren(document.adoptNode(details));
-      window.htmx.process(pane);
-    }
+    const usage = byId(details.id)?.querySelector("[hx-trigger^=load]");
+    morph(pane, details, "innerHTML");
+    if (usage) window.htmx.trigger(usage, "refresh");
   }
   state.branch = byId("branch").dataset.branch ?? "";
   mark();
   tell("refreshed");
   tell("changed");
-}
-
-/** The controls of the pane that show what is stored; what is counted later does not matter. */
-function sameText(before, after) {
-  const text = (element) => {
-    const copy = element?.cloneNode(true);
-    copy?.querySelectorAll("[hx-trigger=load], time").forEach((each) => each.replaceChildren());
-    copy?.querySelectorAll("[class*=htmx]").forEach((each) => each.removeAttribute("class"));
-    return copy?.innerHTML.replace(/\s*class=""/g, "");
-  };
-  return text(before) === text(after);
-}
-
-const unsaved = (place) =>
-  [...place.querySelectorAll("input:not([type=hidden], [type=color], [type=checkbox]), textarea")].filter((field) => field.value !== field.defaultValue);
-
-/** Whether a field is in use, or waits for a decision. */
-function isTyped(place) {
-  const isInUse = place.contains(document.activeElement) && document.activeElement.matches("input:not([type=checkbox]), textarea");
-  return isInUse || place.querySelector(REFUSED) !== null || unsaved(place).length > 0;
-}
-
-function replace(before, after) {
-  if (!before || !after || before.outerHTML === after.outerHTML) return;
-  const active = before.contains(document.activeElement) ? document.activeElement.id : "";
-  before.replaceWith(document.adoptNode(after));
-  window.htmx.process(after);
-  if (active) byId(active)?.focus();
 }
 
 /** The whole tree anew, keeping the focus. */

@@ -1,0 +1,136 @@
+"""The wire format of the editor, spoken by its views and `static/js/ontology/morph.js`.
+
+An answer is a fragment for the place that asked, and updates of other places: elements that the page finds by their ids, and
+leaves out if they are not on the screen. A header names the version of the ontology that the answer builds on and the one that it
+leaves, so that a page notices what somebody else has changed meanwhile.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+from django_htmx.http import trigger_client_event
+
+from annotation_service import access
+from annotation_service.http import Request
+
+from ..models import Ontology, OntologyItem
+from .rows import Row
+
+View = Callable[..., HttpResponse]
+Fragment = tuple[str, dict[str, Any]]
+"""A template and its context."""
+
+VERSION = "X-Ontology-Version"
+
+
+# --- Views ---------------------------------------------------------------------------------------------------------------
+
+
+def ontology_view(get: Callable[[Request, type[Ontology], int], Ontology], *methods: str) -> Callable[[View], View]:
+    """Fetch the ontology through an access function; name both versions in the answer."""
+
+    def decorate(view: View) -> View:
+        @require_http_methods(methods)
+        @wraps(view)
+        def answer(request: Request, pk: int, **options: Any) -> HttpResponse:
+            ontology = get(request, Ontology, pk)
+            before = ontology.version
+            response = view(request, ontology, **options)
+            now = ontology.version
+            response[VERSION] = f"{now if now == before else now - 1} {now}"
+            return response
+
+        return answer
+
+    return decorate
+
+
+reads = ontology_view(access.readable, "GET")
+acts = ontology_view(access.editable, "POST")
+edits = ontology_view(access.editable, "GET", "POST")
+
+
+def get_item(ontology: Ontology, uid: str) -> OntologyItem:
+    item = find_item(ontology, uid)
+    if item is None:
+        raise Http404
+    return item
+
+
+def find_item(ontology: Ontology, uid: str | None) -> OntologyItem | None:
+    items = OntologyItem.objects.filter(ontology=ontology, uid=uid, level__gt=0).select_related("parent")
+    item = items.first() if uid else None
+    if item:
+        item.ontology = ontology
+    return item
+
+
+# --- Fragments -----------------------------------------------------------------------------------------------------------
+
+
+def respond(request: Request, main: Fragment | None, *updates: Fragment, status: int = 200) -> HttpResponse:
+    def render(fragment: Fragment) -> str:
+        name, context = fragment
+        return render_to_string(f"ontologies/{name}.html", context, request)
+
+    html = render(main) if main else ""
+    if updates:
+        html += f"<div data-updates>{''.join(map(render, updates))}</div>"
+    return HttpResponse(html, status=status)
+
+
+def details(item: OntologyItem, *, editable: bool = True) -> Fragment:
+    context = {"item": item, "ontology": item.ontology, "editable": editable}
+    return "_details", context | {"can_move": settings.ONTOLOGY_MOVE_ITEMS}
+
+
+def last_change(item: OntologyItem) -> Fragment:
+    return "_last_change", {"item": item, "last": item.ontology.last_change(item)}
+
+
+def row(item: OntologyItem) -> Fragment:
+    return "_row", {"row": Row.of(item)}
+
+
+def facts(ontology: Ontology) -> Fragment:
+    return "_facts", {"ontology": ontology, "facts": ontology.facts()}
+
+
+def changed_at(ontology: Ontology) -> Fragment:
+    return "_changed", {"ontology": ontology}
+
+
+def undo_buttons(request: Request, ontology: Ontology) -> Fragment:
+    """What can be undone and redone next."""
+    by = request.user
+    return "_undo", {"ontology": ontology, "undoable": ontology.undoable(by), "redoable": ontology.redoable(by)}
+
+
+# --- Events --------------------------------------------------------------------------------------------------------------
+
+
+def tree_changed(
+    answer: HttpResponse, ontology: Ontology, text: str, *, uid: str = "", undo: bool = True
+) -> HttpResponse:
+    """The page fetches its tree again, leads to the item if one is named, and offers to undo."""
+    trigger_client_event(answer, "ontologyChanged", {"uid": uid})
+    return toast(answer, ontology, text, undo=undo)
+
+
+def toast(answer: HttpResponse, ontology: Ontology, text: str, *, undo: bool = True) -> HttpResponse:
+    shown: dict[str, Any] = {"text": text, "kind": "success"}
+    if undo:
+        url = f"{reverse('ontologies:undo', args=[ontology.pk])}?version={ontology.version}"
+        shown["action"] = {"label": "Undo", "url": url}
+    return trigger_client_event(answer, "toast", shown)
+
+
+def refused(reason: Exception | str) -> HttpResponse:
+    """For what has no field at which a reason could stand."""
+    return trigger_client_event(HttpResponse(status=422), "toast", {"text": str(reason), "kind": "error"})
