@@ -271,7 +271,7 @@ def test_rename_answers_with_the_row(as_alice, item):
     page = answer.content.decode()
     assert answer.status_code == 200 and item.again().name == "Sensor"
     assert page.startswith(f'<div class="row" id="row-{item.uid}">') and "Thermostat" not in page
-    assert f'<div id="details-{item.uid}" data-uid="{item.uid}" hx-swap-oob="true">' in page
+    assert f'<div id="details-{item.uid}" data-uid="{item.uid}">' in page.partition("<div data-updates>")[2]
 
 
 @pytest.mark.parametrize(("name", "words"), [("DrivingObject", "already an item"), ("a/b", "cannot contain"), ("", "")])
@@ -333,12 +333,14 @@ def test_relation_items_refuse_example_terms_in_words(as_alice, alice):
     assert answer.status_code == 422 and "no example terms" in answer.content.decode()
 
 
-def test_recolouring_a_branch_answers_with_the_rows_below(as_alice, ontology):
+def test_recolouring_a_branch_has_the_tree_fetched_again(as_alice, ontology):
     top = ontology.items()[0]
-    answer = post(as_alice, "recolor", top, color="#3366CC", was=top.color, branch="on", open=top.uid)
-    page = answer.content.decode()
-    assert f'id="kids-{top.uid}"' in page and f'id="row-{top.uid}" hx-swap-oob="true"' in page
-    assert uids_in(answer) == [i.uid for i in top.branch()[1:]]
+    answer = post(as_alice, "recolor", top, color="#3366CC", was=top.color, branch="on")
+    assert "ontologyChanged" in answer["HX-Trigger"] and "4 items" in answer["HX-Trigger"]
+    tree = as_alice.post(url("tree", ontology.pk), {"open": top.uid})
+    assert all(f'--c:{i.color}"' in tree.content.decode() for i in top.again().branch())
+    alone = post(as_alice, "recolor", top, color="#4477DD", was="#3366CC")
+    assert "HX-Trigger" not in alone and f'id="row-{top.uid}"' in alone.content.decode()
 
 
 @pytest.mark.parametrize("color", ["red", "#12345", "#000000;background:url(//x)", ""])
@@ -364,18 +366,21 @@ def test_switching_says_the_wanted_state(as_alice, item):
     assert post(as_alice, "switch", item, active="flip").status_code == 422
 
 
-def test_adding_answers_with_the_list_and_leads_to_the_item(as_alice, ontology, item):
-    answer = post(as_alice, "add_child", item, name="Gauge", open=item.uid)
+def test_adding_answers_with_the_item_and_leads_to_it(as_alice, ontology, item):
+    answer = post(as_alice, "add_child", item, name="Gauge")
     new = ontology.items().get(name="Gauge")
     page = answer.content.decode()
-    assert page.startswith(f'<ul id="kids-{item.uid}"') and uids_in(answer)[-1] == new.uid
+    assert page.startswith(f'<ul id="kids-{item.uid}"') and uids_in(answer) == [new.uid]
     assert new.uid in answer["HX-Trigger-After-Settle"]
-    assert f'id="row-{item.parent.uid}" hx-swap-oob="true"' in page and "8 items" in page
+    updates = page.partition("<div data-updates>")[2]
+    assert f'id="row-{item.uid}"' in updates and f'id="row-{item.parent.uid}"' in updates and "8 items" in updates
 
 
 def test_branches_that_were_open_stay_open(as_alice, large):
     first, second = large.items().filter(level=1)[:2]
-    answer = as_alice.post(url("add_item", large.pk), {"name": "Top", "open": f"{first.uid},{second.uid}"})
+    answer = as_alice.post(url("add_item", large.pk), {"name": "Top"})
+    assert len(uids_in(answer)) == 1 and answer["HX-Reselect"] == "li"
+    answer = as_alice.post(url("tree", large.pk), {"open": f"{first.uid},{second.uid}"})
     assert len(uids_in(answer)) == 11 + 120
     assert answer.content.decode().count('aria-expanded="true"') == 2
 

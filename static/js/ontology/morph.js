@@ -4,9 +4,10 @@ const FIELDS = "#details textarea, #details input[name=add], .row-edit input[nam
 const NO_ANSWER = {};
 let answer = NO_ANSWER; // the one that is being put in: its request and its target
 
-/** Whether a field has something that was neither stored nor sent. */
-const isTyped = (field) => field.value !== (field.form === answer.elt ? answer.parameters[field.name] : field.defaultValue);
-export const typed = (place) => [...place.querySelectorAll(FIELDS)].filter(isTyped);
+/** The fields with something that is not stored. */
+export const typed = (place) => [...place.querySelectorAll(FIELDS)].filter((field) => field.value !== field.defaultValue);
+/** Whether something was typed in a field after its form was sent. */
+const isTypedSince = (field) => field.form === answer.elt && field.value !== answer.parameters[field.name];
 
 /** Another answer leaves a form alone in which somebody types or which is being saved: it would take what was seen for what is stored. */
 function isKept(element) {
@@ -17,7 +18,7 @@ function isKept(element) {
 
 Object.assign(window.Idiomorph.defaults.callbacks, {
   beforeNodeMorphed: (node) => !(node instanceof Element && isKept(node)),
-  beforeAttributeUpdated: (name, element) => !(name === "value" && element.matches(FIELDS) && isTyped(element)),
+  beforeAttributeUpdated: (name, element) => !(name === "value" && element.matches(FIELDS) && isTypedSince(element)),
 });
 
 export function morph(place, fresh, morphStyle = "outerHTML") {
@@ -36,4 +37,13 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   updates.replaceWith(...[...updates.children].filter((update) => document.getElementById(update.id)));
   detail.serverResponse = body.innerHTML;
 });
-document.addEventListener("htmx:afterSwap", () => (answer = NO_ANSWER));
+
+document.addEventListener("htmx:afterSwap", () => {
+  const { elt, target } = answer;
+  answer = NO_ANSWER;
+  if (elt !== target || !elt?.matches("form") || elt.querySelector("[role=alert]")) return;
+  // What was typed and left meanwhile is saved now: htmx forgets what waits for the answer when it finds the form changed.
+  for (const field of typed(elt)) if (field !== document.activeElement) setTimeout(save, 0, field);
+});
+
+export const save = (field) => field.dispatchEvent(new Event("change", { bubbles: true }));

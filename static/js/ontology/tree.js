@@ -1,7 +1,7 @@
 // The tree on the screen: its elements, which branches are open, what is selected, and how it is brought up to date.
 // A branch of a large tree is fetched when it is opened first.
 
-import { morph, typed } from "./morph.js";
+import { morph, save, typed } from "./morph.js";
 
 export const panel = document.querySelector("#tree");
 export const base = panel.dataset.url; // …/items/
@@ -152,7 +152,7 @@ async function showDetails() {
   const wanted = state.selected;
   const pane = byId("details");
   const failed = pane.querySelector(REFUSED) ? [] : typed(pane).filter((field) => !field.form.matches(".htmx-request"));
-  for (const field of failed) field.dispatchEvent(new Event("change", { bubbles: true }));
+  failed.forEach(save);
   if (document.querySelector(SAVED)) {
     await answered(SAVED);
     if (state.selected !== wanted) return;
