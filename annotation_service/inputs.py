@@ -6,6 +6,7 @@ differently by different databases, or would exhaust the parser.
 
 import codecs
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -27,7 +28,6 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 # Bytes that may be in a text in whatever encoding.
 _NO_CONTROLS = bytes([*b"\t\n\v\f\r\x1b", *range(32, 256)])
-# What the parser writes before the place that we tell in our own way.
 _JSON_ERROR_END = re.compile(r"(?: starting)?(?: at|: *)$")
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _LINE = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r)|([^\r\n]+)\Z")
@@ -170,41 +170,75 @@ def parse_json(text: str, max_depth: int = MAX_DEPTH, *, line: int = 1, column: 
     `NaN` and `Infinity`, integers beyond 64 bits, NUL and halves of surrogate pairs.
     """
     check_depth(text, max_depth, line, column)
-    twice: list[tuple[dict[str, Any], str]] = []
-
-    def to_dict(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) < len(pairs):
-            seen: set[str] = set()
-            twice.append((value, next(k for k, _ in pairs if k in seen or seen.add(k))))  # type: ignore[func-returns-value]
-        return value
-
-    try:
-        value = json.loads(
-            text, object_pairs_hook=to_dict, parse_constant=_constant, parse_int=_integer, parse_float=_float
-        )
-    except json.JSONDecodeError as error:
+    if text.startswith("\ufeff"):
         raise Refused(
-            f"This is not JSON: {_json_error(error.msg)}.",
-            place=place_in(text, error.pos, line, column),
-        ) from error
-    except _BadNumber as error:
-        position = text.find(error.written)
-        raise Refused(str(error), place=place_in(text, max(position, 0), line, column)) from error
-    if twice:
-        holder, key = twice[0]
-        raise Refused(f"The key “{key}” stands twice in this object.", place=_path_of(value, holder))
-    if _DOUBTFUL_ESCAPE.search(text) and not _is_text(json.dumps(value, ensure_ascii=False)):
-        for path, string in _strings(value):
-            if "\0" in string or _SURROGATE.search(string):
-                raise Refused("NUL and halves of surrogate pairs are not text.", place=path)
+            "A byte order mark may only stand at the beginning of a file.", place=f"line {line}, column {column}"
+        )
+    decoder = Decoder()
+    try:
+        value = decoder.decode(text)
+    except json.JSONDecodeError as error:
+        raise Refused(not_json(error), place=place_in(text, error.pos, line, column)) from error
+    decoder.check(value, text, line, column)
     return value
 
 
-def _json_error(text: str) -> str:
-    if "BOM" in text:
-        return "a byte order mark may only stand at the beginning of a file"
-    return _JSON_ERROR_END.sub("", f"{text[0].lower()}{text[1:]}")
+class Decoder(json.JSONDecoder):
+    """Remembers what may be in JSON and not in a value, for `check` to refuse it when its end is known."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            object_pairs_hook=self._object,
+            parse_int=self._integer,
+            parse_float=self._float,
+            parse_constant=self._constant,
+        )
+
+    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
+        self._twice: tuple[dict[str, Any], str] | None = None
+        self._number: tuple[str, str] | None = None
+        return super().raw_decode(s, idx)
+
+    def check(self, value: Any, text: str, line: int, column: int) -> None:
+        """Raises `Refused` for what was found in a text that was decoded to this value."""
+        if self._number:
+            written, why = self._number
+            raise Refused(why, place=place_in(text, text.find(written), line, column))
+        if self._twice:
+            holder, key = self._twice
+            raise Refused(f"The key “{key}” stands twice in this object.", place=_path_of(value, holder))
+        if _DOUBTFUL_ESCAPE.search(text) and not _is_text(to_json(value)):
+            for path, string in _strings(value):
+                if "\0" in string or _SURROGATE.search(string):
+                    raise Refused("NUL and halves of surrogate pairs are not text.", place=path)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        value = dict(pairs)
+        if len(value) < len(pairs) and not self._twice:
+            seen: set[str] = set()
+            self._twice = value, next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
+        return value
+
+    def _integer(self, written: str) -> int:
+        if len(written) > 20 or not -_INT_LIMIT <= (value := int(written)) < _INT_LIMIT:
+            return self._refuse(written, "This whole number does not fit into 64 bits.")
+        return value
+
+    def _float(self, written: str) -> float:
+        value = float(written)
+        return self._refuse(written, "This number is too large.") if math.isinf(value) else value
+
+    def _constant(self, written: str) -> int:
+        return self._refuse(written, f"{written} is not a JSON number.")
+
+    def _refuse(self, written: str, why: str) -> int:
+        self._number = self._number or (written, why)
+        return 0
+
+
+def not_json(error: json.JSONDecodeError) -> str:
+    """What the parser says, without the place: that is told in our own way."""
+    return f"This is not JSON: {_JSON_ERROR_END.sub('', f'{error.msg[0].lower()}{error.msg[1:]}')}."
 
 
 def check_depth(text: str, limit: int = MAX_DEPTH, line: int = 1, column: int = 1) -> None:
@@ -257,28 +291,6 @@ def clean_prose(value: str, limit: int) -> str:
     if len(text) > limit:
         raise Refused(f"This has {words.number(len(text))} characters; at most {words.number(limit)} are allowed.")
     return text
-
-
-class _BadNumber(ValueError):
-    def __init__(self, written: str, message: str) -> None:
-        self.written = written
-        super().__init__(message)
-
-
-def _constant(written: str) -> None:
-    raise _BadNumber(written, f"{written} is not a JSON number.")
-
-
-def _integer(written: str) -> int:
-    if len(written) > 20 or not -_INT_LIMIT <= (value := int(written)) < _INT_LIMIT:
-        raise _BadNumber(written, "This whole number does not fit into 64 bits.")
-    return value
-
-
-def _float(written: str) -> float:
-    if (value := float(written)) in (float("inf"), float("-inf")):
-        raise _BadNumber(written, "This number is too large.")
-    return value
 
 
 def _children(path: str, value: Any) -> list[tuple[str, Any]]:

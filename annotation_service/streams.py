@@ -1,29 +1,30 @@
 """Text that comes piece by piece from a file: the rules of `annotation_service.inputs`, at any size with little memory."""
 
 import codecs
+import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from . import words
-from .inputs import Refused, check_depth, check_encoding, parse_json, place_after, place_in, why_not_utf_8
+from .inputs import (
+    MAX_DEPTH,
+    Decoder,
+    Refused,
+    check_depth,
+    check_encoding,
+    not_json,
+    place_after,
+    place_in,
+    why_not_utf_8,
+)
 
 BLOCK_BYTES = 1 << 18
 _SPACE = re.compile(r"[ \t\n\r]*")
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-
-
-def _run(stops: str, *groups: str) -> str:
-    """As far as none of the characters comes, other than inside a string or such a group."""
-    return rf'[^"{stops}]*+(?:(?:{"|".join((_STRING, *groups))})[^"{stops}]*+)*+'
-
-
-_BRACKETS = r"\[\]{}"
-_GROUP = rf"[\[{{]{_run(_BRACKETS)}[\]}}]"
-for _ in range(3):  # groups in groups are gone over at once: twice as fast as bracket by bracket
-    _GROUP = rf"[\[{{]{_run(_BRACKETS, _GROUP)}[\]}}]"
-_INSIDE = re.compile(_run(_BRACKETS, _GROUP), re.DOTALL)
-_BETWEEN = re.compile(_run(_BRACKETS + ",", _GROUP), re.DOTALL)
+# Strings, and what ends an element of a list or stands in brackets inside it.
+_MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
+# An error that comes from the end of the text is at most so far before it, as in “-Infinit”.
+_CUT = 12
 
 
 class Line(NamedTuple):
@@ -35,12 +36,12 @@ class Line(NamedTuple):
 
 
 class Element(NamedTuple):
-    """The text of an element of a JSON list, and where it begins in its file; all counted from 1."""
+    """An element of a JSON list: its value, or why it is refused. ``number`` counts from 1, ``length`` is that of its JSON."""
 
     number: int
-    text: str
-    line: int
-    column: int
+    value: Any
+    length: int
+    refused: Refused | None = None
 
 
 def blocks(file: IO[bytes]) -> Iterator[str]:
@@ -87,18 +88,18 @@ def lines(texts: Iterable[str], limit: int) -> Iterator[Line]:
 
 
 class Elements:
-    """The elements of a JSON list, cut out of a text that comes in blocks; iterated once.
+    """The elements of a JSON list that comes in blocks, by the rules of `parse_json`; iterated once.
 
-    Only brackets, quotation marks and commas are looked at: whether an element is JSON shows when it is parsed. Raises `Refused`,
-    naming line and column, where the list itself is wrong, and for an element longer than the limit.
+    After an element that is refused the next one follows. Raises `Refused`, naming line and column, where the list itself is
+    wrong, and for an element that does not end within the limit.
     """
 
     def __init__(self, texts: Iterable[str], limit: int) -> None:
         self.limit = limit
-        self._texts = iter(texts)
+        self._blocks = filter(None, texts)
         self._text = ""
-        self._start = self._at = 0  # the beginning of the element, and how far it has been looked through
-        self._line = self._column = 1  # of the beginning
+        self._at, self._line, self._column = 0, 1, 1  # in the text, and in the file
+        self._decoder = Decoder()
 
     def __iter__(self) -> Iterator[Element]:
         if (char := self._next_char()) != "[":
@@ -106,72 +107,102 @@ class Elements:
                 "A list of items starts with “[”; an item a line is JSON Lines." if char else "There is nothing in it."
             )
             raise Refused(what, place=self._place() if char else "")
-        self._at += 1
-        number, end = 0, ","
-        while end == ",":
-            char = self._next_char()
-            if char == "]" and not number:
-                self._at += 1
-                break
+        self._go(self._at + 1)
+        number, end = 0, self._next_char()
+        while end == "," or (end != "]" and not number):
+            self._go(self._at + bool(number))
             number += 1
-            end = self._find_end(number)
-            yield Element(number, self._text[self._start : self._at], self._line, self._column)
-            self._at += 1
+            self._next_char()
+            yield self._element(number)
+            end = self._next_char()
+        self._go(self._at + 1)
         if self._next_char():
             raise Refused("The list ends before this; nothing may follow it.", place=self._place())
 
-    def _next_char(self) -> str:
-        """Go to the next character that is not white space: an element begins there. At the end of the file it is empty."""
+    def _element(self, number: int) -> Element:
+        """The element that begins here. Go to the comma or bracket behind it."""
+        value, end, failure = self._decode()
+        begun, refused = self._text[self._at : end], None
+        try:
+            check_depth(begun, MAX_DEPTH, self._line, self._column)
+            if failure:
+                raise Refused(failure, place=place_in(begun, len(begun), self._line, self._column))
+            self._decoder.check(value, begun, self._line, self._column)
+        except Refused as error:
+            refused = error
+        if not failure:
+            self._go(end)
+        if (char := self._next_char()) not in {",", "]"}:
+            if not (char or refused):
+                raise Refused("The file ends before the list does.", place=self._place())
+            refused = refused or Refused("This is not JSON: extra data.", place=self._place())
+            while (behind := _end_of_element(self._text, self._at)) is None:
+                if not self._read_on():
+                    problem = refused.problems[0]
+                    raise Refused(problem.text, place=f"item {number}, {problem.place}") from refused
+            self._go(behind)
+        return Element(number, None if refused else value, len(begun), refused)
+
+    def _decode(self) -> tuple[Any, int, str]:
+        """The value that begins here, where it ends, and nothing; or None, where it breaks off, and why."""
         while True:
-            self._at = _end_of(_SPACE, self._text, self._at)
-            self._line, self._column = place_after(self._text[self._start : self._at], self._line, self._column)
-            self._start = self._at
-            if self._at < len(self._text) or not self._fill():
+            text, value, failure = self._text, None, ""
+            try:
+                value, end = self._decoder.raw_decode(text, self._at)
+                is_cut = end > len(text) - _CUT
+            except json.JSONDecodeError as error:
+                end, failure = error.pos, not_json(error)
+                is_cut = end > len(text) - _CUT or error.msg.startswith("Unterminated string")
+            except RecursionError:
+                return None, len(text), "nested too deep"
+            if not (is_cut and self._read_on()):
+                break
+        if is_cut and failure and len(text) - self._at > self.limit:
+            most = words.number(self.limit)
+            failure = (
+                f"An item has at most {most} characters; this one has more. Is a bracket or quotation mark missing?"
+            )
+        return value, end, failure
+
+    def _next_char(self) -> str:
+        """Go to the next character that is not white space; at the end of the file it is empty."""
+        while True:
+            self._go(_end_of(_SPACE, self._text, self._at))
+            if self._at < len(self._text) or not self._read_on():
                 return self._text[self._at : self._at + 1]
 
-    def _find_end(self, number: int) -> str:
-        """Go to the comma or bracket behind the element that begins here."""
-        depth = 0
-        while True:
-            self._at = _end_of(_INSIDE if depth else _BETWEEN, self._text, self._at)
-            match self._text[self._at : self._at + 1]:
-                case "{" | "[":
-                    depth += 1
-                case "}" | "]" if depth:
-                    depth -= 1
-                case "," | "]" as end:
-                    return end
-                case '"' | "":  # the text ends here, perhaps inside a string
-                    self._read_on(number)
-                    continue
-            self._at += 1
+    def _go(self, to: int) -> None:
+        self._line, self._column = place_after(self._text[self._at : to], self._line, self._column)
+        self._at = to
 
-    def _read_on(self, number: int) -> None:
-        """Have more text, if the element that has begun may and does go on."""
-        too_long = len(self._text) - self._start > self.limit
-        if not too_long and self._fill():
-            return
-        begun = self._text[self._start :]
-        try:
-            (check_depth if too_long else parse_json)(begun, line=self._line, column=self._column)
-        except Refused as error:
-            raise Refused(error.problems[0].text, place=f"item {number}, {error.problems[0].place}") from error
-        if too_long:
-            most = words.number(self.limit)
-            what = f"An item has at most {most} characters; this one has more. Is a bracket or quotation mark missing?"
-            raise Refused(what, place=f"item {number}, {self._place()}")
-        raise Refused("The file ends before the list does.", place=self._place(len(begun)))
+    def _read_on(self) -> bool:
+        """Double the text that follows here, which may be no longer than the limit; whether there was more."""
+        begun = self._text[self._at :]
+        parts, missing = [begun], min(len(begun), self.limit - len(begun)) + 1
+        while missing > 0 and (block := next(self._blocks, "")):
+            parts.append(block)
+            missing -= len(block)
+        if len(parts) == 1:
+            return False
+        self._text, self._at = "".join(parts), 0
+        return True
 
-    def _fill(self) -> bool:
-        """Add the next block to what is left of the text; whether there was one."""
-        block = next(filter(None, self._texts), "")
-        self._text = self._text[self._start :] + block
-        self._at -= self._start
-        self._start = 0
-        return bool(block)
+    def _place(self) -> str:
+        return f"line {self._line}, column {self._column}"
 
-    def _place(self, offset: int = 0) -> str:
-        return place_in(self._text[self._start :], offset, self._line, self._column)
+
+def _end_of_element(text: str, start: int) -> int | None:
+    """Where the next comma or bracket is that is neither in brackets nor in a string."""
+    depth = 0
+    for match in _MARKS.finditer(text, start):
+        mark = match[0]
+        if mark in "[{":
+            depth += 1
+        elif not depth and mark in ",]":
+            return match.start()
+        elif depth and mark in "]}":
+            depth -= 1
+    return None
 
 
 def _end_of(pattern: re.Pattern[str], text: str, position: int) -> int:

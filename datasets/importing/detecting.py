@@ -1,7 +1,7 @@
 """What a document seems to be; people can say otherwise."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from annotation_service.inputs import Refused, parse_json
-from annotation_service.streams import Element, Elements, Line, blocks, lines
+from annotation_service.streams import Elements, blocks, lines
 
 from ..kinds import Kind
 from .options import Format
@@ -48,15 +48,19 @@ def _format(text: str, named: Format | None) -> Format:
     if _LIST_OF_OBJECTS.match(text):
         return Format.JSON
     if _OBJECT.match(text):
-        return Format.JSON_LINES if named != Format.JSON or _is_object(text.lstrip().partition("\n")[0]) else named
+        return (
+            Format.JSON_LINES
+            if named != Format.JSON or isinstance(_value(text.lstrip().partition("\n")[0]), dict)
+            else named
+        )
     return named or Format.TEXT
 
 
-def _is_object(line: str) -> bool:
+def _value(line: str) -> Any:
     try:
-        return isinstance(parse_json(line), dict)
+        return parse_json(line)
     except Refused:
-        return False
+        return None
 
 
 def _kind(data: bytes, format: Format) -> Kind:
@@ -69,15 +73,12 @@ def _kind(data: bytes, format: Format) -> Kind:
 
 def _objects(data: bytes, format: Format) -> Iterator[dict[str, Any]]:
     texts, limit = blocks(BytesIO(data)), settings.MAX_ITEM_JSON_CHARACTERS
-    pieces: Iterable[Element | Line] = Elements(texts, limit) if format == Format.JSON else lines(texts, limit)
+    is_list = format == Format.JSON
+    values = (
+        (e.value for e in Elements(texts, limit)) if is_list else (_value(line.text) for line in lines(texts, limit))
+    )
     try:
-        for piece in islice(pieces, _PIECES):
-            try:
-                value = parse_json(piece.text)
-            except Refused:
-                continue
-            if isinstance(value, dict):
-                yield value
+        yield from (value for value in islice(values, _PIECES) if isinstance(value, dict))
     except Refused:
         return  # the end of the data is not the end of the document
 

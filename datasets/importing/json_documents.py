@@ -24,22 +24,13 @@ MAX_TOLD = 10_000
 
 
 class _Piece(NamedTuple):
-    """The JSON of an item, and where it is: its place in words, the line and column where it begins."""
+    """The JSON of an item, or why it is refused; its place in words, and its length."""
 
     number: int
     place: str
-    text: str
-    line: int = 1
-    column: int = 1
-
-    def value(self) -> Any:
-        """Raises `Refused` if it is not JSON that may come in."""
-        try:
-            return parse_json(self.text, line=self.line, column=self.column)
-        except Refused as error:
-            problem = error.problems[0]
-            place = problem.place if problem.place.startswith(self.place) else f"{self.place}, {problem.place}"
-            raise Refused(problem.text, place=place) from error
+    value: Any
+    length: int
+    refused: Refused | None
 
 
 def json_items(reading: "Reading", file: IO[bytes]) -> Iterator[NewItem]:
@@ -59,11 +50,12 @@ def json_items(reading: "Reading", file: IO[bytes]) -> Iterator[NewItem]:
 
 
 def _item(reading: "Reading", reader: ObjectReader, piece: _Piece) -> NewItem | None:
-    try:
-        item, mistakes = reader.read(piece.value(), piece.place, len(piece.text))
-    except Refused as error:
-        reading.add_problems(error)
+    if piece.refused:
+        problem = piece.refused.problems[0]
+        is_told = problem.place.startswith(piece.place)
+        reading.add_problem(problem.place if is_told else f"{piece.place}, {problem.place}", problem.text)
         return None
+    item, mistakes = reader.read(piece.value, piece.place, piece.length)
     for path, text in mistakes:
         reading.add_problem(piece.place if path == "$" else f"{piece.place}, {path}", text)
     return item
@@ -84,11 +76,11 @@ def _pieces(reading: "Reading", file: IO[bytes]) -> Iterator[_Piece]:
 
 def _elements(reading: "Reading", texts: Iterator[str]) -> Iterator[_Piece]:
     limit = settings.MAX_ITEM_JSON_CHARACTERS
-    for number, text, line, column in Elements(texts, limit):
-        if len(text) > limit:
-            reading.add_problem(f"item {number}", _too_long(limit, len(text)))
+    for number, value, length, refused in Elements(texts, limit):
+        if length > limit:
+            reading.add_problem(f"item {number}", _too_long(limit, length))
         else:
-            yield _Piece(number, f"item {number}", text, line, column)
+            yield _Piece(number, f"item {number}", value, length, refused)
 
 
 def _filled_lines(reading: "Reading", texts: Iterator[str]) -> Iterator[_Piece]:
@@ -99,7 +91,15 @@ def _filled_lines(reading: "Reading", texts: Iterator[str]) -> Iterator[_Piece]:
         elif not text or text.isspace():
             reading.report.blank += 1
         else:
-            yield _Piece(number, f"line {number}", text, number)
+            value, refused = _parsed(text, number)
+            yield _Piece(number, f"line {number}", value, length, refused)
+
+
+def _parsed(text: str, line: int) -> tuple[Any, Refused | None]:
+    try:
+        return parse_json(text, line=line), None
+    except Refused as error:
+        return None, error
 
 
 def _too_long(limit: int, length: int) -> str:
@@ -151,9 +151,5 @@ class _ExternalIds:
 
 
 def _external_id(piece: _Piece) -> str | None:
-    try:
-        value = piece.value()
-    except Refused:
-        return None
-    external_id = value.get("external_id") if isinstance(value, dict) else None
+    external_id = piece.value.get("external_id") if isinstance(piece.value, dict) else None
     return external_id if isinstance(external_id, str) else None

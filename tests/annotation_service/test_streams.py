@@ -6,13 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation_service import streams
-from annotation_service.inputs import Refused, decode
+from annotation_service.inputs import Refused, decode, parse_json
 from annotation_service.inputs import lines as lines_of
 from annotation_service.streams import Elements, Line, blocks, lines
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | TEXT, lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner)
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | TEXT,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXT, inner),
 )
 
 
@@ -81,38 +82,68 @@ def test_lines_over_the_limit_have_only_their_length(texts, sizes):
     assert list(lines(cut(text, sizes), 3)) == wanted
 
 
-@given(st.lists(JSON), st.lists(st.integers(1, 20), min_size=1), st.sampled_from([None, 0, 2]), st.booleans())
+SIZES = st.lists(st.integers(1, 20), min_size=1)
+
+
+@given(st.lists(JSON), SIZES, st.sampled_from([None, 0, 2]), st.booleans())
 def test_elements_are_those_of_the_list(values, sizes, indent, ascii):
     text = json.dumps(values, indent=indent, ensure_ascii=ascii)
     elements = list(Elements(cut(f"\n {text}\n", sizes), 100_000))
-    assert [json.loads(element.text) for element in elements] == values
+    assert [element.value for element in elements] == values
     assert [element.number for element in elements] == list(range(1, len(values) + 1))
-    whole = f"\n {text}\n".split("\n")
-    for element in elements:
-        assert (
-            element.text.split("\n")[0]
-            == whole[element.line - 1][element.column - 1 :][: len(element.text.split("\n")[0])]
-        )
+    if indent is None:
+        assert [element.length for element in elements] == [len(json.dumps(v, ensure_ascii=ascii)) for v in values]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.sampled_from([0, 100]), SIZES)
+def test_numbers_are_whole_wherever_a_block_ends(number, zeros, sizes):
+    written = f"{'9' * zeros}{abs(number):.20e}"
+    assert [e.value for e in Elements(cut(f"[{written},-{written} , 12345678]", sizes), 1000)] == [
+        float(written),
+        -float(written),
+        12345678,
+    ]
+
+
+@given(
+    st.lists(JSON, max_size=3),
+    st.sampled_from(
+        ["", "[1 2]", '{"a": 01}', "'x'", "[1,]", '"\\x"', "1 2", "nul", '{"b": "}", "a": [}]', '{"a": 1}}', "NaN"]
+    )
+    | st.sampled_from(["[1, 1e999]", '[{"a": 1, "a": 2}]', "9" * 25, '"\\ud800"', '"\\u0000"'])
+    | st.sampled_from([300, 5000]).map(lambda depth: "[" * depth + "]" * depth),
+    SIZES,
+)
+def test_a_refused_element_has_its_place_and_the_others_follow(values, bad, sizes):
+    before = "".join(f"{json.dumps(value)},\n" for value in values)
+    text = f"[\n{before}  {bad}, 1]"
+    *first, refused, last = Elements(cut(text, sizes), 100_000)
+    assert ([element.value for element in first], refused.value, last.value) == (values, None, 1)
+    with pytest.raises(Refused) as wanted:
+        parse_json(bad, line=len(values) + 2, column=3)
+    if bad:
+        assert refused.refused.problems == wanted.value.problems
 
 
 @given(st.text('[]{}",:\\ a1\n', max_size=60), st.lists(st.integers(1, 9), min_size=1))
-def test_what_is_no_list_is_refused_or_shows_when_it_is_parsed(text, sizes):
+def test_what_is_no_list_is_refused(text, sizes):
     def parsed():
         try:
-            return [json.loads(element.text) for element in Elements(cut(text, sizes), 1000)]
-        except (Refused, json.JSONDecodeError):
+            elements = list(Elements(cut(text, sizes), 1000))
+        except Refused:
             return "refused"
+        return "refused" if any(element.refused for element in elements) else [element.value for element in elements]
 
     try:
-        wanted = json.loads(text)
-    except json.JSONDecodeError:
+        wanted = parse_json(text)
+    except Refused:
         wanted = None
     assert parsed() == (wanted if isinstance(wanted, list) else "refused")
 
 
 @pytest.mark.parametrize(
     "text",
-    ['["' + "x" * 5000, "[" * 5000, '[{"a": ' * 1000, '["' + '\\"' * 3000, "[1" + " " * 5000 + "[", "[" + "}" * 5000],
+    ['["' + "x" * 5000, "[" * 5000, '[{"a": ' * 1000, '["' + '\\"' * 3000, "[[1" + " " * 5000 + "[", "[" + "}" * 5000],
 )
 def test_an_element_that_does_not_end_is_given_up(text):
     read = []
