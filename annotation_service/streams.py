@@ -19,7 +19,7 @@ from .inputs import (
     why_not_utf_8,
 )
 
-BLOCK_BYTES = 1 << 18
+BLOCK_BYTES = 1 << 16
 _SPACE = re.compile(r"[ \t\n\r]*")
 # Strings, and what ends an element of a list or stands in brackets inside it.
 _MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
@@ -98,7 +98,8 @@ class Elements:
         self.limit = limit
         self._blocks = filter(None, texts)
         self._text = ""
-        self._at, self._line, self._column = 0, 1, 1  # in the text, and in the file
+        self._at = 0
+        self._known = 0, 1, 1  # a position in the text before that one, its line and its column
         self._decoder = Decoder()
 
     def __iter__(self) -> Iterator[Element]:
@@ -107,15 +108,15 @@ class Elements:
                 "A list of items starts with “[”; an item a line is JSON Lines." if char else "There is nothing in it."
             )
             raise Refused(what, place=self._place() if char else "")
-        self._go(self._at + 1)
+        self._at += 1
         number, end = 0, self._next_char()
         while end == "," or (end != "]" and not number):
-            self._go(self._at + bool(number))
+            self._at += bool(number)
             number += 1
             self._next_char()
             yield self._element(number)
             end = self._next_char()
-        self._go(self._at + 1)
+        self._at += 1
         if self._next_char():
             raise Refused("The list ends before this; nothing may follow it.", place=self._place())
 
@@ -123,15 +124,16 @@ class Elements:
         """The element that begins here. Go to the comma or bracket behind it."""
         value, end, failure = self._decode()
         begun, refused = self._text[self._at : end], None
+        line, column = self._line_and_column()
         try:
-            check_depth(begun, MAX_DEPTH, self._line, self._column)
+            check_depth(begun, MAX_DEPTH, line, column)
             if failure:
-                raise Refused(failure, place=place_in(begun, len(begun), self._line, self._column))
-            self._decoder.check(value, begun, self._line, self._column)
+                raise Refused(failure, place=place_in(begun, len(begun), line, column))
+            self._decoder.check(value, begun, line, column)
         except Refused as error:
             refused = error
         if not failure:
-            self._go(end)
+            self._at = end
         if (char := self._next_char()) not in {",", "]"}:
             if not (char or refused):
                 raise Refused("The file ends before the list does.", place=self._place())
@@ -140,7 +142,7 @@ class Elements:
                 if not self._read_on():
                     problem = refused.problems[0]
                     raise Refused(problem.text, place=f"item {number}, {problem.place}") from refused
-            self._go(behind)
+            self._at = behind
         return Element(number, None if refused else value, len(begun), refused)
 
     def _decode(self) -> tuple[Any, int, str]:
@@ -167,28 +169,32 @@ class Elements:
     def _next_char(self) -> str:
         """Go to the next character that is not white space; at the end of the file it is empty."""
         while True:
-            self._go(_end_of(_SPACE, self._text, self._at))
+            self._at = _end_of(_SPACE, self._text, self._at)
             if self._at < len(self._text) or not self._read_on():
                 return self._text[self._at : self._at + 1]
 
-    def _go(self, to: int) -> None:
-        self._line, self._column = place_after(self._text[self._at : to], self._line, self._column)
-        self._at = to
-
     def _read_on(self) -> bool:
-        """Double the text that follows here, which may be no longer than the limit; whether there was more."""
+        """Have four times the text that follows here, which may be no longer than the limit; whether there was more."""
+        line, column = self._line_and_column()
         begun = self._text[self._at :]
-        parts, missing = [begun], min(len(begun), self.limit - len(begun)) + 1
+        parts, missing = [begun], min(3 * len(begun), self.limit - len(begun)) + 1
         while missing > 0 and (block := next(self._blocks, "")):
             parts.append(block)
             missing -= len(block)
         if len(parts) == 1:
             return False
-        self._text, self._at = "".join(parts), 0
+        self._text, self._at, self._known = "".join(parts), 0, (0, line, column)
         return True
 
+    def _line_and_column(self) -> tuple[int, int]:
+        position, line, column = self._known
+        line, column = place_after(self._text[position : self._at], line, column)
+        self._known = self._at, line, column
+        return line, column
+
     def _place(self) -> str:
-        return f"line {self._line}, column {self._column}"
+        line, column = self._line_and_column()
+        return f"line {line}, column {column}"
 
 
 def _end_of_element(text: str, start: int) -> int | None:
