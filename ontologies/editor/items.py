@@ -6,11 +6,11 @@ from django.http import HttpResponse
 from django_htmx.http import reselect, retarget, trigger_client_event
 
 from annotation_service import access
+from annotation_service.edits import Conflict
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 
 from ..models import Ontology, OntologyItem
-from ..models.item import Conflict
 from . import answers
 from .answers import Fragment, acts, edits, get_item, reads, refused, respond
 from .forms import AddForm, ColorForm, DescriptionForm, ExampleTermsForm, FieldForm, ItemNameForm, SwitchForm
@@ -73,8 +73,8 @@ def _save(
     if form.is_valid():
         try:
             item = form.save(by=request.user)
-        except Conflict as conflict:
-            return respond(request, (template, context | {"item": conflict.item, "conflict": conflict}), status=409)
+        except Conflict:
+            return respond(request, (template, context | {"item": form.item.again(), "conflict": True}), status=409)
         except Refused as error:
             form.add_error(None, str(error))
         else:

@@ -1,5 +1,5 @@
-from .item import Conflict, OntologyItem
+from .item import OntologyItem
 from .journal import OntologyChange
 from .ontology import Ontology
 
-__all__ = ["Conflict", "Ontology", "OntologyChange", "OntologyItem"]
+__all__ = ["Ontology", "OntologyChange", "OntologyItem"]

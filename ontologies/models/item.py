@@ -8,22 +8,13 @@ from django.db.models import CheckConstraint, F, Max, Q, QuerySet, UniqueConstra
 from django.utils import timezone
 from mptt.models import MPTTModel, TreeForeignKey
 
+from annotation_service import edits
 from annotation_service.db import execute
 from annotation_service.inputs import Refused, clean_description, clean_name, to_json
 from annotation_service.models import User
 
 from .. import colors, usage
 from ..documents import MAX_LEVELS, clean_color, clean_example_terms
-
-
-class Conflict(Exception):
-    """Somebody else changed the same field of the same item meanwhile."""
-
-    def __init__(self, item: "OntologyItem", field: str, wanted: Any) -> None:
-        self.item, self.field, self.wanted = item, field, wanted
-        self.current = getattr(item, field)
-        super().__init__(f"“{item.name}” was changed meanwhile: {field.replace('_', ' ')} is now “{self.current}”.")
-
 
 _UNSEEN: Any = object()
 
@@ -109,10 +100,6 @@ class OntologyItem(MPTTModel):
         """The item and everything below it, in tree order."""
         return self._same_tree().filter(lft__gte=self.lft, lft__lt=self.rght).order_by("lft")
 
-    def reach(self, branch: bool) -> "QuerySet[OntologyItem]":
-        """Only the item, or its branch."""
-        return self.branch() if branch else OntologyItem.objects.filter(pk=self.pk)
-
     def child_items(self) -> "QuerySet[OntologyItem]":
         return OntologyItem.objects.filter(parent=self).order_by("lft")
 
@@ -143,13 +130,7 @@ class OntologyItem(MPTTModel):
 
     def rename(self, name: str, *, by: User, was: str = _UNSEEN) -> "OntologyItem":
         """Marks, constraints and everything else point to the item, so they follow."""
-        name = clean_name(name)
-
-        def free(item: OntologyItem) -> None:
-            if name != item.name:
-                check_free(item.parent_id, {name})
-
-        return self._set("rename", "name", name, by=by, was=was, check=free)
+        return self._set("rename", "name", clean_name(name), by=by, was=was)
 
     def describe(self, description: str, *, by: User, was: str = _UNSEEN) -> "OntologyItem":
         return self._set("describe", "description", clean_description(description), by=by, was=was)
@@ -161,18 +142,11 @@ class OntologyItem(MPTTModel):
 
     def recolor(self, color: str, *, by: User, branch: bool = False, was: str = _UNSEEN) -> "OntologyItem":
         """Recolour this item, or its whole branch: the items below get variations of the new colour."""
-        color = clean_color(color)
-        with self.ontology.changing("recolour", by=by) as change:
-            item = self._again("color", color, was)
-            change.set_each("color", handed_down(item.reach(branch), {item.uid}, "color", color))
-        return self.again()
+        return self._set("recolour", "color", clean_color(color), by=by, was=was, branch=branch)
 
     def switch(self, active: bool, *, by: User, branch: bool = True) -> "OntologyItem":
         """Switch the item, normally with its branch, on or off. Marks that carry it stay as they are."""
-        with self.ontology.changing("switch on" if active else "switch off", by=by) as change:
-            item = self.again()
-            change.set_each("active", handed_down(item.reach(branch), {item.uid}, "active", active))
-        return self.again()
+        return self._set("switch on" if active else "switch off", "active", active, by=by, branch=branch)
 
     def move(
         self,
@@ -233,19 +207,19 @@ class OntologyItem(MPTTModel):
     def _gone(self) -> Refused:
         return Refused(f"“{self.name}” is not there any more: adding it was undone.")
 
-    def _again(self, field: str, wanted: Any, was: Any) -> "OntologyItem":
-        """The item as it is stored now; `Conflict` if the field is neither what the editor saw nor what they want."""
-        item = self.again()
-        if was is not _UNSEEN and getattr(item, field) not in (was, wanted):
-            raise Conflict(item, field, wanted)
-        return item
-
-    def _set(self, verb: str, field: str, value: Any, *, by: User, was: Any, check: Any = None) -> "OntologyItem":
+    def _set(
+        self, verb: str, field: str, value: Any, *, by: User, was: Any = _UNSEEN, branch: bool = False
+    ) -> "OntologyItem":
+        """Store a field of the item, or of its branch. Raises `Conflict` if somebody else has changed it since it was ``was``."""
         with self.ontology.changing(verb, by=by) as change:
-            item = self._again(field, value, was)
-            if check:
-                check(item)
-            change.set_each(field, [(item.pk, item.uid, getattr(item, field), value)])
+            item = self.again()
+            before = getattr(item, field)
+            changed = edits.changes(item, {field: value}, {} if was is _UNSEEN else {field: edits.mark(was)})
+            if "name" in changed:
+                check_free(item.parent_id, {value})
+            value = changed.get(field, before)
+            one: list[Setting] = [(item.pk, item.uid, before, value)]
+            change.set_each(field, handed_down(item.branch(), {item.uid}, field, value) if branch else one)
         return self.again()
 
 

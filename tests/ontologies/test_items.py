@@ -2,11 +2,11 @@
 
 import pytest
 
+from annotation_service.edits import Conflict
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies import colors
 from ontologies.models import Ontology, OntologyChange
-from ontologies.models.item import Conflict
 from tests import factories
 
 
@@ -100,13 +100,18 @@ def test_a_stale_edit_is_a_conflict_with_both_values(objects, alice, bob):
     objects.rename("Theirs", by=bob)
     with pytest.raises(Conflict) as conflict:
         objects.rename("Mine", by=alice, was="PhysicalObject")
-    assert (conflict.value.current, conflict.value.wanted) == ("Theirs", "Mine")
+    assert conflict.value.fields == {"name": "Theirs"}
     assert objects.again().name == "Theirs"
 
 
 def test_the_same_wish_twice_is_no_conflict(objects, alice, bob):
     objects.rename("Thing", by=bob)
     assert objects.rename("Thing", by=alice, was="PhysicalObject").name == "Thing"
+
+
+def test_saving_what_was_there_takes_nothing_back(objects, alice, bob):
+    objects.rename("Theirs", by=bob)
+    assert objects.rename("PhysicalObject", by=alice, was="PhysicalObject").name == "Theirs"
 
 
 def test_edits_of_other_fields_and_items_do_not_conflict(ontology, objects, alice, bob):

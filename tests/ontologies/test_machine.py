@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from annotation_service.edits import Conflict
 from annotation_service.inputs import Refused
 from ontologies import colors
 from ontologies.documents import NewItem
-from ontologies.models import Conflict, Ontology
+from ontologies.models import Ontology
 from tests import factories
 from tests.soak import amount
 
