@@ -67,9 +67,10 @@ class DownloadFormat:
         return f"{slugify(dataset.name, allow_unicode=True)[:80] or 'dataset'}.{self.extension}"
 
     def write(self, dataset: Dataset, items: ItemQuerySet, target: IO[bytes]) -> None:
-        """Everything is read at one moment: items and their marks go together, whatever is changed meanwhile."""
+        """Read everything at one moment: items, their marks and the names of the labels belong together."""
         with snapshot():
-            for piece in self.document(dataset, items):
+            now = Dataset.objects.filter(pk=dataset.pk).first() or dataset
+            for piece in self.document(now, items):
                 target.write(piece.encode())
 
 
@@ -87,11 +88,12 @@ DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT)
 def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]]:
     """The items as JSON. What is JSON in the database is not parsed again."""
     kind = Kind(dataset.kind)
-    marks = _Marks(dataset) if kind.has_entities else None
+    names = {pk: to_json(label.fullname) for pk, label in dataset.labels().items()} if kind.has_entities else {}
     texts = (Cast("tokens", TextField()), Cast("extra_fields", TextField()))
     for batch in _batches(dataset, items, "pk", "original", "external_id", *texts):
-        if marks:
-            marks.read([row[0] for row in batch])
+        keys = [row[0] for row in batch]
+        entities = _entities(keys, names, with_ids=kind.has_relations) if kind.has_entities else {}
+        relations = _relations(keys, names) if kind.has_relations else {}
         objects = []
         for pk, original, external_id, tokens, extra_fields in batch:
             parts = [f'"original": {to_json(original)}, "tokens": {tokens}']
@@ -99,54 +101,32 @@ def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]
                 parts.append(f'"external_id": {to_json(external_id)}')
             if extra_fields != "{}":
                 parts.append(f'"extra_fields": {with_floats(extra_fields)}')
-            if marks:
-                parts.append(f'"entities": [{", ".join(marks.entities[pk])}]')
-            if kind.has_relations and marks:
-                parts.append(f'"relations": [{", ".join(marks.relations[pk])}]')
+            if kind.has_entities:
+                parts.append(f'"entities": [{", ".join(entities[pk])}]')
+            if kind.has_relations:
+                parts.append(f'"relations": [{", ".join(relations[pk])}]')
             objects.append(f"{{{', '.join(parts)}}}")
         yield objects
 
 
-class _Marks:
-    """The given marks of some items, as JSON, by the keys of the items."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self.dataset, self.kind = dataset, Kind(dataset.kind)
-        self.names = _names(dataset)
-
-    def read(self, items: list[int]) -> None:
-        self.entities = self._entities(items)
-        if self.kind.has_relations:
-            self.relations = self._relations(items)
-
-    def _entities(self, items: list[int]) -> dict[int, list[str]]:
-        found = defaultdict(list)
-        entities = Entity.objects.filter(annotation__item__in=items, annotation__annotator=None).order_by("pk")
-        for item, uid, start, end, label in entities.values_list(
-            "annotation__item_id", "uid", "start", "end", "label_id"
-        ):
-            id = f'"id": {to_json(uid)}, ' if self.kind.has_relations else ""
-            found[item].append(f'{{{id}"start": {start}, "end": {end}, "label": {self._name(label)}}}')
-        return found
-
-    def _relations(self, items: list[int]) -> dict[int, list[str]]:
-        found = defaultdict(list)
-        relations = Relation.objects.filter(annotation__item__in=items, annotation__annotator=None).order_by("pk")
-        for item, source, target, label in relations.values_list(
-            "annotation__item_id", "source__uid", "target__uid", "label_id"
-        ):
-            ends = f'"source_id": {to_json(source)}, "target_id": {to_json(target)}'
-            found[item].append(f'{{{ends}, "label": {self._name(label)}}}')
-        return found
-
-    def _name(self, label: int) -> str:
-        if label not in self.names:  # it came while this is being written
-            self.names = _names(Dataset.objects.get(pk=self.dataset.pk))
-        return self.names[label]
+def _entities(items: list[int], names: dict[int, str], *, with_ids: bool) -> dict[int, list[str]]:
+    """The given entities of some items, as JSON, by the keys of the items."""
+    found = defaultdict(list)
+    given = Entity.objects.filter(annotation__item__in=items, annotation__annotator=None).order_by("pk")
+    for item, uid, start, end, label in given.values_list("annotation__item_id", "uid", "start", "end", "label_id"):
+        id = f'"id": {to_json(uid)}, ' if with_ids else ""
+        found[item].append(f'{{{id}"start": {start}, "end": {end}, "label": {names[label]}}}')
+    return found
 
 
-def _names(dataset: Dataset) -> dict[int, str]:
-    return {pk: to_json(label.fullname) for pk, label in dataset.labels().items()}
+def _relations(items: list[int], names: dict[int, str]) -> dict[int, list[str]]:
+    found = defaultdict(list)
+    given = Relation.objects.filter(annotation__item__in=items, annotation__annotator=None).order_by("pk")
+    ends = ("source__uid", "target__uid")
+    for item, source, target, label in given.values_list("annotation__item_id", *ends, "label_id"):
+        ids = f'"source_id": {to_json(source)}, "target_id": {to_json(target)}'
+        found[item].append(f'{{{ids}, "label": {names[label]}}}')
+    return found
 
 
 def _batches(dataset: Dataset, items: ItemQuerySet | None, *fields: Any) -> Iterator[list[tuple[Any, ...]]]:

@@ -5,7 +5,7 @@ from annotation_service import blueprint_views
 from .exports import DOWNLOAD_FORMATS
 from .items import editing, views
 from .models import Dataset
-from .views import creating, formats, library, statistics, uploads
+from .views import creating, formats, pages, uploads
 
 app_name = "datasets"
 of_datasets = {"model": Dataset}
@@ -16,9 +16,9 @@ dataset_urls = [
     path("items/<int:item_pk>/edit/", editing.edit_item, name="edit_item"),
     path("remove/", editing.remove, name="remove"),
     path("restore/", editing.restore, name="restore"),
-    path("statistics/", statistics.page, name="statistics"),
-    path("statistics/figures/", statistics.figures, name="figures"),
-    path("statistics/vocabulary/", statistics.vocabulary, name="vocabulary"),
+    path("statistics/", pages.statistics, name="statistics"),
+    path("statistics/figures/", pages.figures, name="figures"),
+    path("statistics/vocabulary/", pages.vocabulary, name="vocabulary"),
     path("edit/", blueprint_views.edit, of_datasets, name="edit"),
     path("duplicate/", blueprint_views.duplicate, of_datasets, name="duplicate"),
     path("delete/", blueprint_views.delete, of_datasets, name="delete"),
@@ -40,7 +40,7 @@ upload_urls = [
 ]
 
 urlpatterns = [
-    path("", library.dataset_list, name="list"),
+    path("", pages.dataset_list, name="list"),
     path("new/", creating.create, name="create"),
     path("new/preview/", creating.preview, name="preview"),
     path("new/ontologies/<str:kind>/", creating.ontologies, name="ontologies"),

@@ -13,6 +13,7 @@ from django.http import QueryDict
 
 from annotation_service import words
 from annotation_service.inputs import whole_number
+from annotation_service.paging import Column, sort_columns
 from ontologies.labels import Label, Labels
 from ontologies.models import OntologyItem
 
@@ -32,14 +33,15 @@ def _mark_count(model: type[Entity] | type[Relation]) -> Coalesce:
     return Coalesce(Subquery(counted), 0, output_field=IntegerField())
 
 
-SORTS: dict[str, Any] = {
-    "number": F("position"),
-    "tokens": TokenCount("tokens"),
-    "external": F("external_id"),
-    "entities": _mark_count(Entity),
-    "relations": _mark_count(Relation),
-    "removed": F("removed_at"),
-}
+COLUMNS = [
+    Column("number", "No.", F("position"), number=True),
+    Column("external", "External id", F("external_id")),
+    Column("entities", "Entities", _mark_count(Entity), number=True, big_first=True),
+    Column("relations", "Relations", _mark_count(Relation), number=True, big_first=True),
+    Column("tokens", "Tokens", TokenCount("tokens"), number=True, big_first=True),
+    Column("removed", "Removed", F("removed_at"), big_first=True),
+]
+SORTS = {column.name: column.order for column in COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +115,27 @@ class ItemFilter:
         for condition in self._conditions():
             items = items.filter(condition)
         items = items.containing(self.q)
-        name, falls = self.sort_by
-        if name == "number":
+        name, falls = self._sorted_by()
+        if name == "number":  # nothing else beside it, so that its index is used
             return items.order_by("-position" if falls else "position")
         return items.order_by(SORTS[name].desc() if falls else SORTS[name].asc(), "position")
 
     @property
-    def sort_by(self) -> tuple[str, bool]:
+    def columns(self) -> list[Column]:
+        return sort_columns(self.sort, COLUMNS, default=self._default_sort)
+
+    @property
+    def _default_sort(self) -> str:
+        return "-removed" if self.bin else "number"
+
+    def _sorted_by(self) -> tuple[str, bool]:
         """The name of the column, and whether the greatest comes first."""
-        sort = self.sort or ("-removed" if self.bin else "number")
+        sort = self.sort or self._default_sort
         return sort.removeprefix("-"), sort.startswith("-")
 
     def neighbours(self, item: Item) -> tuple[int | None, int | None]:
         """The keys of those before and after an item, which need not be among them."""
-        name, falls = self.sort_by
+        name, falls = self._sorted_by()
         before, after = Q(position__lt=item.position), Q(position__gt=item.position)
         items = self.items()
         if name == "number":

@@ -13,14 +13,6 @@ from ..statistics import label_counts
 from .filters import ItemFilter
 
 PAGE_SIZE = 50
-COLUMNS = [
-    Column("number", "No.", None, number=True),
-    Column("external", "External id", None),
-    Column("entities", "Entities", None, number=True, big_first=True),
-    Column("relations", "Relations", None, number=True, big_first=True),
-    Column("tokens", "Tokens", None, number=True, big_first=True),
-    Column("removed", "Removed", None, big_first=True),
-]
 
 
 class Row(NamedTuple):
@@ -54,14 +46,7 @@ class ItemTable:
             "relations": not (kind.has_relations or relations),
             "removed": not shown.bin,
         }
-        sorted_by, falls = shown.sort_by
-        direction = "descending" if falls else "ascending"
-        columns = {
-            column.name: replace(column, direction=direction) if column.name == sorted_by else column
-            for column in COLUMNS
-            if not left_out.get(column.name)
-        }
-        return cls(page, rows, columns)
+        return cls(page, rows, {column.name: column for column in shown.columns if not left_out.get(column.name)})
 
 
 def _page(shown: ItemFilter, wanted: str | None) -> Page[Item]:

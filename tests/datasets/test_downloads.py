@@ -1,3 +1,4 @@
+import io
 import json
 import threading
 import tracemalloc
@@ -10,6 +11,7 @@ from django.utils import timezone
 from datasets import exports
 from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item
+from ontologies.models import Ontology
 from tests import factories
 
 from .documents import document, stored
@@ -123,15 +125,15 @@ def test_the_filter_of_the_table_is_respected(as_alice, dataset, format):
     assert "quoted" in text and "engine" not in text
 
 
-def test_what_comes_while_it_is_written_breaks_nothing(alice, monkeypatch):
-    monkeypatch.setattr(exports, "_AT_ONCE", 1)
+def test_what_came_since_the_dataset_was_read_breaks_nothing(alice):
     dataset = stored(alice, Kind.PREANNOTATED_ENTITY, document(Kind.PREANNOTATED_ENTITY))
-    pieces = exports.json_document(dataset)
-    begun = next(pieces)
-    label = dataset.entity_ontology.add_item(name="New", parent=None, by=alice)
+    assert dataset.labels()
+    label = Ontology.objects.get(pk=dataset.entity_ontology_id).add_item(name="New", parent=None, by=alice)
     annotation = Annotation.objects.create(item=dataset.items()[1])
     annotation.entity_set.create(label=label, uid="e1", start=0, end=1)
-    assert json.loads(begun + "".join(pieces))[1]["entities"] == [{"start": 0, "end": 1, "label": "New"}]
+    target = io.BytesIO()
+    exports.JSON.write(dataset, dataset.items(), target)
+    assert json.loads(target.getvalue())[1]["entities"] == [{"start": 0, "end": 1, "label": "New"}]
 
 
 @pytest.mark.django_db(transaction=True)
@@ -140,21 +142,21 @@ def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
     item = document(Kind.PREANNOTATED_ENTITY)[0]
     dataset = stored(as_alice.user, Kind.PREANNOTATED_ENTITY, [item, {**item, "external_id": "another"}])
     whole = body(as_alice.get(f"/datasets/{dataset.pk}/download/json/"))
-    read = exports._Marks.read
+    read = exports._entities
 
     def change():
         Entity.objects.filter(annotation__item__dataset=dataset).delete()
         dataset.remove(dataset.items(), by=as_alice.user)
         connection.close()
 
-    def read_and_change(self, items):
-        read(self, items)
+    def read_and_change(items, names, **options):
         if dataset.bin().count() == 0:
             changing = threading.Thread(target=change)
             changing.start()
             changing.join()
+        return read(items, names, **options)
 
-    monkeypatch.setattr(exports._Marks, "read", read_and_change)
+    monkeypatch.setattr(exports, "_entities", read_and_change)
     assert body(as_alice.get(f"/datasets/{dataset.pk}/download/json/")) == whole
     assert not dataset.items().exists()
 
