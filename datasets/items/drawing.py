@@ -1,6 +1,6 @@
 """A text with its marks drawn on it, ready for ``datasets/_marked.html``: boxes inside each other, with names below the words."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
@@ -43,51 +43,34 @@ class Drawing:
     """If there are arcs: what a script needs to draw them over the text, as JSON."""
 
 
-def draw(
-    original: str,
-    tokens: Sequence[str],
-    offsets: Sequence[Sequence[int]] | None,
-    entities: Iterable[tuple[str, int, int, int]] = (),
-    relations: Iterable[tuple[str, int, str, str]] = (),
-    *,
-    labels: Mapping[int, Label],
-    most: int = 20_000,
-) -> Drawing:
-    """The marks are tuples: an entity ``(uid, label, start, end)`` over tokens, the end inclusive, a relation
-    ``(uid, label, source, target)`` over uids of entities. Labels are found by their primary keys; a mark whose label is gone
-    is left out. Only the first ``most`` tokens are drawn.
+def draw(item: Mapping[str, Any], *, labels: Mapping[int, Label], most: int = 20_000) -> Drawing:
+    """An item has ``original``, ``tokens`` and ``offsets``, ``entities`` with ``uid``, ``label``, ``start`` and ``end`` (tokens,
+    inclusive), and ``relations`` with ``uid``, ``label``, ``source`` and ``target`` (uids of entities). Labels are found by their
+    primary keys; a mark whose label is gone is left out. Only the first ``most`` tokens are drawn.
 
     Without offsets the tokens stand in the place of the text, with spaces between them.
     """
-    known = [entity for entity in entities if entity[1] in labels]
-    shown = [(start, end, labels[label]) for _, label, start, end in known if start < most]
-    drawing = Drawing(tokens_left_out=max(0, len(tokens) - most), marks_left_out=len(known) - len(shown))
+    original, tokens, offsets = item["original"], item["tokens"], item["offsets"]
+    entities = [entity for entity in item["entities"] if entity["label"] in labels]
+    shown = [(entity["start"], entity["end"], labels[entity["label"]]) for entity in entities if entity["start"] < most]
+    drawing = Drawing(tokens_left_out=max(0, len(tokens) - most), marks_left_out=len(entities) - len(shown))
     words, gaps = _words_and_gaps(original, tokens[:most], offsets)
     drawing.pieces = _pieces(words, gaps, shown)
     if not drawing.tokens_left_out and offsets:
         drawing.pieces.append(Piece([], original[offsets[-1][1] :], []))
-    ends = {uid: (span_text(original, tokens, offsets, start, end), labels[label]) for uid, label, start, end in known}
-    drawn: list[tuple[str, int, str, str]] = []
-    for uid, label, source, target in relations:
-        if label in labels and source in ends and target in ends:
-            drawing.arcs.append(Arc(labels[label], *ends[source], *ends[target]))
-            drawn.append((uid, label, source, target))
-    if drawn and not drawing.tokens_left_out:
-        item = {"original": original, "tokens": tokens, "offsets": offsets}
-        drawing.sheet = to_json({"item": item, **_for_script(known, drawn, labels)})
+    ends = {entity["uid"]: (span_text(item, entity), labels[entity["label"]]) for entity in entities}
+    relations = [r for r in item["relations"] if r["label"] in labels and r["source"] in ends and r["target"] in ends]
+    drawing.arcs = [Arc(labels[r["label"]], *ends[r["source"]], *ends[r["target"]]) for r in relations]
+    if relations and not drawing.tokens_left_out:
+        used = {mark["label"]: labels[mark["label"]] for mark in (*entities, *relations)}
+        sheet = {
+            "item": {"original": original, "tokens": tokens, "offsets": offsets},
+            "entities": entities,
+            "relations": relations,
+            "labels": [[pk, {"name": o.name, "color": o.color, "active": o.active}] for pk, o in used.items()],
+        }
+        drawing.sheet = to_json(sheet)
     return drawing
-
-
-def _for_script(
-    entities: list[tuple[str, int, int, int]], relations: list[tuple[str, int, str, str]], labels: Mapping[int, Label]
-) -> dict[str, Any]:
-    """As the module that draws the annotation screen takes it."""
-    used = {mark[1]: labels[mark[1]] for mark in (*entities, *relations)}
-    return {
-        "entities": [dict(zip(("uid", "label", "start", "end"), mark, strict=True)) for mark in entities],
-        "relations": [dict(zip(("uid", "label", "source", "target"), mark, strict=True)) for mark in relations],
-        "labels": [[pk, {"name": o.name, "color": o.color, "active": o.active}] for pk, o in used.items()],
-    }
 
 
 def _words_and_gaps(
@@ -126,7 +109,9 @@ def _pieces(words: list[str], gaps: list[str], marks: list[tuple[int, int, Label
     return pieces
 
 
-def span_text(
-    original: str, tokens: Sequence[str], offsets: Sequence[Sequence[int]] | None, start: int, end: int
-) -> str:
-    return original[offsets[start][0] : offsets[end][1]] if offsets else " ".join(tokens[start : end + 1])
+def span_text(item: Mapping[str, Any], entity: Mapping[str, Any]) -> str:
+    """The words of an entity."""
+    start, end, offsets = entity["start"], entity["end"], item["offsets"]
+    if offsets:
+        return item["original"][offsets[start][0] : offsets[end][1]]
+    return " ".join(item["tokens"][start : end + 1])

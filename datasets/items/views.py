@@ -122,32 +122,30 @@ def item_of(dataset: Dataset, pk: int) -> Item:
 
 
 def _marks(item: Item) -> dict[str, Any]:
-    labels = item.dataset.labels()
     given = {"annotation__item": item, "annotation__annotator": None}
-    entities = list(Entity.objects.filter(**given).order_by("start", "-end", "pk"))
-    relations = list(Relation.objects.filter(**given).select_related("source", "target").order_by("pk"))
-    drawn = drawing.draw(
-        item.original,
-        item.tokens,
-        item.offsets,
-        [(e.uid, e.label_id, e.start, e.end) for e in entities],
-        [(r.uid, r.label_id, r.source.uid, r.target.uid) for r in relations],
-        labels=labels,
-    )
-    texts = (drawing.span_text(item.original, item.tokens, item.offsets, e.start, e.end) for e in entities)
-    listed = [(labels.get(entity.label_id), entity, text) for entity, text in zip(entities, texts, strict=True)]
-    return {"drawing": drawn, "entities": listed, "relations": relations}
+    entities = Entity.objects.filter(**given).order_by("start", "-end", "pk")
+    relations = Relation.objects.filter(**given).select_related("source", "target").order_by("pk")
+    drawn = {
+        "original": item.original,
+        "tokens": item.tokens,
+        "offsets": item.offsets,
+        "entities": list(entities.values("uid", "label", "start", "end")),
+        "relations": [
+            {"uid": r.uid, "label": r.label_id, "source": r.source.uid, "target": r.target.uid} for r in relations
+        ],
+    }
+    labels = item.dataset.labels()
+    return {
+        "drawing": drawing.draw(drawn, labels=labels),
+        "entities": [(labels.get(e["label"]), e, drawing.span_text(drawn, e)) for e in drawn["entities"]],
+        "relations": drawn["relations"],
+    }
 
 
 def _upload(item: Item) -> Upload | None:
     """The one that brought the item."""
-    end = F("first_position") + F("item_count")
-    return (
-        item.dataset.additions()
-        .annotate(end=end)
-        .filter(first_position__lte=item.position, end__gt=item.position)
-        .first()
-    )
+    begun = item.dataset.additions().filter(first_position__lte=item.position)
+    return begun.filter(first_position__gt=item.position - F("item_count")).first()
 
 
 def _work(item: Item) -> QuerySet[Annotation]:

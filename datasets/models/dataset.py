@@ -68,11 +68,11 @@ class Dataset(PagedBlueprint):
         return words.plural(self.item_count, "item,items")
 
     def items(self) -> ItemQuerySet:
-        return Item.objects.get_queryset().filter(dataset=self).order_by("position")
+        return Item.objects.filter(dataset=self).order_by("position")
 
     def bin(self) -> ItemQuerySet:
         """The items that were removed and can still be restored, the last removed first."""
-        removed = Item.with_removed.get_queryset().filter(dataset=self, removed_at__gt=timezone.now() - BIN)
+        removed = Item.with_removed.filter(dataset=self, removed_at__gt=timezone.now() - BIN)
         return removed.order_by("-removed_at", "position")
 
     def marks_of(self, items: ItemQuerySet) -> "MarkCount":
@@ -184,15 +184,15 @@ class Dataset(PagedBlueprint):
     def _put_into_bin(self, items: ItemQuerySet, by: User) -> int:
         now = timezone.now()
         count = Item.with_removed.filter(pk__in=items.order_by().values("pk")).update(removed_at=now, removed_by=by)
-        gone = Item.with_removed.get_queryset().filter(dataset=self, removed_at=now)
+        gone = Item.with_removed.filter(dataset=self, removed_at=now)
         self.touch(item_count=self.item_count - count, token_count=self.token_count - gone.token_count())
         return count
 
     def _free_position(self) -> int:
         """Positions are not used twice, even if their items were deleted for good: those of an upload stay its own."""
-        last = Item.with_removed.filter(dataset=self).aggregate(n=Max("position"))["n"]
-        taken = self.uploads.aggregate(n=Max(F("first_position") + F("item_count")))["n"]
-        return max(-1 if last is None else last, (taken or 0) - 1) + 1
+        behind_items = Item.with_removed.filter(dataset=self).aggregate(n=Max("position") + 1)["n"]
+        behind_uploads = self.uploads.aggregate(n=Max(F("first_position") + F("item_count")))["n"]
+        return max(behind_items or 0, behind_uploads or 0)
 
     def restore(self, items: ItemQuerySet) -> int:
         """Take items out of the bin, with all marks that they had; returns how many came back.

@@ -35,14 +35,9 @@ class ItemQuerySet(models.QuerySet["Item"]):
         return self.filter(search_text__contains=text) if text else self
 
 
-class AllItems(models.Manager["Item"]):
+class LiveItems(models.Manager["Item"]):
     def get_queryset(self) -> ItemQuerySet:
-        return ItemQuerySet(self.model, using=self._db)
-
-
-class LiveItems(AllItems):
-    def get_queryset(self) -> ItemQuerySet:
-        return super().get_queryset().filter(removed_at=None)
+        return ItemQuerySet(self.model, using=self._db).filter(removed_at=None)
 
 
 class Item(models.Model):
@@ -66,7 +61,7 @@ class Item(models.Model):
     offsets = models.JSONField(null=True)
     extra_fields = models.JSONField(default=dict, blank=True)
 
-    with_removed = AllItems.from_queryset(ItemQuerySet)()
+    with_removed = ItemQuerySet.as_manager()
     objects = LiveItems.from_queryset(ItemQuerySet)()
 
     class Meta:

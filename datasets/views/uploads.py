@@ -77,7 +77,9 @@ def _found(upload: Upload) -> dict[str, Any]:
         "trees": trees,
         "labels": [_counted(tree, report.labels[tree.kind]) for tree in trees if report.labels[tree.kind]],
         "unusable": [(tree, list(report.unusable_labels[tree.kind].items())) for tree in trees],
-        "shown": [(item, _drawn(item, by_pk), Field.all_of(item["extra_fields"])) for item in report.preview],
+        "shown": [
+            (item, drawing.draw(item, labels=by_pk), Field.all_of(item["extra_fields"])) for item in report.preview
+        ],
     }
 
 
@@ -92,12 +94,6 @@ def _notes(report: Report) -> list[tuple[int, str]]:
         (report.without_offsets, "items whose tokens are not in their text: they are shown as tokens"),
     ]
     return [(count, words) for count, words in notes if count]
-
-
-def _drawn(item: dict[str, Any], labels: Any) -> drawing.Drawing:
-    entities = [(e["uid"], e["label"], e["start"], e["end"]) for e in item["entities"]]
-    relations = [(r["uid"], r["label"], r["source"], r["target"]) for r in item["relations"]]
-    return drawing.draw(item["original"], item["tokens"], item["offsets"], entities, relations, labels=labels)
 
 
 def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:

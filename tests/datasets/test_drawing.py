@@ -19,9 +19,11 @@ TEXT, TOKENS = "left  air conditioner (old) leaks", ["left", "air", "conditioner
 OFFSETS = [[0, 4], [6, 9], [10, 21], [23, 26], [28, 33]]
 
 
-def draw(*entities, relations=(), **options):
-    given_marks = [(f"e{n}", *entity) for n, entity in enumerate(entities)]
-    return drawing.draw(TEXT, TOKENS, OFFSETS, given_marks, relations, labels=LABELS, **options)
+def draw(*entities, relations=(), given=None, **options):
+    entities = [dict(zip(("label", "start", "end"), mark, strict=True), uid=f"e{n}") for n, mark in enumerate(entities)]
+    relations = [dict(zip(("uid", "label", "source", "target"), mark, strict=True)) for mark in relations]
+    item = given or {"original": TEXT, "tokens": TOKENS, "offsets": OFFSETS}
+    return drawing.draw(item | {"entities": entities, "relations": relations}, labels=LABELS, **options)
 
 
 def boxes(drawn):
@@ -54,7 +56,7 @@ def test_of_a_long_text_the_beginning_is_drawn_and_the_rest_is_counted():
 
 
 def test_tokens_that_are_not_in_the_text_stand_for_it():
-    drawn = drawing.draw("can't", ["can", "not"], None, [("e", 0, 0, 1)], labels=LABELS)
+    drawn = draw((0, 0, 1), given={"original": "can't", "tokens": ["can", "not"], "offsets": None})
     assert boxes(drawn) == "[can not|A]"
 
 
