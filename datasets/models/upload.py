@@ -183,7 +183,7 @@ class Upload(models.Model):
     def _try_to_store(self, progress: Progress, job: Job | None) -> Dataset | None:
         """None if what the reading was based on has changed before the dataset could be locked."""
         basis = Basis(self)
-        with storage.spool() as spool, files.all_problems(self.problems_path) as tell:
+        with storage.Spool() as spool, files.all_problems(self.problems_path) as tell:
             reading = basis.reading(progress, tell)
             try:
                 spool.add(reading)

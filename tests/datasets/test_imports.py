@@ -125,7 +125,7 @@ def test_a_failure_in_the_middle_leaves_nothing(alice, monkeypatch, phase):
     class Broken(Exception):
         pass
 
-    spool = type(storage.spool())
+    spool = storage.Spool
     original = getattr(spool, phase)
 
     def half(self, *args):
@@ -174,7 +174,7 @@ def test_a_line_that_is_too_long_is_never_cut_into_tokens(alice, settings, monke
 def test_after_a_line_with_too_many_tokens_the_others_are_only_measured(alice, settings, monkeypatch):
     settings.MAX_ITEM_CHARACTERS, settings.MAX_ITEM_TOKENS = 10, 2
     spooled = []
-    monkeypatch.setattr(type(storage.spool()), "add", lambda self, items: spooled.extend(items))
+    monkeypatch.setattr(storage.Spool, "add", lambda self, items: spooled.extend(items))
     text = "a b c\n" + "fine\n" * 250 + "x" * 11 + "\n"  # more lines than are cut at once
     with pytest.raises(Refused) as refused:
         factories.dataset(owner=alice, text=text)

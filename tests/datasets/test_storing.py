@@ -130,7 +130,7 @@ def test_more_items_than_are_spooled_at_once_keep_their_marks(upload):
 
 @pytest.mark.django_db(transaction=True)
 def test_after_a_row_that_cannot_be_spooled_the_database_is_written_to_as_before():
-    with storage.spool() as spool, pytest.raises(UnicodeEncodeError):
+    with storage.Spool() as spool, pytest.raises(UnicodeEncodeError):
         spool.add([NewItem("item 1", "a", ["a"], [(0, 1)], external_id="\ud800")])
     with write():
         factories.manager("alice")
@@ -144,13 +144,13 @@ def test_only_few_large_items_wait_in_memory(db, monkeypatch):
         NewItem("item 4", "a", ["a"], [(0, 1)], entities=[NewEntity(str(n), n, 0, 0) for n in range(2000)]),
     ]
     rows = []
-    with storage.spool() as spool:
-        monkeypatch.setattr(spool, "_add", lambda table, batch: rows.append((table, len(batch))))
+    with storage.Spool() as spool:
+        monkeypatch.setattr(storage, "write_rows", lambda table, batch: rows.append((table, len(batch))))
         for one in large:
             spool.add([one] * 100)
-    assert sum(size for table, size in rows if table == "item") == 400
-    assert max(size for table, size in rows if table == "item") < 30
-    assert max(size for table, size in rows if table == "entity") < 30_000
+    assert sum(size for table, size in rows if table == "spool_item") == 400
+    assert max(size for table, size in rows if table == "spool_item") < 30
+    assert max(size for table, size in rows if table == "spool_entity") < 30_000
 
 
 def test_keys_are_free_for_whoever_writes_next(upload, alice):
