@@ -360,6 +360,8 @@ def with_room_for(size, work):
 @pytest.mark.parametrize("room", amount([100_000, 1_000_000], [50_000, 100_000, 300_000, 1_000_000, 5_000_000]))
 def test_a_full_disk_is_told_and_leaves_nothing(room):
     """The spool, or the journal of the database, meets the limit."""
+    if connections["default"].vendor == "postgresql":
+        pytest.skip("the server writes the files, and tells by a code of its own that its disk is full: see test_db.py")
     prepared(LargeImport)
     Job.objects.all().delete()
     upload, before = Upload.objects.get(), faults.rows()
