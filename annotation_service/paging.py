@@ -23,6 +23,7 @@ from django.http import HttpRequest
 from .inputs import whole_number
 
 M = TypeVar("M", bound=Model)
+Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,12 +97,14 @@ def search_text(request: HttpRequest) -> str:
     return request.GET.get("q", "").strip()[:200]
 
 
-def named(rows: QuerySet[M], text: str) -> QuerySet[M]:
-    """The rows whose name contains the text. Case does not matter, in any script: the databases would differ in that."""
-    wanted = unicodedata.normalize("NFC", text).casefold()
+def named(rows: Rows, text: str, *columns: str) -> Rows:
+    """The rows whose name, or one of these columns, contains the text. Case does not matter, in any script: the databases would
+    differ in that."""
+    wanted = unicodedata.normalize("NFC", text).casefold().strip()
     if not wanted:
         return rows
-    return rows.filter(pk__in=[pk for pk, name in rows.values_list("pk", "name") if wanted in name.casefold()])
+    texts = rows.values_list("pk", *(columns or ("name",)))
+    return rows.filter(pk__in=[pk for pk, *values in texts if any(wanted in value.casefold() for value in values)])
 
 
 @dataclass(frozen=True, slots=True)

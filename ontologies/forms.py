@@ -11,6 +11,12 @@ from .models import Ontology
 
 # A refused file up to this size is put into the text area, to be corrected there.
 _EDITABLE = 500_000
+SOURCES = [
+    ("empty", "Empty", "add items in the editor"),
+    ("example", "Small example", "to try things out"),
+    ("paste", "Paste JSON", "typed or copied"),
+    ("file", "Upload a file", "a .json file"),
+]
 
 
 class ListForm(forms.Form):
@@ -21,20 +27,44 @@ class ListForm(forms.Form):
     mine = forms.BooleanField(required=False)
 
 
-class CreateForm(forms.Form):
+class ItemsForm(forms.Form):
+    """A form with a document of new items."""
+
+    text = forms.CharField(required=False, strip=False, widget=forms.Textarea)
+
+    problems: list[Problem] = []
+    total = 0
+    refusal = "The content was not taken."
+
+    def items(self) -> list[NewItem]:
+        """Only for a valid form."""
+        return self.cleaned_data["items"]
+
+    def read(self) -> list[NewItem]:
+        raise NotImplementedError
+
+    def clean(self) -> None:
+        try:
+            self.cleaned_data["items"] = self.read()
+        except Refused as error:
+            self.problems, self.total = error.problems, error.total
+            self.add_error(None, self.refusal)
+
+    def pasted(self) -> str:
+        text = self.cleaned_data.get("text", "")
+        check_size(len(text.encode("utf-8", "surrogatepass")), settings.MAX_PASTED_BYTES)
+        return text
+
+
+class CreateForm(ItemsForm):
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
     description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
     kind = forms.ChoiceField(choices=Ontology.Kind.choices, initial=Ontology.Kind.ENTITY, widget=forms.RadioSelect)
     source = forms.ChoiceField(
-        choices=[("empty", "Empty"), ("example", "Small example"), ("paste", "Paste JSON"), ("file", "Upload a file")],
-        initial="empty",
-        widget=forms.RadioSelect,
+        choices=[(value, label) for value, label, _ in SOURCES], initial="empty", widget=forms.RadioSelect
     )
-    text = forms.CharField(required=False, strip=False, widget=forms.Textarea)
     file = forms.FileField(required=False, allow_empty_file=True)
 
-    problems: list[Problem] = []
-    total = 0
     file_text = ""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -42,26 +72,17 @@ class CreateForm(forms.Form):
         if not self.is_bound:
             self.fields["name"].widget.attrs["autofocus"] = True
 
-    def items(self) -> list[NewItem]:
-        """The items of the chosen source. Only for a valid form."""
-        return self.cleaned_data["items"]
+    def read(self) -> list[NewItem]:
+        kind = self.cleaned_data.get("kind")
+        text = self._text(kind)
+        return read_ontology(text, kind) if text and kind else []
 
-    def clean(self) -> None:
-        data = self.cleaned_data
-        try:
-            text = self._text(data.get("source", ""))
-            data["items"] = read_ontology(text, data["kind"]) if text and "kind" in data else []
-        except Refused as error:
-            self.problems, self.total = error.problems, error.total
-            self.add_error(None, "The content was not taken.")
-
-    def _text(self, source: str) -> str:
-        if source == "example" and "kind" in self.cleaned_data:
-            return example_json(self.cleaned_data["kind"])
-        if source == "paste" and "text" in self.cleaned_data:
-            text = self.cleaned_data["text"]
-            check_size(len(text.encode("utf-8", "surrogatepass")), settings.MAX_PASTED_BYTES)
-            return check_text(text)
+    def _text(self, kind: str | None) -> str:
+        source = self.cleaned_data.get("source")
+        if source == "example" and kind:
+            return example_json(kind)
+        if source == "paste":
+            return check_text(self.pasted())
         if source == "file":
             upload = self.cleaned_data.get("file")
             if not upload:

@@ -3,7 +3,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from annotation_service import blueprint_views
 
 from . import views
-from .editor import bulk, history, items, moving, tree
+from .editor import bulk, history, items, tree
 from .models import Ontology
 
 app_name = "ontologies"
@@ -23,7 +23,7 @@ item_urls: list[URLPattern] = [
     path("example-terms/", items.set_example_terms, name="example_terms"),
     path("color/", items.recolor, name="recolor"),
     path("active/", items.switch, name="switch"),
-    path("move/", moving.move, name="move"),
+    path("move/", items.move, name="move"),
 ]
 
 ontology_urls: list[URLPattern | URLResolver] = [

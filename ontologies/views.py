@@ -16,12 +16,12 @@ from annotation_service import access
 from annotation_service.blueprints import with_uses
 from annotation_service.downloads import download
 from annotation_service.http import Request
-from annotation_service.paging import Column, Page, order, sort_columns
+from annotation_service.paging import Column, Page, named, order, sort_columns
 from annotation_service.schemas import PUBLISHED, load
 from annotation_service.words import size
 
 from .documents import example_json
-from .forms import CreateForm, ListForm
+from .forms import SOURCES, CreateForm, ListForm
 from .models import Ontology
 from .models.ontology import OntologyQuerySet
 
@@ -34,12 +34,6 @@ COLUMNS = [
     Column("created", "Created", "created_at", big_first=True),
     Column("changed", "Changed", "updated_at", big_first=True),
 ]
-SOURCES = [
-    ("empty", "Empty", "add items in the editor"),
-    ("example", "Small example", "to try things out"),
-    ("paste", "Paste JSON", "typed or copied"),
-    ("file", "Upload a file", "a .json file"),
-]
 
 
 @require_GET
@@ -48,13 +42,12 @@ def list_ontologies(request: Request) -> HttpResponse:
     form = ListForm(request.GET)
     form.is_valid()
     wanted = form.cleaned_data
-    found = with_uses(everything.with_size()).select_related("owner").defer("description")
+    found = named(everything, wanted.get("q", ""), "name", "description", "owner__username")
+    found = with_uses(found.with_size()).select_related("owner").defer("description")
     if wanted.get("kind"):
         found = found.filter(kind=wanted["kind"])
     if wanted.get("mine"):
         found = found.filter(owner=request.user)
-    if wanted.get("q"):
-        found = found.search(wanted["q"])
     columns = sort_columns(request.GET.get("sort"), COLUMNS)
     page = Page.of(found.order_by(*order(columns)), request.GET.get("page"), item_words="ontology,ontologies")
     context = {"form": form, "page": page, "columns": columns, "narrowed": any(wanted.values())}

@@ -64,8 +64,10 @@ def get_item(ontology: Ontology, uid: str) -> OntologyItem:
 
 
 def find_item(ontology: Ontology, uid: str | None) -> OntologyItem | None:
-    items = OntologyItem.objects.filter(ontology=ontology, uid=uid, level__gt=0).select_related("parent")
-    item = items.first() if uid else None
+    if not uid or not uid.isalnum():
+        return None
+    items = OntologyItem.objects.filter(ontology=ontology, uid=uid, level__gt=0)
+    item = items.select_related("parent").first()
     if item:
         item.ontology = ontology
     return item

@@ -1,5 +1,6 @@
 """Changes of many items in one step: pasted lists, recolouring and switching what is selected."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django.http import HttpResponse
@@ -59,31 +60,25 @@ def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> d
 
 @acts
 def recolor_items(request: Request, ontology: Ontology) -> HttpResponse:
-    form = SelectionForm(request.POST)
-    if not form.is_valid() or not form.cleaned_data["color"]:
-        return refused("Choose items and a colour.")
-    data = form.cleaned_data
-    try:
-        count = ontology.recolor_items(data["uids"], data["color"], branch=data["reach"], by=request.user)
-    except Refused as error:
-        return refused(error)
-    return _changed(ontology, count, "recoloured")
+    return _change(request, ontology, "color", ontology.recolor_items, "Choose items and a colour.")
 
 
 @acts
 def switch_items(request: Request, ontology: Ontology) -> HttpResponse:
+    reason = "Choose items, and whether they shall be on or off."
+    return _change(request, ontology, "active", ontology.switch_items, reason)
+
+
+def _change(request: Request, ontology: Ontology, field: str, save: Callable[..., int], reason: str) -> HttpResponse:
     form = SelectionForm(request.POST)
-    if not form.is_valid() or not form.cleaned_data["active"]:
-        return refused("Choose items, and whether they shall be on or off.")
-    data, active = form.cleaned_data, form.cleaned_data["active"] == "1"
+    if not form.is_valid() or form.cleaned_data[field] in ("", None):
+        return refused(reason)
+    value = form.cleaned_data[field]
     try:
-        count = ontology.switch_items(data["uids"], active, branch=data["reach"], by=request.user)
+        count = save(form.cleaned_data["uids"], value, branch=form.cleaned_data["reach"], by=request.user)
     except Refused as error:
         return refused(error)
-    return _changed(ontology, count, f"switched {'on' if active else 'off'}")
-
-
-def _changed(ontology: Ontology, count: int, what: str) -> HttpResponse:
+    what = "recoloured" if field == "color" else f"switched {'on' if value else 'off'}"
     text = f"{_items(count)} {what}." if count else "Nothing had to be changed."
     return tree_changed(HttpResponse(), ontology, text, undo=count > 0)
 

@@ -3,13 +3,13 @@ import re
 from typing import Any
 
 from django import forms
-from django.conf import settings
 
 from annotation_service.blueprint_views import DescriptionField, NameField
-from annotation_service.inputs import Problem, Refused, check_size, clean_description, clean_name
+from annotation_service.inputs import Refused, clean_description, clean_name
 from annotation_service.models import User
 
 from ..documents import NewItem, clean_color, read_pasted
+from ..forms import ItemsForm
 from ..models import OntologyItem
 
 
@@ -87,45 +87,22 @@ class ColorForm(FieldForm):
         return self.item.recolor(data["color"], branch=data["branch"], was=data["was"], by=by)
 
 
-class SwitchForm(forms.Form):
-    """``active`` is the wanted state; ``reach`` whether it goes for the whole branch."""
+class ActiveField(forms.TypedChoiceField):
+    """The wanted state: on or off."""
 
-    active = forms.ChoiceField(choices=[("1", "on"), ("0", "off")])
+    def __init__(self, **options: Any) -> None:
+        choices = [("1", "on"), ("0", "off")]
+        super().__init__(choices=choices, coerce=lambda value: value == "1", empty_value=None, **options)
+
+
+class SwitchForm(forms.Form):
+    """``reach`` tells whether the whole branch is switched."""
+
+    active = ActiveField()
     reach = forms.ChoiceField(required=False, choices=[("branch", ""), ("item", "")])
 
-    @property
-    def wanted(self) -> bool:
-        return self.cleaned_data["active"] == "1"
-
-    @property
-    def branch(self) -> bool:
+    def clean_reach(self) -> bool:
         return self.cleaned_data["reach"] != "item"
-
-
-class PasteForm(forms.Form):
-    """A list of new items: indented lines, paths or a creation document."""
-
-    text = forms.CharField(required=False, strip=False, widget=forms.Textarea)
-
-    problems: list[Problem] = []
-    total = 0
-
-    def __init__(self, *args: Any, kind: str) -> None:
-        super().__init__(*args)
-        self.kind = kind
-
-    def items(self) -> list[NewItem]:
-        """Only for a valid form."""
-        return self.cleaned_data["items"]
-
-    def clean(self) -> None:
-        text = self.cleaned_data.get("text", "")
-        try:
-            check_size(len(text.encode("utf-8", "surrogatepass")), settings.MAX_PASTED_BYTES)
-            self.cleaned_data["items"] = read_pasted(text, self.kind) if text.strip() else []
-        except Refused as error:
-            self.problems, self.total = error.problems, error.total
-            self.add_error(None, "The list was not taken.")
 
 
 class SelectionForm(forms.Form):
@@ -134,15 +111,21 @@ class SelectionForm(forms.Form):
     uids = forms.CharField(max_length=500_000)
     reach = forms.BooleanField(required=False)
     color = forms.CharField(required=False, max_length=7)
-    active = forms.ChoiceField(required=False, choices=[("1", "on"), ("0", "off")])
+    active = ActiveField(required=False)
 
     def clean_uids(self) -> list[str]:
         return [uid for uid in self.cleaned_data["uids"].split(",") if uid]
 
 
-class MoveForm(forms.Form):
-    """The uids of the new parent, none for the top level, and of the item there before or after which it shall stand."""
+class PasteForm(ItemsForm):
+    """A list of new items: indented lines, paths or a creation document."""
 
-    to = forms.CharField(required=False, max_length=8)
-    before = forms.CharField(required=False, max_length=8)
-    after = forms.CharField(required=False, max_length=8)
+    refusal = "The list was not taken."
+
+    def __init__(self, *args: Any, kind: str) -> None:
+        super().__init__(*args)
+        self.kind = kind
+
+    def read(self) -> list[NewItem]:
+        text = self.pasted()
+        return read_pasted(text, self.kind) if text.strip() else []

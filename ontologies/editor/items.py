@@ -1,7 +1,9 @@
-"""One item: its details, its fields, new items."""
+"""One item: its details, its fields, its place, and new items."""
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 
+from django.conf import settings
 from django.http import HttpResponse
 from django_htmx.http import reselect, retarget, trigger_client_event
 
@@ -12,9 +14,11 @@ from annotation_service.inputs import Refused
 
 from ..models import Ontology, OntologyItem
 from . import answers
-from .answers import Fragment, acts, edits, get_item, reads, refused, respond
+from .answers import Fragment, acts, edits, find_item, get_item, reads, refused, respond
 from .forms import AddForm, ColorForm, DescriptionForm, ExampleTermsForm, FieldForm, ItemNameForm, SwitchForm
 from .rows import Row
+
+SHOWN_PLACES = 50
 
 
 @reads
@@ -98,12 +102,13 @@ def switch(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     if not form.is_valid():
         context = {"item": item, "marks": item.mark_count(), "below": item.descendant_count}
         return respond(request, ("_switch", context), status=422 if form.is_bound else 200)
+    active, branch = form.cleaned_data["active"], form.cleaned_data["reach"]
     try:
-        item = item.switch(form.wanted, branch=form.branch, by=request.user)
+        item = item.switch(active, branch=branch, by=request.user)
     except Refused as error:
         return refused(error)
-    text = f"“{item.name}” was switched {'on' if form.wanted else 'off'}."
-    if form.branch and item.descendant_count:
+    text = f"“{item.name}” was switched {'on' if active else 'off'}."
+    if branch and item.descendant_count:
         return answers.tree_changed(HttpResponse(), ontology, text)
     around = [answers.facts(ontology), answers.undo_buttons(request, ontology)]
     return answers.toast(respond(request, None, answers.row(item), answers.details(item), *around), ontology, text)
@@ -128,3 +133,40 @@ def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
             answer = respond(request, ("_list", {"parent": parent, "rows": [Row.of(item)]}), *around)
             return trigger_client_event(reselect(answer, "li"), "itemAdded", {"uid": item.uid}, after="settle")
     return _into_form(respond(request, ("_name_fields", {"form": form}), status=422))
+
+
+# --- Moving: only where the installation allows it ---------------------------------------------------------------------------
+
+
+@edits
+def move(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    """Below another item or to the top level: last there, or before or after one that stands there. Asked without a place, it
+    offers those to choose from."""
+    item = get_item(ontology, uid)
+    if not settings.ONTOLOGY_MOVE_ITEMS:
+        return refused("Moving items is switched off in this installation.")
+    if request.method == "GET":
+        text = request.GET.get("q", "")[:200]
+        context = {"ontology": ontology, "item": item, "places": _places(ontology, item, text), "text": text}
+        return respond(request, ("_places" if "q" in request.GET else "_move", context))
+    try:
+        places = {name: _place(ontology, request.POST.get(name, "")) for name in ("to", "before", "after")}
+        item = item.move(by=request.user, **places)
+    except Refused as error:
+        return refused(error)
+    return answers.tree_changed(HttpResponse(), ontology, f"“{item.name}” was moved.", uid=item.uid)
+
+
+def _place(ontology: Ontology, uid: str) -> OntologyItem | None:
+    item = find_item(ontology, uid)
+    if uid and item is None:
+        raise Refused("The place is not there any more.")
+    return item
+
+
+def _places(ontology: Ontology, item: OntologyItem, text: str) -> list[object]:
+    """The items below which it could stand, by name."""
+    inside = set(item.branch().values_list("uid", flat=True))
+    wanted = text.casefold().strip()
+    labels = (label for label in ontology.labels() if wanted in label.name.casefold() and label.uid not in inside)
+    return list(islice(labels, SHOWN_PLACES))

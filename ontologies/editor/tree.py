@@ -97,7 +97,7 @@ def find(request: Request, ontology: Ontology) -> HttpResponse:
     if branch := find_item(ontology, request.GET.get("within")):
         inside = set(branch.branch().values_list("uid", flat=True))
         found = [each for each in found if each.uid in inside]
-    shown = found_rows(ontology.labels(), found[:SHOWN_MATCHES], text)
+    shown = found_rows(ontology, found[:SHOWN_MATCHES], text)
     return respond(request, ("_list", {"rows": shown, "total": len(found), "searched": True}))
 
 

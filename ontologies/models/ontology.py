@@ -1,4 +1,3 @@
-import unicodedata
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,12 +28,6 @@ class OntologyQuerySet(models.QuerySet["Ontology"]):
         """Adds ``size``, the number of items: the root's interval tells it without counting rows."""
         root = OntologyItem.objects.filter(tree_id=OuterRef("pk"), parent=None)
         return self.annotate(size=Subquery(root.values(n=(F("rght") - F("lft") - 1) / 2)))
-
-    def search(self, text: str) -> Self:
-        """Those with the text in their name, description or owner's name, in any case and any script."""
-        wanted = unicodedata.normalize("NFC", text).casefold()
-        texts = self.values_list("pk", "name", "description", "owner__username")
-        return self.filter(pk__in=[pk for pk, *values in texts if any(wanted in v.casefold() for v in values)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,10 +33,10 @@ async function find() {
   panel.classList.toggle("searched", true);
   mark();
   tell("refreshed");
-  told();
+  showCount();
 }
 
-function told() {
+function showCount() {
   const all = matches();
   const total = Number(root().dataset.total);
   const at = all.indexOf(item(state.selected));
@@ -106,7 +106,7 @@ panel.addEventListener("keydown", (event) => {
   leaveTo(event.target.matches("li[role=treeitem]") ? uidOf(event.target) : state.selected);
 });
 
-document.addEventListener("tree:selected", () => state.searching && told());
+document.addEventListener("tree:selected", () => state.searching && showCount());
 
 document.addEventListener("tree:leave-search", () => {
   field.value = "";
