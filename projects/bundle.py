@@ -24,7 +24,6 @@ from datasets.importing import Progress, no_progress
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
 from ontologies.documents import write_time
 from ontologies.models import Ontology
-from resources import documents
 
 from .models import Project
 from .progress import given_marks
@@ -46,7 +45,7 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
             archive.writestr(f"{kind}_ontology.json", ontology.as_json())
             counts[f"{kind}_labels"] = len(ontology.labels())
         for resource in project.resources():
-            _write_all(archive, f"{resource.format}.json", documents.json_document(resource))
+            _write_all(archive, f"{resource.format}.json", resource.json_document())
             counts[resource.format] = resource.row_count
         _write_all(archive, "dataset.json", exports.json_document(dataset))
         if Dataset.Kind(dataset.kind).has_entities:

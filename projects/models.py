@@ -15,13 +15,13 @@ from annotation_service.models import Job, User
 from datasets.models import Annotation, Dataset, Item
 from datasets.models.dataset import goes_with_items
 from ontologies.models import Ontology
-from resources.models import RESOURCES, Resource
+from resources.models import RESOURCE_SETS, ResourceSet
 
 from . import assignment, roles
 from .roles import ANNOTATOR, MANAGER
 
 MAX_GUIDELINES = 100_000
-B = TypeVar("B", Ontology, Resource)
+B = TypeVar("B", Ontology, ResourceSet)
 
 
 class Project(models.Model):
@@ -62,9 +62,11 @@ class Project(models.Model):
     def relation_ontology(self) -> Ontology | None:
         return self.ontology_set.filter(kind=Ontology.Kind.RELATION).first()
 
-    def resources(self) -> list[Resource]:
+    def resources(self) -> list[ResourceSet]:
         """Its constraints and preannotations."""
-        return [found for model in RESOURCES for found in model._default_manager.filter(project=self).order_by("kind")]
+        return [
+            found for model in RESOURCE_SETS for found in model._default_manager.filter(project=self).order_by("kind")
+        ]
 
     def items_for(self, user: User) -> QuerySet[Item]:
         """The items that are given to a person."""
@@ -90,7 +92,7 @@ class Project(models.Model):
         dataset: Dataset,
         entity_ontology: Ontology,
         relation_ontology: Ontology | None = None,
-        resources: Sequence[Resource] = (),
+        resources: Sequence[ResourceSet] = (),
         description: str = "",
         guidelines: str = "",
         annotators: Sequence[User] = (),
@@ -141,12 +143,11 @@ class Project(models.Model):
         """A copy of an ontology or of a resource about the labels of the project's ontologies; at most one of each kind."""
         if type(blueprint)._default_manager.filter(project=self, kind=blueprint.kind).exists():
             raise Refused(f"The project “{self}” has its {blueprint.called} already.")
-        if isinstance(blueprint, Resource):
+        if isinstance(blueprint, ResourceSet):
             own = {ontology.kind: ontology for ontology in self.ontology_set.all()}
             if blueprint.ontologies.keys() - own.keys():
                 raise Refused(f"“{blueprint}” is about relations: the project needs a relation ontology first.")
-            theirs = {ontology.pk: own[kind] for kind, ontology in blueprint.ontologies.items()}
-            return blueprint.copy_to(self, by=by, ontologies=theirs)
+            return blueprint.copy_to(self, by=by, ontologies=own)
         copy = blueprint.copy_to(self, by=by)
         self.task = self.Task.ENTITIES_AND_RELATIONS
         self.save(update_fields=["task"])
@@ -159,7 +160,7 @@ class Project(models.Model):
             self._lock_items()
             Assignment.objects.filter(item__dataset__project=self)._raw_delete(self._state.db)
             Dataset.erase_all(Dataset.objects.filter(project=self))
-            for model in RESOURCES:
+            for model in RESOURCE_SETS:
                 model.erase_all(model._default_manager.filter(project=self))
             Ontology.erase_all(Ontology.objects.filter(project=self))
             Membership.objects.filter(project=self)._raw_delete(self._state.db)

@@ -2,10 +2,7 @@
 
 import json
 
-from resources import documents
-from resources.models import RESOURCES, Resource
-
-MODELS = {model.format_name(kind): (model, kind) for model in RESOURCES for kind in Resource.Kind.values}
+from resources.models import FORMATS
 
 # With full names, as downloads have them.
 THERMOSTAT = "PhysicalObject/SensingObject/Thermostat"
@@ -41,7 +38,7 @@ DOCUMENTS = {
 
 def make(format, *, owner, entities, relations, document=None, name=""):
     """A blueprint of a format such as “entity_constraints”; the relation ontology is used by the formats that need it."""
-    model, kind = MODELS[format]
+    model, kind = FORMATS[format]
     return model.create(
         kind=kind,
         text=json.dumps(DOCUMENTS[format] if document is None else document),
@@ -53,7 +50,7 @@ def make(format, *, owner, entities, relations, document=None, name=""):
 
 
 def document_of(resource):
-    return json.loads("".join(documents.json_document(resource)))
+    return json.loads("".join(resource.json_document()))
 
 
 def labels_in(document):

@@ -26,24 +26,12 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('kind', models.CharField(choices=[('entity', 'Entities'), ('relation', 'Relations')], max_length=8)),
                 ('copied_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='copies', to='resources.constraintset')),
-                ('entity_ontology', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='entity_%(class)ss', to='ontologies.ontology')),
+                ('entity_ontology', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontology')),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.RESTRICT, to='projects.project')),
-                ('relation_ontology', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='relation_%(class)ss', to='ontologies.ontology')),
+                ('relation_ontology', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontology')),
             ],
             options={
-                'abstract': False,
-            },
-        ),
-        migrations.CreateModel(
-            name='ContainedLabel',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontologyitem')),
-            ],
-            options={
-                'ordering': ['position'],
                 'abstract': False,
             },
         ),
@@ -53,37 +41,15 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('position', models.PositiveIntegerField()),
                 ('limits_contents', models.BooleanField(help_text='Whether only the types of can_contain can be nested within the domain.')),
-                ('can_contain', models.ManyToManyField(related_name='contained_by', through='resources.ContainedLabel', to='ontologies.ontologyitem')),
-                ('domain', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='entity_constraints', to='ontologies.ontologyitem')),
-                ('resource', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.RESTRICT, to='resources.constraintset')),
+                ('can_contain', models.ManyToManyField(related_name='+', to='ontologies.ontologyitem')),
+                ('domain', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontologyitem')),
+                ('excludes', models.ManyToManyField(related_name='+', to='ontologies.ontologyitem')),
+                ('resource_set', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='resources.constraintset')),
             ],
             options={
-                'ordering': ['resource', 'position'],
+                'ordering': ['resource_set', 'position'],
                 'abstract': False,
             },
-        ),
-        migrations.AddField(
-            model_name='containedlabel',
-            name='row',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.RESTRICT, to='resources.entityconstraint'),
-        ),
-        migrations.CreateModel(
-            name='ExcludedLabel',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
-                ('label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontologyitem')),
-                ('row', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.RESTRICT, to='resources.entityconstraint')),
-            ],
-            options={
-                'ordering': ['position'],
-                'abstract': False,
-            },
-        ),
-        migrations.AddField(
-            model_name='entityconstraint',
-            name='excludes',
-            field=models.ManyToManyField(related_name='excluded_by', through='resources.ExcludedLabel', to='ontologies.ontologyitem'),
         ),
         migrations.CreateModel(
             name='PreannotationSet',
@@ -95,10 +61,10 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('kind', models.CharField(choices=[('entity', 'Entities'), ('relation', 'Relations')], max_length=8)),
                 ('copied_from', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='copies', to='resources.preannotationset')),
-                ('entity_ontology', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='entity_%(class)ss', to='ontologies.ontology')),
+                ('entity_ontology', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontology')),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('project', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.RESTRICT, to='projects.project')),
-                ('relation_ontology', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='relation_%(class)ss', to='ontologies.ontology')),
+                ('relation_ontology', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontology')),
             ],
             options={
                 'abstract': False,
@@ -110,23 +76,11 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('position', models.PositiveIntegerField()),
                 ('surface_form', models.CharField(max_length=200)),
-                ('label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='entity_preannotations', to='ontologies.ontologyitem')),
-                ('resource', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.RESTRICT, to='resources.preannotationset')),
-            ],
-            options={
-                'ordering': ['resource', 'position'],
-                'abstract': False,
-            },
-        ),
-        migrations.CreateModel(
-            name='RangeLabel',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('position', models.PositiveIntegerField()),
                 ('label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontologyitem')),
+                ('resource_set', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='resources.preannotationset')),
             ],
             options={
-                'ordering': ['position'],
+                'ordering': ['resource_set', 'position'],
                 'abstract': False,
             },
         ),
@@ -135,20 +89,15 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('position', models.PositiveIntegerField()),
-                ('domain', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='domain_of', to='ontologies.ontologyitem')),
-                ('range', models.ManyToManyField(related_name='range_of', through='resources.RangeLabel', to='ontologies.ontologyitem')),
-                ('relation', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='relation_constraints', to='ontologies.ontologyitem')),
-                ('resource', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.RESTRICT, to='resources.constraintset')),
+                ('domain', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontologyitem')),
+                ('range', models.ManyToManyField(related_name='+', to='ontologies.ontologyitem')),
+                ('relation', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontologyitem')),
+                ('resource_set', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='resources.constraintset')),
             ],
             options={
-                'ordering': ['resource', 'position'],
+                'ordering': ['resource_set', 'position'],
                 'abstract': False,
             },
-        ),
-        migrations.AddField(
-            model_name='rangelabel',
-            name='row',
-            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.RESTRICT, to='resources.relationconstraint'),
         ),
         migrations.CreateModel(
             name='RelationPreannotation',
@@ -158,13 +107,13 @@ class Migration(migrations.Migration):
                 ('source_surface_form', models.CharField(max_length=200)),
                 ('target_surface_form', models.CharField(max_length=200)),
                 ('offset', models.PositiveIntegerField()),
-                ('label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='relation_preannotations', to='ontologies.ontologyitem')),
-                ('resource', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.RESTRICT, to='resources.preannotationset')),
-                ('source_label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='source_preannotations', to='ontologies.ontologyitem')),
-                ('target_label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='target_preannotations', to='ontologies.ontologyitem')),
+                ('label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontologyitem')),
+                ('resource_set', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to='resources.preannotationset')),
+                ('source_label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontologyitem')),
+                ('target_label', models.ForeignKey(on_delete=django.db.models.deletion.RESTRICT, related_name='+', to='ontologies.ontologyitem')),
             ],
             options={
-                'ordering': ['resource', 'position'],
+                'ordering': ['resource_set', 'position'],
                 'abstract': False,
             },
         ),
@@ -173,28 +122,12 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(condition=models.Q(('project', None), _negated=True), fields=('project', 'kind'), name='constraintset_one_kind_a_project'),
         ),
         migrations.AddConstraint(
-            model_name='containedlabel',
-            constraint=models.UniqueConstraint(fields=('row', 'position'), name='containedlabel_position'),
-        ),
-        migrations.AddConstraint(
-            model_name='containedlabel',
-            constraint=models.UniqueConstraint(fields=('row', 'label'), name='containedlabel_label'),
-        ),
-        migrations.AddConstraint(
-            model_name='excludedlabel',
-            constraint=models.UniqueConstraint(fields=('row', 'position'), name='excludedlabel_position'),
-        ),
-        migrations.AddConstraint(
-            model_name='excludedlabel',
-            constraint=models.UniqueConstraint(fields=('row', 'label'), name='excludedlabel_label'),
+            model_name='entityconstraint',
+            constraint=models.UniqueConstraint(fields=('resource_set', 'position'), name='entityconstraint_position'),
         ),
         migrations.AddConstraint(
             model_name='entityconstraint',
-            constraint=models.UniqueConstraint(fields=('resource', 'position'), name='entityconstraint_position'),
-        ),
-        migrations.AddConstraint(
-            model_name='entityconstraint',
-            constraint=models.UniqueConstraint(fields=('resource', 'domain'), name='entityconstraint_domain'),
+            constraint=models.UniqueConstraint(fields=('resource_set', 'domain'), name='entityconstraint_domain'),
         ),
         migrations.AddConstraint(
             model_name='preannotationset',
@@ -202,34 +135,26 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='entitypreannotation',
-            constraint=models.UniqueConstraint(fields=('resource', 'position'), name='entitypreannotation_position'),
+            constraint=models.UniqueConstraint(fields=('resource_set', 'position'), name='entitypreannotation_position'),
         ),
         migrations.AddConstraint(
             model_name='entitypreannotation',
-            constraint=models.UniqueConstraint(fields=('resource', 'surface_form', 'label'), name='entitypreannotation_once'),
+            constraint=models.UniqueConstraint(fields=('resource_set', 'surface_form', 'label'), name='entitypreannotation_once'),
         ),
         migrations.AddConstraint(
             model_name='relationconstraint',
-            constraint=models.UniqueConstraint(fields=('resource', 'position'), name='relationconstraint_position'),
+            constraint=models.UniqueConstraint(fields=('resource_set', 'position'), name='relationconstraint_position'),
         ),
         migrations.AddConstraint(
             model_name='relationconstraint',
-            constraint=models.UniqueConstraint(fields=('resource', 'relation', 'domain'), name='relationconstraint_domain'),
-        ),
-        migrations.AddConstraint(
-            model_name='rangelabel',
-            constraint=models.UniqueConstraint(fields=('row', 'position'), name='rangelabel_position'),
-        ),
-        migrations.AddConstraint(
-            model_name='rangelabel',
-            constraint=models.UniqueConstraint(fields=('row', 'label'), name='rangelabel_label'),
+            constraint=models.UniqueConstraint(fields=('resource_set', 'relation', 'domain'), name='relationconstraint_domain'),
         ),
         migrations.AddConstraint(
             model_name='relationpreannotation',
-            constraint=models.UniqueConstraint(fields=('resource', 'position'), name='relationpreannotation_position'),
+            constraint=models.UniqueConstraint(fields=('resource_set', 'position'), name='relationpreannotation_position'),
         ),
         migrations.AddConstraint(
             model_name='relationpreannotation',
-            constraint=models.UniqueConstraint(fields=('resource', 'source_surface_form', 'source_label', 'target_surface_form', 'target_label', 'offset', 'label'), name='relationpreannotation_once'),
+            constraint=models.UniqueConstraint(fields=('resource_set', 'source_surface_form', 'source_label', 'target_surface_form', 'target_label', 'offset', 'label'), name='relationpreannotation_once'),
         ),
     ]

@@ -1,107 +1,166 @@
 """Constraints: which entities can stand together, and which of them a relation may connect."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import UniqueConstraint
+from django.db.models import QuerySet, UniqueConstraint
 
 from ontologies import usage
 from ontologies.models import OntologyItem
 
-from .rows import ListedLabel, Row, Values
-from .sets import Resource
+from ..documents import Entry
+from .sets import BATCH, ResourceSet, Row
 
 
-class ConstraintSet(Resource):
-    row_words = "constraint,constraints"
+class Constraint(Row):
+    """A row with lists of labels, which keep the order in which they were added."""
 
-    @staticmethod
-    def row_models() -> dict[str, type[Row]]:
-        return {"entity": EntityConstraint, "relation": RelationConstraint}
+    lists: dict[str, list[int]]  # the labels of a row that is not stored yet, by field
+
+    class Meta(Row.Meta):
+        abstract = True
+
+    @classmethod
+    def store(cls, resource_set: ResourceSet, rows: list[Self]) -> None:
+        super().store(resource_set, rows)
+        for field in cls._meta.many_to_many:
+            listed: Any = field.remote_field.through
+            pairs = ((row.pk, label) for row in rows for label in row.lists[field.name])
+            column = f"{cls._meta.model_name}_id"
+            listed.objects.bulk_create(
+                (listed(**{column: row, "ontologyitem_id": label}) for row, label in pairs), batch_size=BATCH
+            )
 
 
-class EntityConstraint(Row):
+def _copy_list(table: str, row: str) -> str:
+    return f"""
+        INSERT INTO {table} ({row}_id, ontologyitem_id) SELECT copy.id, label.new
+        FROM resources_{row} source JOIN resources_{row} copy ON copy.position = source.position
+        JOIN {table} listed ON listed.{row}_id = source.id JOIN entity_label label ON label.old = listed.ontologyitem_id
+        WHERE source.resource_set_id = %(source)s AND copy.resource_set_id = %(copy)s ORDER BY listed.id
+    """
+
+
+def _lists(rows: QuerySet[Any], field: str, names: Mapping[int, str]) -> defaultdict[int, list[str]]:
+    """The names of the labels in a list, by the primary key of their row."""
+    listed = getattr(rows.model, field).through.objects
+    row = rows.model._meta.model_name
+    lists = defaultdict(list)
+    pairs = listed.filter(**{f"{row}__in": rows.order_by()}).order_by("pk").values_list(f"{row}_id", "ontologyitem_id")
+    for pk, label in pairs.iterator():
+        lists[pk].append(names[label])
+    return lists
+
+
+class EntityConstraint(Constraint):
     """``excludes``: types that cannot coexist or be nested with the domain. ``can_contain``: types that can be nested within it;
     none at all if the list is empty, and without a limit from this row if there is no list.
 
     A domain has one constraint: two would have to be read together, and the second is most likely a mistake.
     """
 
-    keys = ("domain", "excludes", "can_contain")
-    once = ("domain",)
-    once_words = "A constraint for this domain"
-
-    resource = models.ForeignKey(ConstraintSet, on_delete=models.RESTRICT, db_index=False)
-    domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="entity_constraints")
-    excludes = models.ManyToManyField(OntologyItem, through="ExcludedLabel", related_name="excluded_by")
-    can_contain = models.ManyToManyField(OntologyItem, through="ContainedLabel", related_name="contained_by")
+    resource_set = models.ForeignKey("ConstraintSet", on_delete=models.CASCADE, db_index=False)
+    domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    excludes = models.ManyToManyField(OntologyItem, related_name="+")
+    can_contain = models.ManyToManyField(OntologyItem, related_name="+")
     limits_contents = models.BooleanField(
         help_text="Whether only the types of can_contain can be nested within the domain."
+    )
+
+    label_fields = ("domain", "excludes", "can_contain")
+    copy_statements = (
+        """
+        INSERT INTO resources_entityconstraint (resource_set_id, position, domain_id, limits_contents)
+        SELECT %(copy)s, source.position, label.new, source.limits_contents
+        FROM resources_entityconstraint source JOIN entity_label label ON label.old = source.domain_id
+        WHERE source.resource_set_id = %(source)s ORDER BY source.position
+        """,
+        _copy_list("resources_entityconstraint_excludes", "entityconstraint"),
+        _copy_list("resources_entityconstraint_can_contain", "entityconstraint"),
     )
 
     class Meta(Row.Meta):
         constraints = [
             *Row.Meta.constraints,
-            UniqueConstraint(fields=["resource", "domain"], name="entityconstraint_domain"),
+            UniqueConstraint(fields=["resource_set", "domain"], name="entityconstraint_domain"),
         ]
 
     @classmethod
-    def contradictions(cls, values: Values) -> Iterator[tuple[str, str]]:
-        for place, label in enumerate(values["can_contain"] or ()):
-            if label in values["excludes"]:
-                yield f"can_contain[{place}]", "The same label is excluded, too. It can only be one of both."
-
-    @classmethod
-    def of(cls, resource: Resource, position: int, values: Values) -> Self:
-        row = super().of(resource, position, values)
-        row.limits_contents = values["can_contain"] is not None
+    def from_entry(cls, entry: Entry) -> Self:
+        domain = entry.label("domain")
+        excludes, can_contain = entry.labels("excludes"), entry.labels("can_contain")
+        if entry.is_valid:
+            for place, label in enumerate(can_contain or ()):
+                if label in excludes:
+                    text = "The same label is excluded, too. It can only be one of both."
+                    entry.add_problem(f".can_contain[{place}]", text)
+            entry.check_once("A constraint for this domain", domain)
+        row = cls(domain_id=domain, limits_contents=can_contain is not None)
+        row.lists = {"excludes": excludes, "can_contain": can_contain or []}
         return row
 
-    def document(self, lists: Mapping[str, list[int]], names: Mapping[int, str]) -> dict[str, Any]:
-        document = super().document(lists, names)
-        if not self.limits_contents:
-            del document["can_contain"]
-        return document
+    @staticmethod
+    def entries(rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        excludes, can_contain = _lists(rows, "excludes", names), _lists(rows, "can_contain", names)
+        for pk, domain, limits_contents in rows.values_list("pk", "domain_id", "limits_contents").iterator():
+            entry = {"domain": names[domain], "excludes": excludes[pk]}
+            yield entry | {"can_contain": can_contain[pk]} if limits_contents else entry
 
 
-class ExcludedLabel(ListedLabel):
-    row = models.ForeignKey(EntityConstraint, on_delete=models.RESTRICT, db_index=False)
-
-
-class ContainedLabel(ListedLabel):
-    row = models.ForeignKey(EntityConstraint, on_delete=models.RESTRICT, db_index=False)
-
-
-class RelationConstraint(Row):
+class RelationConstraint(Constraint):
     """Which types the target of a relation may have if its source has the type ``domain``.
 
     A relation has one constraint for each domain, for the same reason as above.
     """
 
-    keys = ("relation", "domain", "range")
-    relation_keys = frozenset({"relation"})
-    once = ("relation", "domain")
-    once_words = "A constraint for this relation and domain"
+    resource_set = models.ForeignKey("ConstraintSet", on_delete=models.CASCADE, db_index=False)
+    relation = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    range = models.ManyToManyField(OntologyItem, related_name="+")
 
-    resource = models.ForeignKey(ConstraintSet, on_delete=models.RESTRICT, db_index=False)
-    relation = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="relation_constraints")
-    domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="domain_of")
-    range = models.ManyToManyField(OntologyItem, through="RangeLabel", related_name="range_of")
+    label_fields = ("relation", "domain", "range")
+    copy_statements = (
+        """
+        INSERT INTO resources_relationconstraint (resource_set_id, position, relation_id, domain_id)
+        SELECT %(copy)s, source.position, relation.new, domain.new FROM resources_relationconstraint source
+        JOIN relation_label relation ON relation.old = source.relation_id
+        JOIN entity_label domain ON domain.old = source.domain_id
+        WHERE source.resource_set_id = %(source)s ORDER BY source.position
+        """,
+        _copy_list("resources_relationconstraint_range", "relationconstraint"),
+    )
 
     class Meta(Row.Meta):
         constraints = [
             *Row.Meta.constraints,
-            UniqueConstraint(fields=["resource", "relation", "domain"], name="relationconstraint_domain"),
+            UniqueConstraint(fields=["resource_set", "relation", "domain"], name="relationconstraint_domain"),
         ]
 
+    @classmethod
+    def from_entry(cls, entry: Entry) -> Self:
+        relation, domain, range_ = entry.label("relation", "relation"), entry.label("domain"), entry.labels("range")
+        if entry.is_valid:
+            entry.check_once("A constraint for this relation and domain", relation, domain)
+        row = cls(relation_id=relation, domain_id=domain)
+        row.lists = {"range": range_}
+        return row
 
-class RangeLabel(ListedLabel):
-    row = models.ForeignKey(RelationConstraint, on_delete=models.RESTRICT, db_index=False)
+    @staticmethod
+    def entries(rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        ranges = _lists(rows, "range", names)
+        for pk, relation, domain in rows.values_list("pk", "relation_id", "domain_id").iterator():
+            yield {"relation": names[relation], "domain": names[domain], "range": ranges[pk]}
+
+
+class ConstraintSet(ResourceSet):
+    noun = "constraint"
+    row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
 
 
 usage.item_uses += [
-    usage.ItemUse(EntityConstraint, "constraints", ("domain", "excludes", "can_contain"), "resource__project"),
-    usage.ItemUse(RelationConstraint, "constraints", ("relation", "domain", "range"), "resource__project"),
+    usage.ItemUse(row, "constraints", row.label_fields, "resource_set__project")
+    for row in (EntityConstraint, RelationConstraint)
 ]
 usage.ontology_uses += [(ConstraintSet, "entity_ontology"), (ConstraintSet, "relation_ontology")]

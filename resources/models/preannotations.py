@@ -1,28 +1,119 @@
 """Preannotations: texts of entities, and pairs of them, with the labels that they usually get."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
 from django.conf import settings
 from django.db import models
-from django.db.models import UniqueConstraint
+from django.db.models import QuerySet, UniqueConstraint
 
 from annotation_service.inputs import Refused
 from ontologies import usage
 from ontologies.models import OntologyItem
 
-from .rows import Row
-from .sets import Resource
+from ..documents import Entry
+from .sets import ResourceSet, Row
 
-LONGEST = 200
+MAX_SURFACE_FORM = 200  # as in the schemas
+RELATION_FIELDS = ("source_surface_form", "source_label", "target_surface_form", "target_label", "offset", "label")
 
 
-class PreannotationSet(Resource):
+class EntityPreannotation(Row):
+    """A text may have several labels, but not the same one twice. It is kept as it is written, for texts of datasets are, too:
+    “Pump” and “pump” are two."""
+
+    resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
+    surface_form = models.CharField(max_length=MAX_SURFACE_FORM)
+    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+
+    label_fields = ("label",)
+    copy_statements = (
+        """
+        INSERT INTO resources_entitypreannotation (resource_set_id, position, surface_form, label_id)
+        SELECT %(copy)s, source.position, source.surface_form, label.new
+        FROM resources_entitypreannotation source JOIN entity_label label ON label.old = source.label_id
+        WHERE source.resource_set_id = %(source)s ORDER BY source.position
+        """,
+    )
+
+    class Meta(Row.Meta):
+        constraints = [
+            *Row.Meta.constraints,
+            UniqueConstraint(fields=["resource_set", "surface_form", "label"], name="entitypreannotation_once"),
+        ]
+
+    @classmethod
+    def from_entry(cls, entry: Entry) -> Self:
+        surface_form, label = entry.text("surface_form"), entry.label("label")
+        if entry.is_valid:
+            entry.check_once("This text with this label", surface_form, label)
+        return cls(surface_form=surface_form, label_id=label)
+
+    @staticmethod
+    def entries(rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        for entry in rows.values("surface_form", "label").iterator():
+            yield entry | {"label": names[entry["label"]]}
+
+
+class RelationPreannotation(Row):
+    """``offset``: the grammatical offset between source and target, 0 if they are contiguous. Two rows differ in at least one
+    field."""
+
+    resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
+    source_surface_form = models.CharField(max_length=MAX_SURFACE_FORM)
+    source_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    target_surface_form = models.CharField(max_length=MAX_SURFACE_FORM)
+    target_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    offset = models.PositiveIntegerField()
+    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+
+    label_fields = ("source_label", "target_label", "label")
+    copy_statements = (
+        """
+        INSERT INTO resources_relationpreannotation (resource_set_id, position, source_surface_form, source_label_id,
+            target_surface_form, target_label_id, "offset", label_id)
+        SELECT %(copy)s, source.position, source.source_surface_form, source_label.new,
+            source.target_surface_form, target_label.new, source."offset", label.new
+        FROM resources_relationpreannotation source
+        JOIN entity_label source_label ON source_label.old = source.source_label_id
+        JOIN entity_label target_label ON target_label.old = source.target_label_id
+        JOIN relation_label label ON label.old = source.label_id
+        WHERE source.resource_set_id = %(source)s ORDER BY source.position
+        """,
+    )
+
+    class Meta(Row.Meta):
+        constraints = [
+            *Row.Meta.constraints,
+            UniqueConstraint(fields=["resource_set", *RELATION_FIELDS], name="relationpreannotation_once"),
+        ]
+
+    @classmethod
+    def from_entry(cls, entry: Entry) -> Self:
+        values = {
+            "source_surface_form": entry.text("source_surface_form"),
+            "source_label_id": entry.label("source_label"),
+            "target_surface_form": entry.text("target_surface_form"),
+            "target_label_id": entry.label("target_label"),
+            "offset": entry.whole_number("offset"),
+            "label_id": entry.label("label", "relation"),
+        }
+        if entry.is_valid:
+            entry.check_once("The same preannotation", *values.values())
+        return cls(**values)
+
+    @staticmethod
+    def entries(rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        for entry in rows.values(*RELATION_FIELDS).iterator():
+            yield entry | {field: names[entry[field]] for field in RelationPreannotation.label_fields}
+
+
+class PreannotationSet(ResourceSet):
     """Made, copied and put into projects only with the setting ``PREANNOTATION_RESOURCES``. What is there already is kept, shown
     in Django admin and exported with its project all the same."""
 
-    row_words = "preannotation,preannotations"
-
-    @staticmethod
-    def row_models() -> dict[str, type[Row]]:
-        return {"entity": EntityPreannotation, "relation": RelationPreannotation}
+    noun = "preannotation"
+    row_models = {"entity": EntityPreannotation, "relation": RelationPreannotation}
 
     @classmethod
     def check_enabled(cls) -> None:
@@ -30,64 +121,8 @@ class PreannotationSet(Resource):
             raise Refused("Preannotation resources are switched off in this installation.")
 
 
-class EntityPreannotation(Row):
-    """A text may have several labels, but not the same one twice. It is kept as it is written, for texts of datasets are, too:
-    “Pump” and “pump” are two."""
-
-    keys = ("surface_form", "label")
-    once = keys
-    once_words = "This text with this label"
-
-    resource = models.ForeignKey(PreannotationSet, on_delete=models.RESTRICT, db_index=False)
-    surface_form = models.CharField(max_length=LONGEST)
-    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="entity_preannotations")
-
-    class Meta(Row.Meta):
-        constraints = [
-            *Row.Meta.constraints,
-            UniqueConstraint(fields=["resource", "surface_form", "label"], name="entitypreannotation_once"),
-        ]
-
-
-class RelationPreannotation(Row):
-    """``offset``: the grammatical offset between source and target, 0 if they are contiguous. Two rows differ in at least one
-    field."""
-
-    keys = ("source_surface_form", "source_label", "target_surface_form", "target_label", "offset", "label")
-    relation_keys = frozenset({"label"})
-    once = keys
-    once_words = "The same preannotation"
-
-    resource = models.ForeignKey(PreannotationSet, on_delete=models.RESTRICT, db_index=False)
-    source_surface_form = models.CharField(max_length=LONGEST)
-    source_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="source_preannotations")
-    target_surface_form = models.CharField(max_length=LONGEST)
-    target_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="target_preannotations")
-    offset = models.PositiveIntegerField()
-    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="relation_preannotations")
-
-    class Meta(Row.Meta):
-        constraints = [
-            *Row.Meta.constraints,
-            UniqueConstraint(
-                fields=[
-                    "resource",
-                    "source_surface_form",
-                    "source_label",
-                    "target_surface_form",
-                    "target_label",
-                    "offset",
-                    "label",
-                ],
-                name="relationpreannotation_once",
-            ),
-        ]
-
-
 usage.item_uses += [
-    usage.ItemUse(EntityPreannotation, "preannotations", ("label",), "resource__project"),
-    usage.ItemUse(
-        RelationPreannotation, "preannotations", ("source_label", "target_label", "label"), "resource__project"
-    ),
+    usage.ItemUse(row, "preannotations", row.label_fields, "resource_set__project")
+    for row in (EntityPreannotation, RelationPreannotation)
 ]
 usage.ontology_uses += [(PreannotationSet, "entity_ontology"), (PreannotationSet, "relation_ontology")]

@@ -1,40 +1,85 @@
-"""What constraint sets and preannotation sets have in common: rows that name labels of a project's ontologies."""
+"""What constraint sets and preannotation sets have in common: rows that point to items of a project's ontologies."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q, QuerySet, UniqueConstraint
 
 from annotation_service.blueprints import Blueprint
-from annotation_service.db import write
-from annotation_service.inputs import Refused, clean_description, clean_title
+from annotation_service.db import execute, write
+from annotation_service.inputs import Refused, clean_description, clean_title, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyItem
 
 from .. import documents
-from .rows import Row, through
+from ..documents import Entry
+
+BATCH = 2000
+# For statements that copy rows: which item of the copy's ontology has the uid of an item that the source names.
+COPIED_LABELS = """
+    WITH entity_label (old, new) AS NOT MATERIALIZED (
+        SELECT old.id, new.id FROM ontologies_ontologyitem old
+        JOIN ontologies_ontologyitem new ON new.ontology_id = %(entity_ontology)s AND new.uid = old.uid
+    ), relation_label (old, new) AS NOT MATERIALIZED (
+        SELECT old.id, new.id FROM ontologies_ontologyitem old
+        JOIN ontologies_ontologyitem new ON new.ontology_id = %(relation_ontology)s AND new.uid = old.uid
+    )
+"""
 
 
-class Resource(Blueprint):
-    """A list of rows about the labels of an entity ontology or, of kind relation, of both ontologies.
+class Row(models.Model):
+    """What one entry of a document becomes. Rows point to ontology items, so they follow every rename, switch and move."""
 
-    Rows point to ontology items, so they follow every rename, switch and move. A blueprint names labels of blueprints, a
-    project's copy those of the project's own ontologies.
+    label_fields: ClassVar[tuple[str, ...]]
+    copy_statements: ClassVar[tuple[str, ...]]
+    """INSERT ... SELECT with `COPIED_LABELS` and the parameters ``source`` and ``copy``: rows never leave the database."""
+
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        abstract = True
+        ordering = ["resource_set", "position"]
+        constraints = [UniqueConstraint(fields=["resource_set", "position"], name="%(class)s_position")]
+
+    def __str__(self) -> str:
+        return f"{self._meta.verbose_name} {self.position + 1}"
+
+    if TYPE_CHECKING:  # what each model of rows adds
+        resource_set: Any
+
+        @classmethod
+        def from_entry(cls, entry: Entry) -> Self:
+            """The row of an entry, still without a set."""
+
+        @staticmethod
+        def entries(rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+            """The entries of rows; ``names`` are the full names of labels by primary key."""
+
+    @classmethod
+    def store(cls, resource_set: "ResourceSet", rows: list[Self]) -> None:
+        for position, row in enumerate(rows):
+            row.resource_set, row.position = resource_set, position
+        cls._default_manager.bulk_create(rows, batch_size=BATCH)
+
+
+class ResourceSet(Blueprint):
+    """Rows about the labels of an entity ontology or, of kind relation, of both ontologies.
+
+    A blueprint names labels of blueprints, a project's copy those of the project's own ontologies.
     """
 
     class Kind(models.TextChoices):
         ENTITY = "entity", "Entities"
         RELATION = "relation", "Relations"
 
-    row_words: ClassVar[str]  # one and many, such as "constraint,constraints"
+    noun: ClassVar[str]  # what a row is, such as “constraint”
+    row_models: ClassVar[dict[str, type[Row]]]  # by kind
 
     kind = models.CharField(max_length=8, choices=Kind)
-    entity_ontology = models.ForeignKey(Ontology, on_delete=models.RESTRICT, related_name="entity_%(class)ss")
-    relation_ontology = models.ForeignKey(
-        Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="relation_%(class)ss"
-    )
+    entity_ontology = models.ForeignKey(Ontology, on_delete=models.RESTRICT, related_name="+")
+    relation_ontology = models.ForeignKey(Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="+")
 
     class Meta:
         abstract = True
@@ -44,39 +89,37 @@ class Resource(Blueprint):
             )
         ]
 
-    if TYPE_CHECKING:  # what each class of resources adds
-
-        @staticmethod
-        def row_models() -> dict[str, type[Row]]:
-            """What the rows of each kind are."""
+    @classmethod
+    def check_enabled(cls) -> None:
+        """Raises `Refused` if this installation makes no such sets."""
 
     # --- Reading ---
 
     @classmethod
-    def format_name(cls, kind: str) -> str:
-        """Such as “entity_constraints”: what the document of a kind is called."""
-        return f"{kind}_{cls.row_words.partition(',')[2]}"
+    def format_of(cls, kind: str) -> str:
+        """The name of the documents of a kind, such as “entity_constraints”."""
+        return f"{kind}_{cls.noun}s"
 
     @property
     def format(self) -> str:
-        return self.format_name(self.kind)
+        return self.format_of(self.kind)
 
     @property
     def called(self) -> str:
         """What it is, such as “entity constraints”."""
         return self.format.replace("_", " ")
 
-    def rows(self) -> "QuerySet[Any]":
+    def rows(self) -> QuerySet[Any]:
         """The rows in the order of their document."""
-        model: Any = self.row_models()[self.kind]
-        return model.objects.filter(resource=self).order_by("position")
+        model: Any = self.row_models[self.kind]
+        return model.objects.filter(resource_set=self).order_by("position")
 
     @property
     def row_count(self) -> int:
         return self.rows().count()
 
     def content_in_words(self) -> str:
-        return plural(self.row_count, self.row_words)
+        return plural(self.row_count, f"{self.noun},{self.noun}s")
 
     @property
     def ontologies(self) -> dict[str, Ontology]:
@@ -84,16 +127,17 @@ class Resource(Blueprint):
         both = {"entity": self.entity_ontology, "relation": self.relation_ontology}
         return {kind: ontology for kind, ontology in both.items() if ontology}
 
-    def label_names(self) -> dict[int, str]:
-        """The current full names of the labels, by primary key."""
-        ontologies = Ontology.objects.filter(pk__in=[self.entity_ontology_id, self.relation_ontology_id])
-        return {label.pk: label.fullname for ontology in ontologies for label in ontology.labels()}
+    def json_document(self) -> Iterator[str]:
+        """The document with the labels’ current full names, an entry a line. It can be uploaded again."""
+        stored = Ontology.objects.filter(pk__in=[self.entity_ontology_id, self.relation_ontology_id])
+        names = {label.pk: label.fullname for ontology in stored for label in ontology.labels()}
+        before = "["
+        for entry in self.row_models[self.kind].entries(self.rows(), names):
+            yield f"{before}\n{to_json(entry)}"
+            before = ","
+        yield "[]\n" if before == "[" else "\n]\n"
 
     # --- Making ---
-
-    @classmethod
-    def check_enabled(cls) -> None:
-        """Raises `Refused` if this installation makes no such resources."""
 
     @classmethod
     def create(
@@ -112,53 +156,58 @@ class Resource(Blueprint):
         Raises `Refused` with all that is wrong, and stores nothing.
         """
         cls.check_enabled()
-        resource = cls(
-            kind=kind,
-            name=clean_title(name),
-            description=clean_description(description),
-            owner=owner,
-            entity_ontology=_now(entity_ontology),
-            relation_ontology=relation_ontology and _now(relation_ontology),
-        )
-        resource._check_ontologies()
-        names = {kind: ontology.label_names(bare=True) for kind, ontology in resource.ontologies.items()}
-        rows = documents.read(text, resource.format, cls.row_models()[kind], names)
+        with write():  # the ontologies as they are now, but without a lock while the document is read
+            resource_set = cls(
+                kind=kind,
+                name=clean_title(name),
+                description=clean_description(description),
+                owner=owner,
+                entity_ontology=entity_ontology.locked(),
+                relation_ontology=relation_ontology and relation_ontology.locked(),
+            )
+        resource_set._check_ontologies()
+        names = {kind: ontology.label_names(bare=True) for kind, ontology in resource_set.ontologies.items()}
+        row_model = cls.row_models[kind]
+        rows = documents.read(text, resource_set.format, names, row_model.from_entry)
         with write():
-            for ontology in resource.ontologies.values():
+            for ontology in resource_set.ontologies.values():
                 if ontology.locked().version != ontology.version:
                     raise Refused(f"“{ontology}” was changed while the document was read. Try again.")
-            resource.save(force_insert=True)
-            cls.row_models()[kind].store(resource, rows)
-        return resource
+            resource_set.save(force_insert=True)
+            row_model.store(resource_set, rows)
+        return resource_set
 
     def copy_to(
-        self, project: Any = None, *, by: User, name: str = "", ontologies: Mapping[int, Ontology] | None = None
+        self, project: Any = None, *, by: User, name: str = "", ontologies: Mapping[str, Ontology] | None = None
     ) -> Self:
         """A copy in the project or, without one, a new blueprint of the user.
 
-        ``ontologies`` maps the keys of this resource's ontologies to those that the copy shall use: they must have all labels
-        that the rows name, with the same uids. Without it the copy uses the same ontologies.
+        The copy uses the given ``ontologies``, by kind, instead of this set's: they must have all labels that the rows name,
+        with the same uids.
         """
         self.check_enabled()
-        to = ontologies or {}
         with write():
             source = self.locked()
+            theirs = {kind: (ontologies or {}).get(kind, own) for kind, own in source.ontologies.items()}
             copy = source.twin(by=by, project=project, name=name)
-            copy.touch(
-                entity_ontology=to.get(source.entity_ontology_id, source.entity_ontology),
-                relation_ontology=to.get(source.relation_ontology_id or 0, source.relation_ontology),
-            )
+            copy.touch(entity_ontology=theirs["entity"], relation_ontology=theirs.get("relation"))
             copy._check_ontologies()
-            source._check_labels(copy)
-            self.row_models()[self.kind].copy(source, copy)
+            source._check_labels(theirs)
+            params = {
+                "source": source.pk,
+                "copy": copy.pk,
+                "entity_ontology": copy.entity_ontology_id,
+                "relation_ontology": copy.relation_ontology_id,
+            }
+            for statement in self.row_models[self.kind].copy_statements:
+                execute(COPIED_LABELS + statement, params)
         return copy
 
     def _check_ontologies(self) -> None:
-        many = self.row_words.partition(",")[2]
         if self.kind == self.Kind.RELATION and not self.relation_ontology:
-            raise Refused(f"Relation {many} need a relation ontology, too.")
+            raise Refused(f"Relation {self.noun}s need a relation ontology, too.")
         if self.kind == self.Kind.ENTITY and self.relation_ontology:
-            raise Refused(f"Entity {many} take no relation ontology.")
+            raise Refused(f"Entity {self.noun}s take no relation ontology.")
         for kind, ontology in self.ontologies.items():
             if ontology.kind != kind:
                 raise Refused(f"“{ontology}” is no {kind} ontology.")
@@ -169,31 +218,20 @@ class Resource(Blueprint):
                     f"“{ontology}” belongs to the project “{ontology.project}”. Duplicate that ontology first."
                 )
 
-    def _check_labels(self, copy: Self) -> None:
-        """Every label that the rows name is in the copy's ontologies, which are locked so that it stays there."""
-        for kind, ontology in copy.ontologies.items():
-            there = ontology.locked().items().values("uid")
-            named = self.row_models()[self.kind].labels_named(self, kind)
+    def _check_labels(self, ontologies: Mapping[str, Ontology]) -> None:
+        """Check that the ontologies have every label that the rows name, and lock them so that they keep it."""
+        fields = self.row_models[self.kind].label_fields
+        is_named = Q(*(("pk__in", self.rows().values(field)) for field in fields), _connector=Q.OR)
+        for kind, own in self.ontologies.items():
+            there = ontologies[kind].locked().items().values("uid")
+            named = OntologyItem.objects.filter(is_named, ontology=own)
             if missing := named.exclude(uid__in=there).first():
                 raise Refused(
-                    f"“{self}” names the label “{missing.fullname}”, which “{ontology}” does not have: the two were not"
-                    " made for each other."
+                    f"“{self}” names the label “{missing.fullname}”, which “{ontologies[kind]}” does not have: the two were"
+                    " not made for each other."
                 )
 
     @staticmethod
-    def erase_all(resources: "QuerySet[Any]") -> None:
-        """Delete resources with their rows, by sets of rows."""
-        for model in resources.model.row_models().values():
-            rows = model._default_manager.filter(resource__in=resources)
-            for field in model.lists():
-                through(field)._default_manager.filter(row__in=rows)._raw_delete(resources.db)
-            rows._raw_delete(resources.db)
-        resources.model._default_manager.filter(copied_from__in=resources).update(copied_from=None)
-        resources._raw_delete(resources.db)
-
-
-def _now(ontology: Ontology) -> Ontology:
-    """The ontology as it is stored now."""
-    if found := Ontology.objects.filter(pk=ontology.pk).first():
-        return found
-    raise Refused(f"“{ontology}” was deleted meanwhile.")
+    def erase_all(resource_sets: QuerySet[Any]) -> None:
+        """Delete sets with their rows."""
+        resource_sets.delete()

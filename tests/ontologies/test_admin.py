@@ -2,7 +2,7 @@ import pytest
 from django.urls import reverse
 
 from ontologies.models import Ontology
-from resources.models import RESOURCES
+from resources.models import RESOURCE_SETS
 from tests import factories, resource_sets
 
 MODELS = ["ontologies_ontology", "ontologies_ontologyitem", "ontologies_ontologychange", "annotation_service_job"]
@@ -82,5 +82,5 @@ def test_what_has_no_page_does_not_lead_to_that_of_an_ontology(as_sam, alice, on
     assert "View on site" in as_sam.get(change_url(ontology)).content.decode()
     answer = as_sam.get(change_url(resource))
     assert answer.status_code == 200 and "View on site" not in answer.content.decode()
-    for model in RESOURCES:
+    for model in RESOURCE_SETS:
         assert not hasattr(model, "get_absolute_url") and not hasattr(model, "list_url")

@@ -10,11 +10,9 @@ from django.core.management import call_command
 from annotation_service.inputs import Refused
 from projects import bundle
 from projects.models import Project
-from resources.models import RESOURCES, ConstraintSet, PreannotationSet
+from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet
 from tests import factories
-from tests.resource_sets import DOCUMENTS, MODELS, document_of, make
-
-FORMATS = list(MODELS)
+from tests.resource_sets import DOCUMENTS, document_of, make
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +66,7 @@ def test_a_project_has_at_most_one_of_each_kind(alice, labels, blueprints, place
     twin = blueprints[place].copy_to(by=alice)
     with pytest.raises(Refused, match=f"The project “Pumps” has its {twin.called} already."):
         create(alice, labels, [*blueprints, twin])
-    assert not Project.objects.exists() and not any(m.objects.exclude(project=None).exists() for m in RESOURCES)
+    assert not Project.objects.exists() and not any(m.objects.exclude(project=None).exists() for m in RESOURCE_SETS)
 
 
 def test_resources_can_be_added_once(alice, labels, blueprints):
@@ -136,11 +134,11 @@ def test_they_go_with_the_project(alice, labels, blueprints):
             resource.erase()
     project.erase()
     assert content(kept) == DOCUMENTS
-    assert [model.objects.count() for model in RESOURCES] == [4, 4]
+    assert [model.objects.count() for model in RESOURCE_SETS] == [4, 4]
     kept.erase()
-    for model in RESOURCES:
-        for rows in model.row_models().values():
-            assert not rows.objects.exclude(resource__project=None).exists()
+    for model in RESOURCE_SETS:
+        for rows in model.row_models.values():
+            assert not rows.objects.exclude(resource_set__project=None).exists()
 
 
 # --- The bundle ---
@@ -202,9 +200,9 @@ def test_import_prints_the_id_as_the_last_line_and_export_gives_the_document_bac
 ):
     imported(file(DOCUMENTS[format]), labels, format)
     first, last = capsys.readouterr().out.splitlines()
-    resource = MODELS[format][0].objects.get(pk=last)
+    resource = FORMATS[format][0].objects.get(pk=last)
     assert first == f"“Rules”: {resource.content_in_words()}."
-    assert (resource.owner, resource.name, resource.kind) == (alice, "Rules", MODELS[format][1])
+    assert (resource.owner, resource.name, resource.kind) == (alice, "Rules", FORMATS[format][1])
     call_command("export", format.split("_")[1], resource.pk, output=tmp_path / "out.json")
     assert json.loads((tmp_path / "out.json").read_text()) == DOCUMENTS[format]
 

@@ -15,12 +15,11 @@ from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies.models import Ontology, OntologyItem
 from projects.models import Project
-from resources.models import RESOURCES, ConstraintSet, PreannotationSet
+from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet
 from tests import factories
-from tests.resource_sets import DOCUMENTS, MODELS, document_of, make
+from tests.resource_sets import DOCUMENTS, document_of, make
 from tests.soak import amount
 
-FORMATS = list(MODELS)
 # What a copy does not share with its source; every other field must be the same.
 OWN = {
     "id",
@@ -72,14 +71,20 @@ def item(ontology, name):
 def items_named(resource):
     """The uids of the items that a resource names, in the order of its document."""
     ontologies = {o.kind: o.labels().by_fullname for o in Ontology.objects.filter(pk__in=keys(resource))}
-    model = resource.row_models()[resource.kind]
+    named_relation = {"relation_constraints": "relation", "relation_preannotations": "label"}.get(resource.format)
     return [
-        ontologies[model.label_kind(key)][name].uid
+        ontologies["relation" if key == named_relation else "entity"][name].uid
         for row in document_of(resource)
         for key, value in row.items()
-        if model.label_kind(key)
+        if key in resource.row_models[resource.kind].label_fields
         for name in ([value] if isinstance(value, str) else value)
     ]
+
+
+def listed(row, field):
+    """The labels of a list in their order."""
+    in_order = field.remote_field.through.objects.filter(**{field.m2m_field_name(): row}).order_by("pk")
+    return [each.ontologyitem for each in in_order.select_related("ontologyitem__ontology")]
 
 
 def keys(resource):
@@ -180,11 +185,11 @@ def test_copied_rows_have_the_same_values(alice, project, blueprints, format):
             if isinstance(value, OntologyItem):
                 assert value.uid == theirs.uid and value.ontology.project == project
             else:
-                assert field.name in {"id", "resource"} or value == theirs
-        for field in old.lists():
-            value, theirs = (field.remote_field.through.objects.filter(row=row) for row in (new, old))
-            assert [each.label.uid for each in value] == [each.label.uid for each in theirs]
-            assert all(each.label.ontology.project == project for each in value)
+                assert field.name in {"id", "resource_set"} or value == theirs
+        for field in old._meta.many_to_many:
+            value, theirs = (listed(row, field) for row in (new, old))
+            assert [label.uid for label in value] == [label.uid for label in theirs]
+            assert all(label.ontology.project == project for label in value)
 
 
 def test_a_projects_copies_and_the_blueprints_do_not_reach_each_other(alice, project, labels, blueprints):
@@ -205,7 +210,7 @@ def test_a_copy_gets_labels_that_were_renamed_and_moved(alice, labels, blueprint
     twin = labels["entities"].copy_to(by=alice)
     item(twin, "Thermostat").rename("Regulator", by=alice)
     item(twin, "Regulator").move(to=item(twin, "State"), by=alice)
-    copy = blueprints["entity_preannotations"].copy_to(by=alice, ontologies={labels["entities"].pk: twin})
+    copy = blueprints["entity_preannotations"].copy_to(by=alice, ontologies={"entity": twin})
     assert copy.entity_ontology == twin
     assert [row["label"] for row in document_of(copy)] == ["State/Regulator", "State", "PhysicalObject"]
 
@@ -214,7 +219,7 @@ def test_a_copy_needs_all_labels_that_are_named(alice, labels, blueprints):
     stranger = factories.ontology(owner=alice, name="Stranger")
     before = ConstraintSet.objects.count()
     with pytest.raises(Refused) as caught:
-        blueprints["entity_constraints"].copy_to(by=alice, ontologies={labels["entities"].pk: stranger})
+        blueprints["entity_constraints"].copy_to(by=alice, ontologies={"entity": stranger})
     assert str(caught.value).startswith("“entity constraints” names the label “")
     assert str(caught.value).endswith("which “Stranger” does not have: the two were not made for each other.")
     assert ConstraintSet.objects.count() == before
@@ -226,8 +231,9 @@ def test_listed_labels_are_looked_for_too(alice, labels):
     document = [{"domain": "State", "excludes": [], "can_contain": ["Fan"]}]
     resource = make("entity_constraints", owner=alice, document=document, **labels)
     with pytest.raises(Refused, match="the label “Fan”, which “Twin” does not have"):
-        resource.copy_to(by=alice, ontologies={labels["entities"].pk: twin})
-    assert fan.excluded_by.count() == 0 and fan.contained_by.count() == 1
+        resource.copy_to(by=alice, ontologies={"entity": twin})
+    rows = resource.rows()
+    assert not rows.filter(excludes=fan).exists() and rows.get(can_contain=fan)
 
 
 def test_a_projects_copy_becomes_a_blueprint_only_with_ontologies_of_its_own(alice, project, blueprints):
@@ -235,7 +241,7 @@ def test_a_projects_copy_becomes_a_blueprint_only_with_ontologies_of_its_own(ali
     with pytest.raises(Refused, match="Duplicate that ontology first"):
         copy.copy_to(by=alice)
     own = project.entity_ontology.copy_to(by=alice)
-    blueprint = copy.copy_to(by=alice, ontologies={project.entity_ontology.pk: own})
+    blueprint = copy.copy_to(by=alice, ontologies={"entity": own})
     assert blueprint.is_blueprint and document_of(blueprint) == DOCUMENTS["entity_constraints"]
 
 
@@ -243,7 +249,7 @@ def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(alice, blueprints, mon
     def fail(*args):
         raise RuntimeError
 
-    monkeypatch.setattr("resources.models.rows._same_label", fail)
+    monkeypatch.setattr("resources.models.sets.execute", fail)
     before = ConstraintSet.objects.count()
     with pytest.raises(RuntimeError):
         blueprints["entity_constraints"].copy_to(by=alice)
@@ -264,10 +270,10 @@ def test_erasing_leaves_no_row(alice, labels, format):
     assert document_of(kept) == document_of(copy) == DOCUMENTS[format]
     kept.erase()
     copy.erase()
-    for model in RESOURCES:
-        for row in model.row_models().values():
+    for model in RESOURCE_SETS:
+        for row in model.row_models.values():
             assert not row.objects.exists()
-            assert not any(field.remote_field.through.objects.exists() for field in row.lists())
+            assert not any(field.remote_field.through.objects.exists() for field in row._meta.many_to_many)
 
 
 @pytest.mark.parametrize(("format", "what"), [(f, f.split("_")[1].removesuffix("s") + " set") for f in FORMATS])
@@ -378,7 +384,7 @@ def test_administrators_see_the_sets_and_change_only_their_words(as_sam, alice, 
         assert (resource.name, resource.description) == ("Renamed", "x")
         assert (document_of(resource), resource.kind, resource.entity_ontology_id) == before
     for model in (ConstraintSet, PreannotationSet):
-        for row in (r for rows in model.row_models().values() for r in [rows.objects.first()]):
+        for row in (r for rows in model.row_models.values() for r in [rows.objects.first()]):
             name = f"admin:{row._meta.app_label}_{row._meta.model_name}"
             assert as_sam.post(reverse(f"{name}_change", args=[row.pk]), {"position": 9}).status_code == 403
             assert Client().get(reverse(f"{name}_changelist")).status_code == 302

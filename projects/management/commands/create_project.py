@@ -6,7 +6,7 @@ from annotation_service.management.base import ServiceCommand, blueprint, user
 from datasets.models import Dataset
 from ontologies.models import Ontology
 from projects.models import Project
-from resources.models import ConstraintSet, PreannotationSet, Resource
+from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 
 
 class Command(ServiceCommand):
@@ -25,7 +25,7 @@ class Command(ServiceCommand):
 
     def run(self, **options: Any) -> None:
         relation = options["relation_ontology"]
-        resources: list[Resource] = [
+        resources: list[ResourceSet] = [
             *(blueprint(ConstraintSet, pk) for pk in options["constraints"]),
             *(blueprint(PreannotationSet, pk) for pk in options["preannotations"]),
         ]

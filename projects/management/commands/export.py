@@ -16,8 +16,7 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from projects import bundle
 from projects.models import Project
-from resources import documents
-from resources.models import ConstraintSet, PreannotationSet, Resource
+from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 
 M = TypeVar("M", bound=Model)
 
@@ -74,8 +73,8 @@ def _preannotations(pk: int, target: IO[bytes]) -> None:
     _resource(_get(PreannotationSet, pk), target)
 
 
-def _resource(resource: Resource, target: IO[bytes]) -> None:
-    for chunk in documents.json_document(resource):
+def _resource(resource: ResourceSet, target: IO[bytes]) -> None:
+    for chunk in resource.json_document():
         target.write(chunk.encode())
 
 

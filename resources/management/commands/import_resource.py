@@ -7,9 +7,7 @@ from django.core.management.base import CommandParser
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand, add_owner, blueprint, named, text_of, user
 from ontologies.models import Ontology
-from resources.models import RESOURCES, Resource
-
-FORMATS = {model.format_name(kind): (model, kind) for model in RESOURCES for kind in Resource.Kind.values}
+from resources.models import FORMATS
 
 
 class Command(ServiceCommand):
@@ -31,7 +29,7 @@ class Command(ServiceCommand):
         relation_ontology = blueprint(Ontology, relation) if relation is not None else None
         text = text_of(path, settings.MAX_RESOURCE_BYTES)
         try:
-            resource = model.create(
+            resource_set = model.create(
                 kind=kind,
                 text=text,
                 name=options["name"],
@@ -41,5 +39,5 @@ class Command(ServiceCommand):
             )
         except Refused as error:
             raise named(error, path) from error
-        self.stdout.write(f"“{resource}”: {resource.content_in_words()}.")
-        self.stdout.write(str(resource.pk))
+        self.stdout.write(f"“{resource_set}”: {resource_set.content_in_words()}.")
+        self.stdout.write(str(resource_set.pk))
