@@ -28,7 +28,7 @@ class NameField(forms.CharField):
     rule = staticmethod(clean_title)
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(**{"max_length": 200, "strip": True, **options})
+        super().__init__(**{"max_length": settings.MAX_NAME_CHARACTERS, "strip": True, **options})
 
     def clean(self, value: str) -> str:
         name = super().clean(value)
@@ -73,7 +73,12 @@ def duplicate(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpRes
     """A new blueprint of the user with the same content: at once, or by a job if it is large."""
     thing = access.duplicable(request, model, pk)
     if request.method == "GET":
-        return _dialog(request, "duplicate", thing, NameForm(initial={"name": f"{thing.name} (copy)"[:200]}))
+        return _dialog(
+            request,
+            "duplicate",
+            thing,
+            NameForm(initial={"name": f"{thing.name} (copy)"[: settings.MAX_NAME_CHARACTERS]}),
+        )
     form = NameForm(request.POST)
     if form.is_valid():
         try:

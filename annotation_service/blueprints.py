@@ -11,9 +11,10 @@ from django.db.models.functions import Coalesce
 from django.urls import reverse
 from django.utils import timezone
 
+from . import limits
 from .db import write
 from .edits import changes
-from .inputs import Refused, clean_description, clean_title
+from .inputs import Refused, clean_description, clean_title, validate_description
 from .models import User
 
 
@@ -50,8 +51,8 @@ class Blueprint(models.Model):
     # Whether annotators of a project may read the project's copy.
     open_to_annotators = False
 
-    name = models.CharField(max_length=200)
-    description = models.TextField(blank=True, max_length=settings.MAX_DESCRIPTION_CHARACTERS)
+    name = models.CharField(max_length=limits.MAX_NAME_CHARACTERS)
+    description = models.TextField(blank=True, validators=[validate_description])
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     project = models.ForeignKey("projects.Project", null=True, blank=True, on_delete=models.RESTRICT)
     copied_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="copies")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
 from . import words
@@ -268,12 +269,12 @@ def clean_name(value: str) -> str:
 
 
 def clean_title(value: str) -> str:
-    """The name of an ontology, a dataset, a project as it is stored: NFC-normalised, stripped, 1 to 200 characters."""
+    """The name of an ontology, a dataset, a project as it is stored: NFC-normalised, stripped, not too long."""
     name = unicodedata.normalize("NFC", value).strip()
     if not name:
         raise Refused("A name is needed.")
-    if len(name) > 200:
-        raise Refused(f"A name has at most 200 characters; this one has {len(name)}.")
+    if len(name) > settings.MAX_NAME_CHARACTERS:
+        raise Refused(f"A name has at most {settings.MAX_NAME_CHARACTERS} characters; this one has {len(name)}.")
     if any(unicodedata.category(c) in {"Cc", "Cs"} for c in name):
         raise Refused("A name cannot contain control characters.")
     return name
@@ -281,6 +282,14 @@ def clean_title(value: str) -> str:
 
 def clean_description(value: str) -> str:
     return clean_prose(value, settings.MAX_DESCRIPTION_CHARACTERS)
+
+
+def validate_description(value: str) -> None:
+    """The same rule for a model's field, which must not depend on the environment: it would need a migration in each."""
+    try:
+        clean_description(value)
+    except Refused as error:
+        raise ValidationError(str(error)) from error
 
 
 def clean_prose(value: str, limit: int) -> str:

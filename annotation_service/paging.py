@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
+from django.conf import settings
 from django.db.models import F, Model, QuerySet
 from django.http import HttpRequest
 
@@ -93,8 +94,8 @@ def _page_number(wanted: str | None, pages: int) -> int:
 
 
 def search_text(request: HttpRequest) -> str:
-    """What the search field of a list holds. Longer texts are cut: databases limit what they look for."""
-    return request.GET.get("q", "").strip()[:200]
+    """What the search field of a list holds, cut at the limit."""
+    return request.GET.get("q", "").strip()[: settings.MAX_SEARCH_CHARACTERS]
 
 
 def named(rows: Rows, text: str, *columns: str) -> Rows:

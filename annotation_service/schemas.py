@@ -5,12 +5,14 @@ what is wrong, because it tells more.
 """
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import jsonschema_rs
+from django.conf import settings
 
 from . import words
 
@@ -28,9 +30,16 @@ TYPES = {
 PUBLISHED: dict[str, Path] = {}
 """The schemas that apps publish, by name."""
 
+_LIMIT = re.compile(r'"\{([A-Z_]+)\}"|\{([A-Z_]+)\}')
+
 
 def load(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text("utf-8"))
+    """A published schema. In its file “{MAX_NAME_CHARACTERS}” stands for the number of that setting."""
+
+    def number(match: re.Match[str]) -> str:
+        return str(getattr(settings, match[1] or match[2]))
+
+    return json.loads(_LIMIT.sub(number, path.read_text("utf-8")))
 
 
 class Checker:

@@ -11,6 +11,9 @@ import dj_database_url
 from csp.constants import NONE, SELF, UNSAFE_INLINE
 from django.core.exceptions import ImproperlyConfigured
 
+from . import limits
+from .limits import *  # noqa: F403
+
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = Path(os.environ.get("VAR_DIR") or BASE_DIR / "var")
 
@@ -22,13 +25,6 @@ def env(name: str, default: str = "") -> str:
 def env_bool(name: str, default: bool) -> bool:
     value = env(name).lower()
     return default if value == "" else value in {"1", "true", "yes", "on"}
-
-
-def env_int(name: str, default: int) -> int:
-    value = env(name)
-    if value and not value.isdecimal():
-        raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.")
-    return int(value) if value else default
 
 
 def env_list(name: str) -> list[str]:
@@ -170,27 +166,8 @@ CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", 
 UPLOAD_DIR = Path(env("UPLOAD_DIR") or VAR_DIR / "uploads")
 FILE_UPLOAD_TEMP_DIR = env("FILE_UPLOAD_TEMP_DIR") or None
 
-# --- Limits ------------------------------------------------------------------------------------------------------------
-
-MAX_FILE_BYTES = env_int("MAX_FILE_BYTES", 100_000_000)
-MAX_PASTED_BYTES = env_int("MAX_PASTED_BYTES", 5_000_000)
-MAX_DATASET_ITEMS = env_int("MAX_DATASET_ITEMS", 1_000_000)
-MAX_ITEM_CHARACTERS = env_int("MAX_ITEM_CHARACTERS", 100_000)
-MAX_ITEM_TOKENS = env_int("MAX_ITEM_TOKENS", 20_000)
-MAX_ITEM_MARKS = env_int("MAX_ITEM_MARKS", 20_000)
-MAX_ITEM_JSON_CHARACTERS = env_int("MAX_ITEM_JSON_CHARACTERS", 3_000_000)
-MAX_EXTRA_FIELDS_CHARACTERS = env_int("MAX_EXTRA_FIELDS_CHARACTERS", 100_000)
-MAX_ONTOLOGY_BYTES = env_int("MAX_ONTOLOGY_BYTES", 20_000_000)
-MAX_ONTOLOGY_ITEMS = env_int("MAX_ONTOLOGY_ITEMS", 50_000)
-MAX_RESOURCE_BYTES = env_int("MAX_RESOURCE_BYTES", 20_000_000)
-MAX_RESOURCE_ROWS = env_int("MAX_RESOURCE_ROWS", 200_000)
-MAX_DESCRIPTION_CHARACTERS = env_int("MAX_DESCRIPTION_CHARACTERS", 10_000)
-MAX_EXAMPLE_TERMS = env_int("MAX_EXAMPLE_TERMS", 200)
-# Work above these sizes is done by the background worker, with a progress bar.
-JOB_FILE_BYTES = env_int("JOB_FILE_BYTES", 1_000_000)
-JOB_ROWS = env_int("JOB_ROWS", 20_000)
 # Room for the pasted text, percent-encoded by the browser, beside the other fields of its form.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * MAX_PASTED_BYTES
+DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * limits.MAX_PASTED_BYTES
 
 # --- Functions that are switched off by default --------------------------------------------------------------------------
 
@@ -226,7 +203,7 @@ ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
 
 EMAIL_HOST = env("EMAIL_HOST")
-EMAIL_PORT = env_int("EMAIL_PORT", 587)
+EMAIL_PORT = limits.env_int("EMAIL_PORT", 587)
 EMAIL_HOST_USER = env("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
 EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", True)

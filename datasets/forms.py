@@ -199,6 +199,6 @@ class DuplicatesForm(forms.Form):
 def _title_of(file_name: str) -> str:
     """What a dataset is called that is named after its file; empty if that gives no name."""
     try:
-        return inputs.clean_title(PurePath(file_name).stem[:200])
+        return inputs.clean_title(PurePath(file_name).stem[: settings.MAX_NAME_CHARACTERS])
     except Refused:
         return ""

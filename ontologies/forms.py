@@ -22,7 +22,7 @@ SOURCES = [
 class ListForm(forms.Form):
     """The filters of the list. Invalid ones are ignored."""
 
-    q = forms.CharField(required=False, max_length=200)
+    q = forms.CharField(required=False, max_length=settings.MAX_SEARCH_CHARACTERS)
     kind = forms.ChoiceField(required=False, choices=[("", "All kinds"), *Ontology.Kind.choices])
     mine = forms.BooleanField(required=False)
 

@@ -6,7 +6,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.urls import reverse_lazy
 
-from annotation_service import words
+from annotation_service import limits, words
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.edits import EditForm
 from annotation_service.models import User
@@ -54,7 +54,7 @@ class GuidelinesField(forms.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(
             required=False,
-            max_length=100_000,
+            max_length=limits.MAX_GUIDELINES_CHARACTERS,
             widget=forms.Textarea(attrs={"rows": 6}),
             help_text="What annotators should know. They can open it while they work.",
             **options,

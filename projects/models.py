@@ -7,10 +7,11 @@ from django.db import connection, models
 from django.db.models import Count, Exists, OuterRef, QuerySet, UniqueConstraint
 from django.utils import timezone
 
+from annotation_service import limits
 from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.edits import changes
-from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
+from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title, validate_description
 from annotation_service.models import Job, User
 from datasets.models import Annotation, Dataset, Item
 from datasets.models.dataset import goes_with_items
@@ -20,7 +21,6 @@ from resources.models import RESOURCE_SETS, ResourceSet
 from . import assignment, roles
 from .roles import ANNOTATOR, MANAGER
 
-MAX_GUIDELINES = 100_000
 B = TypeVar("B", Ontology, ResourceSet)
 
 
@@ -31,10 +31,10 @@ class Project(models.Model):
         ENTITIES = "entities", "Entities"
         ENTITIES_AND_RELATIONS = "entities_and_relations", "Entities and relations"
 
-    name = models.CharField(max_length=200)
-    description = models.TextField(blank=True, max_length=settings.MAX_DESCRIPTION_CHARACTERS)
+    name = models.CharField(max_length=limits.MAX_NAME_CHARACTERS)
+    description = models.TextField(blank=True, validators=[validate_description])
     task = models.CharField(max_length=22, choices=Task)
-    guidelines = models.TextField(blank=True, max_length=MAX_GUIDELINES)
+    guidelines = models.TextField(blank=True, max_length=limits.MAX_GUIDELINES_CHARACTERS)
     # Null: everybody gets every item. A number: so many annotators for each item, dealt out evenly.
     annotators_per_item = models.PositiveSmallIntegerField(null=True, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -105,7 +105,7 @@ class Project(models.Model):
             project = cls.objects.create(
                 name=clean_title(name),
                 description=clean_description(description),
-                guidelines=clean_prose(guidelines, MAX_GUIDELINES),
+                guidelines=clean_prose(guidelines, limits.MAX_GUIDELINES_CHARACTERS),
                 task=cls.Task.ENTITIES_AND_RELATIONS if relation_ontology else cls.Task.ENTITIES,
                 annotators_per_item=annotators_per_item,
                 created_by=by,
@@ -126,7 +126,7 @@ class Project(models.Model):
     def edit(self, *, name: str, description: str, guidelines: str, was: Mapping[str, str] | None = None) -> None:
         """Store the words that were changed; ``was`` are marks of what their author saw."""
         words = {"name": clean_title(name), "description": clean_description(description)}
-        words["guidelines"] = clean_prose(guidelines, MAX_GUIDELINES)
+        words["guidelines"] = clean_prose(guidelines, limits.MAX_GUIDELINES_CHARACTERS)
         with write():
             if changed := changes(self.locked(), words, was or {}):
                 for field, value in changed.items():

@@ -4,6 +4,7 @@ import math
 from datetime import UTC, datetime
 
 from django import template
+from django.conf import settings
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -18,6 +19,12 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 register.filter("number", words.number)
 register.filter("plural", words.plural)
 register.filter("size", words.size)
+
+
+@register.simple_tag
+def limit(name: str) -> int:
+    """For ``maxlength``: ``{% limit "MAX_NAME_CHARACTERS" %}``."""
+    return getattr(settings, name)
 
 
 @register.filter

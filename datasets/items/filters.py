@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Coalesce, StrIndex
 from django.db.models.lookups import GreaterThan
@@ -20,7 +21,6 @@ from ontologies.models import OntologyItem
 from ..models import Annotation, Dataset, Entity, Item, Relation
 from ..models.item import ItemQuerySet, TokenCount
 
-MAX_TEXT = 200
 MAX_SELECTED = 10_000
 _NOTHING = Q(pk__in=[])
 _WORDS = ("q", "has", "label", "external", "upload", "removed", "bin", "sort")
@@ -66,7 +66,7 @@ class ItemFilter:
 
     @classmethod
     def of(cls, dataset: Dataset, data: QueryDict) -> "ItemFilter":
-        values = {name: data.get(name, "").strip()[:MAX_TEXT] for name in _WORDS}
+        values = {name: data.get(name, "").strip()[: settings.MAX_SEARCH_CHARACTERS] for name in _WORDS}
         name = values["sort"].removeprefix("-")
         if name not in SORTS or (name == "removed" and not values["bin"]):
             values["sort"] = ""

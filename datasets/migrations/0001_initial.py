@@ -1,4 +1,5 @@
 
+import annotation_service.inputs
 import django.db.models.deletion
 import django.db.models.manager
 import django.utils.timezone
@@ -96,7 +97,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=200)),
-                ('description', models.TextField(blank=True, max_length=10000)),
+                ('description', models.TextField(blank=True, validators=[annotation_service.inputs.validate_description])),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('kind', models.CharField(choices=[('standard', 'Standard dataset'), ('rich', 'Rich dataset'), ('preannotated_entity', 'Preannotated entity dataset'), ('preannotated_relation', 'Preannotated relation dataset')], max_length=21)),

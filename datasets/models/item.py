@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Func, IntegerField, Q, Sum, UniqueConstraint
 
-from annotation_service import words
+from annotation_service import limits, words
 from annotation_service.db import write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, check_text
@@ -53,7 +53,7 @@ class Item(models.Model):
     removed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
-    external_id = models.CharField(max_length=200, blank=True)
+    external_id = models.CharField(max_length=limits.MAX_EXTERNAL_ID_CHARACTERS, blank=True)
     # Case-folded, for the search. Stored before the long columns, which a scan then need not read.
     search_text = models.TextField(editable=False)
     original = models.TextField()
@@ -115,6 +115,6 @@ def clean_external_id(value: str) -> str:
     """The identifier that an item has elsewhere, or the empty string. Raises `Refused`."""
     if not value.strip():
         return ""
-    if len(value) > 200:
-        raise Refused(f"An external id has at most 200 characters; this one has {words.number(len(value))}.")
+    if len(value) > (most := settings.MAX_EXTERNAL_ID_CHARACTERS):
+        raise Refused(f"An external id has at most {most} characters; this one has {words.number(len(value))}.")
     return check_text(value)

@@ -8,6 +8,7 @@ from django.db.models import CheckConstraint, F, Q, UniqueConstraint
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
+from annotation_service import limits
 from annotation_service.db import execute, first
 from annotation_service.inputs import Refused
 from annotation_service.models import User
@@ -245,7 +246,7 @@ class Mark(models.Model):
 
     annotation = models.ForeignKey(Annotation, on_delete=models.RESTRICT, db_index=False)
     label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="%(class)s_marks")
-    uid = models.CharField(max_length=100)
+    uid = models.CharField(max_length=limits.MAX_MARK_ID_CHARACTERS)
     status = models.CharField(max_length=9, choices=Status, default=Status.ACCEPTED)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)

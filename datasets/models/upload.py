@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Max, QuerySet, UniqueConstraint
 from django.utils import timezone
 
+from annotation_service import limits
 from annotation_service.db import full_disk_refused, write
 from annotation_service.inputs import Refused, check_size
 from annotation_service.models import Job, User, kept_file, start_job
@@ -45,8 +46,8 @@ class Upload(models.Model):
     first_position = models.PositiveIntegerField(null=True, blank=True)
     item_count = models.PositiveIntegerField(default=0)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    name = models.CharField(max_length=250)
-    file = models.CharField(max_length=250, blank=True)
+    name = models.CharField(max_length=limits.MAX_FILE_NAME_CHARACTERS)
+    file = models.CharField(max_length=limits.MAX_FILE_NAME_CHARACTERS, blank=True)
     options = models.JSONField(default=dict)
     report = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=9, choices=State, default=State.NEW)
@@ -110,7 +111,7 @@ class Upload(models.Model):
     ) -> "Upload":
         """Keep a file for a new dataset or, if one is given, for an addition to that."""
         check_size(file.size, settings.MAX_FILE_BYTES)
-        name = (name or Path(file.name or "").name or "text")[:250]
+        name = (name or Path(file.name or "").name or "text")[: settings.MAX_FILE_NAME_CHARACTERS]
         with files.kept(file) as kept:
             return cls.objects.create(dataset=dataset, by=by, name=name, file=kept, options=dict(options))
 
@@ -123,7 +124,9 @@ class Upload(models.Model):
         old = self.file
         with files.kept(file) as kept:
             self._restart(
-                options=dict(options), name=(name or Path(file.name or "").name or self.name)[:250], file=kept
+                options=dict(options),
+                name=(name or Path(file.name or "").name or self.name)[: settings.MAX_FILE_NAME_CHARACTERS],
+                file=kept,
             )
         files.delete(old)
 

@@ -1,10 +1,9 @@
-from .items import MAX_LEVELS, NewItem, clean_color, clean_example_terms
+from .items import NewItem, clean_color, clean_example_terms
 from .lists import read_pasted
 from .reading import SCHEMAS, example_json, read_ontology, schema
 from .writing import indented_text, rich_json, write_time
 
 __all__ = [
-    "MAX_LEVELS",
     "SCHEMAS",
     "NewItem",
     "clean_color",

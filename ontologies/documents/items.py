@@ -11,8 +11,6 @@ from annotation_service.inputs import Refused, check_text
 
 from .. import colors
 
-MAX_LEVELS = 200
-
 
 @dataclass(slots=True)
 class NewItem:
@@ -42,6 +40,6 @@ def clean_example_terms(values: Iterable[str]) -> list[str]:
         raise Refused(f"An item has at most {settings.MAX_EXAMPLE_TERMS} example terms; this one has {len(terms)}.")
     for term in terms:
         check_text(term)
-        if len(term) > 200:
-            raise Refused(f"An example term has at most 200 characters; “{term[:30]}…” has {len(term)}.")
+        if len(term) > (most := settings.MAX_EXAMPLE_TERM_CHARACTERS):
+            raise Refused(f"An example term has at most {most} characters; “{term[:30]}…” has {len(term)}.")
     return terms

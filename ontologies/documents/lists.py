@@ -8,7 +8,7 @@ from django.conf import settings
 from annotation_service import words
 from annotation_service.inputs import Problems, Refused, check_text, clean_name, lines
 
-from .items import MAX_LEVELS, NewItem
+from .items import NewItem
 from .reading import read_ontology
 
 _LINE = re.compile(r"([ \t]*)(?:(?:[-*+•‣◦–]|\d+(?:\.\d+)*[.)])(?:[ \t]+|$))?(.*)", re.DOTALL)
@@ -54,8 +54,8 @@ def _read_indented(rows: list[tuple[int, str, str]], problems: Problems) -> list
         if indent != indents[-1]:
             problems.add(f"line {number}", "The indentation fits none of the lines above.")
         level = len(indents)
-        if level > MAX_LEVELS:
-            problems.add(f"line {number}", f"A tree has at most {MAX_LEVELS} levels.")
+        if level > settings.MAX_LEVELS:
+            problems.add(f"line {number}", f"A tree has at most {settings.MAX_LEVELS} levels.")
             continue
         if name := _read_name(rest, number, problems):
             if (first := names[-1].setdefault(name, number)) != number:
@@ -68,8 +68,8 @@ def _read_paths(rows: list[tuple[int, str]], problems: Problems) -> list[NewItem
     tree: dict[str, Any] = {}
     for number, path in rows:
         parts = path.split("/")
-        if len(parts) > MAX_LEVELS:
-            problems.add(f"line {number}", f"A tree has at most {MAX_LEVELS} levels.")
+        if len(parts) > settings.MAX_LEVELS:
+            problems.add(f"line {number}", f"A tree has at most {settings.MAX_LEVELS} levels.")
             continue
         branch = tree
         for name in [_read_name(part, number, problems) for part in parts]:

@@ -2,7 +2,6 @@
 
 import copy
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from annotation_service import words
 from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, clean_description, clean_name, parse_json
 from annotation_service.schemas import PUBLISHED, Checker, load
 
-from .items import MAX_LEVELS, NewItem, clean_color, clean_example_terms
+from .items import NewItem, clean_color, clean_example_terms
 
 SCHEMAS = Path(__file__).parents[1] / "schemas"
 PUBLISHED.update({path.stem: path for path in SCHEMAS.glob("*.json")})
@@ -28,7 +27,6 @@ def example_json(kind: str) -> str:
     return (Path(__file__).parent / "examples" / f"{kind}.json").read_text("utf-8").strip()
 
 
-@cache
 def _item_checker(kind: str) -> Checker:
     """Checks one item without those below it: validators overflow the stack on deep trees."""
     item = copy.deepcopy(schema(kind)["$defs"]["item"])
@@ -42,7 +40,7 @@ def read_ontology(text: str, kind: str) -> list[NewItem]:
     ``kind`` is ``entity`` or ``relation``. Raises `Refused` with the line and column of broken JSON, or with the JSON path of
     every wrong item.
     """
-    document = parse_json(text, max_depth=2 * MAX_LEVELS + 1)  # an item and the list it is in, example terms
+    document = parse_json(text, max_depth=2 * settings.MAX_LEVELS + 1)  # an item and the list it is in, example terms
     if not isinstance(document, list):
         raise Refused("A list of items was expected: the document starts with “[”.", place="$")
     reader = _Reader(_item_checker(kind))
@@ -69,8 +67,8 @@ class _Reader:
                 raise Refused(f"An ontology has at most {most} items; this has more.", place="$")
             children = value.get("children") if isinstance(value, dict) else None
             fields = self._sound_fields(value, children, place)
-            if level > MAX_LEVELS:
-                self.problems.add(place, f"A tree has at most {MAX_LEVELS} levels.")
+            if level > settings.MAX_LEVELS:
+                self.problems.add(place, f"A tree has at most {settings.MAX_LEVELS} levels.")
                 continue
             if fields and (item := self._read_item(fields, place, level)):
                 if (first := names.setdefault(item.name, place)) != place:

@@ -146,7 +146,7 @@ def move(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     if not settings.ONTOLOGY_MOVE_ITEMS:
         return refused("Moving items is switched off in this installation.")
     if request.method == "GET":
-        text = request.GET.get("q", "")[:200]
+        text = request.GET.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
         context = {"ontology": ontology, "item": item, "places": _places(ontology, item, text), "text": text}
         return respond(request, ("_places" if "q" in request.GET else "_move", context))
     try:

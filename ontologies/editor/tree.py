@@ -92,7 +92,7 @@ def children(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 @reads
 def find(request: Request, ontology: Ontology) -> HttpResponse:
     """The items with a text in their name, description or example terms, within their branches."""
-    text = request.GET.get("q", "")[:200]
+    text = request.GET.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
     found = ontology.find(text)
     if branch := find_item(ontology, request.GET.get("within")):
         inside = set(branch.branch().values_list("uid", flat=True))

@@ -1,4 +1,5 @@
 
+import annotation_service.inputs
 import django.db.models.deletion
 import django.utils.timezone
 import mptt.fields
@@ -21,7 +22,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=200)),
-                ('description', models.TextField(blank=True, max_length=10000)),
+                ('description', models.TextField(blank=True, validators=[annotation_service.inputs.validate_description])),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('kind', models.CharField(choices=[('entity', 'Entity ontology'), ('relation', 'Relation ontology')], max_length=8)),

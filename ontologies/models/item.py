@@ -8,13 +8,13 @@ from django.db.models import CheckConstraint, F, Max, Q, QuerySet, UniqueConstra
 from django.utils import timezone
 from mptt.models import MPTTModel, TreeForeignKey
 
-from annotation_service import edits
+from annotation_service import edits, limits
 from annotation_service.db import execute
 from annotation_service.inputs import Refused, clean_description, clean_name, to_json
 from annotation_service.models import User
 
 from .. import colors, usage
-from ..documents import MAX_LEVELS, clean_color, clean_example_terms
+from ..documents import clean_color, clean_example_terms
 
 _UNSEEN: Any = object()
 
@@ -32,7 +32,7 @@ class OntologyItem(MPTTModel):
     ontology = models.ForeignKey("ontologies.Ontology", on_delete=models.RESTRICT, db_index=False)
     parent = TreeForeignKey("self", null=True, on_delete=models.RESTRICT, related_name="children", db_index=False)
     uid = models.CharField(max_length=8, editable=False)
-    name = models.CharField(max_length=200)
+    name = models.CharField(max_length=limits.MAX_NAME_CHARACTERS)
     description = models.TextField(blank=True)
     example_terms = models.JSONField(default=list, blank=True)
     color = models.CharField(max_length=7)
@@ -186,8 +186,8 @@ class OntologyItem(MPTTModel):
         if parent.child_items().filter(name=self.name).exclude(pk=self.pk).exists():
             raise Refused(f"There is already an item “{self.name}” at this place.")
         deepest = self.branch().order_by().aggregate(level=Max("level"))["level"]
-        if parent.level + 1 + deepest - self.level > MAX_LEVELS:
-            raise Refused(f"A tree has at most {MAX_LEVELS} levels.")
+        if parent.level + 1 + deepest - self.level > settings.MAX_LEVELS:
+            raise Refused(f"A tree has at most {settings.MAX_LEVELS} levels.")
 
     def again(self) -> "OntologyItem":
         """The item as it is stored now; `Refused` if its addition has been undone."""

@@ -15,7 +15,7 @@ from annotation_service.words import plural
 
 from .. import checks, usage
 from ..checks import Check
-from ..documents import MAX_LEVELS, NewItem, clean_color, clean_example_terms, indented_text, rich_json
+from ..documents import NewItem, clean_color, clean_example_terms, indented_text, rich_json
 from ..labels import Found, LabelNames, Labels, kept_labels
 from ..tree import Added, NewBranch, Plan, PlannedItem, Tree
 from .item import OntologyItem, check_free, handed_down
@@ -203,8 +203,8 @@ class Ontology(PagedBlueprint):
         with self.changing("add", by=by) as change:
             above = parent.again() if parent else self.root
             check_free(above.pk, {name})
-            if above.level >= MAX_LEVELS:
-                raise Refused(f"A tree has at most {MAX_LEVELS} levels.")
+            if above.level >= settings.MAX_LEVELS:
+                raise Refused(f"A tree has at most {settings.MAX_LEVELS} levels.")
             if self.row_count >= settings.MAX_ONTOLOGY_ITEMS:
                 raise Refused(f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items.")
             new = NewItem(

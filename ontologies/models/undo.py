@@ -17,7 +17,7 @@ from annotation_service.inputs import Refused
 from annotation_service.models import User
 
 from .. import usage
-from ..documents import MAX_LEVELS, NewItem
+from ..documents import NewItem
 from ..tree import ROOT_UID, NewBranch
 from .item import OntologyItem, Setting, check_free
 from .journal import FACTS, FEW, TIMES, Change, OntologyChange, names
@@ -162,8 +162,8 @@ def _insert_again(change: Change, removed: dict[str, dict[str, Any]]) -> None:
         check_free(parent.pk, {removed[uid]["name"] for uid in below[parent_uid]})
         for before, uid in enumerate(below[parent_uid]):
             items = _branch(uid, removed, below)
-            if parent.level + max(item.level for item in items) > MAX_LEVELS:
-                raise Refused(f"A tree has at most {MAX_LEVELS} levels.")
+            if parent.level + max(item.level for item in items) > settings.MAX_LEVELS:
+                raise Refused(f"A tree has at most {settings.MAX_LEVELS} levels.")
             branches.append(NewBranch(parent, items, removed[uid]["position"] - before))
     change.insert(branches)
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from annotation_service.db import among
 from annotation_service.inputs import Problems
 
-from ..documents import MAX_LEVELS, NewItem
+from ..documents import NewItem
 from .numbering import NewBranch
 from .writes import Tree
 
@@ -74,8 +74,8 @@ class Plan:
 
     def _problem(self, new: NewItem) -> str:
         self._room -= 1
-        if self.below.level + new.level > MAX_LEVELS:
-            return f"A tree has at most {MAX_LEVELS} levels."
+        if self.below.level + new.level > settings.MAX_LEVELS:
+            return f"A tree has at most {settings.MAX_LEVELS} levels."
         if new.example_terms and not self.with_terms:
             return "Items of a relation ontology have no example terms."
         if self._room < 0:

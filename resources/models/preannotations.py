@@ -7,6 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import QuerySet, UniqueConstraint
 
+from annotation_service import limits
 from annotation_service.inputs import Refused
 from ontologies import usage
 from ontologies.models import OntologyItem
@@ -14,7 +15,6 @@ from ontologies.models import OntologyItem
 from ..documents import Entry
 from .sets import ResourceSet, Row
 
-MAX_SURFACE_FORM = 200  # as in the schemas
 RELATION_FIELDS = ("source_surface_form", "source_label", "target_surface_form", "target_label", "offset", "label")
 
 
@@ -23,7 +23,7 @@ class EntityPreannotation(Row):
     “Pump” and “pump” are two."""
 
     resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
-    surface_form = models.CharField(max_length=MAX_SURFACE_FORM)
+    surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
     label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
 
     label_fields = ("label",)
@@ -60,9 +60,9 @@ class RelationPreannotation(Row):
     field."""
 
     resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
-    source_surface_form = models.CharField(max_length=MAX_SURFACE_FORM)
+    source_surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
     source_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
-    target_surface_form = models.CharField(max_length=MAX_SURFACE_FORM)
+    target_surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
     target_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
     offset = models.PositiveIntegerField()
     label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")

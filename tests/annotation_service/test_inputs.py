@@ -1,9 +1,16 @@
 import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
+from annotation_service import limits
 from annotation_service.inputs import (
     Refused,
     check_size,
@@ -14,6 +21,7 @@ from annotation_service.inputs import (
     parse_json,
     whole_number,
 )
+from annotation_service.schemas import PUBLISHED, load
 
 
 def refusal(function, *args):
@@ -161,3 +169,24 @@ def test_a_number_is_written_in_digits(text, number):
 
 def test_a_number_has_as_many_digits_as_its_column_holds():
     assert (whole_number("123", digits=3), whole_number("1234", digits=3)) == (123, None)
+
+
+def test_a_published_schema_has_the_numbers_of_the_settings(settings):
+    settings.MAX_NAME_CHARACTERS, settings.MAX_DESCRIPTION_CHARACTERS, settings.MAX_LEVELS = 300, 20_000, 7
+    properties = load(PUBLISHED["entity_ontology"])["$defs"]["item"]["properties"]
+    assert (properties["name"]["maxLength"], properties["description"]["maxLength"]) == (300, 20_000)
+    assert "up to 7 levels" in properties["children"]["description"]
+
+
+@pytest.mark.parametrize("name", sorted(PUBLISHED))
+def test_no_number_is_missing_in_a_published_schema(name):
+    Draft202012Validator.check_schema(schema := load(PUBLISHED[name]))
+    assert "MAX_" not in json.dumps(schema)
+
+
+def test_no_migration_depends_on_a_limit_of_the_environment():
+    changeable = re.findall(r"^(\w+) = env_int", Path(limits.__file__).read_text(), re.MULTILINE)
+    environment = {**os.environ, **dict.fromkeys(changeable, "123")}
+    command = [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert len(changeable) > 10 and done.returncode == 0, done.stdout

@@ -359,3 +359,12 @@ def test_the_published_schema_takes_our_own_downloads(kind, alice, as_alice):
 
 def test_there_is_no_schema_of_another_kind(as_alice):
     assert as_alice.get("/ontologies/schemas/thing.json").status_code == 404
+
+
+def test_what_a_raised_limit_lets_people_type_can_be_uploaded_again(settings):
+    settings.MAX_DESCRIPTION_CHARACTERS, settings.MAX_NAME_CHARACTERS = 20_000, 300
+    item = {"name": "n" * 300, "description": "d" * 20_000}
+    [read] = read_ontology(json.dumps([item]), "entity")
+    assert (read.name, read.description) == (item["name"], item["description"])
+    with pytest.raises(Refused, match="20\u202f000"):
+        read_ontology(json.dumps([item | {"description": "d" * 20_001}]), "entity")

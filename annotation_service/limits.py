@@ -1,0 +1,53 @@
+"""How much is taken, of everything. The settings have all these names: forms, messages and JSON schemas read them there.
+
+In a JSON schema “{MAX_NAME_CHARACTERS}” stands for the number: see `annotation_service.schemas.load`.
+"""
+
+import os
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+def env_int(name: str, default: int) -> int:
+    value = os.environ.get(name, "").strip()
+    if value and not value.isdecimal():
+        raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.")
+    return int(value) if value else default
+
+
+# --- Fixed: columns and addresses depend on them, so a change of these takes a migration -----------------------------------
+
+# Of labels, ontologies, constraint and preannotation sets, datasets and projects.
+MAX_NAME_CHARACTERS = 200
+MAX_EXAMPLE_TERM_CHARACTERS = 200
+MAX_SURFACE_FORM_CHARACTERS = 200
+MAX_EXTERNAL_ID_CHARACTERS = 200
+# What a relation of a document calls its entities.
+MAX_MARK_ID_CHARACTERS = 100
+MAX_FILE_NAME_CHARACTERS = 250
+# Longer texts are cut: databases limit what they look for.
+MAX_SEARCH_CHARACTERS = 200
+MAX_LEVELS = 200
+MAX_GUIDELINES_CHARACTERS = 100_000
+
+# --- Those that the environment variable of the same name changes ---------------------------------------------------------
+
+MAX_FILE_BYTES = env_int("MAX_FILE_BYTES", 100_000_000)
+MAX_PASTED_BYTES = env_int("MAX_PASTED_BYTES", 5_000_000)
+MAX_DATASET_ITEMS = env_int("MAX_DATASET_ITEMS", 1_000_000)
+MAX_ITEM_CHARACTERS = env_int("MAX_ITEM_CHARACTERS", 100_000)
+MAX_ITEM_TOKENS = env_int("MAX_ITEM_TOKENS", 20_000)
+# Entities and relations each, in a document.
+MAX_ITEM_MARKS = env_int("MAX_ITEM_MARKS", 20_000)
+MAX_ITEM_JSON_CHARACTERS = env_int("MAX_ITEM_JSON_CHARACTERS", 3_000_000)
+MAX_EXTRA_FIELDS_CHARACTERS = env_int("MAX_EXTRA_FIELDS_CHARACTERS", 100_000)
+MAX_ONTOLOGY_BYTES = env_int("MAX_ONTOLOGY_BYTES", 20_000_000)
+MAX_ONTOLOGY_ITEMS = env_int("MAX_ONTOLOGY_ITEMS", 50_000)
+# Of the documents of constraint and preannotation sets.
+MAX_RESOURCE_BYTES = env_int("MAX_RESOURCE_BYTES", 20_000_000)
+MAX_RESOURCE_ROWS = env_int("MAX_RESOURCE_ROWS", 200_000)
+MAX_DESCRIPTION_CHARACTERS = env_int("MAX_DESCRIPTION_CHARACTERS", 10_000)
+MAX_EXAMPLE_TERMS = env_int("MAX_EXAMPLE_TERMS", 200)
+# Work above these sizes is done by the background worker, with a progress bar.
+JOB_FILE_BYTES = env_int("JOB_FILE_BYTES", 1_000_000)
+JOB_ROWS = env_int("JOB_ROWS", 20_000)
