@@ -38,8 +38,8 @@ class ProjectOfCopies(Protocol):
     def locked(self) -> Self:
         """The project, read again and locked until the transaction ends."""
 
-    def deal_changes(self) -> None:
-        """Deal out the items that have come, and take back those that are gone."""
+    def assign_changes(self) -> None:
+        """Assign the items that have come, and withdraw those that are gone."""
 
 
 class Blueprint(models.Model):

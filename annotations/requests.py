@@ -1,18 +1,29 @@
-"""How the workspace's JSON requests are read and answered."""
+"""The JSON requests that the workspace sends: one for each operation on marks, which may come twice, and one that asks for them.
 
-from collections.abc import Callable
+A mark's uid is in the body: those that came with a dataset may be any text.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, JsonResponse
+from django.views.decorators.http import require_GET, require_POST
 
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, check_size, decode, parse_json
+from datasets.models import Annotation, Entity, Mark, Relation
+from projects import access
+
+from .workspace import marks_state
 
 MAX_BODY = 10_000
 MAX_BODY_DEPTH = 4
 OPTIONAL = {"proof"}  # empty, if it is left out
+MARKS: dict[str, type[Mark]] = {"entity": Entity, "relation": Relation}
+PLACES: dict[str, dict[str, type]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
 _NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
@@ -22,7 +33,9 @@ def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonRespo
     @wraps(view)
     def answer(request: Request, **kwargs: Any) -> JsonResponse:
         try:
-            _check_person(request)
+            # A page that outlived a change of accounts in its browser must not write into the other person's work.
+            if request.headers.get("X-Annotator", str(request.user.pk)) != str(request.user.pk):
+                raise PermissionDenied("Somebody else signed in in this browser. Reload the page.")
             return JsonResponse(view(request, **kwargs))
         except Refused as error:
             return JsonResponse({"error": str(error)}, status=422)
@@ -34,7 +47,61 @@ def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonRespo
     return answer
 
 
-def read_body(request: Request, **fields: type) -> dict[str, Any]:
+@require_POST
+@answers_json
+def add(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
+    values = _read_body(request, uid=str, label=str, proof=str, **PLACES[kind])
+    with _annotation(request, pk, item_pk) as annotation:
+        add = annotation.add_entity if kind == "entity" else annotation.add_relation
+        label = annotation.label(kind, values.pop("label"))
+        return {kind: _shown(add(label=label, restore_token=values.pop("proof"), **values))}
+
+
+@require_POST
+@answers_json
+def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
+    values = _read_body(request, uid=str, label=str, proof=str)
+    with _annotation(request, pk, item_pk) as annotation:
+        label = annotation.label(kind, values["label"])
+        was = _restorable(annotation.current_marks(MARKS[kind], values["uid"]))
+        return {kind: _shown(annotation.relabel(MARKS[kind], values["uid"], label, values["proof"])), "was": was}
+
+
+@require_POST
+@answers_json
+def remove(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
+    uid = _read_body(request, uid=str)["uid"]
+    with _annotation(request, pk, item_pk) as annotation:
+        was = _restorable(annotation.current_marks(MARKS[kind], uid))
+        annotation.remove(MARKS[kind], uid)
+        return {"removed": uid, "was": was}
+
+
+@require_POST
+@answers_json
+def done(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
+    values = _read_body(request, done=bool)
+    with _annotation(request, pk, item_pk) as annotation:
+        annotation.finish() if values["done"] else annotation.reopen()
+        return values
+
+
+@require_GET
+@answers_json
+def current(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
+    """The user's marks as they are now: they may have another tab."""
+    _, item = access.item_given(request, pk, item_pk)
+    return marks_state(Annotation.visible_to(request.user, item))
+
+
+@contextmanager
+def _annotation(request: Request, pk: int, item_pk: int) -> Iterator[Annotation]:
+    """The user's annotation of an item, for writing."""
+    with access.annotating(request, pk, item_pk) as item:
+        yield Annotation.start(item, request.user)
+
+
+def _read_body(request: Request, **fields: type) -> dict[str, Any]:
     """The body's values: exactly the given fields, of the given types. Raises `Refused`."""
     check_size(int(request.META.get("CONTENT_LENGTH") or 0), MAX_BODY)
     check_size(len(request.body), MAX_BODY)
@@ -55,7 +122,19 @@ def read_body(request: Request, **fields: type) -> dict[str, Any]:
     return values
 
 
-def _check_person(request: Request) -> None:
-    """A page that outlived a change of accounts in its browser must not write into the other person's work."""
-    if request.headers.get("X-Annotator", str(request.user.pk)) != str(request.user.pk):
-        raise PermissionDenied("Somebody else signed in in this browser. Reload the page.")
+def _restorable(marks: Iterable[Mark]) -> list[dict[str, Any]]:
+    """Marks with the token that brings them back, should their label be switched off meanwhile."""
+    return [
+        {
+            "kind": mark._meta.model_name,
+            "uid": mark.uid,
+            "label": mark.label.uid,
+            "proof": mark.restore_token(mark.label),
+        }
+        for mark in marks
+    ]
+
+
+def _shown(mark: Mark) -> dict[str, Any]:
+    place = dict(zip(PLACES[mark.kind], mark.place, strict=True))
+    return {"uid": mark.uid, **place, "label": mark.label.uid, "status": mark.status}

@@ -1,10 +1,10 @@
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db import connection, models
-from django.db.models import Count, Exists, OuterRef, QuerySet, UniqueConstraint
+from django.db import models
+from django.db.models import QuerySet, UniqueConstraint
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation_service import limits
@@ -13,18 +13,21 @@ from annotation_service.db import write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title, validate_description
 from annotation_service.models import Job, User
-from datasets.models import Annotation, Dataset, Item
-from datasets.models.dataset import goes_with_items
+from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import RESOURCE_SETS, ResourceSet
 
-from . import assignment, roles
+from . import roles
+from .assignment import Assignment, AssignsItems
 from .roles import ANNOTATOR, MANAGER
 
+NEEDS_MANAGER = "A project needs a manager. Add another one first."
 B = TypeVar("B", Ontology, ResourceSet)
 
+__all__ = ["Assignment", "Membership", "Project"]
 
-class Project(models.Model):
+
+class Project(AssignsItems):
     """People who annotate one dataset with one or two ontologies: copies that belong to the project."""
 
     class Task(models.TextChoices):
@@ -35,8 +38,6 @@ class Project(models.Model):
     description = models.TextField(blank=True, validators=[validate_description])
     task = models.CharField(max_length=22, choices=Task)
     guidelines = models.TextField(blank=True, max_length=limits.MAX_GUIDELINES_CHARACTERS)
-    # Null: everybody gets every item. A number: so many annotators for each item, dealt out evenly.
-    annotators_per_item = models.PositiveSmallIntegerField(null=True, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -47,6 +48,9 @@ class Project(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("projects:page", args=[self.pk])
 
     # --- Reading ---
 
@@ -68,18 +72,15 @@ class Project(models.Model):
             found for model in RESOURCE_SETS for found in model._default_manager.filter(project=self).order_by("kind")
         ]
 
-    def items_for(self, user: User) -> QuerySet[Item]:
-        """The items that are given to a person."""
-        items = Item.objects.filter(dataset__project=self).order_by("position")
-        return items if self.annotators_per_item is None else items.filter(assignment__annotator=user)
+    def annotators(self) -> QuerySet[Any, int]:
+        members = self.membership_set.filter(role__in=roles.getting_items()).order_by("pk")
+        return members.values_list("user_id", flat=True)
 
     def rights_of(self, user: Any) -> frozenset[Right]:
         """What somebody may do in the project; nothing at all, for a stranger."""
         if not user.is_authenticated:
             return frozenset()
-        name = self.membership_set.filter(user=user).values_list("role", flat=True).first()
-        rights = roles.ROLES[name].rights if name else frozenset()
-        return rights | roles.STAFF_RIGHTS if user.is_staff else rights
+        return roles.rights_of(user, self.membership_set.filter(user=user).values_list("role", flat=True).first())
 
     # --- Making ---
 
@@ -118,9 +119,9 @@ class Project(models.Model):
             dataset.copy_to(project, by=by, ontologies=copies)
             for resource in resources:
                 project._copy(resource, by=by)
-            project.deal()
+            project.assign_items()
             if job:
-                job.finish(url=f"/projects/{project.pk}/", text=f"The project “{project}” is ready.")
+                job.finish(url=project.get_absolute_url(), text=f"The project “{project}” is ready.")
         return project
 
     def edit(self, *, name: str, description: str, guidelines: str, was: Mapping[str, str] | None = None) -> None:
@@ -157,8 +158,7 @@ class Project(models.Model):
         """Delete the project with its copies, marks and assignments, by sets of rows."""
         with write():
             self.locked()
-            self._lock_items()
-            Assignment.objects.filter(item__dataset__project=self)._raw_delete(self._state.db)
+            self.lock_items()
             Dataset.erase_all(Dataset.objects.filter(project=self))
             for model in RESOURCE_SETS:
                 model.erase_all(model._default_manager.filter(project=self))
@@ -172,13 +172,6 @@ class Project(models.Model):
             raise Refused(f"The project “{self}” was deleted meanwhile.")
         return project
 
-    def _lock_items(self) -> None:
-        """Wait for those who are saving marks, and let nobody begin an item until the transaction ends."""
-        if connection.features.has_select_for_update:  # a transaction of SQLite has the database for itself already
-            items = Item.with_removed.filter(dataset__project=self).select_for_update(no_key=True, of=("self",))
-            for _ in items.values_list("pk").iterator(chunk_size=10_000):
-                pass
-
     # --- People ---
 
     def add_members(self, people: Sequence[User], role: str = ANNOTATOR) -> None:
@@ -189,7 +182,7 @@ class Project(models.Model):
             if members:
                 raise Refused(f"{', '.join(sorted(members))} is a member of this project already.")
             Membership.objects.bulk_create(Membership(project=project, user=person, role=role) for person in people)
-            project.deal()
+            project.assign_items()
 
     def remove_member(self, membership: "Membership") -> None:
         """End a membership. The person's marks stay in the project; items not begun go to the others."""
@@ -198,81 +191,12 @@ class Project(models.Model):
             if reason := project.reason_to_keep(membership):
                 raise Refused(reason)
             membership.delete()
-            project.deal()
+            project.assign_items()
 
     def reason_to_keep(self, membership: "Membership") -> str:
         """Why a membership cannot be ended, or the empty string."""
-        others = self.membership_set.filter(role=MANAGER).exclude(pk=membership.pk)
-        if membership.role == MANAGER and not others.exists():
-            return "A project needs a manager. Add another one first."
-        return ""
-
-    def deal_anew(self) -> None:
-        """After somebody else has changed the memberships."""
-        with write():
-            self.locked().deal()
-
-    def deal(self) -> None:
-        """Deal the items out evenly, if each goes to some annotators only.
-
-        What somebody has begun stays with them, and as little as possible of the rest changes hands. New items and new
-        members are thereby included.
-        """
-        if self.annotators_per_item is None:
-            return
-        self._lock_items()
-        annotators, rows = self._annotators(), self._assignments()
-        items = list(Item.objects.filter(dataset__project=self).order_by("position").values_list("pk", flat=True))
-        before = set(rows.values_list("item_id", "annotator_id"))
-        begun = Annotation.objects.filter(item__dataset__project=self, annotator__in=annotators)
-        after = assignment.deal(
-            items, annotators, self.annotators_per_item, before, set(begun.values_list("item_id", "annotator_id"))
-        )
-        gone = before - after
-        for person in {person for _, person in gone}:
-            theirs = [item for item, whose in gone if whose == person]
-            for first in range(0, len(theirs), 10_000):
-                rows.filter(annotator=person, item__in=theirs[first : first + 10_000])._raw_delete(self._state.db)
-        self._assign(after - before)
-
-    def deal_changes(self) -> None:
-        """Deal out the items that have come, and take back those that are gone.
-
-        Nothing else changes hands, unless somebody has far more than another now. To deal everything anew would take a second in
-        a project of 100,000 items.
-        """
-        if self.annotators_per_item is None:
-            return
-        annotators, rows = self._annotators(), self._assignments()
-        rows.filter(item__removed_at__isnull=False)._raw_delete(self._state.db)
-        given = dict(rows.order_by().values_list("annotator").annotate(Count("pk")))
-        new = Item.objects.filter(~Exists(Assignment.objects.filter(item=OuterRef("pk"))), dataset__project=self)
-        begun = Annotation.objects.filter(item__in=new, annotator__in=annotators)
-        pairs = assignment.deal(
-            list(new.order_by("position").values_list("pk", flat=True)),
-            annotators,
-            self.annotators_per_item,
-            before=set(),
-            begun=set(begun.values_list("item_id", "annotator_id")),
-            others=given,
-        )
-        self._assign(pairs)
-        loads = Counter(person for _, person in pairs)
-        shares = [loads[person] + given.get(person, 0) for person in annotators]
-        if shares and max(shares) - min(shares) > 1 + max(shares) // 100:
-            self.deal()
-
-    def _annotators(self) -> list[int]:
-        people = self.membership_set.filter(role=ANNOTATOR).order_by("id")
-        return list(people.values_list("user_id", flat=True))
-
-    def _assignments(self) -> "QuerySet[Assignment]":
-        return Assignment.objects.filter(item__dataset__project=self)
-
-    def _assign(self, pairs: set[assignment.Pair]) -> None:
-        with connection.cursor() as cursor:
-            sql = "INSERT INTO projects_assignment (item_id, annotator_id) VALUES (%s, %s)"
-            cursor.executemany(sql, sorted(pairs))
+        managers = self.membership_set.filter(role__in=roles.with_right(Right.MANAGE))
+        return "" if managers.exclude(pk=membership.pk).exists() else NEEDS_MANAGER
 
 
 def _check_kinds(dataset: Dataset, entity_ontology: Ontology, relation_ontology: Ontology | None) -> None:
@@ -297,19 +221,3 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user}, {self.get_role_display().lower()} of {self.project}"
-
-
-class Assignment(models.Model):
-    """An item that is given to one person: rows only where items are dealt out."""
-
-    item = models.ForeignKey(Item, on_delete=models.RESTRICT, db_index=False)
-    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
-
-    class Meta:
-        constraints = [UniqueConstraint(fields=["item", "annotator"], name="assignment_once")]
-
-    def __str__(self) -> str:
-        return f"item {self.item_id} to {self.annotator}"
-
-
-goes_with_items.append((Assignment, "item"))

@@ -35,7 +35,7 @@ def home(request: Request) -> HttpResponse:
 @require_GET
 def project_list(request: Request) -> HttpResponse:
     query = search_text(request)
-    found = named(access.projects(request), query).select_related("created_by").order_by("-created_at", "-pk")
+    found = named(access.projects(request.user), query).select_related("created_by").order_by("-created_at", "-pk")
     page = Page.of(found, request.GET.get("page"), item_words="project,projects")
     context = {"section": "projects", "page": page, "query": query}
     return render(
@@ -94,17 +94,22 @@ def use(request: Request) -> HttpResponse:
     else:
         thing = blueprint_access.readable(request, Ontology, whole_number(request.GET.get("ontology", "")) or 0)
         field = f"{thing.kind}_ontology"
-        lacking = access.managed_projects(request).exclude(ontology__kind=thing.kind).order_by("name")
+        lacking = access.projects(request.user, Right.MANAGE).exclude(ontology__kind=thing.kind).order_by("name")
     return render(request, "projects/_use.html", {"thing": thing, "field": field, "projects": lacking})
 
 
 @require_GET
 def page(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk)
-    manages = Right.MANAGE in project.rights_of(request.user)
-    context = {"section": "projects", "project": project, "manages": manages}
+    rights = project.rights_of(request.user)
+    context = {
+        "section": "projects",
+        "project": project,
+        "reads": Right.READ in rights,
+        "manages": Right.MANAGE in rights,
+    }
     context |= progress.overview(project, request.user)
-    if manages:
+    if context["reads"]:
         context |= {"people": progress.people(project), "form": MembersForm()}
     return render(request, "projects/page.html", context)
 
@@ -112,13 +117,13 @@ def page(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def marks(request: Request, pk: int) -> HttpResponse:
     """The figures that take longer to count, loaded after the page."""
-    project = access.managed_project(request, pk)
-    return render(request, "projects/_progress.html", {"project": project, **progress.marks(project)})
+    project = access.project(request, pk, Right.READ)
+    return render(request, "projects/_figures.html", {"project": project, **progress.marks(project)})
 
 
 @require_http_methods(["GET", "POST"])
 def edit(request: Request, pk: int) -> HttpResponse:
-    project = access.managed_project(request, pk)
+    project = access.project(request, pk, Right.MANAGE)
     form = DetailsForm(request.POST if request.method == "POST" else None, thing=project)
     if form.is_bound and form.save():
         return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
@@ -129,7 +134,7 @@ def edit(request: Request, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def delete(request: Request, pk: int) -> HttpResponse:
     """Says first what goes with it; the name has to be typed."""
-    project = access.managed_project(request, pk)
+    project = access.project(request, pk, Right.MANAGE)
     form = DeleteForm(request.POST or None, project=project)
     if request.method == "POST" and form.is_valid():
         project.erase()
@@ -142,7 +147,7 @@ def delete(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def download(request: Request, pk: int) -> HttpResponseBase:
     """The project bundle: at once, or by a job if there is much in it. A POST, because a job may be stored."""
-    project = access.managed_project(request, pk)
+    project = access.project(request, pk, Right.MANAGE)
     if progress.losses(project)["marks"] + project.dataset.item_count > DOWNLOAD_MARKS_AT_ONCE:
         title = f"Download “{project}”"
         return redirect("job", pk=start_job("bundle", title=title, by=request.user, target={"project": pk}).pk)
@@ -151,7 +156,7 @@ def download(request: Request, pk: int) -> HttpResponseBase:
 
 @require_POST
 def add_members(request: Request, pk: int) -> HttpResponse:
-    project = access.managed_project(request, pk)
+    project = access.project(request, pk, Right.MANAGE)
     form = MembersForm(request.POST)
     if form.is_valid():
         try:
@@ -165,7 +170,7 @@ def add_members(request: Request, pk: int) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def remove_member(request: Request, pk: int, member_pk: int) -> HttpResponse:
-    project = access.managed_project(request, pk)
+    project = access.project(request, pk, Right.MANAGE)
     member = access.member(project, member_pk)
     context = {"project": project, "member": member, "done": progress.done_by(project, member.user)}
     if request.method == "GET":
@@ -182,7 +187,7 @@ def remove_member(request: Request, pk: int, member_pk: int) -> HttpResponse:
 @require_POST
 def add_ontology(request: Request, pk: int) -> HttpResponse:
     """Copy a relation ontology into a project that was made without one."""
-    project = access.managed_project(request, pk)
+    project = access.project(request, pk, Right.MANAGE)
     ontology = blueprint_access.readable(request, Ontology, whole_number(request.POST.get("ontology", "")) or 0)
     try:
         copy = project.use(ontology, by=request.user)

@@ -144,7 +144,7 @@ class Dataset(PagedBlueprint):
 
     @contextmanager
     def changing(self, *ontologies: Ontology) -> Iterator["Dataset"]:
-        """A transaction with this dataset, locked; at its end the items that a project has got are dealt out.
+        """A transaction with this dataset, locked; at its end the items that a project has got are assigned.
 
         Everybody locks in this order: the project, its ontologies, its dataset.
         """
@@ -155,7 +155,7 @@ class Dataset(PagedBlueprint):
             dataset = self.locked()
             yield dataset
             if project:
-                project.deal_changes()
+                project.assign_changes()
 
     def append_items(self, spool: Spool, report: Report, *, replaced: Collection[str], by: User) -> int:
         """Append what was read, in the transaction of the caller, who has locked this dataset; returns the first position.

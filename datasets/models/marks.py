@@ -1,43 +1,30 @@
 import json
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 from django.conf import settings
 from django.core.signing import Signer
 from django.db import models
-from django.db.models import CheckConstraint, F, Q, UniqueConstraint
+from django.db.models import CheckConstraint, F, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from annotation_service import limits
-from annotation_service.db import execute, first
+from annotation_service.db import execute
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies import usage
-from ontologies.models import Ontology, OntologyItem
+from ontologies.models import OntologyItem
 
 from .item import Item
 
-_LABEL = """
-SELECT l.id, l.uid, l.name, l.active
-  FROM ontologies_ontologyitem l
-  JOIN ontologies_ontology o ON o.id = l.ontology_id
-  JOIN datasets_dataset d ON d.project_id = o.project_id
- WHERE d.id = %(dataset)s AND o.kind = %(kind)s AND l.uid = %(uid)s AND l.level > 0
-"""
-_OWN = "SELECT * FROM datasets_annotation WHERE item_id = %(item)s AND annotator_id = %(annotator)s"
-_ALIKE = """
-SELECT * FROM datasets_entity
- WHERE annotation_id = %(annotation)s
-   AND (uid = %(uid)s OR (label_id = %(label)s AND start = %(start)s AND "end" = %(end)s))
- ORDER BY uid <> %(uid)s
-"""
+M = TypeVar("M", bound="Mark")
 
 
 class Annotation(models.Model):
     """One person's work on one item or, with ``annotator`` null, the marks that came with the dataset.
 
     The given annotation is never changed by annotators: their first write copies it into their own. The verbs expect that the
-    item is locked (`projects.access.annotating`).
+    item is locked.
     """
 
     item = models.ForeignKey(Item, on_delete=models.RESTRICT, db_index=False)
@@ -58,10 +45,10 @@ class Annotation(models.Model):
     def start(cls, item: Item, annotator: User) -> "Annotation":
         """The annotator's own annotation of an item that the caller has locked. The first write makes it, with a copy of the
         given marks."""
-        annotation = first(cls, _OWN, {"item": item.pk, "annotator": annotator.pk})
+        annotation = cls.objects.filter(item=item, annotator=annotator).first()
         if annotation is None:
             annotation = cls.objects.create(item=item, annotator=annotator)
-            annotation.take_over_given()
+            annotation.copy_given_marks()
         annotation.item = item  # already read: a save need not read it again
         return annotation
 
@@ -73,132 +60,12 @@ class Annotation(models.Model):
 
     def label(self, kind: str, uid: str) -> OntologyItem:
         """The item of the project's entity or relation ontology that a client names."""
-        params = {"dataset": self.item.dataset_id, "kind": kind, "uid": uid}
-        if label := first(OntologyItem, _LABEL, params):
+        labels = OntologyItem.objects.filter(ontology__project=self.item.dataset.project_id, ontology__kind=kind)
+        if label := labels.filter(uid=uid, level__gt=0).first():
             return label
         raise Refused("The project has no such label. Reload the page.")
 
-    # --- Entities ---
-
-    def add_entity(self, *, uid: str, label: OntologyItem, start: int, end: int, proof: str = "") -> "Entity":
-        """Mark the tokens ``start`` to ``end``, inclusive. Sent twice, it is stored once."""
-        self._check_open()
-        params = {"annotation": self.pk, "uid": _checked(uid), "label": label.pk, "start": start, "end": end}
-        if known := first(Entity, _ALIKE, params):
-            known.accept(proof)
-            return known
-        if not 0 <= start <= end < len(self.item.tokens):
-            raise Refused(f"The item has {len(self.item.tokens)} tokens; {start} to {end} is not a span of them.")
-        entity = Entity(annotation=self, uid=uid, label=label, start=start, end=end)
-        entity.check_applicable(label, proof)
-        entity.save(force_insert=True)
-        return entity
-
-    def relabel_entity(self, uid: str, label: OntologyItem, proof: str = "") -> "Entity":
-        """Give a mark a label. Whoever does that, with its old label too, accepts what was suggested."""
-        self._check_open()
-        entity = self._entity(uid)
-        if entity.label_id != label.pk:
-            entity.check_applicable(label, proof)
-            if twin := self.entity_set.filter(label=label, start=entity.start, end=entity.end).first():
-                if twin.status != Mark.Status.REJECTED:
-                    raise Refused(f"These tokens are marked as “{label.name}” already.")
-                self._delete_entity(twin)
-        if entity.label_id != label.pk or entity.status != Mark.Status.ACCEPTED:
-            entity.store(label=label, status=Mark.Status.ACCEPTED)
-        return entity
-
-    def remove_entity(self, uid: str) -> None:
-        """Remove a mark together with the relations that start or end at it. Removed twice, it is gone once.
-
-        A suggestion is kept as rejected, with the suggested relations at it: hidden, and never suggested again.
-        """
-        self._check_open()
-        entity = self.entity_set.filter(uid=uid).first()
-        if entity is None or entity.status == Mark.Status.REJECTED:
-            return
-        if entity.status == Mark.Status.ACCEPTED:
-            self._delete_entity(entity)
-            return
-        relations = self._relations_at(entity)
-        relations.filter(status=Mark.Status.ACCEPTED).delete()
-        relations.update(status=Mark.Status.REJECTED, updated_at=timezone.now())
-        entity.store(status=Mark.Status.REJECTED)
-
-    def _delete_entity(self, entity: "Entity") -> None:
-        self._relations_at(entity).delete()
-        entity.delete()
-
-    def _relations_at(self, entity: "Entity") -> "models.QuerySet[Relation]":
-        return self.relation_set.filter(Q(source=entity) | Q(target=entity))
-
-    # --- Relations ---
-
-    def add_relation(self, *, uid: str, label: OntologyItem, source: str, target: str, proof: str = "") -> "Relation":
-        """Relate two entities of this annotation, given by their uids."""
-        self._check_open()
-        relation = self.relation_set.filter(uid=_checked(uid)).first()
-        relation = relation or self._relation(uid, label, source, target, proof)
-        relation.accept(proof)
-        return relation
-
-    def _relation(self, uid: str, label: OntologyItem, source: str, target: str, proof: str) -> "Relation":
-        """The relation that these ends have with this label already, or a new one."""
-        ends = self._entity(source), self._entity(target)
-        if ends[0] == ends[1]:
-            raise Refused("A relation connects two different marks.")
-        relation = Relation(annotation=self, uid=uid, label=label, source=ends[0], target=ends[1])
-        relation.check_applicable(label, proof)
-        if same := self.relation_set.filter(label=label, source=ends[0], target=ends[1]).first():
-            return same
-        relation.save(force_insert=True)
-        return relation
-
-    def relabel_relation(self, uid: str, label: OntologyItem, proof: str = "") -> "Relation":
-        self._check_open()
-        relation = self.relation_set.filter(uid=uid).first()
-        if relation is None:
-            raise Refused("This relation is not there any more. Reload the page.")
-        if relation.label_id != label.pk:
-            relation.check_applicable(label, proof)
-            if twin := self.relation_set.filter(
-                label=label, source=relation.source_id, target=relation.target_id
-            ).first():
-                if twin.status != Mark.Status.REJECTED:
-                    raise Refused(f"These marks are related as “{label.name}” already.")
-                twin.delete()
-        if relation.label_id != label.pk or relation.status != Mark.Status.ACCEPTED:
-            relation.store(label=label, status=Mark.Status.ACCEPTED)
-        relation.accept_ends()
-        return relation
-
-    def remove_relation(self, uid: str) -> None:
-        """Remove a relation; a suggested one is kept as rejected."""
-        self._check_open()
-        relations = self.relation_set.filter(uid=uid)
-        if not relations.filter(status=Mark.Status.SUGGESTED).update(
-            status=Mark.Status.REJECTED, updated_at=timezone.now()
-        ):
-            relations.filter(status=Mark.Status.ACCEPTED).delete()
-
-    # --- Work ---
-
-    def standing(self, kind: str, uid: str) -> list["Mark"]:
-        """A mark as it is now; an entity together with the relations at it."""
-        relations = self.relation_set.select_related("label", "source", "target")
-        if kind == Ontology.Kind.RELATION:
-            return list(relations.filter(uid=uid))
-        at_it = Q(source__uid=uid) | Q(target__uid=uid)
-        return [*self.entity_set.filter(uid=uid).select_related("label"), *relations.filter(at_it)]
-
-    def finish(self) -> None:
-        if self.done_at is None:
-            self._store_done(timezone.now())
-
-    def reopen(self) -> None:
-        self._store_done(None)
-
-    def take_over_given(self) -> None:
+    def copy_given_marks(self) -> None:
         """Copy the marks that came with the dataset into this annotation, inside the database."""
         given = Annotation.objects.filter(item=self.item_id, annotator=None).first()
         if given is None:
@@ -221,23 +88,96 @@ class Annotation(models.Model):
             params,
         )
 
-    def _store_done(self, at: Any) -> None:
-        self.done_at = at
+    # --- Marks ---
+
+    def add_entity(self, *, uid: str, label: OntologyItem, start: int, end: int, restore_token: str = "") -> "Entity":
+        """Mark the tokens ``start`` to ``end``, inclusive. Sent twice, it is stored once."""
+        self._check_addition(uid)
+        same = self.entity_set.filter(Q(uid=uid) | Q(label=label, start=start, end=end))
+        if known := max(same, key=lambda entity: entity.uid == uid, default=None):
+            known.accept(restore_token)
+            return known
+        if not 0 <= start <= end < len(self.item.tokens):
+            raise Refused(f"The item has {len(self.item.tokens)} tokens; {start} to {end} is not a span of them.")
+        entity = Entity(annotation=self, uid=uid, label=label, start=start, end=end)
+        entity.check_applicable(label, restore_token)
+        entity.save(force_insert=True)
+        return entity
+
+    def add_relation(
+        self, *, uid: str, label: OntologyItem, source: str, target: str, restore_token: str = ""
+    ) -> "Relation":
+        """Relate two entities of this annotation, given by their uids. Sent twice, it is stored once."""
+        self._check_addition(uid)
+        relation = self.relation_set.filter(uid=uid).first()
+        if relation is None:
+            ends = self._mark(Entity, source), self._mark(Entity, target)
+            if ends[0] == ends[1]:
+                raise Refused("A relation connects two different marks.")
+            new = Relation(annotation=self, uid=uid, label=label, source=ends[0], target=ends[1])
+            new.check_applicable(label, restore_token)
+            relation = new.at_same_place().filter(label=label).first()
+            if relation is None:
+                relation = new
+                relation.save(force_insert=True)
+        relation.accept(restore_token)
+        return relation
+
+    def relabel(self, kind: type[M], uid: str, label: OntologyItem, restore_token: str = "") -> M:
+        self._check_open()
+        mark = self._mark(kind, uid)
+        mark.relabel(label, restore_token)
+        return mark
+
+    def remove(self, kind: type["Mark"], uid: str) -> None:
+        """Remove an entity together with the relations at it, or a relation. Removed twice, it is gone once."""
+        self._check_open()
+        if mark := self._marks(kind).filter(uid=uid).first():
+            mark.remove()
+
+    def current_marks(self, kind: type["Mark"], uid: str) -> list["Mark"]:
+        """A mark as it is now; an entity together with the relations at it."""
+        relations = self.relation_set.select_related("label", "source", "target")
+        if kind is Relation:
+            return list(relations.filter(uid=uid))
+        at_it = Q(source__uid=uid) | Q(target__uid=uid)
+        return [*self.entity_set.filter(uid=uid).select_related("label"), *relations.filter(at_it)]
+
+    # --- Work ---
+
+    def finish(self) -> None:
+        if self.done_at is None:
+            self.done_at = timezone.now()
+            self.save(update_fields=["done_at"])
+
+    def reopen(self) -> None:
+        self.done_at = None
         self.save(update_fields=["done_at"])
+
+    def _marks(self, kind: type[M]) -> QuerySet[M]:
+        return kind._default_manager.filter(annotation=self)
+
+    def _mark(self, kind: type[M], uid: str) -> M:
+        if mark := self._marks(kind).filter(uid=uid).first():
+            return mark
+        raise Refused(f"This {kind.noun} is not there any more. Reload the page.")
 
     def _check_open(self) -> None:
         if self.done_at is not None:
             raise Refused("This item is done. Reopen it to change its marks.")
 
-    def _entity(self, uid: str) -> "Entity":
-        entity = self.entity_set.filter(uid=uid).first()
-        if entity is None:
-            raise Refused("This mark is not there any more. Reload the page.")
-        return entity
+    def _check_addition(self, uid: str) -> None:
+        self._check_open()
+        if not 0 < len(uid) <= limits.MAX_MARK_ID_CHARACTERS:
+            raise Refused(f"A mark's uid has 1 to {limits.MAX_MARK_ID_CHARACTERS} characters.")
 
 
 class Mark(models.Model):
     """What entities and relations share: a label, a uid that the client made, a status."""
+
+    kind: ClassVar[str]  # of the ontology that the labels are from
+    noun: ClassVar[str]
+    taken: ClassVar[str]
 
     class Status(models.TextChoices):
         SUGGESTED = "suggested"
@@ -256,24 +196,46 @@ class Mark(models.Model):
 
     @property
     def place(self) -> tuple[Any, ...]:
-        """What it marks."""
+        """What it marks: tokens, or the uids of two entities."""
         raise NotImplementedError
 
-    def accept(self, proof: str = "") -> None:
+    def at_same_place(self) -> QuerySet[Any]:
+        """The marks of the annotation that mark the same."""
+        raise NotImplementedError
+
+    def accept(self, restore_token: str = "") -> None:
         """Make a suggested or rejected mark one's own, as if it were made anew."""
         if self.status != self.Status.ACCEPTED:
-            self.check_applicable(self.label, proof)
+            self.check_applicable(self.label, restore_token)
             self.store(status=self.Status.ACCEPTED)
 
-    def check_applicable(self, label: OntologyItem, proof: str) -> None:
-        """A label that is off is not applied, but given back to a mark that had it: undo is nothing new."""
+    def relabel(self, label: OntologyItem, restore_token: str = "") -> None:
+        """Give it a label. Whoever does that, with its old label too, accepts what was suggested."""
+        if self.label_id != label.pk:
+            self.check_applicable(label, restore_token)
+            if same := self.at_same_place().filter(label=label).first():
+                if same.status != self.Status.REJECTED:
+                    raise Refused(self.taken.format(label.name))
+                same.delete()
+        if self.label_id != label.pk or self.status != self.Status.ACCEPTED:
+            self.store(label=label, status=self.Status.ACCEPTED)
+
+    def remove(self) -> None:
+        """Delete it; a suggestion is kept as rejected: hidden, and never suggested again."""
+        if self.status == self.Status.ACCEPTED:
+            self.delete()
+        elif self.status == self.Status.SUGGESTED:
+            self.store(status=self.Status.REJECTED)
+
+    def check_applicable(self, label: OntologyItem, restore_token: str) -> None:
+        """Refuse a label that is switched off, but let undo give it back to a mark that had it."""
         label.hold()
-        if not label.active and not constant_time_compare(proof, self.proof(label)):
+        if not label.active and not constant_time_compare(restore_token, self.restore_token(label)):
             raise Refused(f"The label “{label.name}” is switched off and cannot be applied any more.")
 
-    def proof(self, label: OntologyItem) -> str:
+    def restore_token(self, label: OntologyItem) -> str:
         """Handed out when the label is taken from this mark, with the mark or without it."""
-        fact = [self._meta.model_name, self.annotation_id, self.uid, label.uid, *self.place]
+        fact = [self.kind, self.annotation_id, self.uid, label.uid, *self.place]
         return Signer(salt="datasets.mark").signature(json.dumps(fact))
 
     def store(self, **values: Any) -> None:
@@ -285,6 +247,8 @@ class Mark(models.Model):
 
 class Entity(Mark):
     """A span of tokens, ``start`` to ``end`` inclusive, counted from 0."""
+
+    kind, noun, taken = "entity", "mark", "These tokens are marked as “{}” already."
 
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
@@ -304,9 +268,28 @@ class Entity(Mark):
     def place(self) -> tuple[int, int]:
         return self.start, self.end
 
+    def at_same_place(self) -> QuerySet["Entity"]:
+        return Entity.objects.filter(annotation=self.annotation_id, start=self.start, end=self.end)
+
+    def relations(self) -> QuerySet["Relation"]:
+        return Relation.objects.filter(Q(source=self) | Q(target=self))
+
+    def remove(self) -> None:
+        """A suggestion is kept together with the suggested relations at it."""
+        if self.status == self.Status.SUGGESTED:
+            self.relations().filter(status=self.Status.ACCEPTED).delete()
+            self.relations().update(status=self.Status.REJECTED, updated_at=timezone.now())
+        super().remove()
+
+    def delete(self, *args: Any, **options: Any) -> tuple[int, dict[str, int]]:
+        self.relations().delete()
+        return super().delete(*args, **options)
+
 
 class Relation(Mark):
     """A directed relation between two entities of the same annotation. Whoever accepts it accepts these, too."""
+
+    kind, noun, taken = "relation", "relation", "These marks are related as “{}” already."
 
     source = models.ForeignKey(Entity, on_delete=models.RESTRICT, related_name="outgoing", db_index=False)
     target = models.ForeignKey(Entity, on_delete=models.RESTRICT, related_name="incoming")
@@ -325,29 +308,30 @@ class Relation(Mark):
     def place(self) -> tuple[str, str]:
         return self.source.uid, self.target.uid
 
-    def accept(self, proof: str = "") -> None:
-        super().accept(proof)
-        self.accept_ends()
+    def at_same_place(self) -> QuerySet["Relation"]:
+        return Relation.objects.filter(source=self.source_id, target=self.target_id)
 
-    def accept_ends(self) -> None:
+    def accept(self, restore_token: str = "") -> None:
+        super().accept(restore_token)
+        self._accept_ends()
+
+    def relabel(self, label: OntologyItem, restore_token: str = "") -> None:
+        super().relabel(label, restore_token)
+        self._accept_ends()
+
+    def _accept_ends(self) -> None:
         ends = Entity.objects.filter(pk__in=[self.source_id, self.target_id], status=self.Status.SUGGESTED)
         ends.update(status=self.Status.ACCEPTED, updated_at=timezone.now())
 
 
-def _checked(uid: str) -> str:
-    if not 0 < len(uid) <= 100:
-        raise Refused("A mark's uid has 1 to 100 characters.")
-    return uid
-
-
-for model, kind in ((Entity, "entity"), (Relation, "relation")):
+for model in (Entity, Relation):
     usage.item_uses.append(
         usage.ItemUse(
             model,
             "marks",
             ("label",),
             "label__ontology__project",
-            kind=kind,
+            kind=model.kind,
             live=Q(annotation__item__removed_at=None),
             person="annotation__annotator",
         )

@@ -158,7 +158,7 @@ def test_keys_are_free_for_whoever_writes_next(upload, alice):
     dataset = upload([marked()]).store()
     Item.objects.create(dataset=dataset, position=9, original="x", tokens=["x"], search_text="x")
     annotation = Annotation.objects.create(item=dataset.items()[0], annotator=alice)
-    annotation.take_over_given()
+    annotation.copy_given_marks()
     assert (annotation.entity_set.count(), annotation.relation_set.count()) == (3, 2)
     upload([marked()]).store()
     assert Entity.objects.count() == 9
@@ -416,7 +416,7 @@ def test_more_are_replaced_than_are_named_in_one_statement(upload):
 
 
 @pytest.fixture
-def dealt(alice, carol, dave, upload):
+def shared(alice, carol, dave, upload):
     """A project of which every item goes to one of two annotators."""
     dataset = upload([item(external_id=str(n)) for n in range(4)], kind="rich").store()
     return Project.create(
@@ -433,10 +433,10 @@ def shares(project):
     return sorted(project.items_for(user).count() for user in project.members.filter(membership__role="annotator"))
 
 
-def test_new_items_of_a_project_are_available_at_once(dealt, upload):
-    assert shares(dealt) == [2, 2]
-    upload([item(), item()], to=dealt.dataset).store()
-    assert shares(dealt) == [3, 3]
+def test_new_items_of_a_project_are_available_at_once(shared, upload):
+    assert shares(shared) == [2, 2]
+    upload([item(), item()], to=shared.dataset).store()
+    assert shares(shared) == [3, 3]
     assert Assignment.objects.count() == 6
 
 
@@ -446,15 +446,15 @@ def test_by_default_everybody_gets_the_new_items(alice, carol, upload):
     assert [item.original for item in project.items_for(carol)][-1] == "one more"
 
 
-def test_removed_items_are_dealt_no_more_and_restored_ones_again(dealt, carol, dave):
-    dataset = dealt.dataset
-    begun = dealt.items_for(carol).first()
+def test_removed_items_are_assigned_no_more_and_restored_ones_again(shared, carol, dave):
+    dataset = shared.dataset
+    begun = shared.items_for(carol).first()
     Annotation.start(begun, carol)
-    dataset.remove(dataset.items().filter(pk__in=[begun.pk, dealt.items_for(carol).last().pk]), by=carol)
-    assert shares(dealt) == [1, 1]
+    dataset.remove(dataset.items().filter(pk__in=[begun.pk, shared.items_for(carol).last().pk]), by=carol)
+    assert shares(shared) == [1, 1]
     assert not Assignment.objects.exclude(item__removed_at=None).exists()
     dataset.restore(dataset.bin())
-    assert shares(dealt) == [2, 2]
+    assert shares(shared) == [2, 2]
     assert Assignment.objects.get(item=begun).annotator == carol
 
 
@@ -512,7 +512,7 @@ def test_two_items_with_one_id_are_not_restored_together(upload, alice):
     assert dataset.restore(dataset.bin().filter(pk=dataset.bin().first().pk)) == 1
 
 
-def test_after_thirty_days_items_are_deleted_with_their_marks(upload, alice, dealt):
+def test_after_thirty_days_items_are_deleted_with_their_marks(upload, alice, shared):
     dataset = upload([marked(), marked(), marked()]).store()
     for each in dataset.items():
         Annotation.start(each, alice)
@@ -537,13 +537,13 @@ def test_the_bin_is_emptied_in_steps(upload, alice):
     assert not Item.with_removed.exists()
 
 
-def test_a_dataset_is_erased_with_its_bin_and_its_uploads(upload, alice, dealt):
+def test_a_dataset_is_erased_with_its_bin_and_its_uploads(upload, alice, shared):
     dataset = upload([marked(), marked()]).store()
     dataset.remove(dataset.items().filter(position=0), by=alice)
     dataset.erase()
-    dealt.dataset.remove(dealt.dataset.items().filter(position=0), by=alice)
-    upload([item()], to=dealt.dataset).store()
-    dealt.erase()
+    shared.dataset.remove(shared.dataset.items().filter(position=0), by=alice)
+    upload([item()], to=shared.dataset).store()
+    shared.erase()
     Dataset.objects.get().erase()
     for model in (Dataset, Upload, Annotation, Entity, Relation, Assignment):
         assert not model.objects.exists()

@@ -57,22 +57,42 @@ def test_tree_positions_are_not_shown(as_sam, filled):
     assert "lft" not in text.lower().replace("left", "") and "Tree id" not in text
 
 
-def test_words_and_memberships_of_a_project_can_be_edited(as_sam, filled, dave):
-    carol, alice = filled.membership_set.get(role="annotator"), filled.membership_set.get(role="manager")
-    data = {"name": "Renamed", "description": "", "guidelines": "Think.", "membership_set-TOTAL_FORMS": 3}
-    for place, values in enumerate(
-        [(carol.pk, carol.user_id, "annotator"), (alice.pk, alice.user_id, "manager"), ("", dave.pk, "annotator")]
-    ):
-        data |= {
-            f"membership_set-{place}-{name}": value for name, value in zip(("id", "user", "role"), values, strict=True)
-        }
-        data[f"membership_set-{place}-project"] = filled.pk
-    data["membership_set-INITIAL_FORMS"] = 2
-    response = as_sam.post(reverse("admin:projects_project_change", args=[filled.pk]), data)
+@pytest.fixture
+def save(as_sam, filled):
+    """``save(*members)``: the form of the project, with each member as (existing membership or "", user, role, deleted)."""
+
+    def save(*members):
+        data = {"name": "Renamed", "description": "", "guidelines": "Think."}
+        data |= {"membership_set-TOTAL_FORMS": len(members)}
+        data |= {"membership_set-INITIAL_FORMS": sum(1 for member, *_ in members if member)}
+        for place, (member, user, role, *deleted) in enumerate(members):
+            values = {"id": member and member.pk, "project": filled.pk, "user": user.pk, "role": role}
+            values |= {"DELETE": "on"} if deleted else {}
+            data |= {f"membership_set-{place}-{name}": value for name, value in values.items()}
+        return as_sam.post(reverse("admin:projects_project_change", args=[filled.pk]), data)
+
+    return save
+
+
+def test_words_and_memberships_of_a_project_can_be_edited(save, filled, alice, carol, dave):
+    annotator, manager = filled.membership_set.get(user=carol), filled.membership_set.get(user=alice)
+    response = save((annotator, carol, "annotator"), (manager, alice, "manager"), ("", dave, "annotator"))
     assert response.status_code == 302, response.context["errors"]
     filled.refresh_from_db()
     assert (filled.name, filled.guidelines) == ("Renamed", "Think.")
     assert filled.items_for(dave).exists()
+
+
+@pytest.mark.parametrize("change", [("manager", "deleted"), ("annotator",)])
+def test_the_last_manager_of_a_project_stays(save, filled, alice, bob, change):
+    manager = filled.membership_set.get(user=alice)
+    response = save((manager, alice, *change))
+    assert response.status_code == 200
+    assert "A project needs a manager. Add another one first." in response.content.decode()
+    manager.refresh_from_db()
+    assert manager.role == "manager"
+    assert save((manager, alice, *change), ("", bob, "manager")).status_code == 302
+    assert filled.membership_set.get(role="manager").user == bob
 
 
 def test_projects_are_deleted_by_their_own_method(as_sam, filled):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projects.assignment import deal
+from projects.assignment import share_out
 from projects.models import Assignment
 from tests import factories
 from tests.soak import amount
@@ -16,36 +16,36 @@ from tests.soak import amount
     items=st.integers(0, 40),
     people=st.integers(0, 6),
     per_item=st.integers(1, 4),
-    before=st.sets(st.tuples(st.integers(0, 45), st.integers(0, 8))),
-    begun=st.sets(st.tuples(st.integers(0, 39), st.integers(0, 5)), max_size=10),
+    current=st.sets(st.tuples(st.integers(0, 8), st.integers(0, 45))),
+    begun=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 39)), max_size=10),
 )
-def test_whatever_was_dealt_before_everybody_gets_a_fair_share(items, people, per_item, before, begun):
-    begun = {(item, person) for item, person in begun if item < items and person < people}
-    pairs = deal(list(range(items)), list(range(people)), per_item, before, begun)
+def test_whatever_was_assigned_before_everybody_gets_a_fair_share(items, people, per_item, current, begun):
+    begun = {(person, item) for person, item in begun if item < items and person < people}
+    pairs = share_out(list(range(items)), list(range(people)), per_item, current=current, begun=begun)
     assert begun <= pairs
-    per = Counter(item for item, _ in pairs)
+    per = Counter(item for _, item in pairs)
     for item in range(items):
-        own = sum(1 for i, _ in begun if i == item)
+        own = sum(1 for _, i in begun if i == item)
         assert per[item] == max(min(per_item, people), own)
-    assert all(item < items and person < people for item, person in pairs)
+    assert all(item < items and person < people for person, item in pairs)
     if people and not begun:
         load = Counter(dict.fromkeys(range(people), 0))
-        load.update(person for _, person in pairs)
+        load.update(person for person, _ in pairs)
         assert max(load.values()) - min(load.values()) <= 1 + (per_item > 1 and people > 1)
 
 
 def test_a_new_member_changes_as_little_as_possible():
     items = list(range(90))
-    first = deal(items, [1, 2], 1, set(), set())
-    second = deal(items, [1, 2, 3], 1, first, set())
-    assert Counter(person for _, person in second) == {1: 30, 2: 30, 3: 30}
+    first = share_out(items, [1, 2], 1)
+    second = share_out(items, [1, 2, 3], 1, current=first)
+    assert Counter(person for person, _ in second) == {1: 30, 2: 30, 3: 30}
     assert len(first - second) == 30
-    assert deal(items, [1, 2, 3], 1, second, set()) == second
+    assert share_out(items, [1, 2, 3], 1, current=second) == second
 
 
 def test_new_items_go_to_those_who_have_fewer_others():
-    pairs = deal([1, 2, 3], [7, 8], 1, set(), set(), others={7: 5, 8: 2})
-    assert pairs == {(1, 8), (2, 8), (3, 8)}
+    pairs = share_out([1, 2, 3], [7, 8], 1, other_items={7: 5, 8: 2})
+    assert pairs == {(8, 1), (8, 2), (8, 3)}
 
 
 def shares(project):
@@ -57,24 +57,24 @@ def held(project):
 
 
 @pytest.fixture
-def dealt(alice, carol, dave):
+def shared(alice, carol, dave):
     text = "".join(f"item {n}\n" for n in range(10))
     return factories.project(by=alice, annotators=[carol, dave], annotators_per_item=1, text=text)
 
 
-def test_what_others_have_stays_when_items_come_or_go(dealt, alice):
-    before = held(dealt)
-    more = {"by": alice, "dataset": dealt.dataset, "options": {"format": "text"}}
+def test_what_others_have_stays_when_items_come_or_go(shared, alice):
+    before = held(shared)
+    more = {"by": alice, "dataset": shared.dataset, "options": {"format": "text"}}
     factories.upload("ten\neleven\n", **more).store()
-    assert before < held(dealt) and shares(dealt) == [6, 6]
-    with_new = held(dealt)
-    gone = dealt.dataset.items()[3]
-    dealt.dataset.remove(dealt.dataset.items().filter(pk=gone.pk), by=alice)
-    assert held(dealt) == {(item, person) for item, person in with_new if item != gone.pk}
+    assert before < held(shared) and shares(shared) == [6, 6]
+    with_new = held(shared)
+    gone = shared.dataset.items()[3]
+    shared.dataset.remove(shared.dataset.items().filter(pk=gone.pk), by=alice)
+    assert held(shared) == {(item, person) for item, person in with_new if item != gone.pk}
 
 
-def test_when_that_leaves_it_uneven_all_are_dealt_anew(dealt, alice, carol, dave):
-    dealt.dataset.remove(dealt.items_for(carol), by=alice)
-    assert shares(dealt) == [2, 3]
-    dealt.dataset.restore(dealt.dataset.bin())
-    assert shares(dealt) == [5, 5]
+def test_when_that_leaves_it_uneven_all_are_assigned_anew(shared, alice, carol, dave):
+    shared.dataset.remove(shared.items_for(carol), by=alice)
+    assert shares(shared) == [2, 3]
+    shared.dataset.restore(shared.dataset.bin())
+    assert shares(shared) == [5, 5]

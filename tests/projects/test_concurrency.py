@@ -28,7 +28,7 @@ def annotate(project, user, label, stop, answers):
         connection.close()
 
 
-def test_a_project_can_be_dealt_anew_and_deleted_while_people_annotate():
+def test_a_project_can_be_assigned_anew_and_deleted_while_people_annotate():
     alice = factories.manager("alice")
     people = [factories.user(name) for name in ("carol", "dave", "erin")]
     text = "".join(f"item {n}\n" for n in range(60))

@@ -115,7 +115,7 @@ def test_deleting_a_project_leaves_no_row_of_it(alice, carol):
     assert not OntologyItem.objects.exclude(ontology__in=Ontology.objects.all()).exists()
 
 
-def test_items_are_dealt_out_evenly_and_dealt_anew_for_new_people(alice, carol, dave):
+def test_items_are_assigned_evenly_and_anew_for_new_people(alice, carol, dave):
     erin = factories.user("erin")
     project = factories.project(by=alice, annotators=[carol, dave], annotators_per_item=1, text="a\nb\nc\nd\ne\nf\n")
     assert shares(project) == {"carol": 3, "dave": 3}
@@ -141,7 +141,7 @@ def test_more_annotators_per_item_than_there_are_gives_everybody_everything(alic
     assert shares(project) == {"carol": 3}
 
 
-def test_removing_an_annotator_keeps_their_marks_and_deals_the_rest_to_others(alice, carol, dave):
+def test_removing_an_annotator_keeps_their_marks_and_assigns_the_rest_to_others(alice, carol, dave):
     project = factories.project(by=alice, annotators=[carol, dave], annotators_per_item=1, text="a\nb\nc\nd\n")
     item = project.items_for(carol).first()
     Annotation.start(item, carol).add_entity(

@@ -14,13 +14,13 @@ from datasets.models import Annotation, Item
 from projects import access
 from projects.models import Project
 
-from .. import workspace
+from . import workspace
 
 
 @require_GET
 def start(request: Request, pk: int) -> HttpResponse:
     """To the member's next undone item: the first one, or the first after a position."""
-    project = access.annotated_project(request, pk)
+    project = access.project(request, pk, Right.ANNOTATE)
     if request.GET.get("gone"):
         messages.info(request, "That item was removed, or it is no longer given to you. Here you go on.")
     after = request.GET.get("after", "")
@@ -39,7 +39,7 @@ def item(request: Request, pk: int, item_pk: int) -> HttpResponse:
     try:
         project, found = access.item_given(request, pk, item_pk)
     except Http404:
-        project = access.annotated_project(request, pk)
+        project = access.project(request, pk, Right.ANNOTATE)
         gone = get_object_or_404(Item.with_removed, pk=item_pk, dataset__project=project, removed_at__isnull=False)
         return redirect(f"{_undone(pk, gone)}&gone=1")
     items = project.items_for(request.user)
@@ -50,7 +50,7 @@ def item(request: Request, pk: int, item_pk: int) -> HttpResponse:
 @require_GET
 def progress(request: Request, pk: int) -> JsonResponse:
     """How much the member has done: asked for after the page, because counting takes longer than everything else on it."""
-    return JsonResponse({"done": workspace.done_count(access.annotated_project(request, pk), request.user)})
+    return JsonResponse({"done": workspace.done_count(access.project(request, pk, Right.ANNOTATE), request.user)})
 
 
 @require_GET
@@ -105,7 +105,7 @@ def _workspace(
             return reverse("annotations:read", args=[project.pk, person.pk, to])
         return reverse("annotations:item", args=[project.pk, to])
 
-    undone = _undone(project.pk, item)
+    undone, marks = _undone(project.pk, item), reverse("annotations:marks", args=[project.pk, item.pk])
     state = {
         "item": workspace.item_state(item),
         **workspace.marks_state(annotation),
@@ -115,8 +115,8 @@ def _workspace(
         "annotator": request.user.pk,
         "urls": {
             "labels": reverse("annotations:labels", args=[project.pk, label_set.version]),
-            "item": f"/projects/{project.pk}/items/{item.pk}/",
-            "marks": reverse("annotations:marks", args=[project.pk, item.pk]),
+            "item": marks.removesuffix("marks/"),
+            "marks": marks,
             "next": link(place.next),
             "previous": link(place.previous),
             "progress": reverse("annotations:progress", args=[project.pk]),

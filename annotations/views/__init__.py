@@ -1,3 +1,0 @@
-from . import marks, pages
-
-__all__ = ["marks", "pages"]
