@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
@@ -41,37 +42,30 @@ class RowAdmin(ReadOnlyAdmin):
     def get_list_select_related(self, request: HttpRequest) -> list[str]:
         return [field.name for field in self.opts.concrete_fields if field.is_relation]
 
-
-class ConstraintAdmin(RowAdmin):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).prefetch_related(*(field.name for field in self.opts.many_to_many))
 
-    @admin.display(description="excludes")
-    def excluded(self, row: EntityConstraint) -> str:
-        return _listed(row.excludes)
 
-    @admin.display(description="can contain")
-    def contained(self, row: EntityConstraint) -> str:
-        return _listed(row.can_contain) if row.limits_contents else "no limit"
+def listed(field: str) -> Callable[[Any], str]:
+    """A column with the names of the labels in a list."""
 
-    @admin.display(description="range")
-    def targets(self, row: RelationConstraint) -> str:
-        return _listed(row.range)
+    @admin.display(description=field.replace("_", " "))
+    def column(row: Any) -> str:
+        return ", ".join(label.name for label in getattr(row, field).all())
+
+    return column
 
 
-def _listed(labels: Any) -> str:
-    return ", ".join(item.name for item in labels.all()) or "none"
-
-
-for model, base, columns, search_fields in (
-    (EntityConstraint, ConstraintAdmin, ["domain", "excluded", "contained"], ["domain__name"]),
-    (RelationConstraint, ConstraintAdmin, ["relation", "domain", "targets"], ["relation__name", "domain__name"]),
-    (EntityPreannotation, RowAdmin, ["surface_form", "label"], ["surface_form", "label__name"]),
-    (RelationPreannotation, RowAdmin, RELATION_FIELDS, ["source_surface_form", "target_surface_form", "label__name"]),
+LISTS = [listed("excludes"), "limits_contents", listed("can_contain")]
+for model, columns, search_fields in (
+    (EntityConstraint, ["domain", *LISTS], ["domain__name"]),
+    (RelationConstraint, ["relation", "domain", listed("range")], ["relation__name", "domain__name"]),
+    (EntityPreannotation, ["surface_form", "label"], ["surface_form", "label__name"]),
+    (RelationPreannotation, RELATION_FIELDS, ["source_surface_form", "target_surface_form", "label__name"]),
 ):
     admin.site.register(
         model,
-        base,
+        RowAdmin,
         list_display=["__str__", *columns, linked("resource_set")],
         fields=["resource_set", *columns],
         search_fields=[*search_fields, "resource_set__name"],

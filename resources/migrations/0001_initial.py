@@ -128,7 +128,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='entityconstraint',
-            constraint=models.UniqueConstraint(fields=('resource_set', 'domain'), name='entityconstraint_domain'),
+            constraint=models.UniqueConstraint(fields=('resource_set', 'domain'), name='entityconstraint_once'),
         ),
         migrations.AddConstraint(
             model_name='preannotationset',
@@ -148,7 +148,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='relationconstraint',
-            constraint=models.UniqueConstraint(fields=('resource_set', 'relation', 'domain'), name='relationconstraint_domain'),
+            constraint=models.UniqueConstraint(fields=('resource_set', 'relation', 'domain'), name='relationconstraint_once'),
         ),
         migrations.AddConstraint(
             model_name='relationpreannotation',

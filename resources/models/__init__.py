@@ -1,3 +1,5 @@
+from ontologies import usage
+
 from .constraints import ConstraintSet, EntityConstraint, RelationConstraint
 from .preannotations import EntityPreannotation, PreannotationSet, RelationPreannotation
 from .sets import ResourceSet
@@ -5,6 +7,11 @@ from .sets import ResourceSet
 RESOURCE_SETS: tuple[type[ResourceSet], ...] = (ConstraintSet, PreannotationSet)
 FORMATS = {model.format_of(kind): (model, kind) for model in RESOURCE_SETS for kind in model.row_models}
 """The model and the kind for the documents of each format."""
+
+for model in RESOURCE_SETS:
+    usage.ontology_uses += [(model, "entity_ontology"), (model, "relation_ontology")]
+    for rows in model.row_models.values():
+        usage.item_uses.append(usage.ItemUse(rows, f"{model.noun}s", rows.label_fields, "resource_set__project"))
 
 __all__ = [
     "FORMATS",

@@ -5,33 +5,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import QuerySet, UniqueConstraint
+from django.db.models import QuerySet
 
-from ontologies import usage
 from ontologies.models import OntologyItem
 
 from ..documents import Entry
-from .sets import BATCH, ResourceSet, Row
-
-
-class Constraint(Row):
-    """A row with lists of labels, which keep the order in which they were added."""
-
-    lists: dict[str, list[int]]  # the labels of a row that is not stored yet, by field
-
-    class Meta(Row.Meta):
-        abstract = True
-
-    @classmethod
-    def store(cls, resource_set: ResourceSet, rows: list[Self]) -> None:
-        super().store(resource_set, rows)
-        for field in cls._meta.many_to_many:
-            listed: Any = field.remote_field.through
-            pairs = ((row.pk, label) for row in rows for label in row.lists[field.name])
-            column = f"{cls._meta.model_name}_id"
-            listed.objects.bulk_create(
-                (listed(**{column: row, "ontologyitem_id": label}) for row, label in pairs), batch_size=BATCH
-            )
+from .sets import ResourceSet, Row, unique_rows
 
 
 def _copy_list(table: str, row: str) -> str:
@@ -54,7 +33,7 @@ def _lists(rows: QuerySet[Any], field: str, names: Mapping[int, str]) -> default
     return lists
 
 
-class EntityConstraint(Constraint):
+class EntityConstraint(Row):
     """``excludes``: types that cannot coexist or be nested with the domain. ``can_contain``: types that can be nested within it;
     none at all if the list is empty, and without a limit from this row if there is no list.
 
@@ -82,10 +61,7 @@ class EntityConstraint(Constraint):
     )
 
     class Meta(Row.Meta):
-        constraints = [
-            *Row.Meta.constraints,
-            UniqueConstraint(fields=["resource_set", "domain"], name="entityconstraint_domain"),
-        ]
+        constraints = unique_rows("domain")
 
     @classmethod
     def from_entry(cls, entry: Entry) -> Self:
@@ -109,7 +85,7 @@ class EntityConstraint(Constraint):
             yield entry | {"can_contain": can_contain[pk]} if limits_contents else entry
 
 
-class RelationConstraint(Constraint):
+class RelationConstraint(Row):
     """Which types the target of a relation may have if its source has the type ``domain``.
 
     A relation has one constraint for each domain, for the same reason as above.
@@ -133,10 +109,7 @@ class RelationConstraint(Constraint):
     )
 
     class Meta(Row.Meta):
-        constraints = [
-            *Row.Meta.constraints,
-            UniqueConstraint(fields=["resource_set", "relation", "domain"], name="relationconstraint_domain"),
-        ]
+        constraints = unique_rows("relation", "domain")
 
     @classmethod
     def from_entry(cls, entry: Entry) -> Self:
@@ -157,10 +130,3 @@ class RelationConstraint(Constraint):
 class ConstraintSet(ResourceSet):
     noun = "constraint"
     row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
-
-
-usage.item_uses += [
-    usage.ItemUse(row, "constraints", row.label_fields, "resource_set__project")
-    for row in (EntityConstraint, RelationConstraint)
-]
-usage.ontology_uses += [(ConstraintSet, "entity_ontology"), (ConstraintSet, "relation_ontology")]

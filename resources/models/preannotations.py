@@ -5,15 +5,14 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import QuerySet, UniqueConstraint
+from django.db.models import QuerySet
 
 from annotation_service import limits
 from annotation_service.inputs import Refused
-from ontologies import usage
 from ontologies.models import OntologyItem
 
 from ..documents import Entry
-from .sets import ResourceSet, Row
+from .sets import ResourceSet, Row, unique_rows
 
 RELATION_FIELDS = ("source_surface_form", "source_label", "target_surface_form", "target_label", "offset", "label")
 
@@ -37,10 +36,7 @@ class EntityPreannotation(Row):
     )
 
     class Meta(Row.Meta):
-        constraints = [
-            *Row.Meta.constraints,
-            UniqueConstraint(fields=["resource_set", "surface_form", "label"], name="entitypreannotation_once"),
-        ]
+        constraints = unique_rows("surface_form", "label")
 
     @classmethod
     def from_entry(cls, entry: Entry) -> Self:
@@ -83,10 +79,7 @@ class RelationPreannotation(Row):
     )
 
     class Meta(Row.Meta):
-        constraints = [
-            *Row.Meta.constraints,
-            UniqueConstraint(fields=["resource_set", *RELATION_FIELDS], name="relationpreannotation_once"),
-        ]
+        constraints = unique_rows(*RELATION_FIELDS)
 
     @classmethod
     def from_entry(cls, entry: Entry) -> Self:
@@ -119,10 +112,3 @@ class PreannotationSet(ResourceSet):
     def check_enabled(cls) -> None:
         if not settings.PREANNOTATION_RESOURCES:
             raise Refused("Preannotation resources are switched off in this installation.")
-
-
-usage.item_uses += [
-    usage.ItemUse(row, "preannotations", row.label_fields, "resource_set__project")
-    for row in (EntityPreannotation, RelationPreannotation)
-]
-usage.ontology_uses += [(PreannotationSet, "entity_ontology"), (PreannotationSet, "relation_ontology")]

@@ -1,7 +1,7 @@
 """What constraint sets and preannotation sets have in common: rows that point to items of a project's ontologies."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import Q, QuerySet, UniqueConstraint
@@ -14,7 +14,6 @@ from annotation_service.words import plural
 from ontologies.models import Ontology, OntologyItem
 
 from .. import documents
-from ..documents import Entry
 
 BATCH = 2000
 # For statements that copy rows: which item of the copy's ontology has the uid of an item that the source names.
@@ -29,39 +28,50 @@ COPIED_LABELS = """
 """
 
 
-class Row(models.Model):
-    """What one entry of a document becomes. Rows point to ontology items, so they follow every rename, switch and move."""
+def unique_rows(*fields: str) -> list[models.BaseConstraint]:
+    """No two rows of a set have the same position, or the same values in these fields."""
+    return [
+        UniqueConstraint(fields=["resource_set", "position"], name="%(class)s_position"),
+        UniqueConstraint(fields=["resource_set", *fields], name="%(class)s_once"),
+    ]
 
-    label_fields: ClassVar[tuple[str, ...]]
+
+class Row(models.Model):
+    """What one entry of a document becomes. It points to ontology items, so it follows every rename, switch and move.
+
+    Each model of rows has ``resource_set``, `unique_rows`, and
+
+    * ``from_entry(entry)``: the row of an entry, still without a set and a position;
+    * ``entries(rows, names)``: the entries of rows; ``names`` are the full names of labels by primary key;
+    * ``copy_statements``: INSERT ... SELECT with `COPIED_LABELS` and the parameters ``source`` and ``copy``;
+    * ``label_fields``: all fields that point to ontology items.
+    """
+
     copy_statements: ClassVar[tuple[str, ...]]
-    """INSERT ... SELECT with `COPIED_LABELS` and the parameters ``source`` and ``copy``: rows never leave the database."""
+    label_fields: ClassVar[tuple[str, ...]]
+    lists: Mapping[str, list[int]] = {}  # of a row that is not stored yet: the labels for its many-to-many fields
 
     position = models.PositiveIntegerField()
 
     class Meta:
         abstract = True
         ordering = ["resource_set", "position"]
-        constraints = [UniqueConstraint(fields=["resource_set", "position"], name="%(class)s_position")]
 
     def __str__(self) -> str:
         return f"{self._meta.verbose_name} {self.position + 1}"
 
-    if TYPE_CHECKING:  # what each model of rows adds
-        resource_set: Any
-
-        @classmethod
-        def from_entry(cls, entry: Entry) -> Self:
-            """The row of an entry, still without a set."""
-
-        @staticmethod
-        def entries(rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
-            """The entries of rows; ``names`` are the full names of labels by primary key."""
-
     @classmethod
-    def store(cls, resource_set: "ResourceSet", rows: list[Self]) -> None:
+    def store(cls, resource_set: "ResourceSet", rows: list[Any]) -> None:
         for position, row in enumerate(rows):
             row.resource_set, row.position = resource_set, position
         cls._default_manager.bulk_create(rows, batch_size=BATCH)
+        for field in cls._meta.many_to_many:
+            listed: Any = field.remote_field.through
+            pairs = ((row.pk, label) for row in rows for label in row.lists[field.name])
+            listed.objects.bulk_create(
+                (listed(**{field.m2m_column_name(): row, "ontologyitem_id": label}) for row, label in pairs),
+                batch_size=BATCH,
+            )
 
 
 class ResourceSet(Blueprint):
@@ -75,7 +85,7 @@ class ResourceSet(Blueprint):
         RELATION = "relation", "Relations"
 
     noun: ClassVar[str]  # what a row is, such as “constraint”
-    row_models: ClassVar[dict[str, type[Row]]]  # by kind
+    row_models: ClassVar[dict[str, Any]]  # by kind: models of `Row`
 
     kind = models.CharField(max_length=8, choices=Kind)
     entity_ontology = models.ForeignKey(Ontology, on_delete=models.RESTRICT, related_name="+")
@@ -111,8 +121,7 @@ class ResourceSet(Blueprint):
 
     def rows(self) -> QuerySet[Any]:
         """The rows in the order of their document."""
-        model: Any = self.row_models[self.kind]
-        return model.objects.filter(resource_set=self).order_by("position")
+        return self.row_models[self.kind].objects.filter(resource_set=self).order_by("position")
 
     @property
     def row_count(self) -> int:
