@@ -20,7 +20,7 @@ from annotation_service.inputs import to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from datasets import exports
-from datasets.importing import Progress, no_progress
+from datasets.importing.document import Progress, no_progress
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
 from ontologies.documents import write_time
 from ontologies.models import Ontology

@@ -10,12 +10,6 @@ from ..kinds import Kind
 from ..preprocessing import Preprocessing
 
 
-class Format(TextChoices):
-    TEXT = "text", "Text, one item a line"
-    JSON = "json", "JSON"
-    JSON_LINES = "jsonl", "JSON Lines"
-
-
 class Duplicates(TextChoices):
     """What becomes of an item whose external id is taken, by an item before it or by one that is there already."""
 
@@ -25,21 +19,22 @@ class Duplicates(TextChoices):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingOptions:
-    """How a document is to be read.
+class ImportOptions:
+    """How a document is read.
 
-    ``preprocessing`` is for lines of text only; those of a rich dataset are only cut into tokens.
+    ``format`` is a value of `formats.Format`. ``preprocessing`` is for lines of text only; those of a rich dataset are only cut
+    into tokens.
     """
 
     kind: Kind
-    format: Format
+    format: str
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     entity_ontology: Ontology | None = None
     relation_ontology: Ontology | None = None
     duplicates: Duplicates = Duplicates.REFUSE
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "ReadingOptions":
+    def from_json(cls, value: dict[str, Any]) -> "ImportOptions":
         """From `Upload.options`. Raises `Refused` if an ontology is not there any more."""
         kind = Kind(value["kind"])
         if kind == Kind.STANDARD:
@@ -48,12 +43,16 @@ class ReadingOptions:
             preprocessing = Preprocessing(tokeniser=value.get("tokeniser") or "whitespace")
         return cls(
             kind=kind,
-            format=Format(value["format"]),
+            format=value["format"],
             preprocessing=preprocessing,
             entity_ontology=_ontology(value, "entity_ontology"),
             relation_ontology=_ontology(value, "relation_ontology"),
             duplicates=Duplicates(value.get("duplicates") or Duplicates.REFUSE),
         )
+
+    @property
+    def ontologies(self) -> list[Ontology]:
+        return [ontology for ontology in (self.entity_ontology, self.relation_ontology) if ontology]
 
 
 def _ontology(value: dict[str, Any], name: str) -> Ontology | None:

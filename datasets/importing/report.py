@@ -1,6 +1,5 @@
 """What was found in a document: the result of the dry run, and the record of an import."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
@@ -10,8 +9,6 @@ from annotation_service.inputs import MAX_PROBLEMS, Problem, Problems, to_json
 
 from ..preprocessing import Counts
 from .items import NewItem
-
-Tell = Callable[[Problem], object]
 
 PREVIEW_ITEMS = 10
 PREVIEW_TOKENS = 300
@@ -29,7 +26,7 @@ class SameId(NamedTuple):
 
 @dataclass(slots=True)
 class Report(Counts):
-    """Counts of what was found. Complete when the `Reading` is exhausted.
+    """Counts of what was found. Complete when the `Reader` is exhausted.
 
     ``labels`` has full names with the numbers of their marks, the most frequent first, for each kind of ontology, and
     ``unusable_labels`` what was given for labels that are none or switched off. ``preview`` has the first items as `preview_of`
@@ -109,8 +106,8 @@ class Report(Counts):
         self.relations += len(item.relations)
         self.without_offsets += item.offsets is None
 
-    def show(self, item: NewItem) -> None:
-        """Have it in the preview, if it is one of the first."""
+    def add_to_preview(self, item: NewItem) -> None:
+        """Keep the item for the preview if it is one of the first."""
         if len(self.preview) < PREVIEW_ITEMS:
             self.preview.append(preview_of(item))
 

@@ -18,7 +18,7 @@ from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
 
 from .. import kinds
-from ..importing import Report
+from ..importing.report import Report
 from ..importing.storage import Spool
 from ..preprocessing import Preprocessing
 from . import copying

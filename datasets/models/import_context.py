@@ -1,115 +1,115 @@
-"""What the reading of an upload is based on, and whether that is still so when its items are to be stored."""
+"""What an import depends on, and whether that is unchanged when its items are stored."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from annotation_service.db import write
 from annotation_service.inputs import Problem, Refused, clean_description, clean_title
+from annotation_service.models import User
 from ontologies.models import Ontology
 
-from ..importing import Progress, Reading, ReadingOptions
+from ..importing.document import Progress
+from ..importing.options import ImportOptions
+from ..importing.reader import Reader
 from ..kinds import Kind
 from .dataset import Dataset
 
-if TYPE_CHECKING:
-    from .upload import Upload
 
-
-class Basis:
+class ImportContext:
     """The options of an upload, the ontologies that they name and, for an addition, what its dataset has already.
 
-    Raises `Refused` if one of them is not there, or not such that it could be read.
+    Raises `Refused` if one of them is missing or unsuitable.
     """
 
-    def __init__(self, upload: "Upload") -> None:
-        self.upload = upload
-        self.dataset = _as_it_is(upload.dataset) if upload.dataset else None
+    def __init__(self, options: Mapping[str, Any], dataset: Dataset | None, by: User) -> None:
+        self.wanted, self.by = options, by
+        self.dataset = _reloaded(dataset) if dataset else None
         self.options = self._options_of_dataset(self.dataset) if self.dataset else self._options_of_new_dataset()
-        both = self.options.entity_ontology, self.options.relation_ontology
-        self.ontologies = [ontology for ontology in both if ontology]
-        self.known_ids = _ids_in(self.dataset) if self.dataset else {}
+        self.known_ids = _external_ids(self.dataset) if self.dataset else {}
 
-    def reading(self, progress: Progress, tell: Callable[[Problem], object]) -> Reading:
-        if not self.upload.path.is_file():
+    def reader(self, path: Path, progress: Progress, on_problem: Callable[[Problem], object]) -> Reader:
+        if not path.is_file():
             raise Refused("The uploaded file is not there any more. Upload it again.")
         known_texts: Iterable[str] = ()
         if self.dataset and self.options.preprocessing.remove_duplicates:
             known_texts = self.dataset.items().values_list("original", flat=True).iterator()
-        return Reading(
-            self.upload.path,
+        return Reader(
+            path,
             self.options,
             known_ids=self.known_ids,
             known_texts=known_texts,
             progress=progress,
-            tell=tell,
+            on_problem=on_problem,
         )
 
     @contextmanager
-    def target(self) -> Iterator[Dataset | None]:
-        """The dataset that the items shall go to, in a transaction: the locked one, or a new one.
+    def locked_dataset(self) -> Iterator[Dataset | None]:
+        """The dataset that the items go to, in a transaction: the locked one, or a new one.
 
-        None if the basis is not any more as it was: the labels, the external ids or, where duplicates are dropped, the items
+        None if what the reading depended on has changed: the labels, the external ids or, where duplicates are dropped, the items
         that are there.
         """
+        ontologies = self.options.ontologies
         if self.dataset:
-            with self.dataset.changing(*self.ontologies) as dataset:
-                yield dataset if self._holds_for(dataset) and _unchanged(self.ontologies) else None
+            with self.dataset.changing(*ontologies) as dataset:
+                yield dataset if self._is_unchanged(dataset) and _are_unchanged(ontologies) else None
         else:
             with write():
-                for ontology in self.ontologies:
+                for ontology in ontologies:
                     ontology.locked()
-                yield self._new_dataset() if _unchanged(self.ontologies) else None
+                yield self._new_dataset() if _are_unchanged(ontologies) else None
 
-    def _options_of_dataset(self, dataset: Dataset) -> ReadingOptions:
+    def _options_of_dataset(self, dataset: Dataset) -> ImportOptions:
         """What the dataset decides comes from the dataset, everything else from the options."""
         names = ("kind", "preprocessing", "entity_ontology_id", "relation_ontology_id")
         decided = {name.removesuffix("_id"): getattr(dataset, name) for name in names}
-        return ReadingOptions.from_json({**self.upload.options, **decided})
+        return ImportOptions.from_json({**self.wanted, **decided})
 
-    def _options_of_new_dataset(self) -> ReadingOptions:
-        options: dict[str, Any] = dict(self.upload.options)
-        clean_title(options["name"])  # to be told before everything is read
+    def _options_of_new_dataset(self) -> ImportOptions:
+        options = dict(self.wanted)
+        clean_title(options["name"])  # refused before everything is read
         kind = Kind(options["kind"])
-        for of, wanted in ((Ontology.Kind.ENTITY, kind.has_entities), (Ontology.Kind.RELATION, kind.has_relations)):
+        for of, needed in ((Ontology.Kind.ENTITY, kind.has_entities), (Ontology.Kind.RELATION, kind.has_relations)):
             name = f"{of}_ontology"
-            options[name] = options.get(name) if wanted else None
-            if wanted and not Ontology.objects.filter(pk=options[name], project=None, kind=of).exists():
+            options[name] = options.get(name) if needed else None
+            if needed and not Ontology.objects.filter(pk=options[name], project=None, kind=of).exists():
                 raise Refused(f"The marks of such a dataset have labels: choose the blueprint of their {of} ontology.")
-        return ReadingOptions.from_json(options)
+        return ImportOptions.from_json(options)
 
-    def _holds_for(self, dataset: Dataset) -> bool:
+    def _is_unchanged(self, dataset: Dataset) -> bool:
         """Whether the dataset, now locked, has what was read of it."""
         assert self.dataset
         if dataset.updated_at == self.dataset.updated_at:
             return True
-        return not self.options.preprocessing.remove_duplicates and _ids_in(dataset) == self.known_ids
+        return not self.options.preprocessing.remove_duplicates and _external_ids(dataset) == self.known_ids
 
     def _new_dataset(self) -> Dataset:
-        options, wanted = self.options, self.upload.options
+        options = self.options
         return Dataset.objects.create(
             kind=options.kind,
-            name=clean_title(wanted["name"]),
-            description=clean_description(wanted.get("description", "")),
-            owner=self.upload.by,
+            name=clean_title(self.wanted["name"]),
+            description=clean_description(self.wanted.get("description", "")),
+            owner=self.by,
             preprocessing=options.preprocessing.as_json() if options.kind == Kind.STANDARD else {},
             entity_ontology=options.entity_ontology,
             relation_ontology=options.relation_ontology,
         )
 
 
-def _as_it_is(dataset: Dataset) -> Dataset:
-    if now := Dataset.objects.select_related("project").filter(pk=dataset.pk).first():
-        return now
+def _reloaded(dataset: Dataset) -> Dataset:
+    if found := Dataset.objects.select_related("project").filter(pk=dataset.pk).first():
+        return found
     raise Refused("The dataset was deleted meanwhile.")
 
 
-def _ids_in(dataset: Dataset) -> dict[str, int]:
-    """The external ids of its items, with their numbers."""
+def _external_ids(dataset: Dataset) -> dict[str, int]:
+    """The external ids of its items, with the numbers of these."""
     ids = dataset.items().exclude(external_id="").values_list("external_id", "position")
     return {external_id: position + 1 for external_id, position in ids.iterator()}
 
 
-def _unchanged(ontologies: Iterable[Ontology]) -> bool:
-    """Whether they are stored as they were read. Every change of them is told by its time."""
+def _are_unchanged(ontologies: Iterable[Ontology]) -> bool:
+    """Whether they are as they were read: every change of an ontology sets its time."""
     return all(Ontology.objects.filter(pk=o.pk, updated_at=o.updated_at).exists() for o in ontologies)

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.files import File
 from django.db import models
 from django.db.models import Max, QuerySet, UniqueConstraint
+from django.urls import reverse
 from django.utils import timezone
 
 from annotation_service import limits
@@ -13,10 +14,12 @@ from annotation_service.db import full_disk_refused, write
 from annotation_service.inputs import Refused, check_size
 from annotation_service.models import Job, User, kept_file, start_job
 
-from ..importing import Progress, Report, no_progress, storage
-from . import files
+from ..importing.document import Progress, no_progress
+from ..importing.report import Report
+from ..importing.storage import Spool
+from . import upload_files
 from .dataset import Dataset, goes_with_datasets
-from .import_context import Basis
+from .import_context import ImportContext
 
 _ATTEMPTS = 3
 
@@ -25,7 +28,7 @@ class Upload(models.Model):
     """A file or a pasted text on its way into a dataset and, once stored, the record of what it brought.
 
     It is checked first, and nothing of it is stored before somebody says so. ``options`` tell how it is to be read and what the
-    new dataset is called; ``report`` what was found (`datasets.importing.Report.as_json`).
+    new dataset is called; ``report`` what was found (`datasets.importing.report`).
     """
 
     class State(models.TextChoices):
@@ -63,7 +66,7 @@ class Upload(models.Model):
         return self.name
 
     def get_absolute_url(self) -> str:
-        return f"/datasets/uploads/{self.pk}/"
+        return reverse("datasets:upload", args=[self.pk])
 
     # --- Reading ---
 
@@ -78,7 +81,7 @@ class Upload(models.Model):
     @property
     def problems_path(self) -> Path:
         """A text file with all problems that were found, one a line; absent if there are none."""
-        return files.problems_of(self.file)
+        return upload_files.problems_path(self.file)
 
     @property
     def size(self) -> int:
@@ -103,48 +106,41 @@ class Upload(models.Model):
         done = "has more items" if self.first_position else "is ready"
         return f"“{dataset}” {done}: {self.found.in_words()}."
 
-    # --- On its way ---
+    # --- Checking and storing ---
 
     @classmethod
-    def begin(
-        cls, file: File, *, by: User, options: Mapping[str, Any], name: str = "", dataset: Dataset | None = None
-    ) -> "Upload":
+    def begin(cls, file: File, *, by: User, options: Mapping[str, Any], dataset: Dataset | None = None) -> "Upload":
         """Keep a file for a new dataset or, if one is given, for an addition to that."""
         check_size(file.size, settings.MAX_FILE_BYTES)
-        name = (name or Path(file.name or "").name or "text")[: settings.MAX_FILE_NAME_CHARACTERS]
-        with files.kept(file) as kept:
+        name = (Path(file.name or "").name or "text")[: settings.MAX_FILE_NAME_CHARACTERS]
+        with upload_files.keeping(file) as kept:
             return cls.objects.create(dataset=dataset, by=by, name=name, file=kept, options=dict(options))
 
-    def change(self, options: Mapping[str, Any], *, name: str = "", file: File | None = None) -> None:
+    def change(self, options: Mapping[str, Any], *, file: File | None = None) -> None:
         """Read it in another way or, with a file, read that instead. It has to be checked again."""
         if file is None:
-            self._restart(options=dict(options), name=name or self.name)
+            self._restart(options=dict(options))
             return
         check_size(file.size, settings.MAX_FILE_BYTES)
-        old = self.file
-        with files.kept(file) as kept:
-            self._restart(
-                options=dict(options),
-                name=(name or Path(file.name or "").name or self.name)[: settings.MAX_FILE_NAME_CHARACTERS],
-                file=kept,
-            )
-        files.delete(old)
+        old, name = self.file, (Path(file.name or "").name or self.name)[: settings.MAX_FILE_NAME_CHARACTERS]
+        with upload_files.keeping(file) as kept:
+            self._restart(options=dict(options), name=name, file=kept)
+        upload_files.delete(old)
 
     def examine(self, progress: Progress = no_progress, job: Job | None = None) -> Report:
         """The dry run: read everything, and keep what was found. Nothing is stored."""
         self._refuse_if_over(job)
-        with full_disk_refused(), files.all_problems(self.problems_path) as tell:
-            basis = Basis(self)
-            reading = basis.reading(progress, tell)
-            report = reading.check()
-            try:
-                if dataset := basis.dataset:
-                    report.marks_at_stake = dataset.marks_of(
-                        dataset.items_with_external_ids(reading.taken_ids)
-                    )._asdict()
-                    dataset.check_room(report.items - len(reading.replaced_ids))
-            except Refused as error:
-                reading.add_problems(error)
+        with full_disk_refused(), upload_files.problem_list(self.file) as on_problem:
+            context = self._context()
+            reader = context.reader(self.path, progress, on_problem)
+            report = reader.check()
+            if dataset := context.dataset:
+                taken = dataset.items_with_external_ids(reader.taken_ids)
+                report.marks_at_stake = dataset.marks_of(taken)._asdict()
+                try:
+                    dataset.check_room(report.items - len(reader.replaced_ids))
+                except Refused as error:
+                    reader.add_problems(error)
         with write():
             self._keep(report, job)
             if job:
@@ -160,7 +156,7 @@ class Upload(models.Model):
         with full_disk_refused():
             for _ in range(_ATTEMPTS):
                 if dataset := self._try_to_store(progress, job):
-                    files.delete(self.file)
+                    upload_files.delete(self.file)
                     self.refresh_from_db()
                     return dataset
         raise Refused("The labels or the items of the dataset change at the moment. Try again.")
@@ -168,7 +164,7 @@ class Upload(models.Model):
     def discard(self) -> None:
         with write():
             self._locked()._update(state=self.State.DISCARDED, file="", report={})
-        files.delete(self.file)
+        upload_files.delete(self.file)
         self.refresh_from_db()
 
     def start_job(self, kind: str, *, by: User) -> Job:
@@ -181,26 +177,24 @@ class Upload(models.Model):
             upload._update(job=self.job)
         return self.job
 
-    # --- How it is done ---
-
     def _try_to_store(self, progress: Progress, job: Job | None) -> Dataset | None:
-        """None if what the reading was based on has changed before the dataset could be locked."""
-        basis = Basis(self)
-        with storage.Spool() as spool, files.all_problems(self.problems_path) as tell:
-            reading = basis.reading(progress, tell)
+        """None if what the reading depends on has changed before the dataset was locked."""
+        context = self._context()
+        with Spool() as spool, upload_files.problem_list(self.file) as on_problem:
+            reader = context.reader(self.path, progress, on_problem)
             try:
-                spool.add(reading)
+                spool.add(reader)
             except Refused:
                 with write():
-                    self._keep(reading.report, job)
+                    self._keep(reader.report, job)
                 raise
-            report = reading.report
+            report = reader.report
             progress(report.items, report.items, "saving")
-            with basis.target() as dataset:
+            with context.locked_dataset() as dataset:
                 if dataset is None:
                     return None
                 upload = self._locked(job)
-                first = dataset.append_items(spool, report, replaced=reading.replaced_ids, by=self.by)
+                first = dataset.append_items(spool, report, replaced=reader.replaced_ids, by=self.by)
                 upload._update(
                     dataset=dataset,
                     number=(dataset.uploads.aggregate(n=Max("number"))["n"] or 0) + 1,
@@ -214,6 +208,9 @@ class Upload(models.Model):
                 if job:
                     job.finish(url=dataset.get_absolute_url(), text=upload.outcome(dataset))
         return dataset
+
+    def _context(self) -> ImportContext:
+        return ImportContext(self.options, self.dataset, self.by)
 
     def _keep(self, report: Report, job: Job | None) -> None:
         """Called inside a transaction."""

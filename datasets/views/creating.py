@@ -23,7 +23,7 @@ from ontologies.models import Ontology
 
 from .. import preprocessing
 from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceForm
-from ..importing import Format, detect
+from ..importing.formats import Format, detect
 from ..kinds import Kind
 from ..models import Dataset, Upload
 from ..preprocessing import Preprocessing

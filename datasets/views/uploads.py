@@ -20,7 +20,9 @@ from ontologies.models import Ontology
 from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import AddForm, CreateForm, DuplicatesForm, SourceForm
-from ..importing import Duplicates, Format, ReadingOptions, Report, detect
+from ..importing.formats import Format, detect
+from ..importing.options import Duplicates, ImportOptions
+from ..importing.report import Report
 from ..items import drawing
 from ..items.views import shell
 from ..kinds import Kind
@@ -66,14 +68,14 @@ def _found(upload: Upload) -> dict[str, Any]:
     if report.items:
         context["tokens_an_item"] = round(report.tokens / report.items)
     try:
-        reading = ReadingOptions.from_json(upload.options)
+        options = ImportOptions.from_json(upload.options)
     except Refused as error:
         return context | {"gone": error}
-    trees = [tree for tree in (reading.entity_ontology, reading.relation_ontology) if tree]
+    trees = options.ontologies
     by_pk = ChainMap(*(tree.labels().by_pk for tree in trees))
     return context | {
-        "reading": reading,
-        "operations": reading.preprocessing.operations() if reading.format == Format.TEXT else [],
+        "format": Format(options.format),
+        "operations": options.preprocessing.operations() if options.format == Format.TEXT else [],
         "trees": trees,
         "labels": [_counted(tree, report.labels[tree.kind]) for tree in trees if report.labels[tree.kind]],
         "unusable": [(tree, list(report.unusable_labels[tree.kind].items())) for tree in trees],

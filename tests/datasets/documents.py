@@ -1,6 +1,8 @@
 """Documents of each kind, reading and storing them."""
 
-from datasets.importing import Format, Reading, ReadingOptions
+from datasets.importing.formats import Format
+from datasets.importing.options import ImportOptions
+from datasets.importing.reader import Reader
 from datasets.kinds import Kind
 from tests import factories
 
@@ -39,7 +41,7 @@ class Ontologies:
     def options(self, kind, format=Format.JSON, **options):
         """How a document of the kind is read."""
         kind = Kind(kind)
-        return ReadingOptions(
+        return ImportOptions(
             kind,
             Format(format),
             entity_ontology=self.entity if kind.has_entities else None,
@@ -47,9 +49,9 @@ class Ontologies:
             **options,
         )
 
-    def report(self, document, kind, format=Format.JSON, *, known_ids=None, tell=None, **options):
+    def report(self, document, kind, format=Format.JSON, *, known_ids=None, on_problem=None, **options):
         data = document if isinstance(document, bytes) else document.encode()
-        return Reading(data, self.options(kind, format, **options), known_ids=known_ids, tell=tell).check()
+        return Reader(data, self.options(kind, format, **options), known_ids=known_ids, on_problem=on_problem).check()
 
 
 def item(**fields):

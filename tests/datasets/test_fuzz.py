@@ -6,7 +6,8 @@ import tracemalloc
 
 import pytest
 
-from datasets.importing import Format, Reading, detect
+from datasets.importing.formats import Format, detect
+from datasets.importing.reader import Reader
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
 from tests import factories
@@ -150,10 +151,10 @@ def test_damaged_documents_are_read_or_refused(alice, monkeypatch):
         detect(data)
         preprocessing = Preprocessing(tokeniser=rng.choice(["whitespace", "punkt"]), lowercase=rng.random() < 0.5)
         options = ontologies.options(kind, format, preprocessing=preprocessing)
-        report = Reading(data, options).check()
+        report = Reader(data, options).check()
         if report.is_good:
             good += 1
-            items = list(Reading(data, options))
+            items = list(Reader(data, options))
             assert len(items) == report.items > 0
             for item in items:
                 check_good(item, options)

@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
-from datasets.importing import Format
-from datasets.importing.json_documents import MAX_TOLD
+from datasets.importing.formats import Format
+from datasets.importing.from_json import MAX_PROBLEMS
 from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories
@@ -381,7 +381,7 @@ def test_very_many_problems_end_the_reading(ontologies, settings):
     told = []
     marks = ",".join(['{"start":2,"end":1,"label":"State"}'] * 50)
     one = f'{{"original":"a","tokens":["a"],"entities":[{marks}]}}'
-    report = ontologies.report(f"[{','.join([one] * 1200)}]", ENTITIES, tell=told.append)
-    assert MAX_TOLD <= report.problems.total == len(told) < MAX_TOLD + 200
+    report = ontologies.report(f"[{','.join([one] * 1200)}]", ENTITIES, on_problem=told.append)
+    assert MAX_PROBLEMS <= report.problems.total == len(told) < MAX_PROBLEMS + 200
     assert report.problems.at_least and "too many problems" in told[-1].text
     assert len(report.problems.first) == 100

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from datasets.importing import NewItem
+from datasets.importing.items import NewItem
 from datasets.preprocessing import Counts, Preprocessing, Stats, _batches, preview
 from datasets.tokenising import TOKENISERS
 from tests.soak import amount

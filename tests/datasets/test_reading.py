@@ -9,18 +9,12 @@ from jsonschema import Draft202012Validator
 from annotation_service.inputs import Problem, Refused
 from annotation_service.schemas import Checker
 from annotation_service.streams import Elements
-from datasets.importing import (
-    Duplicates,
-    Format,
-    NewEntity,
-    NewItem,
-    NewRelation,
-    Reading,
-    Report,
-    detect,
-    detecting,
-)
-from datasets.importing.report import PREVIEW_ITEMS, PREVIEW_TOKENS
+from datasets.importing import from_json
+from datasets.importing.formats import Format, detect
+from datasets.importing.items import NewEntity, NewItem, NewRelation
+from datasets.importing.options import Duplicates
+from datasets.importing.reader import Reader
+from datasets.importing.report import PREVIEW_ITEMS, PREVIEW_TOKENS, Report
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
 from ontologies.documents import example_json
@@ -41,7 +35,7 @@ def pk(ontology, fullname):
 
 
 def items_of(document, options, **more):
-    return list(Reading(document if isinstance(document, bytes) else document.encode(), options, **more))
+    return list(Reader(document if isinstance(document, bytes) else document.encode(), options, **more))
 
 
 def as_lines(items):
@@ -103,7 +97,7 @@ def test_tokens_are_searched_from_left_to_right(ontologies):
         ("", ["a"], None),
     ]
     document = json.dumps([{"original": original, "tokens": tokens} for original, tokens, _ in cases])
-    reading = Reading(document.encode(), ontologies.options(Kind.RICH))
+    reading = Reader(document.encode(), ontologies.options(Kind.RICH))
     assert [read.offsets for read in reading] == [offsets for *_, offsets in cases]
     assert reading.report.without_offsets == 5
     assert "5 items with tokens that are not in the original" in reading.report.in_words()
@@ -187,7 +181,7 @@ def test_texts_that_are_there_already_are_duplicates():
     options = Ontologies(None, None).options(
         Kind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates=True, lowercase=True)
     )
-    reading = Reading(b"A  b\nc\nC\nd\n", options, known_texts=["a b", "D"])
+    reading = Reader(b"A  b\nc\nC\nd\n", options, known_texts=["a b", "D"])
     assert [read.original for read in reading] == ["c"]
     assert (reading.report.items, reading.report.duplicates) == (1, 3)
 
@@ -282,7 +276,7 @@ def test_labels_that_cannot_be_used_are_counted(ontologies):
 def test_every_problem_is_told_and_the_first_hundred_are_kept(ontologies):
     told = []
     values = [item(tokens=[]) for _ in range(250)]
-    report = ontologies.report(json.dumps(values), Kind.RICH, tell=told.append)
+    report = ontologies.report(json.dumps(values), Kind.RICH, on_problem=told.append)
     assert report.problems.total == len(told) == 250
     assert report.problems.first == told[:100]
     assert told[249] == Problem("item 250, $.tokens", "This list must not be empty.")
@@ -290,7 +284,7 @@ def test_every_problem_is_told_and_the_first_hundred_are_kept(ontologies):
 
 def test_after_a_problem_nothing_comes_and_at_the_end_it_is_raised(ontologies):
     values = [item(), item(tokens=[]), item(), item(tokens=[])]
-    reading, read = Reading(json.dumps(values).encode(), ontologies.options(Kind.RICH)), []
+    reading, read = Reader(json.dumps(values).encode(), ontologies.options(Kind.RICH)), []
     with pytest.raises(Refused) as refused:
         for one in reading:
             read.append(one.place)
@@ -316,7 +310,7 @@ def test_progress_is_told_and_may_stop_it(ontologies):
     ):
         told.clear()
         with pytest.raises(Stop):
-            list(Reading(document.encode(), ontologies.options(kind, format), progress=progress))
+            list(Reader(document.encode(), ontologies.options(kind, format), progress=progress))
         assert all(0 < done <= total and phase == "reading" for done, total, phase in told)
         assert told[0][0] < told[1][0] < told[2][0]
 
@@ -330,7 +324,7 @@ def same_ids(ontologies, duplicates, known=None, format=Format.JSON):
     values = [item(extra_fields={"n": n}, **({"external_id": id} if id else {})) for id, n in SAME]
     text = json.dumps(values) if format == Format.JSON else as_lines(values)
     options = ontologies.options(Kind.RICH, format, duplicates=duplicates)
-    reading = Reading(text.encode(), options, known_ids=known)
+    reading = Reader(text.encode(), options, known_ids=known)
     return [(i.external_id, i.extra_fields["n"]) for i in reading], reading
 
 
@@ -414,8 +408,8 @@ def test_the_beginning_of_a_large_document_is_enough(tmp_path):
 @pytest.mark.parametrize("data", [b"[" + b"," * 100_000, b"{}\n" + b"{\n" * 100_000])
 def test_of_broken_items_only_the_first_are_looked_at(data, monkeypatch):
     looked_at = []
-    parse_json, element = detecting.parse_json, Elements._element
-    monkeypatch.setattr(detecting, "parse_json", lambda text: looked_at.append(text) or parse_json(text))
+    parse_json, element = from_json.parse_json, Elements._element
+    monkeypatch.setattr(from_json, "parse_json", lambda text, line: looked_at.append(text) or parse_json(text))
     monkeypatch.setattr(Elements, "_element", lambda self, number: looked_at.append(number) or element(self, number))
     detect(data, "orders.json")
     assert 100 < len(looked_at) < 2000
@@ -475,7 +469,7 @@ def test_memory_does_not_grow_with_the_document(ontologies, tmp_path, format):
             kind = Kind.STANDARD
         del values
         tracemalloc.start()
-        for _ in Reading(path, ontologies.options(kind, format)):
+        for _ in Reader(path, ontologies.options(kind, format)):
             pass
         top = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

@@ -12,9 +12,10 @@ from django.utils import timezone
 from annotation_service.db import execute, write
 from annotation_service.edits import Conflict, mark
 from annotation_service.inputs import Refused
-from datasets.importing import NewEntity, NewItem, storage
+from datasets.importing import storage
+from datasets.importing.items import NewEntity, NewItem
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
-from datasets.models.import_context import Basis
+from datasets.models.import_context import ImportContext
 from projects.models import Assignment, Project
 from tests import factories
 
@@ -221,7 +222,7 @@ def test_ontologies_of_another_kind_are_left_out(upload, labels):
 
 def when_saving(monkeypatch, change):
     """Do something after the first reading, before the dataset is locked."""
-    target, times = Basis.target, []
+    target, times = ImportContext.locked_dataset, []
 
     def changed(self):
         times.append(1)
@@ -229,7 +230,7 @@ def when_saving(monkeypatch, change):
             change()
         return target(self)
 
-    monkeypatch.setattr(Basis, "target", changed)
+    monkeypatch.setattr(ImportContext, "locked_dataset", changed)
     return times
 
 
@@ -281,14 +282,14 @@ def test_other_changes_of_the_dataset_are_no_reason_to_read_again(upload, alice,
 
 def test_what_always_changes_is_refused_in_the_end(upload, monkeypatch):
     dataset = upload([item(external_id="0")], kind="rich").store()
-    target = Basis.target
+    target = ImportContext.locked_dataset
 
     def changed(self):
         first = dataset.items().get()
         first.edit(external_id=str(int(first.external_id) + 1), extra_fields={})
         return target(self)
 
-    monkeypatch.setattr(Basis, "target", changed)
+    monkeypatch.setattr(ImportContext, "locked_dataset", changed)
     with pytest.raises(Refused, match="change at the moment"):
         upload([item()], to=dataset).store()
     assert figures(dataset) == 1

@@ -15,7 +15,7 @@ from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.models import Dataset, Item, Upload
-from datasets.models.import_context import Basis
+from datasets.models.import_context import ImportContext
 from tests import factories
 
 OPTIONS = {"kind": "standard", "format": "text", "name": "Orders", "description": "From a file"}
@@ -157,7 +157,7 @@ def test_a_worker_killed_after_the_transaction_has_done_its_work(alice, upload, 
         def die(*args):
             raise Killed
 
-        patch.setattr("datasets.models.files.delete", die)
+        patch.setattr("datasets.models.upload_files.delete", die)
         with pytest.raises(Killed):
             jobs.run(jobs.claim())
     Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
@@ -264,13 +264,13 @@ def test_another_file_replaces_the_kept_one(alice, upload, settings):
 
 
 def test_what_was_changed_while_it_was_read_is_not_stored(alice, upload, monkeypatch):
-    target = Basis.target
+    target = ImportContext.locked_dataset
 
     def changed(self):
         Upload.objects.get().change({**OPTIONS, "name": "Other"})
         return target(self)
 
-    monkeypatch.setattr(Basis, "target", changed)
+    monkeypatch.setattr(ImportContext, "locked_dataset", changed)
     with pytest.raises(Refused, match="changed meanwhile"):
         upload.store()
     assert nothing_is_stored()

@@ -1,4 +1,4 @@
-"""What JSON objects say: items with their marks, for one kind of dataset and its ontologies."""
+"""Building items with their marks from JSON values, for one kind of dataset and its ontologies."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -15,29 +15,29 @@ from ontologies.models import Ontology
 from ..kinds import Kind, item_checker
 from ..tokenising import offsets_of
 from .items import NewEntity, NewItem, NewRelation
-from .options import ReadingOptions
+from .options import ImportOptions
 from .report import Report
 
 Mistake = tuple[str, str]
 """A JSON path, and what is wrong there."""
 
 
-class ObjectReader:
+class ItemBuilder:
     """Makes items of JSON values."""
 
-    def __init__(self, options: ReadingOptions) -> None:
+    def __init__(self, options: ImportOptions) -> None:
         self.kind = options.kind
         self.checker = item_checker(options.kind)
         # In JSON so short nothing can be too much. Extra fields are measured as they are stored: there 1e15 has 18 characters.
         limits = (settings.MAX_ITEM_CHARACTERS, settings.MAX_ITEM_TOKENS, settings.MAX_ITEM_MARKS)
         self.short = min(*limits, settings.MAX_EXTRA_FIELDS_CHARACTERS // 5)
-        self.names: dict[str, _Names] = {}
+        self.names: dict[str, _LabelLookup] = {}
         if self.kind.has_entities:
-            self.names["entity"] = _Names("entity", options.entity_ontology)
+            self.names["entity"] = _LabelLookup("entity", options.entity_ontology)
         if self.kind.has_relations:
-            self.names["relation"] = _Names("relation", options.relation_ontology)
+            self.names["relation"] = _LabelLookup("relation", options.relation_ontology)
 
-    def read(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
+    def build(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
         """The item, or else what is wrong with it. ``length`` is that of its JSON."""
         if not self.checker.is_valid(value):
             return None, list(islice(self._mistakes(value), MAX_PROBLEMS))
@@ -53,7 +53,7 @@ class ObjectReader:
         offsets = offsets_of(tokens, original)
         return NewItem(place, original, tokens, offsets, external_id, extra_fields, entities, relations), []
 
-    def count_labels(self, report: Report, counts: dict[str, Counter[int]]) -> None:
+    def report_labels(self, report: Report, counts: dict[str, Counter[int]]) -> None:
         """Put labels that were counted by their keys into the report, and those that could not be used."""
         for kind, names in self.names.items():
             by_pk = names.names.labels.by_pk
@@ -132,7 +132,7 @@ def _misfit(value: dict[str, Any], kind: Kind) -> Mistake:
     return "$.entities", f"A {this} has no entities"
 
 
-class _Names:
+class _LabelLookup:
     """The labels of an ontology by what documents call them. The same ones come again and again."""
 
     def __init__(self, kind: str, ontology: Ontology | None) -> None:

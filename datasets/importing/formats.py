@@ -1,0 +1,115 @@
+"""The formats of documents, and which of them a document seems to have: people can say otherwise."""
+
+import re
+from collections.abc import Iterator
+from functools import partial
+from io import BytesIO
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from django.conf import settings
+from django.db.models import TextChoices
+
+from annotation_service.inputs import Refused, parse_json
+from annotation_service.streams import blocks
+
+from ..kinds import Kind
+from .document import Document
+from .from_json import Cut, json_lines, list_elements, read_json
+from .from_text import read_text
+from .items import NewItem
+
+_BYTES = 1_000_000
+_ITEMS = 100
+# Of so many pieces, some may be blank or broken: to say what is wrong with each takes long.
+_PIECES = 1000
+_LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?:[{\]]|\Z)")
+_OBJECT = re.compile(r"\s*\{")
+
+
+class Format(TextChoices):
+    """The formats that can be uploaded: name, extensions of files, the function that cuts a document into JSON values (none for
+    lines of text), and label."""
+
+    TEXT = "text", (".txt",), None, "Text, one item a line"
+    JSON = "json", (".json",), list_elements, "JSON"
+    JSON_LINES = "jsonl", (".jsonl", ".ndjson"), json_lines, "JSON Lines"
+
+    extensions: tuple[str, ...]
+    cut: Cut | None
+
+    def __new__(cls, value: str, extensions: tuple[str, ...] = (), cut: Cut | None = None) -> "Format":
+        member = str.__new__(cls, value)
+        member._value_, member.extensions, member.cut = value, extensions, cut
+        return member
+
+    @classmethod
+    def of_kind(cls, kind: str) -> "list[Format]":
+        """A standard dataset is made from lines of text, the others from everything."""
+        return [format for format in cls if format.cut is None or kind != Kind.STANDARD]
+
+    def read_items(self, document: Document, file: IO[bytes]) -> Iterator[NewItem]:
+        read = partial(read_json, cut=self.cut) if self.cut else read_text
+        return read(document, file)
+
+
+class Detected(NamedTuple):
+    kind: Kind
+    format: Format
+
+
+def detect(source: Path | bytes, name: str = "") -> Detected:
+    """The kind and format of a document by its beginning; the file name tells what that does not."""
+    data = source[:_BYTES] if isinstance(source, bytes) else _beginning(source)
+    extension = Path(name).suffix.lower()
+    named = next((format for format in Format if extension in format.extensions), None)
+    format = _format(data.decode("utf-8-sig", "replace"), named)
+    return Detected(_kind(data, format.cut) if format.cut else Kind.STANDARD, format)
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(_BYTES)
+
+
+def _format(text: str, named: Format | None) -> Format:
+    if named == Format.TEXT:
+        return named
+    if _LIST_OF_OBJECTS.match(text):
+        return Format.JSON
+    if _OBJECT.match(text):
+        is_json = named == Format.JSON and not _is_object(text.lstrip().partition("\n")[0])
+        return Format.JSON if is_json else Format.JSON_LINES
+    return named or Format.TEXT
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(parse_json(line), dict)
+    except Refused:
+        return False
+
+
+def _kind(data: bytes, cut: Cut) -> Kind:
+    """The kind that has all the fields of the first items."""
+    fields = {field for item in islice(_objects(data, cut), _ITEMS) for field in _fields(item)}
+    if fields & {"relations", "id"}:
+        return Kind.PREANNOTATED_RELATION
+    return Kind.PREANNOTATED_ENTITY if "entities" in fields else Kind.RICH
+
+
+def _objects(data: bytes, cut: Cut) -> Iterator[dict[str, Any]]:
+    pieces = cut(blocks(BytesIO(data)), settings.MAX_ITEM_JSON_CHARACTERS)
+    try:
+        yield from (piece.value for piece in islice(pieces, _PIECES) if isinstance(piece.value, dict))
+    except Refused:
+        return  # the end of the data is not the end of the document
+
+
+def _fields(item: dict[str, Any]) -> Iterator[str]:
+    """Those that kinds differ in."""
+    yield from item.keys() & {"entities", "relations"}
+    entities = item.get("entities")
+    if isinstance(entities, list) and any(isinstance(entity, dict) and "id" in entity for entity in entities):
+        yield "id"

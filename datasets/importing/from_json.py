@@ -1,0 +1,154 @@
+"""Items from documents that are cut into JSON values."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import IO, Any, NamedTuple
+
+from django.conf import settings
+
+from annotation_service import words
+from annotation_service.inputs import Refused, parse_json
+from annotation_service.streams import Elements, blocks, lines
+
+from .document import Document
+from .item_builder import ItemBuilder
+from .items import NewItem
+from .options import Duplicates
+from .report import SameId
+
+_PROGRESS_EVERY = 500
+# So many problems are worth a list; to put each into words takes longer than to read what is right.
+MAX_PROBLEMS = 10_000
+
+
+class Piece(NamedTuple):
+    """The JSON value of an item, or why it is refused. ``word`` and ``number`` tell its place: “line 7”, “item 5”.
+
+    A blank line has the length 0, and is not refused.
+    """
+
+    word: str
+    number: int
+    value: Any
+    length: int
+    refused: Refused | None
+
+    @property
+    def place(self) -> str:
+        return f"{self.word} {self.number}"
+
+
+Cut = Callable[[Iterator[str], int], Iterator[Piece]]
+"""Cuts a text that comes in blocks into pieces. Of those longer than the limit the value does not matter."""
+
+
+def list_elements(texts: Iterator[str], limit: int) -> Iterator[Piece]:
+    return (Piece("item", *element) for element in Elements(texts, limit))
+
+
+def json_lines(texts: Iterator[str], limit: int) -> Iterator[Piece]:
+    for number, text, length in lines(texts, limit):
+        value = refused = None
+        if text and not text.isspace():
+            try:
+                value = parse_json(text, line=number)
+            except Refused as error:
+                refused = error
+        elif length <= limit:
+            length = 0
+        yield Piece("line", number, value, length, refused)
+
+
+def read_json(document: Document, file: IO[bytes], cut: Cut) -> Iterator[NewItem]:
+    """The items of a document whose external ids are free, or which replace the others that have them."""
+    report, builder, ids = document.report, ItemBuilder(document.options), _ExternalIds(document, cut)
+    labels = {"entity": Counter[int](), "relation": Counter[int]()}
+    try:
+        for piece in _pieces(document, file, cut):
+            report.lines += 1
+            if (item := _item(document, builder, piece)) and (not item.external_id or ids.accept(item, piece)):
+                report.add_item(item)
+                labels["entity"].update([entity.label for entity in item.entities])
+                labels["relation"].update([relation.label for relation in item.relations])
+                yield item
+    finally:
+        builder.report_labels(report, labels)
+
+
+def _item(document: Document, builder: ItemBuilder, piece: Piece) -> NewItem | None:
+    place = piece.place
+    if piece.refused:
+        problem = piece.refused.problems[0]
+        has_place = problem.place.startswith(place)
+        document.add_problem(problem.place if has_place else f"{place}, {problem.place}", problem.text)
+        return None
+    item, mistakes = builder.build(piece.value, place, piece.length)
+    for path, text in mistakes:
+        document.add_problem(place if path == "$" else f"{place}, {path}", text)
+    return item
+
+
+def _pieces(document: Document, file: IO[bytes], cut: Cut) -> Iterator[Piece]:
+    """The pieces that may be items."""
+    report, limit, most = document.report, settings.MAX_ITEM_JSON_CHARACTERS, settings.MAX_DATASET_ITEMS
+    count = 0
+    for piece in cut(blocks(file), limit):
+        if piece.length > limit:
+            text = f"An item has at most {words.number(limit)} characters of JSON; this one has {words.number(piece.length)}."
+            document.add_problem(piece.place, text)
+        elif not (piece.length or piece.refused):
+            report.blank += 1
+        else:
+            count += 1
+            if count % _PROGRESS_EVERY == 0:
+                document.show_progress(count, file)
+            if count > most:
+                raise Refused(f"A dataset has at most {words.number(most)} items. Split the file.", place=piece.place)
+            yield piece
+        if report.problems.total >= MAX_PROBLEMS:
+            report.problems.at_least = True
+            raise Refused("There are too many problems: what follows was not read.", place=piece.place)
+
+
+class _ExternalIds:
+    """Decides which items are accepted, of those that have the same external id."""
+
+    def __init__(self, document: Document, cut: Cut) -> None:
+        self.document = document
+        self.first: dict[str, int] = {}
+        self.last = _last_numbers(document, cut) if document.options.duplicates == Duplicates.REPLACE else {}
+
+    def accept(self, item: NewItem, piece: Piece) -> bool:
+        external_id, number, document = item.external_id, piece.number, self.document
+        is_first = (first := self.first.setdefault(external_id, number)) == number
+        if is_first and external_id not in document.known_ids:
+            return self.last.get(external_id, number) == number
+        taken_by = f"item {document.known_ids[external_id]} of the dataset" if is_first else f"{piece.word} {first}"
+        document.report.add_same_id(SameId(item.place, external_id, taken_by), in_dataset=is_first)
+        if is_first:
+            document.taken_ids.append(external_id)
+        match document.options.duplicates:
+            case Duplicates.REFUSE:
+                text = f"“{external_id}” is the external id of {taken_by}."
+                document.add_problem(f"{item.place}, $.external_id", text)
+                return False
+            case Duplicates.SKIP:
+                document.report.skipped += 1
+                return False
+        document.report.replaced += 1
+        return self.last.get(external_id) == number
+
+
+def _last_numbers(document: Document, cut: Cut) -> dict[str, int]:
+    """The number of the last item with each external id: the document is read once before."""
+    once_before = Document(document.source, document.options, progress=document.progress)
+    last: dict[str, int] = {}
+    try:
+        with once_before.open() as file:
+            for piece in _pieces(once_before, file, cut):
+                external_id = piece.value.get("external_id") if isinstance(piece.value, dict) else None
+                if external_id and isinstance(external_id, str):
+                    last[external_id] = piece.number
+    except Refused:
+        pass  # reported by the second reading
+    return last
