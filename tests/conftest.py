@@ -33,14 +33,19 @@ def surroundings(settings, tmp_path):
 
 @pytest.fixture(autouse=True)
 def sound_trees(request):
-    """After each test that had a database, every tree is sound."""
+    """After each test that had a database, every tree that it made or changed is sound."""
     needs = {"db", "transactional_db", "live_server"} & set(request.fixturenames)
     for name in needs:
         request.getfixturevalue(name)  # so that the check comes before the database is emptied
+    before = _versions() if needs else {}
     yield
-    if needs:
-        for ontology in Ontology.objects.all():
-            assert not list(ontology.tree.problems()), ontology
+    after = _versions() if needs else {}
+    for ontology in Ontology.objects.filter(pk__in=dict(after.items() - before.items())) if after != before else ():
+        assert not list(ontology.tree.problems()), ontology
+
+
+def _versions():
+    return dict(Ontology.objects.values_list("pk", "version"))
 
 
 def _signed_in(user):

@@ -3,12 +3,13 @@
 A new address without a row in `ROWS` fails the suite.
 """
 
+import shutil
 from dataclasses import dataclass, field
 
 import pytest
 from django.db import connection, transaction
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
+from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation_service.models import Job, start_job
@@ -279,8 +280,28 @@ def all_names(patterns=None, namespace=""):
             yield f"{namespace}:{pattern.name}" if namespace else pattern.name
 
 
+@pytest.fixture(scope="module")
+def built_world(django_db_setup, django_db_blocker, tmp_path_factory):
+    """One world for all tests of this file, in a transaction that is taken back."""
+    folder = tmp_path_factory.mktemp("world") / "uploads"
+    with django_db_blocker.unblock(), transaction.atomic():
+        with override_settings(UPLOAD_DIR=folder):
+            world = build_world(folder)
+        yield world
+        transaction.set_rollback(True)
+
+
 @pytest.fixture
-def world(alice, bob, carol, dave, sam, settings):
+def world(built_world, db, settings):
+    """The world as it was built: what a test does to its rows and files is taken back."""
+    shutil.copytree(built_world["folder"], settings.UPLOAD_DIR)
+    return built_world
+
+
+def build_world(folder):
+    alice, bob = factories.manager("alice"), factories.manager("bob")
+    carol, dave = factories.user("carol"), factories.user("dave")
+    sam = factories.user("sam", is_staff=True, is_superuser=True)
     project = factories.project(by=alice, annotators=[carol])
     bare = factories.project(by=alice, annotators=[carol], relations=False)
     elsewhere = factories.project(by=bob)
@@ -300,8 +321,7 @@ def world(alice, bob, carol, dave, sam, settings):
             tree.refresh_from_db()
     for each in (dataset, project.dataset):
         each.remove(each.items().filter(position=2), by=alice)
-    settings.UPLOAD_DIR.mkdir(exist_ok=True)
-    (settings.UPLOAD_DIR / "done").write_text("done")
+    (folder / "done").write_text("done")
     finished.finish(file="done", name="done.txt")
     upload, upload_copy = (
         factories.upload("[]", by=alice, options=READ_AS, dataset=target) for target in (None, project.dataset)
@@ -309,6 +329,7 @@ def world(alice, bob, carol, dave, sam, settings):
     for each in (upload, upload_copy):
         each.problems_path.write_text("item 1: This is wrong.\n")
     return {
+        "folder": folder,
         "entity": "entity",
         "rich": "rich",
         "upload": upload.pk,
@@ -338,6 +359,12 @@ def world(alice, bob, carol, dave, sam, settings):
         "relation_label": relation_label.uid,
         "users": {"dave": dave, "carol": carol, "bob": bob, "alice": alice, "sam": sam},
     }
+
+
+def signed_in(world, person):
+    client = Client()
+    client.force_login(world["users"][person])
+    return client
 
 
 def ask(row, world, person, client=None):
@@ -394,7 +421,8 @@ def test_an_action_needs_the_token_against_forgery(row, world):
     assert ask(row, world, person, client=Client(enforce_csrf_checks=True)).status_code == 403
 
 
-def test_actions_are_not_done_by_reading(world, as_sam):
+def test_actions_are_not_done_by_reading(world):
+    as_sam = signed_in(world, "sam")
     reads = {row.name for row in ROWS if not row.is_post}
     for row in ROWS:
         if row.is_post and row.name not in reads:
@@ -402,10 +430,10 @@ def test_actions_are_not_done_by_reading(world, as_sam):
             assert as_sam.get(url).status_code == 405, row.name
 
 
-def test_the_admin_is_for_staff(world, as_alice, as_sam):
-    assert as_alice.get("/admin/", follow=True).status_code == 403
+def test_the_admin_is_for_staff(world):
+    assert signed_in(world, "alice").get("/admin/", follow=True).status_code == 403
     assert Client().get("/admin/", follow=True).request["PATH_INFO"] == "/accounts/login/"
-    assert as_sam.get("/admin/").status_code == 200
+    assert signed_in(world, "sam").get("/admin/").status_code == 200
 
 
 def test_staff_without_further_permissions_see_the_service_in_the_admin_but_not_accounts(world):
