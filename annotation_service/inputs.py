@@ -1,18 +1,17 @@
-"""The one gate for text and JSON that come from outside.
+"""The one gate for text that comes from outside; for JSON see `annotation_service.json_input`.
 
 Every way in (uploads, pasted text, request bodies, the shell) goes through these functions. They refuse what would be stored
 differently by different databases, or would exhaust the parser.
 """
 
 import codecs
-import json
-import math
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, NamedTuple
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -20,21 +19,11 @@ from django.core.files.uploadedfile import UploadedFile
 
 from . import words
 
-MAX_DEPTH = 200
 MAX_PROBLEMS = 100
-_INT_LIMIT = 2**63
-_JSON_MARKS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# Escapes that may stand for what is not text; halves of a proper pair are among them.
-_DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 # Bytes that may be in a text in whatever encoding.
 _NO_CONTROLS = bytes([*b"\t\n\v\f\r\x1b", *range(32, 256)])
-_JSON_ERROR_END = re.compile(r"(?: starting)?(?: at|: *)$")
 _LINE_END = re.compile(r"\r\n|\n|\r")
-_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\n|\r)|([^\r\n]+)\Z")
-
-to_json = json.JSONEncoder(ensure_ascii=False).encode
-to_compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def whole_number(text: str, digits: int = 18) -> int | None:
@@ -103,17 +92,8 @@ def check_size(size: int, limit: int) -> None:
 
 
 def decode(data: bytes) -> str:
-    """UTF-8, with or without byte order mark, as text.
-
-    Raises `Refused`, naming the line, for other encodings, NUL and empty input.
-    """
-    check_encoding(data)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = place_after(data[: error.start].decode("utf-8", "replace"), 1, 1)[0]
-        raise Refused(why_not_utf_8(error), place=f"line {line}") from error
-    return check_text(text)
+    """UTF-8, with or without byte order mark, as text; lines end with LF. Raises `Refused` as `blocks`, and for empty input."""
+    return check_text("".join(blocks(BytesIO(data))))
 
 
 def check_encoding(beginning: bytes) -> None:
@@ -146,9 +126,10 @@ def check_text(text: str) -> str:
     return text
 
 
-def lines(text: str) -> Iterator[str]:
-    """The lines, lazily, blank ones included. Only LF, CRLF and CR end a line."""
-    return (match[1] or match[2] or "" for match in _LINE.finditer(text))
+def split_lines(text: str) -> list[str]:
+    """The lines, blank ones included. Only LF, CRLF and CR end a line."""
+    *found, last = _LINE_END.split(text)
+    return [*found, last] if last else found
 
 
 def place_in(text: str, position: int, line: int = 1, column: int = 1) -> str:
@@ -162,102 +143,6 @@ def place_after(text: str, line: int, column: int) -> tuple[int, int]:
     if breaks := text.count("\n") + text.count("\r") - text.count("\r\n"):
         return line + breaks, len(text) - max(text.rfind("\n"), text.rfind("\r"))
     return line, column + len(text)
-
-
-def parse_json(text: str, max_depth: int = MAX_DEPTH, *, line: int = 1, column: int = 1) -> Any:
-    """JSON as Python values. ``line`` and ``column`` say where the text begins in its file.
-
-    Raises `Refused`, naming line and column or the JSON path, for broken JSON, nesting beyond the limit, duplicate keys,
-    `NaN` and `Infinity`, integers beyond 64 bits, NUL and halves of surrogate pairs.
-    """
-    check_depth(text, max_depth, line, column)
-    if text.startswith("\ufeff"):
-        raise Refused(
-            "A byte order mark may only stand at the beginning of a file.", place=f"line {line}, column {column}"
-        )
-    decoder = Decoder()
-    try:
-        value = decoder.decode(text)
-    except json.JSONDecodeError as error:
-        raise Refused(not_json(error), place=place_in(text, error.pos, line, column)) from error
-    decoder.check(value, text, line, column)
-    return value
-
-
-class Decoder(json.JSONDecoder):
-    """Remembers what may be in JSON and not in a value, for `check` to refuse it when its end is known."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            object_pairs_hook=self._object,
-            parse_int=self._integer,
-            parse_float=self._float,
-            parse_constant=self._constant,
-        )
-
-    def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
-        self._twice: tuple[dict[str, Any], str] | None = None
-        self._number: tuple[str, str] | None = None
-        return super().raw_decode(s, idx)
-
-    def check(self, value: Any, text: str, line: int, column: int) -> None:
-        """Raises `Refused` for what was found in a text that was decoded to this value."""
-        if self._number:
-            written, why = self._number
-            raise Refused(why, place=place_in(text, text.find(written), line, column))
-        if self._twice:
-            holder, key = self._twice
-            raise Refused(f"The key “{key}” stands twice in this object.", place=_path_of(value, holder))
-        if _DOUBTFUL_ESCAPE.search(text) and not _is_text(to_json(value)):
-            for path, string in _strings(value):
-                if "\0" in string or _SURROGATE.search(string):
-                    raise Refused("NUL and halves of surrogate pairs are not text.", place=path)
-
-    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        value = dict(pairs)
-        if len(value) < len(pairs) and not self._twice:
-            seen: set[str] = set()
-            self._twice = value, next(k for k, _ in pairs if k in seen or seen.add(k))  # type: ignore[func-returns-value]
-        return value
-
-    def _integer(self, written: str) -> int:
-        if len(written) > 20 or not -_INT_LIMIT <= (value := int(written)) < _INT_LIMIT:
-            return self._refuse(written, "This whole number does not fit into 64 bits.")
-        return value
-
-    def _float(self, written: str) -> float:
-        value = float(written)
-        return self._refuse(written, "This number is too large.") if math.isinf(value) else value
-
-    def _constant(self, written: str) -> int:
-        return self._refuse(written, f"{written} is not a JSON number.")
-
-    def _refuse(self, written: str, why: str) -> int:
-        self._number = self._number or (written, why)
-        return 0
-
-
-def not_json(error: json.JSONDecodeError) -> str:
-    """What the parser says, without the place: that is told in our own way."""
-    return f"This is not JSON: {_JSON_ERROR_END.sub('', f'{error.msg[0].lower()}{error.msg[1:]}')}."
-
-
-def check_depth(text: str, limit: int = MAX_DEPTH, line: int = 1, column: int = 1) -> None:
-    """Raises `Refused` where JSON, which need not be complete, has more brackets inside each other."""
-    if text.count("[") + text.count("{") <= limit:
-        return
-    depth = 0
-    for match in _JSON_MARKS.finditer(text):
-        mark = match[0]
-        if mark in "[{":
-            depth += 1
-            if depth > limit:
-                raise Refused(
-                    f"This is nested too deep: {limit} brackets inside each other are allowed.",
-                    place=place_in(text, match.start(), line, column),
-                )
-        elif mark in "]}":
-            depth -= 1
 
 
 def clean_name(value: str) -> str:
@@ -302,34 +187,60 @@ def clean_prose(value: str, limit: int) -> str:
     return text
 
 
-def _children(path: str, value: Any) -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        return [(f"{path}.{key}", child) for key, child in value.items()]
-    if isinstance(value, list):
-        return [(f"{path}[{index}]", child) for index, child in enumerate(value)]
-    return []
+# --- Text that comes piece by piece from a file --------------------------------------------------------------------------
+
+BLOCK_BYTES = 1 << 16
 
 
-def _walk(value: Any) -> Iterator[tuple[str, Any]]:
-    stack = [("$", value)]
-    while stack:
-        path, value = stack.pop()
-        yield path, value
-        stack += reversed(_children(path, value))
+class Line(NamedTuple):
+    """``number`` counts from 1. A line longer than the limit has only its ``length``, and no text."""
+
+    number: int
+    text: str
+    length: int
 
 
-def _path_of(value: Any, wanted: Any) -> str:
-    return next((path for path, child in _walk(value) if child is wanted), "$")
+def blocks(file: IO[bytes]) -> Iterator[str]:
+    """The text of a file in UTF-8, with or without byte order mark; lines end with LF, whatever they ended with.
+
+    Raises `Refused`, naming the line, for other encodings and NUL.
+    """
+    decoder = codecs.getincrementaldecoder("utf-8-sig")()
+    line, column, data = 1, 1, b" "
+    while data:
+        data = file.read(BLOCK_BYTES)
+        while data.endswith(b"\r") and (more := file.read(1)):  # perhaps half of a CRLF
+            data += more
+        if line == column == 1:
+            check_encoding(data)
+        try:
+            text = decoder.decode(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), final=not data)
+        except UnicodeDecodeError as error:
+            line += error.object[: error.start].count(b"\n")
+            raise Refused(why_not_utf_8(error), place=f"line {line}") from error
+        if (position := text.find("\0")) >= 0:
+            place = place_in(text, position, line, column)
+            raise Refused("The NUL character is not text. Remove it and try again.", place=place)
+        line, column = place_after(text, line, column)
+        if text:
+            yield text
 
 
-def _strings(value: Any) -> Iterator[tuple[str, str]]:
-    for path, child in _walk(value):
-        if isinstance(child, str):
-            yield path, child
-        elif isinstance(child, dict):
-            yield from ((path, key) for key in child)
-
-
-def _is_text(written: str) -> bool:
-    """Whether JSON that is written without needless escapes stands for text only."""
-    return "\\u0000" not in written and not _SURROGATE.search(written)
+def lines_of(texts: Iterable[str], limit: int) -> Iterator[Line]:
+    """The lines of a text that comes in blocks, blank ones included. A line over the limit is never held as a whole."""
+    number = 1
+    begun: list[str] = []  # of the last line, whose end has not come yet
+    length = 0
+    for text in texts:
+        *whole, last = text.split("\n")
+        for line in whole:
+            line_length = length + len(line)
+            if length:
+                line = "".join((*begun, line)) if line_length <= limit else ""
+                begun, length = [], 0
+            yield Line(number, line if line_length <= limit else "", line_length)
+            number += 1
+        length += len(last)
+        begun = [*begun, last] if length <= limit else []
+    if length:
+        yield Line(number, "".join(begun), length)

@@ -13,7 +13,8 @@ from django.http import Http404, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation_service.http import Request
-from annotation_service.inputs import Refused, check_size, decode, parse_json
+from annotation_service.inputs import Refused, check_size, decode
+from annotation_service.json_input import parse_json
 from datasets.models import Annotation, Entity, Mark, Relation
 from projects import access
 

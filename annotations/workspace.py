@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation_service.inputs import to_compact_json
+from annotation_service.json_input import to_compact_json
 from annotation_service.models import User
 from datasets.models import Annotation, Entity, Item, Relation
 from ontologies.models import Ontology

@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 from django.utils.text import slugify
 
 from annotation_service.db import snapshot
-from annotation_service.inputs import to_json
+from annotation_service.json_input import to_json
 
 from .extra_fields import with_floats
 from .kinds import Kind

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import Refused, check_text, parse_json, to_json
+from annotation_service.inputs import Refused, check_text
+from annotation_service.json_input import parse_json, to_json
 
 _has_large_number = re.compile(r"\d{19}").search
 _line_end = re.compile(r"\r\n|\r|\n")

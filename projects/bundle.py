@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from annotation_service.db import snapshot
-from annotation_service.inputs import to_json
+from annotation_service.json_input import to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from datasets import exports

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, parse_json
+from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused
+from annotation_service.json_input import parse_json
 from annotation_service.schemas import PUBLISHED, Checker, load
 from ontologies.labels import LabelNames
 

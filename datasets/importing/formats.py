@@ -11,8 +11,8 @@ from typing import IO, Any, NamedTuple
 from django.conf import settings
 from django.db.models import TextChoices
 
-from annotation_service.inputs import Refused, parse_json
-from annotation_service.streams import blocks
+from annotation_service.inputs import Refused, blocks
+from annotation_service.json_input import parse_json
 
 from ..kinds import Kind
 from .document import Document

@@ -7,8 +7,8 @@ from typing import IO, Any, NamedTuple
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import Refused, parse_json
-from annotation_service.streams import Elements, blocks, lines
+from annotation_service.inputs import Refused, blocks, lines_of
+from annotation_service.json_input import Elements, parse_json
 
 from .document import Document
 from .item_builder import ItemBuilder
@@ -47,7 +47,7 @@ def list_elements(texts: Iterator[str], limit: int) -> Iterator[Piece]:
 
 
 def json_lines(texts: Iterator[str], limit: int) -> Iterator[Piece]:
-    for number, text, length in lines(texts, limit):
+    for number, text, length in lines_of(texts, limit):
         value = refused = None
         if text and not text.isspace():
             try:

@@ -7,7 +7,7 @@ from typing import IO
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.streams import blocks, lines
+from annotation_service.inputs import blocks, lines_of
 
 from .document import Document
 from .items import NewItem
@@ -32,7 +32,7 @@ def read_text(document: Document, file: IO[bytes]) -> Iterator[NewItem]:
 def _filled_lines(document: Document, file: IO[bytes], numbers: "array[int]") -> Iterator[str]:
     """The lines that are not blank; their numbers are appended to ``numbers``."""
     limit = settings.MAX_ITEM_CHARACTERS
-    for number, line, length in lines(blocks(file), limit):
+    for number, line, length in lines_of(blocks(file), limit):
         if number % _PROGRESS_EVERY == 0:
             document.show_progress(number, file)
         if length > limit:  # cutting it into tokens could take all memory

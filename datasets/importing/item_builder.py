@@ -8,7 +8,8 @@ from typing import Any
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Refused, to_json
+from annotation_service.inputs import MAX_PROBLEMS, Refused
+from annotation_service.json_input import to_json
 from annotation_service.schemas import quoted
 from ontologies.models import Ontology
 

@@ -5,7 +5,8 @@ from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
 from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Problem, Problems, to_json
+from annotation_service.inputs import MAX_PROBLEMS, Problem, Problems
+from annotation_service.json_input import to_json
 
 from ..preprocessing import Counts
 from .items import NewItem

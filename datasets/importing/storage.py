@@ -14,7 +14,7 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation_service.db import execute
-from annotation_service.inputs import to_compact_json
+from annotation_service.json_input import to_compact_json
 
 from ..tokenising import Span
 from .items import NewItem

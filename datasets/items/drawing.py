@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
-from annotation_service.inputs import to_json
+from annotation_service.json_input import to_json
 from ontologies.labels import Label
 
 

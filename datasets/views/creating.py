@@ -154,7 +154,7 @@ def preview(request: Request) -> HttpResponse:
 
 
 def _lines(text: str, operations: Preprocessing) -> dict[str, Any]:
-    numbered = ((number, line) for number, line in enumerate(inputs.lines(text), start=1) if line.strip())
+    numbered = ((number, line) for number, line in enumerate(inputs.split_lines(text), start=1) if line.strip())
     numbers, lines = zip(*islice(numbered, PREVIEW_LINES), strict=True)
     shown = preprocessing.preview(lines, operations, rows=PREVIEW_ROWS)
     return {"preview": shown, "rows": list(zip(numbers, shown.rows, strict=False)), "lines": len(lines)}

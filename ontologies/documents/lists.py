@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import Problems, Refused, check_text, clean_name, lines
+from annotation_service.inputs import Problems, Refused, check_text, clean_name, split_lines
 
 from .items import NewItem
 from .reading import read_ontology
@@ -24,7 +24,7 @@ def read_pasted(text: str, kind: str) -> list[NewItem]:
         return read_ontology(text, kind)
     rows = [
         (number, match[1], match[2])
-        for number, line in enumerate(lines(text), 1)
+        for number, line in enumerate(split_lines(text), 1)
         if line.strip() and (match := _LINE.fullmatch(line))
     ]
     problems = Problems()

@@ -8,7 +8,8 @@ from typing import Any
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, clean_description, clean_name, parse_json
+from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, clean_description, clean_name
+from annotation_service.json_input import parse_json
 from annotation_service.schemas import PUBLISHED, Checker, load
 
 from .items import NewItem, clean_color, clean_example_terms

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotation_service.inputs import to_json
+from annotation_service.json_input import to_json
 
 _FIELDS = ["level", "name", "description", "example_terms", "created_at", "updated_at", "uid", "color", "active"]
 

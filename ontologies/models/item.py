@@ -10,7 +10,8 @@ from mptt.models import MPTTModel, TreeForeignKey
 
 from annotation_service import edits, limits
 from annotation_service.db import execute
-from annotation_service.inputs import Refused, clean_description, clean_name, to_json
+from annotation_service.inputs import Refused, clean_description, clean_name
+from annotation_service.json_input import to_json
 from annotation_service.models import User
 
 from .. import colors, usage

@@ -8,7 +8,8 @@ from django.db.models import Q, QuerySet, UniqueConstraint
 
 from annotation_service.blueprints import Blueprint
 from annotation_service.db import execute, write
-from annotation_service.inputs import Refused, clean_description, clean_title, to_json
+from annotation_service.inputs import Refused, clean_description, clean_title
+from annotation_service.json_input import to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from ontologies.models import Ontology, OntologyItem

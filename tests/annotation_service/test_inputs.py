@@ -11,16 +11,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from annotation_service import limits
-from annotation_service.inputs import (
-    Refused,
-    check_size,
-    clean_name,
-    clean_title,
-    decode,
-    lines,
-    parse_json,
-    whole_number,
-)
+from annotation_service.inputs import Refused, check_size, clean_name, clean_title, decode, split_lines, whole_number
+from annotation_service.json_input import parse_json
 from annotation_service.schemas import PUBLISHED, load
 
 
@@ -124,13 +116,13 @@ def test_a_byte_order_mark_is_no_text():
 
 def test_only_lf_crlf_and_cr_end_a_line():
     inside = "a\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029b"
-    assert list(lines(f"{inside}\nc\r\nd\re")) == [inside, "c", "d", "e"]
-    assert list(lines("a\n\nb\n")) == ["a", "", "b"]
+    assert list(split_lines(f"{inside}\nc\r\nd\re")) == [inside, "c", "d", "e"]
+    assert list(split_lines("a\n\nb\n")) == ["a", "", "b"]
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\r\n"))))
 def test_joined_lines_come_apart_again(parts):
-    assert list(lines("".join(f"{part}\n" for part in parts))) == parts
+    assert list(split_lines("".join(f"{part}\n" for part in parts))) == parts
 
 
 def test_sizes_are_refused_in_words():

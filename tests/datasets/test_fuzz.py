@@ -147,7 +147,7 @@ def test_damaged_documents_are_read_or_refused(alice, monkeypatch):
         kind = rng.choice(list(Kind))
         format = Format.TEXT if kind == Kind.STANDARD else rng.choice([Format.JSON, Format.JSON, Format.JSON_LINES])
         data = damaged(rng, kind, format)
-        monkeypatch.setattr("annotation_service.streams.BLOCK_BYTES", rng.choice([5, 64, 1 << 18]))
+        monkeypatch.setattr("annotation_service.inputs.BLOCK_BYTES", rng.choice([5, 64, 1 << 18]))
         detect(data)
         preprocessing = Preprocessing(tokeniser=rng.choice(["whitespace", "punkt"]), lowercase=rng.random() < 0.5)
         options = ontologies.options(kind, format, preprocessing=preprocessing)

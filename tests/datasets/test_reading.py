@@ -7,8 +7,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from annotation_service.inputs import Problem, Refused
+from annotation_service.json_input import Elements
 from annotation_service.schemas import Checker
-from annotation_service.streams import Elements
 from datasets.importing import from_json
 from datasets.importing.formats import Format, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
@@ -149,7 +149,7 @@ def test_lists_and_lines_say_the_same(ontologies, end, mark):
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 def test_where_a_block_ends_makes_no_difference(ontologies, monkeypatch, size):
     values = [item(original='a "b" [c', tokens=["a", '"b"', "[c"], extra_fields={"é\\": ["😀", {}]}) for _ in range(5)]
-    monkeypatch.setattr("annotation_service.streams.BLOCK_BYTES", size)
+    monkeypatch.setattr("annotation_service.inputs.BLOCK_BYTES", size)
     for text, format in (
         (json.dumps(values, ensure_ascii=False, indent=1).replace("\n", "\r\n"), Format.JSON),
         (as_lines(values).replace("\n", "\r\n"), Format.JSON_LINES),
