@@ -16,28 +16,27 @@ from .importing.formats import Format
 from .importing.options import Duplicates
 from .kinds import Kind
 from .models import Dataset
-from .preprocessing import Preprocessing
-from .tokenising import TOKENISERS
+from .preprocessing import OPERATIONS, Operation, Preprocessing
 
 SAMPLE_CHARACTERS = 64_000
 
 
 class PreprocessingForm(forms.Form):
-    """The operations of a standard dataset. None of them may keep a form from being read, so odd values are errors."""
+    """The operations of a standard dataset. Invalid values become form errors."""
 
-    lowercase = forms.BooleanField(required=False)
-    remove_duplicates = forms.BooleanField(required=False)
-    remove_characters = forms.CharField(required=False, strip=False, max_length=200)
-    tokeniser = forms.ChoiceField(choices=[(name, name) for name in TOKENISERS], initial="punkt")
-
-    def clean_remove_characters(self) -> str:
-        """Each character once, in the order typed."""
-        return "".join(dict.fromkeys(self.cleaned_data["remove_characters"]))
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        operations = [(name, operation.field()) for name, operation in OPERATIONS.items()]
+        operations.sort(key=lambda named: not isinstance(named[1], forms.BooleanField))  # boxes to tick come first
+        self.fields = {**dict(operations), **self.fields}
 
     @property
     def preprocessing(self) -> Preprocessing:
-        names = [name for name in PreprocessingForm.base_fields if name in self.cleaned_data]
-        return Preprocessing(**{name: self.cleaned_data[name] for name in names})
+        return Preprocessing(**{name: self.cleaned_data[name] for name in OPERATIONS if name in self.cleaned_data})
+
+    def clean_up(self) -> list[tuple[forms.BoundField, Operation]]:
+        """The fields of all operations but the tokeniser."""
+        return [(self[name], OPERATIONS[name]) for name in self.fields if name in OPERATIONS and name != "tokeniser"]
 
 
 class PreviewForm(PreprocessingForm):
@@ -171,13 +170,13 @@ class CreateForm(SourceForm, PreprocessingForm):
 class AddForm(SourceForm):
     """More items of a dataset, whose kind, preprocessing and ontologies are settled."""
 
-    tokeniser = PreprocessingForm.base_fields["tokeniser"]
-
     def __init__(self, *args: Any, dataset: Dataset, **options: Any) -> None:
         super().__init__(*args, **options)
         self.dataset = dataset
         if dataset.kind == Kind.STANDARD:
-            del self.fields["tokeniser"], self.fields["format"]
+            del self.fields["format"]
+        else:
+            self.fields["tokeniser"] = OPERATIONS["tokeniser"].field()
 
     @property
     def options(self) -> dict[str, Any]:

@@ -5,14 +5,16 @@ The line as it came is kept beside the tokens, and offsets lead from each token 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import count
 from typing import Any, NamedTuple
 
-from datasets.tokenising import TOKENISERS, Span, offsets_of
+from django import forms
+
+from .tokenising import TOKENISERS, Span, offsets_of
 
 _BATCH_LINES = 200
 _BATCH_CHARACTERS = 1_000_000
@@ -43,13 +45,96 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Preprocessing:
-    """The operations chosen for a dataset. `tokeniser` is a key of `TOKENISERS`; any other is a `ValueError`."""
+class Operation:
+    """What can be chosen for lines of text. Its name is that of a field of `Preprocessing`, of the form and, with dashes, of an
+    option of the command. ``trade_off`` tells people what they win and lose.
 
-    lowercase: bool = False
-    remove_characters: str = ""
-    remove_duplicates: bool = False
-    tokeniser: str = "whitespace"
+    ``apply(text, value)`` changes the text. ``origins(text, value)`` tells for each character of the result at which place of the
+    text it was, by default from what becomes of each character alone. It is asked only for lines with one of the characters
+    ``moving(value)``, by default for all: others are replaced by one character each, whatever their neighbours.
+    """
+
+    label: str
+    trade_off: str
+    field: Callable[[], forms.Field]
+    option: Mapping[str, Any]
+    in_words: Callable[[Any], str]
+    apply: Callable[[str, Any], str] | None = None
+    moving: Callable[[Any], str] | None = None
+    origins: Callable[[str, Any], list[int]] | None = None
+
+    def origins_of(self, text: str, value: Any) -> list[int]:
+        if self.origins:
+            return self.origins(text, value)
+        assert self.apply
+        return [place for place, char in enumerate(text) for _ in self.apply(char, value)]
+
+
+def operation(default: Any, **operation: Any) -> Any:
+    return field(default=default, metadata={"operation": Operation(**operation)})
+
+
+class _CharactersField(forms.CharField):
+    def clean(self, value: Any) -> str:
+        """Each character once, in the order typed."""
+        return "".join(dict.fromkeys(super().clean(value)))
+
+
+@lru_cache(maxsize=100)
+def _removal(characters: str) -> dict[int, None]:
+    return dict.fromkeys(map(ord, characters))
+
+
+def _printable(characters: str) -> str:
+    return "".join(char if char.isprintable() else f" U+{ord(char):04X} " for char in characters)
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessing:
+    """The operations chosen for a dataset, in the order in which they are applied."""
+
+    remove_characters: str = operation(
+        "",
+        label="Remove characters",
+        trade_off="Takes out each character that you type here. Meaningful ones can be lost: hyphens, periods and slashes can"
+        " belong to words.",
+        field=lambda: _CharactersField(
+            required=False, strip=False, max_length=200, widget=forms.TextInput(attrs={"placeholder": "such as *#|"})
+        ),
+        option={"default": "", "metavar": "CHARS"},
+        in_words=lambda characters: f"removed “{_printable(characters)}”",
+        apply=lambda text, characters: text.translate(_removal(characters)),
+        moving=str,
+    )
+    lowercase: bool = operation(
+        False,
+        label="Lower-case the text",
+        trade_off="“Pump” and “pump” become the same word. Distinctions can be lost: proper nouns and acronyms look like other"
+        " words.",
+        field=lambda: forms.BooleanField(required=False),
+        option={"action": "store_true"},
+        in_words=lambda _: "lower-cased",
+        apply=lambda text, _: text.lower(),
+        # The only character that becomes two, and the only one whose lower case depends on its neighbours.
+        moving=lambda _: "İΣ",
+    )
+    remove_duplicates: bool = operation(
+        False,
+        label="Remove duplicates",
+        trade_off="Of lines with the same content, after the other clean-up, only the first stays. Items whose meaning depends on"
+        " their context can be lost.",
+        field=lambda: forms.BooleanField(required=False),
+        option={"action": "store_true"},
+        in_words=lambda _: "duplicates removed",
+    )
+    tokeniser: str = operation(
+        "whitespace",
+        label="Cut into tokens",
+        trade_off="",
+        field=lambda: forms.ChoiceField(choices=[(name, name) for name in TOKENISERS], initial="punkt"),
+        option={"choices": list(TOKENISERS), "default": "punkt", "help": "for lines of text"},
+        in_words=lambda name: TOKENISERS[name].in_words,
+    )
 
     def __post_init__(self) -> None:
         if self.tokeniser not in TOKENISERS:
@@ -63,22 +148,21 @@ class Preprocessing:
         """The reverse of `as_json`. Absent keys get their defaults; a key that is unknown is a `TypeError`."""
         return cls(**value)
 
+    def chosen(self) -> list[tuple[Operation, Any]]:
+        """The operations with their values, in the order in which they are applied."""
+        values = ((operation, getattr(self, name)) for name, operation in OPERATIONS.items())
+        return [(operation, value) for operation, value in values if value]
+
     def operations(self) -> list[str]:
-        """The operations in the order they are done, in words for a page."""
-        removed = "".join(char if char.isprintable() else f" U+{ord(char):04X} " for char in self.remove_characters)
-        done = {
-            f"removed “{removed}”": self.remove_characters,
-            "lower-cased": self.lowercase,
-            "duplicates removed": self.remove_duplicates,
-            f"{self.tokeniser.replace('punkt', 'Punkt')} tokens": True,
-        }
-        return [name for name, is_done in done.items() if is_done]
+        """The operations in the order in which they are applied, in words for a page."""
+        return [operation.in_words(value) for operation, value in self.chosen()]
 
     def clean(self, text: str) -> str:
-        """The text without the characters to remove, then in lower case."""
-        if self.remove_characters:
-            text = text.translate(_removal(self.remove_characters))
-        return text.lower() if self.lowercase else text
+        """The text as the operations leave it."""
+        for name, apply in TEXT_OPERATIONS.items():
+            if value := getattr(self, name):
+                text = apply(text, value)
+        return text
 
     def prepare(self, lines: Iterable[str], counts: Counts, known: Iterable[str] = ()) -> Iterator[Prepared]:
         """Yields an item for every line that stays, in order, and keeps `counts` up to date.
@@ -87,7 +171,7 @@ class Preprocessing:
         are to be removed, those of the `known` lines included. Blank lines count as empty, never as duplicates.
         """
         is_new = _first_sight(map(self.clean, known)) if self.remove_duplicates else None
-        changes = self.remove_characters or self.lowercase
+        changes = any(operation.apply for operation, _ in self.chosen())
         numbers = count()
         for batch in _batches(lines):
             cleaned = [self.clean(line) for line in batch] if changes else batch
@@ -99,8 +183,8 @@ class Preprocessing:
             yield from self._items(kept, counts)
 
     def _items(self, kept: list[tuple[str, int, str]], counts: Counts) -> Iterator[Prepared]:
-        moves = _moving_characters(self.remove_characters, self.lowercase)
-        tokens_of_each = TOKENISERS[self.tokeniser]([cleaned for _, _, cleaned in kept])
+        moves = _search_of_moving(self)
+        tokens_of_each = TOKENISERS[self.tokeniser].cut([cleaned for _, _, cleaned in kept])
         for (original, number, cleaned), tokens in zip(kept, tokens_of_each, strict=True):
             if not tokens:
                 counts.empty += 1
@@ -118,9 +202,11 @@ class Preprocessing:
 
         One character can become two (“İ”). Tokens that both begin or end inside it are made one.
         """
-        origins = [i for i, char in enumerate(original) if char not in self.remove_characters]
-        if self.lowercase:
-            origins = [i for i in origins for _ in original[i].lower()]
+        origins, text = list(range(len(original))), original
+        for operation, value in self.chosen():
+            if operation.apply:
+                origins = [origins[place] for place in operation.origins_of(text, value)]
+                text = operation.apply(text, value)
         found: list[Span] = []
         for start, end in spans:
             start, end = origins[start], origins[end - 1] + 1
@@ -130,63 +216,8 @@ class Preprocessing:
         return found
 
 
-class Stats(NamedTuple):
-    items: int
-    tokens: int
-    words: int
-    """Distinct tokens."""
-
-
-class PreviewRow(NamedTuple):
-    original: str
-    cleaned: str
-    tokens: list[str]
-    dropped: str
-    """Why the line becomes no item: "duplicate", "empty", or "" if it becomes one."""
-
-
-@dataclass(slots=True)
-class Preview:
-    """`before`: the lines as they came, cut at white space; `after`: with the operations done."""
-
-    before: Stats
-    after: Stats
-    rows: list[PreviewRow] = field(default_factory=list)
-
-
-def preview(text_lines: Sequence[str], preprocessing: Preprocessing, rows: int = 20) -> Preview:
-    """What the operations do to all lines in figures, and to the first `rows` lines in full."""
-    tokens_of: dict[int, list[str]] = {}
-
-    def remembered(items: Iterable[Prepared]) -> Iterator[Prepared]:
-        for item in items:
-            if item.line < rows:
-                tokens_of[item.line] = item.tokens
-            yield item
-
-    def row(number: int, original: str) -> PreviewRow:
-        cleaned = preprocessing.clean(original)
-        tokens = tokens_of.get(number, [])
-        dropped = "" if tokens else "empty" if _is_blank(cleaned) else "duplicate"
-        return PreviewRow(original, cleaned, tokens, dropped)
-
-    before = _stats(Preprocessing().prepare(text_lines, Counts()))
-    after = _stats(remembered(preprocessing.prepare(text_lines, Counts())))
-    return Preview(before, after, [row(number, original) for number, original in enumerate(text_lines[:rows])])
-
-
-def _stats(items: Iterable[Prepared]) -> Stats:
-    words: set[str] = set()
-    item_count = token_count = 0
-    for item in items:
-        item_count += 1
-        token_count += len(item.tokens)
-        words.update(item.tokens)
-    return Stats(item_count, token_count, len(words))
-
-
-def _is_blank(text: str) -> bool:
-    return not text or text.isspace()
+OPERATIONS: dict[str, Operation] = {each.name: each.metadata["operation"] for each in fields(Preprocessing)}
+TEXT_OPERATIONS = {name: operation.apply for name, operation in OPERATIONS.items() if operation.apply}
 
 
 def _first_sight(known: Iterable[str]) -> Callable[[str], bool]:
@@ -221,16 +252,12 @@ def _batches(lines: Iterable[str]) -> Iterator[list[str]]:
 
 
 @lru_cache(maxsize=100)
-def _removal(characters: str) -> dict[int, None]:
-    return dict.fromkeys(map(ord, characters))
-
-
-@lru_cache(maxsize=100)
-def _moving_characters(remove_characters: str, lowercase: bool) -> Callable[[str], re.Match[str] | None] | None:
-    """Searches a line for characters that make its cleaning more than a change of one character into another.
-
-    These are the removed ones and, in lower case, “İ”, the only one that becomes two, and “Σ”, the only one whose
-    lower case depends on its neighbours.
-    """
-    moving = remove_characters + ("İΣ" if lowercase else "")
+def _search_of_moving(preprocessing: Preprocessing) -> Callable[[str], re.Match[str] | None] | None:
+    """Searches a line for characters that the operations move."""
+    moving = ""
+    for operation, value in preprocessing.chosen():
+        if operation.apply:
+            if operation.moving is None:
+                return re.compile("").search
+            moving += operation.moving(value)
     return re.compile(f"[{re.escape(moving)}]").search if moving else None

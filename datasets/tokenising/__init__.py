@@ -1,6 +1,7 @@
 """The ways to cut lines of text into tokens, under the names by which datasets know them."""
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from . import punkt
 from .punkt import Span
@@ -15,12 +16,32 @@ def _by_punkt(lines: Sequence[str]) -> list[list[str]]:
     return [[line[start:end] for start, end in spans] for line, spans in zip(lines, spans_of_each, strict=True)]
 
 
-TOKENISERS: dict[str, Callable[[Sequence[str]], list[list[str]]]] = {
-    "whitespace": _by_whitespace,
-    "punkt": _by_punkt,
+class Tokeniser(NamedTuple):
+    """``cut`` takes lines and returns the tokens of each: in order, not empty, all that is not white space. It knows nothing but
+    the line: a line gives the same tokens alone and among others."""
+
+    label: str
+    trade_off: str
+    in_words: str
+    cut: Callable[[Sequence[str]], list[list[str]]]
+    is_recommended: bool = False
+
+
+TOKENISERS = {
+    "punkt": Tokeniser(
+        "Punkt",
+        "Uses punctuation and abbreviations as cues: punctuation marks become tokens of their own. Right for most datasets.",
+        "Punkt tokens",
+        _by_punkt,
+        is_recommended=True,
+    ),
+    "whitespace": Tokeniser(
+        "White space",
+        "Cuts at spaces and tabs only. Punctuation stays attached to the word beside it.",
+        "whitespace tokens",
+        _by_whitespace,
+    ),
 }
-"""Every tokeniser takes lines and returns the tokens of each: in order, not empty, all that is not white space.
-It knows nothing but the line: a line gives the same tokens alone and among others."""
 
 
 def offsets_of(tokens: Sequence[str], text: str) -> list[Span] | None:

@@ -21,12 +21,13 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.paging import named, search_text
 from ontologies.models import Ontology
 
-from .. import preprocessing
+from .. import preview as previews
 from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceForm
 from ..importing.formats import Format, detect
 from ..kinds import Kind
 from ..models import Dataset, Upload
 from ..preprocessing import Preprocessing
+from ..tokenising import TOKENISERS
 
 PREVIEW_LINES = 200
 PREVIEW_ROWS = 20
@@ -100,6 +101,7 @@ def show_form(request: Request, form: SourceForm, kept: Upload | None = None) ->
         "action": reverse("datasets:change_upload", args=[kept.pk]) if kept else "",
         "max_pasted": settings.MAX_PASTED_BYTES,
         "max_file": settings.MAX_FILE_BYTES,
+        "tokenisers": TOKENISERS,
         "start": _beginning(kept) if kept else "",
     }
     status = 422 if form.is_bound else 200
@@ -156,7 +158,7 @@ def preview(request: Request) -> HttpResponse:
 def _lines(text: str, operations: Preprocessing) -> dict[str, Any]:
     numbered = ((number, line) for number, line in enumerate(inputs.split_lines(text), start=1) if line.strip())
     numbers, lines = zip(*islice(numbered, PREVIEW_LINES), strict=True)
-    shown = preprocessing.preview(lines, operations, rows=PREVIEW_ROWS)
+    shown = previews.preview(lines, operations, rows=PREVIEW_ROWS)
     return {"preview": shown, "rows": list(zip(numbers, shown.rows, strict=False)), "lines": len(lines)}
 
 

@@ -162,8 +162,8 @@ def test_the_first_hundred_problems_and_their_number_are_told(alice, settings):
 def test_a_line_that_is_too_long_is_never_cut_into_tokens(alice, settings, monkeypatch):
     settings.MAX_ITEM_CHARACTERS = 10
     cut = []
-    tokenise = TOKENISERS["punkt"]
-    monkeypatch.setitem(TOKENISERS, "punkt", lambda lines: cut.extend(lines) or tokenise(lines))
+    punkt = TOKENISERS["punkt"]
+    monkeypatch.setitem(TOKENISERS, "punkt", punkt._replace(cut=lambda lines: cut.extend(lines) or punkt.cut(lines)))
     text = "short\n" + "x" * 11 + "\nnot any more\nnor I\n" + "y" * 12 + "\n"
     with pytest.raises(Refused) as refused:
         factories.dataset(owner=alice, text=text, tokeniser="punkt")

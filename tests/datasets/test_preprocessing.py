@@ -5,7 +5,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from datasets.importing.items import NewItem
-from datasets.preprocessing import Counts, Preprocessing, Stats, _batches, preview
+from datasets.preprocessing import Counts, Preprocessing, _batches
+from datasets.preview import Stats, preview
 from datasets.tokenising import TOKENISERS
 from tests.soak import amount
 

@@ -26,7 +26,7 @@ tokenisers = pytest.mark.parametrize("name", TOKENISERS)
 
 
 def tokens(name, line):
-    return TOKENISERS[name]([line])[0]
+    return TOKENISERS[name].cut([line])[0]
 
 
 @pytest.mark.parametrize(
@@ -58,8 +58,8 @@ def test_punkt_examples(line, expected):
 @tokenisers
 @pytest.mark.parametrize("line", ["", " ", "\n\t", "\u2028", "\xa0\x1c"])
 def test_no_token_in_blank_text(name, line):
-    assert TOKENISERS[name]([line]) == [[]]
-    assert TOKENISERS[name]([]) == []
+    assert TOKENISERS[name].cut([line]) == [[]]
+    assert TOKENISERS[name].cut([]) == []
 
 
 @given(lines)
@@ -99,9 +99,9 @@ def test_offsets_are_the_first_from_left_to_right(text, some):
 @tokenisers
 @given(batch=batches)
 def test_a_line_is_the_same_alone_and_among_others(name, batch):
-    together = TOKENISERS[name](batch)
-    assert together == [TOKENISERS[name]([line])[0] for line in batch]
-    assert TOKENISERS[name](batch[::-1]) == together[::-1]
+    together = TOKENISERS[name].cut(batch)
+    assert together == [TOKENISERS[name].cut([line])[0] for line in batch]
+    assert TOKENISERS[name].cut(batch[::-1]) == together[::-1]
 
 
 @pytest.mark.soak

@@ -13,17 +13,9 @@ from datasets.importing.formats import Format, detect
 from datasets.importing.options import Duplicates
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
-from datasets.preprocessing import Preprocessing
-from datasets.tokenising import TOKENISERS
+from datasets.preprocessing import OPERATIONS, Preprocessing
 
-_OF_A_NEW_ONE = (
-    "name",
-    "entity_ontology",
-    "relation_ontology",
-    "lowercase",
-    "remove_characters",
-    "remove_duplicates",
-)
+_OF_A_NEW_ONE = {"name", "entity_ontology", "relation_ontology", *OPERATIONS} - {"tokeniser"}
 
 
 class Command(ServiceCommand):
@@ -47,10 +39,8 @@ class Command(ServiceCommand):
             default="refuse",
             help="what to do about external ids that are taken",
         )
-        parser.add_argument("--lowercase", action="store_true")
-        parser.add_argument("--remove-characters", default="", metavar="CHARS")
-        parser.add_argument("--remove-duplicates", action="store_true")
-        parser.add_argument("--tokeniser", choices=list(TOKENISERS), default="punkt", help="for lines of text")
+        for name, operation in sorted(OPERATIONS.items()):
+            parser.add_argument(f"--{name.replace('_', '-')}", **operation.option)
 
     def run(self, **options: Any) -> None:
         path, owner = options["file"], user(options["owner"])
@@ -85,7 +75,7 @@ def _dataset(pk: int, by: User) -> Dataset:
 
 def _check(options: dict[str, Any]) -> None:
     """Refuse what would have no effect."""
-    if options["into"] is not None and (given := [name for name in _OF_A_NEW_ONE if options[name]]):
+    if options["into"] is not None and (given := [name for name in options if name in _OF_A_NEW_ONE and options[name]]):
         option = given[0].replace("_", "-")
         raise Refused(f"--{option} is for a new dataset; an addition takes what its dataset has.")
     for of, has in (("entity", "has_entities"), ("relation", "has_relations")):
@@ -99,18 +89,16 @@ def _shown_name(path: Path) -> str:
 
 
 def _upload_options(options: dict[str, Any]) -> dict[str, Any]:
-    path, removed = options["file"], options["remove_characters"]
+    path = options["file"]
     name = Path(_shown_name(path)).stem if options["name"] is None else options["name"]
-    preprocessing = Preprocessing(
-        lowercase=options["lowercase"],
-        remove_characters=check_text(removed) if removed.strip() else removed,
-        remove_duplicates=options["remove_duplicates"],
-        tokeniser=options["tokeniser"],
-    )
+    chosen = {name: options[name] for name in OPERATIONS}
+    for value in chosen.values():
+        if isinstance(value, str) and value.strip():
+            check_text(value)
     return {
         "kind": options["kind"],
         "format": options["format"] or detect(path, path.name)[1],
         "name": clean_title(name) if options["into"] is None else name,
-        "preprocessing": preprocessing.as_json(),
+        "preprocessing": Preprocessing(**chosen).as_json(),
         **{name: options[name] for name in ("tokeniser", "entity_ontology", "relation_ontology", "duplicates")},
     }
