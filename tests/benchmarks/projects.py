@@ -1,3 +1,4 @@
+import statistics
 from collections.abc import Iterator
 from itertools import count
 
@@ -47,3 +48,18 @@ def bundle(service: Service) -> Iterator[Figure]:
     path = f"/projects/{project.pk}/download/"
     made = median(5, lambda: browser.fetch(browser.submit(path, expected=302)))
     yield Figure("bundle of 10,000 items with 45,000 marks, click to file, median of 5", made, "s", 0.6)
+
+
+@benchmark("download")
+def download(service: Service) -> Iterator[Figure]:
+    dataset = data.dataset(LINES)
+    service.start()
+    browser = Browser(service, data.MANAGER)
+    browser.get(f"/datasets/{dataset.pk}/")
+    service.forget_peaks()
+    idle = service.memory("status", "VmRSS")
+    path = f"/datasets/{dataset.pk}/download/json/"
+    first, whole = (statistics.median(times) for times in zip(*(browser.download(path) for _ in range(5)), strict=True))
+    yield Figure(f"download of {LINES:,} items as JSON, to the last byte, median of 5", whole, "s")
+    yield Figure("  to the first byte", first, "s")
+    yield Figure("  memory that it takes", service.memory("status", "VmHWM") - idle, "MB")

@@ -112,6 +112,18 @@ class Browser:
     def get(self, path: str) -> None:
         self.ask(path)
 
+    def download(self, path: str) -> tuple[float, float]:
+        """The seconds to the first and to the last byte, read in small pieces."""
+        self.connection.close()
+        started = time.perf_counter()
+        self.connection.request("GET", path, headers=self.headers)
+        response = self.connection.getresponse()
+        response.read(1)
+        first = time.perf_counter() - started
+        while response.read(1 << 16):
+            pass
+        return first, time.perf_counter() - started
+
     def submit(self, path: str, *, expected: int = 200, **fields: object) -> str:
         """Send a form; returns the address that the answer leads to."""
         kind = "application/x-www-form-urlencoded"
