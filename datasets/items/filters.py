@@ -1,4 +1,4 @@
-"""Which items of a dataset are meant: what the address of the item table says, for whatever is done with them."""
+"""The filter in the address of the item table, also for what is done with the items: remove, restore, download."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -41,16 +41,14 @@ COLUMNS = [
     Column("tokens", "Tokens", TokenCount("tokens"), number=True, big_first=True),
     Column("removed", "Removed", F("removed_at"), big_first=True),
 ]
-SORTS = {column.name: column.order for column in COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)
 class ItemFilter:
-    """The items of a dataset that fit to everything that an address asks for, and their order.
+    """The items of a dataset that match everything in an address, and their order.
 
-    ``label`` stands for its branch: itself and all labels below it. ``selected`` are the keys of items that somebody chose one by
-    one, with commas between them in the address, ``removed`` is the moment of one removal. What is not understood fits to no
-    item, so that an action never reaches more than was meant.
+    ``label`` includes all labels below it, ``selected`` has the keys of items that were chosen one by one, and ``removed`` is the
+    moment of one removal. An invalid value matches no item, so that an action never reaches more than was meant.
     """
 
     dataset: Dataset
@@ -68,14 +66,14 @@ class ItemFilter:
     def of(cls, dataset: Dataset, data: QueryDict) -> "ItemFilter":
         values = {name: data.get(name, "").strip()[: settings.MAX_SEARCH_CHARACTERS] for name in _WORDS}
         name = values["sort"].removeprefix("-")
-        if name not in SORTS or (name == "removed" and not values["bin"]):
+        if name not in {column.name for column in COLUMNS} or (name == "removed" and not values["bin"]):
             values["sort"] = ""
         keys = data.getlist("items")
         return cls(dataset, **values, selected=tuple(",".join(keys).split(",")) if keys else ())
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is left out."""
+        """Whether all items match."""
         return not any((self.q, self.has, self.label, self.external, self.upload, self.removed, self.selected))
 
     def without_selection(self) -> "ItemFilter":
@@ -85,13 +83,13 @@ class ItemFilter:
         return replace(self, sort="")
 
     def query_string(self, page: int = 1) -> str:
-        """The address's part behind the question mark, without what is empty."""
+        """The query string of an address, without empty values."""
         values = [(name, getattr(self, name)) for name in _WORDS if getattr(self, name)]
         values += [("items", ",".join(self.selected))] if self.selected else []
         return urlencode(values + ([("page", page)] if page > 1 else []), safe=",")
 
     def in_words(self) -> str:
-        """Such as “with “pump”, without entities”; empty if nothing is left out."""
+        """Such as “with “pump”, without entities”; empty if all items match."""
         parts = (
             (self.selected, f"{words.number(len(self.selected))} selected"),
             (self.q, f"with “{self.q}”"),
@@ -115,37 +113,33 @@ class ItemFilter:
         for condition in self._conditions():
             items = items.filter(condition)
         items = items.containing(self.q)
-        name, falls = self._sorted_by()
-        if name == "number":  # nothing else beside it, so that its index is used
+        column, falls = self._sorted_by()
+        if column.name == "number":  # by nothing else, so that the index is used
             return items.order_by("-position" if falls else "position")
-        return items.order_by(SORTS[name].desc() if falls else SORTS[name].asc(), "position")
+        return items.order_by(column.order.desc() if falls else column.order.asc(), "position")
 
     @property
     def columns(self) -> list[Column]:
-        return sort_columns(self.sort, COLUMNS, default=self._default_sort)
+        return sort_columns(self.sort, COLUMNS, default="-removed" if self.bin else "number")
 
-    @property
-    def _default_sort(self) -> str:
-        return "-removed" if self.bin else "number"
-
-    def _sorted_by(self) -> tuple[str, bool]:
-        """The name of the column, and whether the greatest comes first."""
-        sort = self.sort or self._default_sort
-        return sort.removeprefix("-"), sort.startswith("-")
+    def _sorted_by(self) -> tuple[Column, bool]:
+        """The column, and whether its greatest value comes first."""
+        column = next(column for column in self.columns if column.direction)
+        return column, column.direction == "descending"
 
     def neighbours(self, item: Item) -> tuple[int | None, int | None]:
-        """The keys of those before and after an item, which need not be among them."""
-        name, falls = self._sorted_by()
+        """The keys of the items before and after an item, which need not match itself."""
+        column, falls = self._sorted_by()
         before, after = Q(position__lt=item.position), Q(position__gt=item.position)
         items = self.items()
-        if name == "number":
+        if column.name == "number":
             before, after = (after, before) if falls else (before, after)
         else:
-            value = Item.with_removed.annotate(key=SORTS[name]).values_list("key", flat=True).get(pk=item.pk)
-            if value is None:  # an item that was restored has no place among the removed ones
+            value = Item.with_removed.annotate(key=column.order).values_list("key", flat=True).get(pk=item.pk)
+            if value is None:  # a restored item has no place in the order of removal
                 return None, None
             less, more = Q(key__lt=value), Q(key__gt=value)
-            items = items.annotate(key=SORTS[name])
+            items = items.annotate(key=column.order)
             before = Q(key=value) & before | (more if falls else less)
             after = Q(key=value) & after | (less if falls else more)
         keys = items.values_list("pk", flat=True)
@@ -198,7 +192,7 @@ class ItemFilter:
 
 
 def _has_given(marks: QuerySet[Any]) -> Q:
-    """From the marks to their annotations to their items. Joined, SQLite would go through all annotations for each label."""
+    """Go from the marks to their annotations to their items: with joins, SQLite scans all annotations for each label."""
     given = Annotation.objects.filter(annotator=None, pk__in=marks.values("annotation"))
     return Q(pk__in=given.values("item"))
 
@@ -207,5 +201,5 @@ def _moment(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text)
         return moment.astimezone(UTC) if moment.tzinfo else None
-    except (ValueError, OverflowError):  # the first and the last day there is may be in no year elsewhere
+    except (ValueError, OverflowError):  # the first and the last date may overflow in another time zone
         return None

@@ -1,4 +1,4 @@
-"""One page of the items that a filter lets through, with what the table shows of each."""
+"""One page of the item table."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -27,12 +27,12 @@ class ItemTable:
     page: Page[Item]
     rows: list[Row]
     columns: dict[str, Column]
-    """Those that have something to tell, beside the text."""
+    """Those that are not empty, beside the text."""
 
     @classmethod
     def of(cls, shown: ItemFilter, wanted: str | None) -> "ItemTable":
         dataset, page = shown.dataset, _page(shown, wanted)
-        used_entities, used_relations = label_counts(dataset)  # which does not know those in the bin
+        used_entities, used_relations = label_counts(dataset)  # without items in the bin
         entities = _mark_counts(Entity, page.object_list) if used_entities or shown.bin else {}
         relations = _mark_counts(Relation, page.object_list) if used_relations or shown.bin else {}
         rows = [
@@ -50,7 +50,7 @@ class ItemTable:
 
 
 def _page(shown: ItemFilter, wanted: str | None) -> Page[Item]:
-    """The keys first: a database that sorts or searches need not carry the texts along."""
+    """Find the keys first: sorting and searching are slower when the database carries the texts along."""
     everything = shown.is_empty and not shown.bin
     count = shown.dataset.item_count if everything else None
     page = Page.of(shown.items().only("pk"), wanted, size=PAGE_SIZE, count=count, scan=not everything)

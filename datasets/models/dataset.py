@@ -71,13 +71,12 @@ class Dataset(PagedBlueprint):
         return Item.objects.filter(dataset=self).order_by("position")
 
     def bin(self) -> ItemQuerySet:
-        """The items that were removed and can still be restored, the last removed first."""
+        """The removed items that can still be restored, the last removed first."""
         removed = Item.with_removed.filter(dataset=self, removed_at__gt=timezone.now() - BIN)
         return removed.order_by("-removed_at", "position")
 
     def marks_of(self, items: ItemQuerySet) -> "MarkCount":
-        """The marks that go with items when these are removed. Suggestions that somebody was shown are not that person's marks
-        before they are accepted."""
+        """Count the marks that are removed together with items. A suggestion is nobody's mark before it is accepted."""
         given, people = 0, Counter[int]()
         annotations = Annotation.objects.filter(item__in=items.filter(dataset=self).order_by().values("pk"))
         for model in (Entity, Relation):
@@ -91,15 +90,15 @@ class Dataset(PagedBlueprint):
         return self.items().filter(external_id__in=among(external_ids))
 
     def additions(self) -> QuerySet[Any]:
-        """The uploads that were stored in it, the last first."""
+        """The uploads that were stored in it, the newest first."""
         return self.uploads.filter(number__isnull=False).order_by("-number")
 
     def given_ontologies(self) -> list[Ontology]:
-        """Those that it was made with: the labels of its given marks are theirs."""
+        """The ontologies of its given marks."""
         return [ontology for ontology in (self.entity_ontology, self.relation_ontology) if ontology]
 
     def ontologies(self) -> list[Ontology]:
-        """Those of its given marks or, of a project's dataset without such, those of the project."""
+        """The ontologies of its given marks or, if it came without marks, those of its project."""
         given = self.given_ontologies()
         if given or self.is_blueprint:
             return given
@@ -189,15 +188,15 @@ class Dataset(PagedBlueprint):
         return count
 
     def _free_position(self) -> int:
-        """Positions are not used twice, even if their items were deleted for good: those of an upload stay its own."""
+        """The position behind all items and uploads: a deleted item leaves its position to its upload."""
         behind_items = Item.with_removed.filter(dataset=self).aggregate(n=Max("position") + 1)["n"]
         behind_uploads = self.uploads.aggregate(n=Max(F("first_position") + F("item_count")))["n"]
         return max(behind_items or 0, behind_uploads or 0)
 
     def restore(self, items: ItemQuerySet) -> int:
-        """Take items out of the bin, with all marks that they had; returns how many came back.
+        """Take items out of the bin with all their marks; returns how many came back.
 
-        Raises `Refused` if the external id of one was given away meanwhile.
+        Raises `Refused` if another item has one of their external ids now.
         """
         with self.changing() as dataset:
             coming = dataset.bin().filter(pk__in=items.order_by().values("pk"))
@@ -221,10 +220,10 @@ class Dataset(PagedBlueprint):
             raise Refused(f"A dataset has at most {words.number(settings.MAX_DATASET_ITEMS)} items. Make a second one.")
 
     def empty_bin(self) -> int:
-        """Delete for good what was removed too long ago to be restored, each item with its marks; returns how many went."""
+        """Delete items whose time in the bin is over, with their marks; returns how many were deleted."""
         count = 0
         while True:
-            with write():  # a few at a time: others wait for a moment only
+            with write():  # in small steps, so that others wait for a moment only
                 dataset = self.locked()
                 old = Item.with_removed.filter(dataset=dataset, removed_at__lte=timezone.now() - BIN)
                 keys = list(old.order_by("removed_at").values_list("pk", flat=True)[:1000])
@@ -248,8 +247,7 @@ class Dataset(PagedBlueprint):
         return " ".join(notes)
 
     def _blueprint_of(self, ontology: Ontology) -> Ontology | None:
-        """The blueprint itself or, of a project's ontology, the one that it was copied from, if all labels that the given marks
-        carry are there."""
+        """The blueprint of an ontology: itself, or the one that it was copied from if that has all labels of the given marks."""
         if ontology.is_blueprint:
             return ontology
         origin = Ontology.objects.filter(copies=ontology, project=None).first()
@@ -284,7 +282,7 @@ def _erase_items(items: QuerySet[Item]) -> None:
 
 
 def _erase(rows: QuerySet[Any], goes_with: list[tuple[type[models.Model], str]]) -> None:
-    """Delete by sets of rows: cascading in Python is too slow."""
+    """Delete rows and what goes with them by sets: cascading in Python is too slow."""
     for model, field in goes_with:
         model._base_manager.filter(**{f"{field}__in": rows})._raw_delete(rows.db)
     rows._raw_delete(rows.db)
