@@ -190,12 +190,6 @@ class AddForm(SourceForm):
         }
 
 
-class DuplicatesForm(forms.Form):
-    """What becomes of items whose external id is there already."""
-
-    duplicates = forms.ChoiceField(choices=Duplicates.choices)
-
-
 def _title_of(file_name: str) -> str:
     """What a dataset is called that is named after its file; empty if that gives no name."""
     try:

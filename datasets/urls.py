@@ -5,7 +5,7 @@ from annotation_service import blueprint_views
 from .exports import DOWNLOAD_FORMATS
 from .items import editing, views
 from .models import Dataset
-from .views import creating, formats, pages, uploads
+from .views import creating, pages, uploads
 
 app_name = "datasets"
 of_datasets = {"model": Dataset}
@@ -45,7 +45,7 @@ urlpatterns = [
     path("new/preview/", creating.preview, name="preview"),
     path("new/ontologies/<str:kind>/", creating.ontologies, name="ontologies"),
     path("uploads/<int:pk>/", include(upload_urls)),
-    path("schemas/<str:kind>.json", formats.schema, name="schema"),
-    path("examples/<str:kind>/", formats.example, name="example"),
+    path("schemas/<str:kind>.json", creating.schema, name="schema"),
+    path("examples/<str:kind>/", creating.example, name="example"),
     path("<int:pk>/", include(dataset_urls)),
 ]

@@ -134,23 +134,19 @@ def _misfit(value: dict[str, Any], kind: Kind) -> Mistake:
 
 
 class _LabelLookup:
-    """The labels of an ontology by what documents call them. The same ones come again and again."""
+    """Finds the labels of an ontology that a document names, and counts the names that cannot be used."""
 
     def __init__(self, kind: str, ontology: Ontology | None) -> None:
         if ontology is None:
             raise Refused(f"Choose the {kind} ontology that has the labels of this document.")
         self.names = ontology.label_names()
-        self.keys: dict[str, int] = {}
         self.reasons: dict[str, str] = {}
         self.unusable = Counter[str]()
 
     def find(self, text: str) -> int | None:
         """The key of the label, or None if it cannot be used."""
-        if text not in self.keys:
-            if (label := self.names.find(text)) is None:
-                return None
-            self.keys[text] = label.pk
-        return self.keys[text]
+        label = self.names.find(text)
+        return label.pk if label else None
 
     def why_not(self, text: str) -> str:
         if text in self.unusable or len(self.unusable) < MAX_PROBLEMS:

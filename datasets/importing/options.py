@@ -13,9 +13,9 @@ from ..preprocessing import Preprocessing
 class Duplicates(TextChoices):
     """What becomes of an item whose external id is taken, by an item before it or by one that is there already."""
 
-    REFUSE = "refuse", "Refuse the document"
-    SKIP = "skip", "Leave the new item out"
-    REPLACE = "replace", "Let the new item replace the old one"
+    REFUSE = "refuse", "Refuse the file"
+    SKIP = "skip", "Leave the new ones out"
+    REPLACE = "replace", "Replace the earlier ones"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What was found in a document: the result of the dry run, and the record of an import."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
@@ -79,26 +79,16 @@ class Report(Counts):
         return ", ".join(f"{words.number(n)} {one if n == 1 else many}{what}" for n, one, many, what in parts if n)
 
     def as_json(self) -> dict[str, Any]:
-        value = {name: getattr(self, name) for name in self._plain()}
-        value["same_ids"] = [list(same) for same in self.same_ids]
-        problems = self.problems
-        first = [[p.place, p.text] for p in problems.first]
-        value["problems"] = {"first": first, "total": problems.total, "at_least": problems.at_least}
-        return value
+        return asdict(self)
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "Report":
         """The reverse of `as_json`; of an empty object it is an empty report."""
-        report = cls(**{name: value[name] for name in cls._plain() if name in value})
+        report = cls(**value)
         report.same_ids = [SameId(*same) for same in value.get("same_ids", ())]
-        problems = value.get("problems", {"first": [], "total": 0})
-        first = [Problem(*p) for p in problems["first"]]
-        report.problems = Problems(first, problems["total"], problems.get("at_least", False))
+        if problems := value.get("problems"):
+            report.problems = Problems(**{**problems, "first": [Problem(**each) for each in problems["first"]]})
         return report
-
-    @classmethod
-    def _plain(cls) -> list[str]:
-        return [name for name in cls.__dataclass_fields__ if name not in {"same_ids", "problems"}]
 
     def add_item(self, item: NewItem) -> None:
         self.items += 1

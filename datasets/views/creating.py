@@ -1,8 +1,8 @@
 """The forms through which data comes in. Each leads to an upload, which is checked first: see `uploads`."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -10,12 +10,14 @@ from django.conf import settings
 from django.contrib import messages
 from django.db.models import Case, When
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
 from annotation_service import access, inputs
+from annotation_service.downloads import download
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.paging import named, search_text
@@ -77,7 +79,7 @@ def receive(request: Request, form: SourceForm) -> HttpResponse:
 
 def check(request: Request, upload: Upload) -> None:
     """At once, or by a job if it is large; what was found is on the upload's page."""
-    with told(request):
+    with refusal_as_message(request):
         if upload.is_large:
             upload.start_job("check_upload", by=request.user)
         else:
@@ -85,8 +87,8 @@ def check(request: Request, upload: Upload) -> None:
 
 
 @contextmanager
-def told(request: Request) -> Iterator[None]:
-    """A refusal is said on the next page."""
+def refusal_as_message(request: Request) -> Iterator[None]:
+    """Show a refusal on the next page."""
     try:
         yield
     except Refused as error:
@@ -107,12 +109,12 @@ def show_form(request: Request, form: SourceForm, kept: Upload | None = None) ->
     status = 422 if form.is_bound else 200
     if isinstance(form, AddForm):
         dataset = form.dataset
-        context |= {"dataset": dataset, "formats": _help([Kind(dataset.kind)])}
+        context |= {"dataset": dataset, "formats": [Kind(dataset.kind)]}
         context |= {"section": "datasets" if dataset.is_blueprint else "projects"}
         return render(request, "datasets/add.html", context, status=status)
-    context |= {"section": "datasets", "kinds": KINDS, "formats": _help(Kind)}
+    context |= {"section": "datasets", "kinds": KINDS, "formats": list(Kind)}
     for kind in Ontology.Kind:
-        context[f"{kind}_chooser"] = Chooser.of(request, kind, form[f"{kind}_ontology"].value())
+        context[f"{kind}_chooser"] = ontology_choices(request, kind, form[f"{kind}_ontology"].value())
     return render(request, "datasets/create.html", context, status=status)
 
 
@@ -123,10 +125,6 @@ def _beginning(upload: Upload) -> str:
     with upload.path.open("rb") as file:
         start = file.read(SAMPLE_CHARACTERS).decode("utf-8-sig", "replace")
     return start if upload.size <= SAMPLE_CHARACTERS or "\n" not in start else start[: start.rindex("\n") + 1]
-
-
-def _help(kinds: Iterable[Kind]) -> list[dict[str, str]]:
-    return [{"kind": kind.value, "example": kind.example} for kind in kinds]
 
 
 # --- Fragments ---------------------------------------------------------------------------------------------------------
@@ -162,40 +160,25 @@ def _lines(text: str, operations: Preprocessing) -> dict[str, Any]:
     return {"preview": shown, "rows": list(zip(numbers, shown.rows, strict=False)), "lines": len(lines)}
 
 
-@dataclass(frozen=True, slots=True)
-class Chooser:
-    """A few of the ontologies that can be chosen: the chosen one, then those that match, the user's own and the newest first."""
-
-    kind: Ontology.Kind
-    query: str
-    chosen: int | None
-    found: list[Ontology]
-    count: int
-
-    @classmethod
-    def of(cls, request: Request, kind: Ontology.Kind, chosen: Any, query: str = "") -> "Chooser":
-        all_of_kind: Any = access.blueprints(request, Ontology).filter(kind=kind)
-        matching: Any = named(all_of_kind, query)
-        matching = matching.with_size().select_related("owner")
-        pk = whole_number(str(chosen))
-        own_first = Case(When(owner=request.user, then=0), default=1)
-        if pk is None and not query and matching.count() == 1:
-            pk = matching.get().pk
-        first = list(all_of_kind.filter(pk=pk).with_size().select_related("owner")) if pk else []
-        others = matching.exclude(pk=pk).order_by(own_first, "-updated_at")
-        return cls(kind, query, pk, [*first, *others[:SHOWN_ONTOLOGIES]], matching.count())
-
-    @property
-    def name(self) -> str:
-        return f"{self.kind}_ontology"
-
-    @property
-    def title(self) -> str:
-        return self.kind.label
-
-    @property
-    def more(self) -> int:
-        return max(0, self.count - len(self.found))
+def ontology_choices(request: Request, kind: Ontology.Kind, chosen: Any, query: str = "") -> dict[str, Any]:
+    """A few ontologies to choose from: the chosen one, then those that match, the user's own and the newest first."""
+    of_kind: Any = access.blueprints(request, Ontology).filter(kind=kind)
+    of_kind = of_kind.with_size().select_related("owner")
+    matching: Any = named(of_kind, query)
+    count, pk = matching.count(), whole_number(str(chosen))
+    if pk is None and not query and count == 1:
+        pk = matching.get().pk
+    own_first = Case(When(owner=request.user, then=0), default=1)
+    others = matching.exclude(pk=pk).order_by(own_first, "-updated_at")
+    found = [*of_kind.filter(pk=pk), *others[:SHOWN_ONTOLOGIES]]
+    return {
+        "kind": kind,
+        "query": query,
+        "chosen": pk,
+        "found": found,
+        "count": count,
+        "more": max(0, count - len(found)),
+    }
 
 
 @require_GET
@@ -205,5 +188,25 @@ def ontologies(request: Request, kind: str) -> HttpResponse:
     if kind not in Ontology.Kind.values:
         raise Http404
     chosen = request.GET.get(f"{kind}_ontology")
-    chooser = Chooser.of(request, Ontology.Kind(kind), chosen, search_text(request))
+    chooser = ontology_choices(request, Ontology.Kind(kind), chosen, search_text(request))
     return render(request, "datasets/_ontology_choices.html", {"chooser": chooser})
+
+
+# --- Published formats -------------------------------------------------------------------------------------------------
+
+
+@require_GET
+def schema(request: Request, kind: str) -> HttpResponseBase:
+    """The JSON Schema of a kind's documents."""
+    if kind not in Kind.values or kind == Kind.STANDARD:
+        raise Http404
+    text = json.dumps(Kind(kind).schema, indent=2, ensure_ascii=False)
+    return download(request, text, f"{kind}_dataset.schema.json", "application/json")
+
+
+@require_GET
+def example(request: Request, kind: str) -> HttpResponseBase:
+    if kind not in Kind.values:
+        raise Http404
+    content_type = "text/plain; charset=utf-8" if kind == Kind.STANDARD else "application/json"
+    return download(request, Kind(kind).example, Kind(kind).example_name, content_type)

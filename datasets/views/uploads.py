@@ -19,7 +19,7 @@ from ontologies.models import Ontology
 
 from ..access import get_upload
 from ..extra_fields import Field
-from ..forms import AddForm, CreateForm, DuplicatesForm, SourceForm
+from ..forms import AddForm, CreateForm, SourceForm
 from ..importing.formats import Format, detect
 from ..importing.options import Duplicates, ImportOptions
 from ..importing.report import Report
@@ -27,19 +27,15 @@ from ..items import drawing
 from ..items.views import shell
 from ..kinds import Kind
 from ..models import Dataset, Upload
-from .creating import check, show_form, told
+from .creating import check, refusal_as_message, show_form
 
 MOST_LABELS = 12
 GREY = "#808080"
-DUPLICATES = [
-    (Duplicates.REFUSE, "Refuse the file", "The external ids have to be changed first."),
-    (Duplicates.SKIP, "Leave the new ones out", "What is there first stays as it is."),
-    (
-        Duplicates.REPLACE,
-        "Replace the earlier ones",
-        "Items that the dataset has already go to its bin with their marks, and can be restored for 30 days.",
-    ),
-]
+DUPLICATES = {
+    Duplicates.REFUSE: "The external ids have to be changed first.",
+    Duplicates.SKIP: "What is there first stays as it is.",
+    Duplicates.REPLACE: "Items that the dataset has already go to its bin with their marks, and can be restored for 30 days.",
+}
 
 
 @require_GET
@@ -126,7 +122,7 @@ def change_upload(request: Request, pk: int) -> HttpResponse:
     form = _form(request, upload, request.POST, request.FILES)
     is_valid = form.is_valid()
     if is_valid or form.keeps_its_file:
-        with told(request):
+        with refusal_as_message(request):
             upload.change(form.options, file=form.sent)
             if is_valid:
                 check(request, upload)
@@ -146,10 +142,9 @@ def _form(request: Request, upload: Upload, *data: Any) -> SourceForm:
 def decide_duplicates(request: Request, pk: int) -> HttpResponse:
     """What becomes of items whose external id is taken; then it is checked again."""
     upload = get_upload(request, pk)
-    form = DuplicatesForm(request.POST)
-    if form.is_valid():
-        with told(request):
-            upload.change({**upload.options, **form.cleaned_data})
+    if (wanted := request.POST.get("duplicates")) in Duplicates.values:
+        with refusal_as_message(request):
+            upload.change({**upload.options, "duplicates": wanted})
             check(request, upload)
     return redirect(upload)
 
@@ -160,7 +155,7 @@ def store_upload(request: Request, pk: int) -> HttpResponse:
     upload = get_upload(request, pk)
     if upload.state == Upload.State.STORED:
         return redirect(upload)
-    with told(request):
+    with refusal_as_message(request):
         if upload.is_large:
             upload.start_job("store_upload", by=request.user)
         else:
@@ -171,7 +166,7 @@ def store_upload(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def discard_upload(request: Request, pk: int) -> HttpResponse:
     upload = get_upload(request, pk)
-    with told(request):
+    with refusal_as_message(request):
         upload.discard()
         messages.success(request, f"“{upload}” was discarded.")
         return redirect("datasets:uploads", upload.dataset.pk) if upload.dataset else redirect("datasets:list")

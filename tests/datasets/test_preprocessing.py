@@ -236,9 +236,9 @@ def test_json_defaults_and_errors():
 def test_preview():
     text_lines = [*OIL, "", "Check, then go."]
     operations = Preprocessing(lowercase=True, remove_characters="$", remove_duplicates=True, tokeniser="punkt")
-    seen = preview(text_lines, operations)
-    assert seen.before == Stats(items=4, tokens=12, words=10)
-    assert seen.after == Stats(items=2, tokens=8, words=8)
+    seen = preview(text_lines, operations, rows=20)
+    assert seen.before == Stats(items=4, tokens=12, distinct_tokens=10)
+    assert seen.after == Stats(items=2, tokens=8, distinct_tokens=8)
     assert [row.dropped for row in seen.rows] == ["", "duplicate", "duplicate", "empty", ""]
     assert seen.rows[2] == ("$$$replace engine oil", "replace engine oil", [], "duplicate")
     assert seen.rows[4] == ("Check, then go.", "check, then go.", ["check", ",", "then", "go", "."], "")
@@ -247,4 +247,4 @@ def test_preview():
 def test_preview_shows_some_rows_and_counts_all():
     seen = preview([f"a b{i}" for i in range(3000)], Preprocessing(), rows=2)
     assert [row.tokens for row in seen.rows] == [["a", "b0"], ["a", "b1"]]
-    assert seen.before == seen.after == Stats(items=3000, tokens=6000, words=3001)
+    assert seen.before == seen.after == Stats(items=3000, tokens=6000, distinct_tokens=3001)
