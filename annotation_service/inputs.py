@@ -10,12 +10,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
-from pathlib import Path
 from typing import IO, NamedTuple
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.files.uploadedfile import UploadedFile
 
 from . import words
 
@@ -69,21 +67,6 @@ class Problems:
     def raise_if_any(self) -> None:
         if self.total:
             raise Refused(self.first, self.total, at_least=self.at_least)
-
-
-def read_upload(upload: UploadedFile, limit: int | None = None) -> bytes:
-    """The bytes of an uploaded file, if it is within the limit."""
-    check_size(upload.size or 0, limit or settings.MAX_FILE_BYTES)
-    return upload.read()
-
-
-def read_file(path: Path, limit: int | None = None) -> bytes:
-    """The bytes of a file on this machine, if it is within the limit."""
-    try:
-        check_size(path.stat().st_size, limit or settings.MAX_FILE_BYTES)
-        return path.read_bytes()
-    except OSError as error:
-        raise Refused(f"The file cannot be read: {error.strerror or error}.", place=str(path)) from error
 
 
 def check_size(size: int, limit: int) -> None:
@@ -228,19 +211,14 @@ def blocks(file: IO[bytes]) -> Iterator[str]:
 
 def lines_of(texts: Iterable[str], limit: int) -> Iterator[Line]:
     """The lines of a text that comes in blocks, blank ones included. A line over the limit is never held as a whole."""
-    number = 1
-    begun: list[str] = []  # of the last line, whose end has not come yet
-    length = 0
+    number, begun, length = 1, "", 0
     for text in texts:
         *whole, last = text.split("\n")
         for line in whole:
-            line_length = length + len(line)
-            if length:
-                line = "".join((*begun, line)) if line_length <= limit else ""
-                begun, length = [], 0
-            yield Line(number, line if line_length <= limit else "", line_length)
-            number += 1
+            length += len(line)
+            yield Line(number, begun + line if length <= limit else "", length)
+            number, begun, length = number + 1, "", 0
         length += len(last)
-        begun = [*begun, last] if length <= limit else []
+        begun = begun + last if length <= limit else ""
     if length:
-        yield Line(number, "".join(begun), length)
+        yield Line(number, begun, length)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from . import words
-from .inputs import Refused, place_after, place_in
+from .inputs import Refused, lines_of, place_after, place_in
 
 MAX_DEPTH = 200
 _INT_LIMIT = 2**63
@@ -132,13 +132,43 @@ def _walk(value: Any, path: str = "$") -> Iterator[tuple[str, Any]]:
             yield from _walk(child, f"{path}[{index}]")
 
 
-class Element(NamedTuple):
-    """An element of a JSON list: its value, or why it is refused. ``number`` counts from 1, ``length`` is that of its JSON."""
+class Piece(NamedTuple):
+    """One JSON value of many, or why it is refused. ``word`` and ``number`` tell its place: “line 7”, “item 5”.
 
+    A blank line has the length 0, and is not refused.
+    """
+
+    word: str
     number: int
     value: Any
     length: int
     refused: Refused | None = None
+
+    @property
+    def place(self) -> str:
+        return f"{self.word} {self.number}"
+
+
+def json_lines(texts: Iterable[str], limit: int) -> Iterator[Piece]:
+    """The values of a text that comes in blocks, one a line. Those of lines over the limit are not read."""
+    for number, text, length in lines_of(texts, limit):
+        value = refused = None
+        if text and not text.isspace():
+            try:
+                value = parse_json(text, line=number)
+            except Refused as error:
+                refused = _within(f"line {number}", error)
+        elif length <= limit:
+            length = 0
+        yield Piece("line", number, value, length, refused)
+
+
+def _within(place: str, error: Refused) -> Refused:
+    """The refusal of a value as one of the document."""
+    problem = error.problems[0]
+    return Refused(
+        problem.text, place=problem.place if problem.place.startswith(place) else f"{place}, {problem.place}"
+    )
 
 
 class Elements:
@@ -156,7 +186,7 @@ class Elements:
         self._known = 0, 1, 1  # a position in the text before that one, its line and its column
         self._decoder = Decoder()
 
-    def __iter__(self) -> Iterator[Element]:
+    def __iter__(self) -> Iterator[Piece]:
         if (char := self._next_char()) != "[":
             what = (
                 "A list of items starts with “[”; an item a line is JSON Lines." if char else "There is nothing in it."
@@ -174,7 +204,7 @@ class Elements:
         if self._next_char():
             raise Refused("The list ends before this; nothing may follow it.", place=self._place())
 
-    def _element(self, number: int) -> Element:
+    def _element(self, number: int) -> Piece:
         """The element that begins here. Go to the comma or bracket behind it."""
         value, end, failure = self._decode()
         begun, refused = self._text[self._at : end], None
@@ -185,19 +215,18 @@ class Elements:
                 raise Refused(failure, place=place_in(begun, len(begun), line, column))
             self._decoder.check(value, begun, line, column)
         except Refused as error:
-            refused = error
+            refused = _within(f"item {number}", error)
         if not failure:
             self._at = end
         if (char := self._next_char()) not in {",", "]"}:
             if not (char or refused):
                 raise Refused("The file ends before the list does.", place=self._place())
-            refused = refused or Refused("This is not JSON: extra data.", place=self._place())
+            refused = refused or Refused("This is not JSON: extra data.", place=f"item {number}, {self._place()}")
             while (behind := _end_of_element(self._text, self._at)) is None:
                 if not self._read_on():
-                    problem = refused.problems[0]
-                    raise Refused(problem.text, place=f"item {number}, {problem.place}") from refused
+                    raise refused
             self._at = behind
-        return Element(number, None if refused else value, len(begun), refused)
+        return Piece("item", number, None if refused else value, len(begun), refused)
 
     def _decode(self) -> tuple[Any, int, str]:
         """The value that begins here, where it ends, and nothing; or None, where it breaks off, and why."""

@@ -25,7 +25,14 @@ TYPES = {
     "boolean": "true or false",
     "null": "null",
 }
-
+_FORMS = {
+    "minLength": "This must not be empty.",
+    "maxLength": "At most {most} characters are allowed; this has {size}.",
+    "minItems": "This list must not be empty.",
+    "maxItems": "At most {most} entries are allowed; this has {size}.",
+    "minimum": "A number of at least {limit} was expected, not {value}.",
+    "maximum": "A number of at most {limit} was expected, not {value}.",
+}
 
 PUBLISHED: dict[str, Path] = {}
 """The schemas that apps publish, by name."""
@@ -33,13 +40,13 @@ PUBLISHED: dict[str, Path] = {}
 _LIMIT = re.compile(r'"\{([A-Z_]+)\}"|\{([A-Z_]+)\}')
 
 
+def text_of(path: Path) -> str:
+    """A schema as it is published. In its file “{MAX_NAME_CHARACTERS}” stands for the number of that setting."""
+    return _LIMIT.sub(lambda match: str(getattr(settings, match[1] or match[2])), path.read_text("utf-8"))
+
+
 def load(path: Path) -> dict[str, Any]:
-    """A published schema. In its file “{MAX_NAME_CHARACTERS}” stands for the number of that setting."""
-
-    def number(match: re.Match[str]) -> str:
-        return str(getattr(settings, match[1] or match[2]))
-
-    return json.loads(_LIMIT.sub(number, path.read_text("utf-8")))
+    return json.loads(text_of(path))
 
 
 class Checker:
@@ -84,20 +91,11 @@ def _in_words(error: jsonschema.ValidationError) -> str:
     if rule == "type":
         wanted = [TYPES[name] for name in ([limit] if isinstance(limit, str) else limit) if name != "null"]
         return f"{' or '.join(wanted).capitalize()} was expected, not {_kind_of(value)}."
-    if rule == "maxLength":
-        return f"At most {words.number(limit)} characters are allowed; this has {words.number(len(value))}."
-    if rule == "minLength":
-        return "This must not be empty."
-    if rule == "maxItems":
-        return f"At most {words.number(limit)} entries are allowed; this has {words.number(len(value))}."
-    if rule == "minItems":
-        return "This list must not be empty."
     if rule == "pattern":
         return f"{error.schema.get('description', 'This form was expected: ' + str(limit))} “{str(value)[:60]}” is not."
-    if rule == "minimum":
-        return f"A number of at least {limit} was expected, not {value}."
-    if rule == "maximum":
-        return f"A number of at most {limit} was expected, not {value}."
+    if form := _FORMS.get(rule):
+        size = words.number(len(value)) if isinstance(value, str | list) else ""
+        return form.format(limit=limit, most=words.number(limit), size=size, value=value)
     return f"{error.message}."
 
 

@@ -4,7 +4,7 @@ from django import forms
 from django.conf import settings
 
 from annotation_service.blueprint_views import DescriptionField, NameField
-from annotation_service.inputs import Problem, Refused, check_size, check_text, decode, read_upload
+from annotation_service.inputs import Problem, Refused, check_size, check_text, decode
 
 from .documents import NewItem, example_json, read_ontology
 from .models import Ontology
@@ -87,7 +87,8 @@ class CreateForm(ItemsForm):
             upload = self.cleaned_data.get("file")
             if not upload:
                 raise Refused("Choose a file.")
-            text = decode(read_upload(upload, settings.MAX_ONTOLOGY_BYTES))
+            check_size(upload.size, settings.MAX_ONTOLOGY_BYTES)
+            text = decode(upload.read())
             self.file_text = text if len(text) <= _EDITABLE else ""
             return text
         return ""

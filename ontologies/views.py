@@ -1,6 +1,5 @@
 """The list of blueprints, creating and downloading."""
 
-import json
 from typing import cast
 
 from django.conf import settings
@@ -17,7 +16,7 @@ from annotation_service.blueprints import with_uses
 from annotation_service.downloads import download
 from annotation_service.http import Request
 from annotation_service.paging import Column, Page, named, order, sort_columns
-from annotation_service.schemas import PUBLISHED, load
+from annotation_service.schemas import PUBLISHED, text_of
 from annotation_service.words import size
 
 from .documents import example_json
@@ -97,8 +96,7 @@ def schema(request: Request, kind: str) -> HttpResponseBase:
     name = f"{kind}_ontology" if kind in Ontology.Kind.values else kind
     if name not in PUBLISHED:
         raise Http404
-    text = json.dumps(load(PUBLISHED[name]), indent=2, ensure_ascii=False)
-    return download(request, text, f"{name}.schema.json", "application/json")
+    return download(request, text_of(PUBLISHED[name]), f"{name}.schema.json", "application/json")
 
 
 def _file_name(ontology: Ontology) -> str:

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandParser, OutputWrappe
 
 from annotation_service import words
 from annotation_service.blueprints import Blueprint
-from annotation_service.inputs import Problem, Refused, check_text, decode, read_file
+from annotation_service.inputs import Problem, Refused, check_size, check_text, decode
 from annotation_service.models import User
 
 B = TypeVar("B", bound=Blueprint)
@@ -54,16 +54,17 @@ def blueprint(model: type[B], pk: int) -> B:
 
 def named(error: Refused, path: Path) -> Refused:
     """The same refusal with the file's name before each place."""
-    problems = [
-        Problem(f"{path}: {p.place}" if p.place not in ("", str(path)) else str(path), p.text) for p in error.problems
-    ]
+    problems = [Problem(f"{path}: {p.place}" if p.place else str(path), p.text) for p in error.problems]
     return Refused(problems, error.total, at_least=error.at_least)
 
 
-def text_of(path: Path, limit: int | None = None) -> str:
+def text_of(path: Path, limit: int) -> str:
     """The text of a UTF-8 file within the limit; refusals name the file."""
     try:
-        return decode(read_file(path, limit))
+        check_size(path.stat().st_size, limit)
+        return decode(path.read_bytes())
+    except OSError as error:
+        raise Refused(f"The file cannot be read: {error.strerror or error}.", place=str(path)) from error
     except Refused as error:
         raise named(error, path) from error
 

@@ -12,11 +12,11 @@ from django.conf import settings
 from django.db.models import TextChoices
 
 from annotation_service.inputs import Refused, blocks
-from annotation_service.json_input import parse_json
+from annotation_service.json_input import Elements, json_lines, parse_json
 
 from ..kinds import Kind
 from .document import Document
-from .from_json import Cut, json_lines, list_elements, read_json
+from .from_json import Cut, read_json
 from .from_text import read_text
 from .items import NewItem
 
@@ -33,7 +33,7 @@ class Format(TextChoices):
     lines of text), and label."""
 
     TEXT = "text", (".txt",), None, "Text, one item a line"
-    JSON = "json", (".json",), list_elements, "JSON"
+    JSON = "json", (".json",), Elements, "JSON"
     JSON_LINES = "jsonl", (".jsonl", ".ndjson"), json_lines, "JSON Lines"
 
     extensions: tuple[str, ...]

@@ -1,14 +1,14 @@
 """Items from documents that are cut into JSON values."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from typing import IO, Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import IO
 
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import Refused, blocks, lines_of
-from annotation_service.json_input import Elements, parse_json
+from annotation_service.inputs import Refused, blocks
+from annotation_service.json_input import Piece
 
 from .document import Document
 from .item_builder import ItemBuilder
@@ -21,42 +21,8 @@ _PROGRESS_EVERY = 500
 MAX_PROBLEMS = 10_000
 
 
-class Piece(NamedTuple):
-    """The JSON value of an item, or why it is refused. ``word`` and ``number`` tell its place: “line 7”, “item 5”.
-
-    A blank line has the length 0, and is not refused.
-    """
-
-    word: str
-    number: int
-    value: Any
-    length: int
-    refused: Refused | None
-
-    @property
-    def place(self) -> str:
-        return f"{self.word} {self.number}"
-
-
-Cut = Callable[[Iterator[str], int], Iterator[Piece]]
+Cut = Callable[[Iterator[str], int], Iterable[Piece]]
 """Cuts a text that comes in blocks into pieces. Of those longer than the limit the value does not matter."""
-
-
-def list_elements(texts: Iterator[str], limit: int) -> Iterator[Piece]:
-    return (Piece("item", *element) for element in Elements(texts, limit))
-
-
-def json_lines(texts: Iterator[str], limit: int) -> Iterator[Piece]:
-    for number, text, length in lines_of(texts, limit):
-        value = refused = None
-        if text and not text.isspace():
-            try:
-                value = parse_json(text, line=number)
-            except Refused as error:
-                refused = error
-        elif length <= limit:
-            length = 0
-        yield Piece("line", number, value, length, refused)
 
 
 def read_json(document: Document, file: IO[bytes], cut: Cut) -> Iterator[NewItem]:
@@ -78,9 +44,7 @@ def read_json(document: Document, file: IO[bytes], cut: Cut) -> Iterator[NewItem
 def _item(document: Document, builder: ItemBuilder, piece: Piece) -> NewItem | None:
     place = piece.place
     if piece.refused:
-        problem = piece.refused.problems[0]
-        has_place = problem.place.startswith(place)
-        document.add_problem(problem.place if has_place else f"{place}, {problem.place}", problem.text)
+        document.add_problems(piece.refused)
         return None
     item, mistakes = builder.build(piece.value, place, piece.length)
     for path, text in mistakes:

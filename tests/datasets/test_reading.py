@@ -6,10 +6,10 @@ import tracemalloc
 import pytest
 from jsonschema import Draft202012Validator
 
+from annotation_service import json_input
 from annotation_service.inputs import Problem, Refused
 from annotation_service.json_input import Elements
 from annotation_service.schemas import Checker
-from datasets.importing import from_json
 from datasets.importing.formats import Format, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
 from datasets.importing.options import Duplicates
@@ -408,8 +408,8 @@ def test_the_beginning_of_a_large_document_is_enough(tmp_path):
 @pytest.mark.parametrize("data", [b"[" + b"," * 100_000, b"{}\n" + b"{\n" * 100_000])
 def test_of_broken_items_only_the_first_are_looked_at(data, monkeypatch):
     looked_at = []
-    parse_json, element = from_json.parse_json, Elements._element
-    monkeypatch.setattr(from_json, "parse_json", lambda text, line: looked_at.append(text) or parse_json(text))
+    parse_json, element = json_input.parse_json, Elements._element
+    monkeypatch.setattr(json_input, "parse_json", lambda text, line: looked_at.append(text) or parse_json(text))
     monkeypatch.setattr(Elements, "_element", lambda self, number: looked_at.append(number) or element(self, number))
     detect(data, "orders.json")
     assert 100 < len(looked_at) < 2000
