@@ -18,6 +18,7 @@ from annotation_service.models import User
 from datasets.models import Item
 
 from . import roles
+from .assignment import given_item
 from .models import Membership, Project
 
 REFUSALS = {
@@ -61,7 +62,7 @@ def member(project: Project, pk: int) -> Membership:
 def item_given(request: Request, project_pk: int, item_pk: int) -> tuple[Project, Item]:
     """A project in which the user annotates, and one of the items that are given to them."""
     found = project(request, project_pk, Right.ANNOTATE)
-    return found, get_object_or_404(found.items_for(request.user).select_related("dataset"), pk=item_pk)
+    return found, get_object_or_404(found.items_for(request.user), pk=item_pk)
 
 
 @contextmanager
@@ -70,7 +71,11 @@ def annotating(request: Request, project_pk: int, item_pk: int) -> Iterator[Item
     with write():
         if connection.features.has_select_for_update:  # a transaction of SQLite has the database for itself already
             Item.objects.select_for_update(no_key=True).filter(pk=item_pk).values_list("pk").first()
-        yield item_given(request, project_pk, item_pk)[1]
+        if item := given_item(request.user, project_pk, item_pk):
+            yield item
+            return
+        project(request, project_pk, Right.ANNOTATE)  # tells strangers from members
+        raise Http404
 
 
 def annotators_work(request: Request, pk: int, who: str) -> tuple[Project, User]:

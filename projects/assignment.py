@@ -13,11 +13,25 @@ from django.conf import settings
 from django.db import connection, models
 from django.db.models import Count, Exists, OuterRef, QuerySet, UniqueConstraint
 
-from annotation_service.db import among
+from annotation_service.blueprints import Right
+from annotation_service.db import among, first
 from annotation_service.models import User
 from datasets.models import Annotation, Item
 from datasets.models.dataset import goes_with_items
 
+from .roles import ROLES
+
+# What saving a mark asks: 0.06 ms of 3 ms in all; composed by the ORM 1.2 ms.
+_GIVEN_ITEM = """
+SELECT i.id, i.dataset_id, i.tokens, m.role AS role
+  FROM datasets_item i
+  JOIN datasets_dataset d ON d.id = i.dataset_id
+  JOIN projects_project p ON p.id = d.project_id
+  JOIN projects_membership m ON m.project_id = p.id AND m.user_id = %(person)s
+ WHERE i.id = %(item)s AND i.removed_at IS NULL AND p.id = %(project)s
+   AND (p.annotators_per_item IS NULL
+        OR EXISTS (SELECT 1 FROM projects_assignment a WHERE a.item_id = i.id AND a.annotator_id = %(person)s))
+"""
 Pair = tuple[int, int]  # the keys of an annotator and of an item
 
 
@@ -113,6 +127,14 @@ class AssignsItems(models.Model):
 
     def _assignments(self) -> QuerySet[Assignment]:
         return Assignment.objects.filter(item__dataset__project=self.pk)
+
+
+def given_item(person: User, project_pk: int, item_pk: int) -> Item | None:
+    """One of the items that `items_for` finds, if the person annotates in the project."""
+    if max(project_pk, item_pk) >= 2**63:
+        return None
+    item: Any = first(Item, _GIVEN_ITEM, {"person": person.pk, "project": project_pk, "item": item_pk})
+    return item if item and Right.ANNOTATE in ROLES[item.role].rights else None
 
 
 def _insert(pairs: set[Pair]) -> None:

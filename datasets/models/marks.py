@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from annotation_service import limits
-from annotation_service.db import execute
+from annotation_service.db import execute, first
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies import usage
@@ -17,6 +17,21 @@ from ontologies.models import OntologyItem
 
 from .item import Item
 
+# Saving a mark runs these, and takes 3 ms in all. Written out they take 0.06 ms each; composed by the ORM 0.3, 0.5 and 0.4 ms.
+_OWN = "SELECT * FROM datasets_annotation WHERE item_id = %(item)s AND annotator_id = %(annotator)s"
+_LABEL = """
+SELECT l.id, l.uid, l.name, l.active
+  FROM ontologies_ontologyitem l
+  JOIN ontologies_ontology o ON o.id = l.ontology_id
+  JOIN datasets_dataset d ON d.project_id = o.project_id
+ WHERE d.id = %(dataset)s AND o.kind = %(kind)s AND l.uid = %(uid)s AND l.level > 0
+"""
+_SAME_ENTITY = """
+SELECT * FROM datasets_entity
+ WHERE annotation_id = %(annotation)s
+   AND (uid = %(uid)s OR (label_id = %(label)s AND start = %(start)s AND "end" = %(end)s))
+ ORDER BY uid <> %(uid)s
+"""
 M = TypeVar("M", bound="Mark")
 
 
@@ -45,7 +60,7 @@ class Annotation(models.Model):
     def start(cls, item: Item, annotator: User) -> "Annotation":
         """The annotator's own annotation of an item that the caller has locked. The first write makes it, with a copy of the
         given marks."""
-        annotation = cls.objects.filter(item=item, annotator=annotator).first()
+        annotation = first(cls, _OWN, {"item": item.pk, "annotator": annotator.pk})
         if annotation is None:
             annotation = cls.objects.create(item=item, annotator=annotator)
             annotation.copy_given_marks()
@@ -60,8 +75,7 @@ class Annotation(models.Model):
 
     def label(self, kind: str, uid: str) -> OntologyItem:
         """The item of the project's entity or relation ontology that a client names."""
-        labels = OntologyItem.objects.filter(ontology__project=self.item.dataset.project_id, ontology__kind=kind)
-        if label := labels.filter(uid=uid, level__gt=0).first():
+        if label := first(OntologyItem, _LABEL, {"dataset": self.item.dataset_id, "kind": kind, "uid": uid}):
             return label
         raise Refused("The project has no such label. Reload the page.")
 
@@ -93,8 +107,8 @@ class Annotation(models.Model):
     def add_entity(self, *, uid: str, label: OntologyItem, start: int, end: int, restore_token: str = "") -> "Entity":
         """Mark the tokens ``start`` to ``end``, inclusive. Sent twice, it is stored once."""
         self._check_addition(uid)
-        same = self.entity_set.filter(Q(uid=uid) | Q(label=label, start=start, end=end))
-        if known := max(same, key=lambda entity: entity.uid == uid, default=None):
+        params = {"annotation": self.pk, "uid": uid, "label": label.pk, "start": start, "end": end}
+        if known := first(Entity, _SAME_ENTITY, params):
             known.accept(restore_token)
             return known
         if not 0 <= start <= end < len(self.item.tokens):
