@@ -10,15 +10,16 @@ from django.db.models import QuerySet
 from ontologies.models import OntologyItem
 
 from ..documents import Entry
-from .sets import ResourceSet, Row, unique_rows
+from .sets import ResourceSet, Row, copied_label, unique_rows
 
 
 def _copy_list(table: str, row: str) -> str:
     return f"""
-        INSERT INTO {table} ({row}_id, ontologyitem_id) SELECT copy.id, label.new
-        FROM resources_{row} source JOIN resources_{row} copy ON copy.position = source.position
-        JOIN {table} listed ON listed.{row}_id = source.id JOIN entity_label label ON label.old = listed.ontologyitem_id
-        WHERE source.resource_set_id = %(source)s AND copy.resource_set_id = %(copy)s ORDER BY listed.id
+        INSERT INTO {table} ({row}_id, ontologyitem_id) SELECT (
+            SELECT copy.id FROM resources_{row} copy
+            WHERE copy.resource_set_id = %(copy)s AND copy.position = source.position
+        ), {copied_label("ontologyitem_id")} FROM {table} listed JOIN resources_{row} source ON source.id = listed.{row}_id
+        WHERE source.resource_set_id = %(source)s ORDER BY listed.id
     """
 
 
@@ -50,11 +51,10 @@ class EntityConstraint(Row):
 
     label_fields = ("domain", "excludes", "can_contain")
     copy_statements = (
-        """
+        f"""
         INSERT INTO resources_entityconstraint (resource_set_id, position, domain_id, limits_contents)
-        SELECT %(copy)s, source.position, label.new, source.limits_contents
-        FROM resources_entityconstraint source JOIN entity_label label ON label.old = source.domain_id
-        WHERE source.resource_set_id = %(source)s ORDER BY source.position
+        SELECT %(copy)s, position, {copied_label("domain_id")}, limits_contents
+        FROM resources_entityconstraint WHERE resource_set_id = %(source)s ORDER BY position
         """,
         _copy_list("resources_entityconstraint_excludes", "entityconstraint"),
         _copy_list("resources_entityconstraint_can_contain", "entityconstraint"),
@@ -98,12 +98,10 @@ class RelationConstraint(Row):
 
     label_fields = ("relation", "domain", "range")
     copy_statements = (
-        """
+        f"""
         INSERT INTO resources_relationconstraint (resource_set_id, position, relation_id, domain_id)
-        SELECT %(copy)s, source.position, relation.new, domain.new FROM resources_relationconstraint source
-        JOIN relation_label relation ON relation.old = source.relation_id
-        JOIN entity_label domain ON domain.old = source.domain_id
-        WHERE source.resource_set_id = %(source)s ORDER BY source.position
+        SELECT %(copy)s, position, {copied_label("relation_id", "relation")}, {copied_label("domain_id")}
+        FROM resources_relationconstraint WHERE resource_set_id = %(source)s ORDER BY position
         """,
         _copy_list("resources_relationconstraint_range", "relationconstraint"),
     )

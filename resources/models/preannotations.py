@@ -12,7 +12,7 @@ from annotation_service.inputs import Refused
 from ontologies.models import OntologyItem
 
 from ..documents import Entry
-from .sets import ResourceSet, Row, unique_rows
+from .sets import ResourceSet, Row, copied_label, unique_rows
 
 RELATION_FIELDS = ("source_surface_form", "source_label", "target_surface_form", "target_label", "offset", "label")
 
@@ -27,11 +27,10 @@ class EntityPreannotation(Row):
 
     label_fields = ("label",)
     copy_statements = (
-        """
+        f"""
         INSERT INTO resources_entitypreannotation (resource_set_id, position, surface_form, label_id)
-        SELECT %(copy)s, source.position, source.surface_form, label.new
-        FROM resources_entitypreannotation source JOIN entity_label label ON label.old = source.label_id
-        WHERE source.resource_set_id = %(source)s ORDER BY source.position
+        SELECT %(copy)s, position, surface_form, {copied_label("label_id")}
+        FROM resources_entitypreannotation WHERE resource_set_id = %(source)s ORDER BY position
         """,
     )
 
@@ -65,16 +64,12 @@ class RelationPreannotation(Row):
 
     label_fields = ("source_label", "target_label", "label")
     copy_statements = (
-        """
+        f"""
         INSERT INTO resources_relationpreannotation (resource_set_id, position, source_surface_form, source_label_id,
             target_surface_form, target_label_id, "offset", label_id)
-        SELECT %(copy)s, source.position, source.source_surface_form, source_label.new,
-            source.target_surface_form, target_label.new, source."offset", label.new
-        FROM resources_relationpreannotation source
-        JOIN entity_label source_label ON source_label.old = source.source_label_id
-        JOIN entity_label target_label ON target_label.old = source.target_label_id
-        JOIN relation_label label ON label.old = source.label_id
-        WHERE source.resource_set_id = %(source)s ORDER BY source.position
+        SELECT %(copy)s, position, source_surface_form, {copied_label("source_label_id")},
+            target_surface_form, {copied_label("target_label_id")}, "offset", {copied_label("label_id", "relation")}
+        FROM resources_relationpreannotation WHERE resource_set_id = %(source)s ORDER BY position
         """,
     )
 

@@ -17,16 +17,15 @@ from ontologies.models import Ontology, OntologyItem
 from .. import documents
 
 BATCH = 2000
-# For statements that copy rows: which item of the copy's ontology has the uid of an item that the source names.
-COPIED_LABELS = """
-    WITH entity_label (old, new) AS NOT MATERIALIZED (
-        SELECT old.id, new.id FROM ontologies_ontologyitem old
-        JOIN ontologies_ontologyitem new ON new.ontology_id = %(entity_ontology)s AND new.uid = old.uid
-    ), relation_label (old, new) AS NOT MATERIALIZED (
-        SELECT old.id, new.id FROM ontologies_ontologyitem old
-        JOIN ontologies_ontologyitem new ON new.ontology_id = %(relation_ontology)s AND new.uid = old.uid
-    )
-"""
+
+
+def copied_label(column: str, kind: str = "entity") -> str:
+    """SQL for the item of the copy's ontology that has the uid of the item in a column. It is a subquery because PostgreSQL may
+    plan a join badly where statistics are missing: 100,000 relation preannotations took 157 s instead of 13 s."""
+    return f"""(
+        SELECT new.id FROM ontologies_ontologyitem old JOIN ontologies_ontologyitem new ON new.uid = old.uid
+        WHERE old.id = {column} AND new.ontology_id = %({kind}_ontology)s
+    )"""
 
 
 def unique_rows(*fields: str) -> list[models.BaseConstraint]:
@@ -44,7 +43,7 @@ class Row(models.Model):
 
     * ``from_entry(entry)``: the row of an entry, still without a set and a position;
     * ``entries(rows, names)``: the entries of rows; ``names`` are the full names of labels by primary key;
-    * ``copy_statements``: INSERT ... SELECT with `COPIED_LABELS` and the parameters ``source`` and ``copy``;
+    * ``copy_statements``: INSERT ... SELECT with `copied_label` and the parameters ``source`` and ``copy``;
     * ``label_fields``: all fields that point to ontology items.
     """
 
@@ -210,7 +209,7 @@ class ResourceSet(Blueprint):
                 "relation_ontology": copy.relation_ontology_id,
             }
             for statement in self.row_models[self.kind].copy_statements:
-                execute(COPIED_LABELS + statement, params)
+                execute(statement, params)
         return copy
 
     def _check_ontologies(self) -> None:
