@@ -1,8 +1,8 @@
 """The wire format of the editor, spoken by its views and `static/js/ontology/morph.js`.
 
-An answer is a fragment for the place that asked, and updates of other places: elements that the page finds by their ids, and
-leaves out if they are not on the screen. A header names the version of the ontology that the answer builds on and the one that it
-leaves, so that a page notices what somebody else has changed meanwhile.
+An answer is a fragment for the element that asked and updates of others, which the page finds by their ids; it ignores those that
+are not on the screen. A header names the version of the ontology before and after the request, so that a page notices what others
+have changed.
 """
 
 from collections.abc import Callable
@@ -134,5 +134,5 @@ def toast(answer: HttpResponse, ontology: Ontology, text: str, *, undo: bool = T
 
 
 def refused(reason: Exception | str) -> HttpResponse:
-    """For what has no field at which a reason could stand."""
+    """Show the reason as a toast, for requests without a field."""
     return trigger_client_event(HttpResponse(status=422), "toast", {"text": str(reason), "kind": "error"})

@@ -18,7 +18,7 @@ SHOWN = 300
 
 @edits
 def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
-    """A list below an item or at the top level, in one step."""
+    """Add a list below an item or at the top level, in one step."""
     parent = get_item(ontology, uid) if uid else None
     form = PasteForm(request.POST or None, kind=ontology.kind)
     context: dict[str, Any] = {"ontology": ontology, "parent": parent, "form": form}
@@ -37,7 +37,7 @@ def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
 
 @acts
 def preview(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
-    """What would be added and what is there already, while the list is being typed."""
+    """Show what would be added and what exists already, while the list is being typed."""
     parent = get_item(ontology, uid) if uid else None
     form = PasteForm(request.POST, kind=ontology.kind)
     return respond(request, ("_preview", _plan(ontology, parent, form)))

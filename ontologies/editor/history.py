@@ -20,7 +20,7 @@ STEPS = 500
 
 @acts
 def undo(request: Request, ontology: Ontology) -> HttpResponse:
-    """The user's newest operation. A toast names the one that it offered to undo: if others came after, that one is reverted."""
+    """Undo the user's newest operation. A toast names the one that it offers to undo; if newer ones followed, revert that one."""
     version = whole_number(request.GET.get("version", ""), digits=9) or 0
     offered = ontology.changes.filter(version=version, user=request.user).first()
     if offered and ontology.undoable(request.user) != offered:
@@ -72,7 +72,7 @@ def step(request: Request, ontology: Ontology, version: int) -> HttpResponse:
 
 @acts
 def revert(request: Request, ontology: Ontology, version: int) -> HttpResponse:
-    """Take back one operation; the history comes again, with the reason at its place if it could not be."""
+    """Revert one operation; answer with the history, or with the reason why not."""
     change = _change(ontology, version)
     try:
         ontology.revert(change, by=request.user)

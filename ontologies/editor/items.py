@@ -71,8 +71,7 @@ def _save(
     saved: str = "",
     also: Callable[[OntologyItem], Iterable[Fragment]] = lambda item: (),
 ) -> HttpResponse:
-    """Save one field of an item. Its control comes back: with the new value, with the reason against it, or with both values
-    if somebody else has changed it meanwhile."""
+    """Save one field of an item. Answer with its control: with the new value, the error, or both values after a conflict."""
     context = {"item": form.item, "ontology": form.item.ontology, "form": form}
     if form.is_valid():
         try:
@@ -89,14 +88,14 @@ def _save(
 
 
 def _into_form(answer: HttpResponse) -> HttpResponse:
-    """A refused name stays in its form."""
+    """Put a refused name back into its form."""
     answer["HX-Reswap"] = "morph:innerHTML"
     return retarget(answer, "this")
 
 
 @edits
 def switch(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    """Ask first, in a dialog that says what it means for the marks; it closes because nothing of the answer is for it."""
+    """Ask in a dialog that says what switching means for the marks. The dialog closes because the answer has nothing for it."""
     item = get_item(ontology, uid)
     form = SwitchForm(request.POST or None)
     if not form.is_valid():
@@ -119,7 +118,7 @@ def switch(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 
 @acts
 def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
-    """A new item, last below an item or at the top level. It takes the place of its form."""
+    """Add an item, last below another one or at the top level. It replaces its form on the page."""
     parent = get_item(ontology, uid) if uid else None
     form = AddForm(request.POST)
     if form.is_valid():
@@ -140,8 +139,7 @@ def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
 
 @edits
 def move(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    """Below another item or to the top level: last there, or before or after one that stands there. Asked without a place, it
-    offers those to choose from."""
+    """Move an item below another one or to the top level: last there, or before or after a sibling. GET offers the places."""
     item = get_item(ontology, uid)
     if not settings.ONTOLOGY_MOVE_ITEMS:
         return refused("Moving items is switched off in this installation.")

@@ -1,4 +1,4 @@
-"""The rows of the tree on the screen: which are sent, and which of them stand open.
+"""The rows of the tree on the screen: which are sent, and which of them are open.
 
 A small ontology is sent whole. Of a large one only the open branches are sent; the others are fetched when they are opened.
 """

@@ -53,8 +53,8 @@ def page(request: Request, ontology: Ontology) -> HttpResponse:
 
 @ontology_view(access.readable, "POST")
 def tree(request: Request, ontology: Ontology) -> HttpResponse:
-    """The tree and what stands around it, as they are now. Nothing is stored; it is a POST because the page tells which branches
-    are open, which may be more than fits into an address."""
+    """The current tree, tool bar and details. Nothing is stored; it is a POST because the open branches may not fit into an
+    address."""
     editable = access.can_edit(request.user, ontology)
     wanted = request.POST
     reveal = find_item(ontology, wanted.get("reveal"))
@@ -109,7 +109,7 @@ def _whose_marks(request: Request, ontology: Ontology) -> User | None:
 
 @reads
 def figures(request: Request, ontology: Ontology) -> HttpResponse:
-    """What is counted after the tree is on the screen: marks by item, those of all items below it, and likely mistakes."""
+    """Count marks by item, marks of all items below each item, and likely mistakes, after the tree has been shown."""
     marks = ontology.marks_by_uid(_whose_marks(request, ontology))
     below = marks_below(ontology.labels(), marks)
     return JsonResponse({"marks": marks, "below": below, "checks": len(ontology.checks())})
@@ -133,9 +133,9 @@ def checks(request: Request, ontology: Ontology) -> HttpResponse:
 
 @reads
 def usage(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    """Who uses an item, counted after its details are on the screen."""
+    """Count who uses an item, after its details have been shown."""
     item = find_item(ontology, uid)
-    if item is None:  # its addition was undone while its details were on their way
+    if item is None:  # adding it was undone while its details were being loaded
         return HttpResponse(status=204)
     usage = item.usage(access.projects_seen_by(request.user), _whose_marks(request, ontology))
     context = {"item": item, "ontology": ontology, "usage": usage, "last": ontology.last_change(item)}

@@ -1,4 +1,4 @@
-// The editor of an ontology: mouse, keys, and what goes on around the forms. Everything that is stored goes through htmx.
+// The editor of an ontology: mouse, keys, and what happens around the forms. All writes go through htmx.
 
 import {
   above, below, byId, chosen, close, editable, first, focus, focused, follow, get, home, inTurn, isOlder, isOpen, item, items, itemUrl, last, listOf, mark,
@@ -17,7 +17,7 @@ if (state.selected) byId(`row-${state.selected}`)?.scrollIntoView({ block: "cent
 
 /* Other people's changes ------------------------------------------------------------------------------------------- */
 
-// Each answer names the version that it builds on and the one that it leaves.
+// Each answer names the version of the ontology before and after the request.
 document.addEventListener("htmx:afterRequest", ({ detail }) => {
   const [needed, now] = detail.xhr?.getResponseHeader("X-Ontology-Version")?.split(" ") ?? [];
   if (!now) return;
@@ -134,7 +134,7 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("htmx:afterSettle", mark);
 
-// A control may have left the screen before its answer came. htmx finds no place for any part of that answer then.
+// A control may be gone before its answer arrives. htmx could not place any part of that answer.
 function keepAnswer({ detail }) {
   if (detail.requestConfig.elt.isConnected && detail.target.isConnected) return;
   detail.shouldSwap = false;
@@ -143,7 +143,7 @@ function keepAnswer({ detail }) {
   say("The last change was not saved: it was refused, or somebody else changed the item meanwhile. Open it again.");
 }
 
-// On the element itself: the events of one that has left the screen do not come up to here.
+// On the elements themselves: events of detached elements do not bubble up to the document.
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {
   for (const place of [detail.target, detail.elt]) place.addEventListener("htmx:beforeSwap", keepAnswer);
 });

@@ -69,6 +69,12 @@ def test_one_branch_is_shown_alone(as_alice, large):
     assert uids_in(as_alice.get(f"{url('items', large.pk)}?levels=9&within={top.uid}")) == branch
 
 
+@pytest.mark.parametrize("uid", ["\0", "x", "ffffffff", "f" * 300])
+def test_odd_names_of_items_are_those_of_no_item(as_alice, ontology, uid):
+    answer = as_alice.post(url("tree", ontology.pk), {"within": uid, "reveal": uid, "item": uid})
+    assert answer.status_code == 200 and 'id="details-none"' in answer.content.decode()
+
+
 def test_the_details_of_an_item_that_is_gone_give_way(as_alice, alice, ontology):
     gone = ontology.add_item("Gone", by=alice)
     ontology.undo(by=alice)

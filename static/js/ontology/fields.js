@@ -1,12 +1,10 @@
-// The fields of the details pane: what is typed is kept, Escape leaves it, and the focus stays where it is expected.
+// The fields of the details pane: their keys, and the focus after a term is removed.
 
 import { focus, item, select, state } from "./tree.js";
 
 const TYPED = "#details textarea, #details input[name=add]";
 
-/* Keys ------------------------------------------------------------------------------------------------------------- */
-
-// Escape takes back what was typed, Ctrl and Enter save it; both lead back to the item.
+// Escape discards what was typed, Ctrl+Enter saves it; both return to the item.
 document.addEventListener("keydown", (event) => {
   const field = event.target;
   const save = event.key === "Enter" && (event.ctrlKey || event.metaKey);
@@ -19,7 +17,7 @@ document.addEventListener("keydown", (event) => {
   if (!save && li && refused) select(li);
 });
 
-// The button that was pressed goes with its term.
+// Removing a term removes the pressed button.
 document.addEventListener("submit", ({ submitter }) => {
   if (submitter?.matches("#details button[name=drop]")) submitter.form.elements.add.focus();
 });

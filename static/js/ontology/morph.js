@@ -1,15 +1,19 @@
-// Answers change the page in place: elements stay, and with them the focus, the selection and what is being typed.
+// Answers change the page in place by idiomorph: elements stay, and with them the focus, the selection and typed text.
+// `ontologies/editor/answers.py` writes what is read here.
 
 const FIELDS = "#details textarea, #details input[name=add], .row-edit input[name=name]";
 const NO_ANSWER = {};
-let answer = NO_ANSWER; // the one that is being put in: its request and its target
+let answer = NO_ANSWER; // the answer that is being swapped in: the element that asked, its parameters, the target
 
-/** The fields with something that is not stored. */
+/** The fields with unsaved text. */
 export const typed = (place) => [...place.querySelectorAll(FIELDS)].filter((field) => field.value !== field.defaultValue);
-/** Whether something was typed in a field after its form was sent. */
+/** Whether somebody typed in a field after its form was sent. */
 const isTypedSince = (field) => field.form === answer.elt && field.value !== answer.parameters[field.name];
 
-/** Another answer leaves a form alone in which somebody types or which is being saved: it would take what was seen for what is stored. */
+/**
+ * Keep a form that has unsaved text or a request in flight, unless the answer is its own: the form sends along the stored value that
+ * its author has seen. Keep usage figures, too: they are fetched on their own.
+ */
 function isKept(element) {
   if (element.matches(".row")) return element.querySelector("form") !== null;
   if (!element.matches("#details form") || element === answer.target) return element.matches("[hx-trigger^=load]");
@@ -26,7 +30,7 @@ export function morph(place, fresh, morphStyle = "outerHTML") {
   window.htmx.process(place);
 }
 
-// Beside its own place an answer may update others, which are found by their ids. Those that are not on the screen are left out.
+// An answer may update other elements than its target, found by their ids. Leave out those that are not on the page.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { elt, parameters } = detail.requestConfig;
   if (detail.shouldSwap) answer = { elt, parameters, target: detail.target };
@@ -42,7 +46,7 @@ document.addEventListener("htmx:afterSwap", () => {
   const { elt, target } = answer;
   answer = NO_ANSWER;
   if (elt !== target || !elt?.matches("form") || elt.querySelector("[role=alert]")) return;
-  // What was typed and left meanwhile is saved now: htmx forgets what waits for the answer when it finds the form changed.
+  // Save what was typed and left meanwhile: htmx drops the queued request because the answer changes the form.
   for (const field of typed(elt)) if (field !== document.activeElement) setTimeout(save, 0, field);
 });
 

@@ -1,10 +1,10 @@
-// The field in a row for the name of a new item or a new name. Enter or leaving it saves, Escape does not.
+// The name field in a row, for a new item or a new name. Enter or leaving the field saves, Escape cancels.
 
 import {
   answered, ask, base, byId, focus, focused, get, isBranch, item, itemUrl, listOf, parentOf, refresh, reveal, root, select, state, uidOf,
 } from "./tree.js";
 
-/** A field in a row, there at once: what is typed next goes into it. The answer replaces the target, or tells in the form why not. */
+/** Open a name field without asking the server, so that no key gets lost. A saved name replaces the target, a refused one stays in the form. */
 function fieldIn(row, { url, target, label, note, name = "" }) {
   const form = byId("name-field").content.firstElementChild.cloneNode(true);
   const { was, name: field } = form.elements;
@@ -106,7 +106,7 @@ document.addEventListener("focusout", ({ target }) => {
   if (form) setTimeout(() => form.contains(document.activeElement) || !document.hasFocus() || finish(form));
 });
 
-/** Save what was typed. A name that was refused, or that somebody else has changed, waits for a decision. */
+/** Save what was typed. A refused or conflicting name waits for a decision. */
 function finish(form) {
   if (!form.isConnected || left.has(form) || form.matches(".htmx-request")) return;
   const field = form.elements.name;
@@ -120,7 +120,7 @@ function finish(form) {
 const isLost = () => document.activeElement === document.body;
 
 document.addEventListener("itemAdded", ({ detail: { uid } }) => {
-  const [li, ...again] = root().querySelectorAll(`#i-${uid}`); // the whole tree may have come first
+  const [li, ...again] = root().querySelectorAll(`#i-${uid}`); // a refresh may have added it already
   again.forEach((each) => each.remove());
   if (!li) return;
   const parent = parentOf(li);

