@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import takewhile
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,10 +14,10 @@ from django.db.models.lookups import GreaterThan
 from django.http import QueryDict
 
 from annotation_service import words
+from annotation_service.db import among
 from annotation_service.inputs import whole_number
 from annotation_service.paging import Column, sort_columns
-from ontologies.labels import Label, Labels
-from ontologies.models import OntologyItem
+from ontologies.labels import Label
 
 from ..models import Annotation, Dataset, Entity, Item, Relation
 from ..models.item import ItemQuerySet, TokenCount
@@ -26,7 +27,7 @@ _NOTHING = Q(pk__in=[])
 _WORDS = ("q", "has", "label", "external", "upload", "removed", "bin", "sort")
 
 
-def _mark_count(model: type[Entity] | type[Relation]) -> Coalesce:
+def given_count(model: type[Entity] | type[Relation]) -> Coalesce:
     """How many given marks an item has."""
     marks = model._default_manager.filter(annotation__item=OuterRef("pk"), annotation__annotator=None)
     counted = marks.order_by().values("annotation__item").annotate(count=Count("pk")).values("count")
@@ -36,8 +37,8 @@ def _mark_count(model: type[Entity] | type[Relation]) -> Coalesce:
 COLUMNS = [
     Column("number", "No.", F("position"), number=True),
     Column("external", "External id", F("external_id")),
-    Column("entities", "Entities", _mark_count(Entity), number=True, big_first=True),
-    Column("relations", "Relations", _mark_count(Relation), number=True, big_first=True),
+    Column("entities", "Entities", given_count(Entity), number=True, big_first=True),
+    Column("relations", "Relations", given_count(Relation), number=True, big_first=True),
     Column("tokens", "Tokens", TokenCount("tokens"), number=True, big_first=True),
     Column("removed", "Removed", F("removed_at"), big_first=True),
 ]
@@ -94,7 +95,7 @@ class ItemFilter:
             (self.selected, f"{words.number(len(self.selected))} selected"),
             (self.q, f"with “{self.q}”"),
             (self.has, {"entities": "with entities", "none": "without entities"}.get(self.has, f"with {self.has}")),
-            (self.label, f"with the label “{self.label_name}”{' or one below it' if self._has_labels_below() else ''}"),
+            (self.label, f"with the label “{self.label_name}”{' or one below it' if len(self._branch()) > 1 else ''}"),
             (self.external, f"with “{self.external}” in the external id"),
             (self.upload, f"added in upload {self.upload}"),
             (self.removed, "removed together"),
@@ -103,8 +104,7 @@ class ItemFilter:
 
     @property
     def label_name(self) -> str:
-        label = self._label()
-        return label.fullname if label else self.label
+        return next((label.fullname for label in self._branch()), self.label)
 
     # --- Items ---
 
@@ -165,24 +165,18 @@ class ItemFilter:
             yield Q(pk__in=keys) if None not in keys and len(keys) <= MAX_SELECTED else _NOTHING
 
     def _carries_label(self) -> Q:
-        label = self._label()
-        top = OntologyItem.objects.filter(pk=label.pk).first() if label else None
-        if top is None:
-            return _NOTHING
-        branch = top.branch().order_by().values("pk")
-        return _has_given(Entity.objects.filter(label__in=branch)) | _has_given(
-            Relation.objects.filter(label__in=branch)
-        )
+        branch = [label.pk for label in self._branch()]
+        entities, relations = (marks.filter(label__in=among(branch)) for marks in (Entity.objects, Relation.objects))
+        return _has_given(entities) | _has_given(relations)
 
-    def _label(self) -> Label | None:
-        found = (labels.by_uid.get(self.label) for labels in self._labels())
-        return next((label for label in found if label), None)
-
-    def _has_labels_below(self) -> bool:
-        return any(label.parent_uid == self.label for labels in self._labels() for label in labels)
-
-    def _labels(self) -> list[Labels]:
-        return [ontology.labels() for ontology in self.dataset.ontologies()] if self.label else []
+    def _branch(self) -> list[Label]:
+        """The label and all labels below it."""
+        for ontology in self.dataset.ontologies() if self.label else []:
+            labels = ontology.labels()
+            if label := labels.by_uid.get(self.label):
+                behind = labels.all[labels.all.index(label) + 1 :]
+                return [label, *takewhile(lambda other: other.level > label.level, behind)]
+        return []
 
     def _came_in_upload(self) -> Q:
         upload = self.dataset.additions().filter(number=whole_number(self.upload, digits=9) or 0).first()

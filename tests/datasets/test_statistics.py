@@ -1,6 +1,7 @@
 """What the statistics of a dataset count."""
 
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,7 +12,11 @@ from tests.datasets import marked
 
 
 def of(alice, text, **preprocessing):
-    return statistics_of(factories.dataset(owner=alice, text=text, tokeniser="whitespace", **preprocessing))
+    return counted_of(factories.dataset(owner=alice, text=text, tokeniser="whitespace", **preprocessing))
+
+
+def counted_of(dataset):
+    return SimpleNamespace(**statistics_of(dataset))
 
 
 def bars(statistics):
@@ -46,7 +51,7 @@ def test_a_few_very_long_items_share_the_last_bar(alice):
 
 
 def test_nothing_to_count(alice):
-    counted = statistics_of(Dataset.objects.create(kind="standard", name="Empty", owner=alice))
+    counted = counted_of(Dataset.objects.create(kind="standard", name="Empty", owner=alice))
     assert (counted.items, counted.vocabulary, counted.mean, counted.lengths, counted.words) == (0, 0, 0, [], [])
 
 
@@ -58,10 +63,10 @@ def test_tokens_of_every_kind_are_counted(alice, token):
 
 def test_removed_items_do_not_count(alice):
     dataset = factories.dataset(owner=alice, text="a b\nc\n")
-    assert statistics_of(dataset).vocabulary == 3
+    assert counted_of(dataset).vocabulary == 3
     dataset.remove(dataset.items().filter(position=0), by=alice)
     dataset.refresh_from_db()
-    assert (statistics_of(dataset).vocabulary, statistics_of(dataset).items) == (1, 1)
+    assert (counted_of(dataset).vocabulary, counted_of(dataset).items) == (1, 1)
 
 
 def test_labels_of_given_marks_are_counted(alice, carol):
