@@ -107,12 +107,26 @@ class ReadOnlyAdmin(StaffAdmin):
 
 
 class BlueprintAdmin(StaffAdmin):
-    """Name, description and owner can be edited; deleting is an action that calls the model's method."""
+    """Name, description and owner can be edited, all other fields are shown; deleting is an action that calls the model's
+    method."""
+
+    EDITED = ("name", "description", "owner")
 
     actions = ["erase"]
     autocomplete_fields = ["owner"]
+    list_filter = ["kind", ("project", admin.EmptyFieldListFilter), "updated_at"]
+    list_select_related = ["owner", "project"]
     list_per_page = 50
+    ordering = ["-updated_at"]
+    search_fields = ["name", "description", "owner__username", "project__name"]
     show_full_result_count = False
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        fields = [field.name for field in self.opts.concrete_fields if not field.primary_key]
+        return [*(name for name in fields if name not in self.EDITED), *self.readonly_fields]
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        return [*self.EDITED, *self.get_readonly_fields(request, obj)]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -9,19 +9,6 @@ from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, linked
 from .models import Annotation, Dataset, Entity, Item, Relation, Upload
 
 
-@admin.register(Dataset)
-class DatasetAdmin(BlueprintAdmin):
-    list_display = ["name", "kind", "owner", "project", "item_count", "token_count", "updated_at"]
-    list_filter = ["kind", ("project", admin.EmptyFieldListFilter), "updated_at"]
-    list_select_related = ["owner", "project"]
-    search_fields = ["name", "owner__username", "project__name"]
-    date_hierarchy = "updated_at"
-    ordering = ["-updated_at"]
-    readonly_fields = ["kind", "project", "copied_from", "entity_ontology", "relation_ontology", "preprocessing"]
-    readonly_fields += ["item_count", "token_count", "created_at", "updated_at"]
-    fields = ["name", "description", "owner", *readonly_fields]
-
-
 @admin.register(Item)
 class ItemAdmin(ReadOnlyAdmin):
     list_display = ["__str__", linked("dataset"), "external_id", "removed_at"]
@@ -38,6 +25,12 @@ class ItemAdmin(ReadOnlyAdmin):
         return queryset.containing(search_term), False
 
 
+admin.site.register(
+    Dataset,
+    BlueprintAdmin,
+    list_display=["name", "kind", "owner", "project", "item_count", "token_count", "updated_at"],
+    date_hierarchy="updated_at",
+)
 admin.site.register(
     Upload,
     ReadOnlyAdmin,

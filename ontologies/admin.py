@@ -14,12 +14,7 @@ from .models import Ontology, OntologyChange, OntologyItem
 @admin.register(Ontology)
 class OntologyAdmin(BlueprintAdmin):
     list_display = ["name", "kind", "owner", "project", "size", "version", "updated_at"]
-    list_filter = ["kind", ("project", admin.EmptyFieldListFilter), "updated_at"]
-    list_select_related = ["owner", "project"]
-    search_fields = ["name", "description", "owner__username", "project__name"]
-    ordering = ["-updated_at"]
-    readonly_fields = ["kind", "project", "copied_from", "size", "version", "created_at", "updated_at"]
-    fields = ["name", "description", "owner", *readonly_fields]
+    readonly_fields = ["size"]
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Ontology]":
         return Ontology.objects.with_size()

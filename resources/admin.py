@@ -22,13 +22,8 @@ from .models.preannotations import RELATION_FIELDS
 @admin.register(ConstraintSet, PreannotationSet)
 class ResourceSetAdmin(BlueprintAdmin):
     list_display = ["name", "kind", "owner", "project", "entity_ontology", "relation_ontology", "updated_at"]
-    list_filter = ["kind", ("project", admin.EmptyFieldListFilter), "updated_at"]
     list_select_related = ["owner", "project", "entity_ontology", "relation_ontology"]
-    search_fields = ["name", "description", "owner__username", "project__name"]
-    ordering = ["-updated_at"]
-    readonly_fields = ["kind", "project", "copied_from", "entity_ontology", "relation_ontology", "content"]
-    readonly_fields += ["created_at", "updated_at"]
-    fields = ["name", "description", "owner", *readonly_fields]
+    readonly_fields = ["content"]
 
     @admin.display(description="content")
     def content(self, resource_set: ResourceSet) -> str:

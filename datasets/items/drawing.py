@@ -1,7 +1,6 @@
 """A text with its marks drawn on it, ready for ``datasets/_marked.html``: boxes inside each other, with names below the words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -25,64 +24,44 @@ class Piece(NamedTuple):
     closes: list[Box]
 
 
-class Arc(NamedTuple):
-    label: Label
-    source: str
-    source_label: Label
-    target: str
-    target_label: Label
-
-
-@dataclass(slots=True)
-class Drawing:
-    pieces: list[Piece] = field(default_factory=list)
-    arcs: list[Arc] = field(default_factory=list)
-    tokens_left_out: int = 0
-    marks_left_out: int = 0
-    sheet: str = ""
-    """If there are arcs: what a script needs to draw them over the text, as JSON."""
-
-
-def draw(item: Mapping[str, Any], *, labels: Mapping[int, Label], most: int = 20_000) -> Drawing:
+def draw(item: Mapping[str, Any], *, labels: Mapping[int, Label], most: int = 20_000) -> dict[str, Any]:
     """An item has ``original``, ``tokens`` and ``offsets``, ``entities`` with ``uid``, ``label``, ``start`` and ``end`` (tokens,
     inclusive), and ``relations`` with ``uid``, ``label``, ``source`` and ``target`` (uids of entities). Labels are found by their
-    primary keys; a mark whose label is gone is left out. Only the first ``most`` tokens are drawn.
+    primary keys; a mark whose label is gone is left out. Only the first ``most`` tokens are drawn; without offsets they replace
+    the text, with spaces between them.
 
-    Without offsets the tokens stand in the place of the text, with spaces between them.
+    If there are relations, ``sheet`` is the JSON that a script draws their arcs from.
     """
-    original, tokens, offsets = item["original"], item["tokens"], item["offsets"]
+    text = {name: item[name] for name in ("original", "tokens", "offsets")}
     entities = [entity for entity in item["entities"] if entity["label"] in labels]
     shown = [(entity["start"], entity["end"], labels[entity["label"]]) for entity in entities if entity["start"] < most]
-    drawing = Drawing(tokens_left_out=max(0, len(tokens) - most), marks_left_out=len(entities) - len(shown))
-    words, gaps = _words_and_gaps(original, tokens[:most], offsets)
-    drawing.pieces = _pieces(words, gaps, shown)
-    if not drawing.tokens_left_out and offsets:
-        drawing.pieces.append(Piece([], original[offsets[-1][1] :], []))
+    words, gaps, rest = _words_and_gaps(**text, most=most)
     ends = {entity["uid"]: (span_text(item, entity), labels[entity["label"]]) for entity in entities}
     relations = [r for r in item["relations"] if r["label"] in labels and r["source"] in ends and r["target"] in ends]
-    drawing.arcs = [Arc(labels[r["label"]], *ends[r["source"]], *ends[r["target"]]) for r in relations]
-    if relations and not drawing.tokens_left_out:
-        used = {mark["label"]: labels[mark["label"]] for mark in (*entities, *relations)}
-        sheet = {
-            "item": {"original": original, "tokens": tokens, "offsets": offsets},
-            "entities": entities,
-            "relations": relations,
-            "labels": [[pk, {"name": o.name, "color": o.color, "active": o.active}] for pk, o in used.items()],
-        }
-        drawing.sheet = to_json(sheet)
-    return drawing
+    used = {mark["label"]: labels[mark["label"]] for mark in (*entities, *relations)}
+    named = [[pk, {"name": o.name, "color": o.color, "active": o.active}] for pk, o in used.items()]
+    sheet = {"item": text, "entities": entities, "relations": relations, "labels": named}
+    left_out = max(0, len(text["tokens"]) - most)
+    return {
+        "pieces": [*_pieces(words, gaps, shown), Piece([], rest, [])],
+        "arcs": [(*ends[r["source"]], labels[r["label"]], *ends[r["target"]]) for r in relations],
+        "tokens_left_out": left_out,
+        "marks_left_out": len(entities) - len(shown),
+        "sheet": to_json(sheet) if relations and not left_out else "",
+    }
 
 
 def _words_and_gaps(
-    original: str, tokens: Sequence[str], offsets: Sequence[Sequence[int]] | None
-) -> tuple[list[str], list[str]]:
-    """The tokens as they stand in the text, and what stands before each."""
+    original: str, tokens: Sequence[str], offsets: Sequence[Sequence[int]] | None, most: int
+) -> tuple[list[str], list[str], str]:
+    """The tokens as they stand in the text, what stands before each, and what stands behind the last one of all."""
     if offsets is None:
-        return list(tokens), ["", *[" "] * (len(tokens) - 1)]
-    places = offsets[: len(tokens)]
-    words = [original[start:end] for start, end in places]
+        words = list(tokens[:most])
+        return words, ["", *[" "] * (len(words) - 1)], ""
+    places = offsets[:most]
     ends = [0, *(end for _, end in places)]
-    return words, [original[before:start] for before, (start, _) in zip(ends, places, strict=False)]
+    gaps = [original[before:start] for before, (start, _) in zip(ends, places, strict=False)]
+    return [original[start:end] for start, end in places], gaps, "" if len(offsets) > most else original[ends[-1] :]
 
 
 def _pieces(words: list[str], gaps: list[str], marks: list[tuple[int, int, Label]]) -> list[Piece]:

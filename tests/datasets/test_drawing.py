@@ -29,7 +29,7 @@ def draw(*entities, relations=(), given=None, **options):
 def boxes(drawn):
     """The drawing as a text in which each box is [its words|its name]."""
     found = ""
-    for piece in drawn.pieces:
+    for piece in drawn["pieces"]:
         found += "[" * len(piece.opens) + piece.text
         for box in piece.closes:
             found += f"|{'…' * box.comes_from}{box.label.name}{'…' * box.goes_on}]"
@@ -52,7 +52,7 @@ def test_a_mark_that_crosses_another_goes_on_behind_it():
 def test_of_a_long_text_the_beginning_is_drawn_and_the_rest_is_counted():
     drawn = draw((0, 1, 3), (1, 4, 4), most=2)
     assert boxes(drawn) == "left  [air|A]"
-    assert (drawn.tokens_left_out, drawn.marks_left_out) == (3, 1)
+    assert (drawn["tokens_left_out"], drawn["marks_left_out"]) == (3, 1)
 
 
 def test_tokens_that_are_not_in_the_text_stand_for_it():
@@ -62,8 +62,8 @@ def test_tokens_that_are_not_in_the_text_stand_for_it():
 
 def test_relations_are_told_by_their_ends():
     drawn = draw((0, 1, 2), (1, 4, 4), relations=[("r", 2, "e0", "e1"), ("r", 2, "e0", "gone"), ("r", 99, "e0", "e1")])
-    [arc] = drawn.arcs
-    assert (arc.source, arc.label.name, arc.target) == ("air conditioner", "C", "leaks")
+    [(source, _, label, target, _)] = drawn["arcs"]
+    assert (source, label.name, target) == ("air conditioner", "C", "leaks")
 
 
 def test_a_mark_whose_label_is_gone_is_left_out():
@@ -90,9 +90,9 @@ class Words(HTMLParser):
 def test_any_marks_leave_the_text_whole_and_every_box_is_closed(marks):
     marks = [(name, min(start, end), max(start, end)) for name, start, end in marks]
     drawn = draw(*marks)
-    opened = sum(len(piece.opens) for piece in drawn.pieces)
-    assert opened == sum(len(piece.closes) for piece in drawn.pieces)
-    assert sum(not box.comes_from for piece in drawn.pieces for box in piece.opens) == len(marks)
+    opened = sum(len(piece.opens) for piece in drawn["pieces"])
+    assert opened == sum(len(piece.closes) for piece in drawn["pieces"])
+    assert sum(not box.comes_from for piece in drawn["pieces"] for box in piece.opens) == len(marks)
     page = Words()
     page.feed(render_to_string("datasets/_marked.html", {"drawing": drawn}))
     assert page.words.strip() == TEXT and not page.open
@@ -100,9 +100,9 @@ def test_any_marks_leave_the_text_whole_and_every_box_is_closed(marks):
 
 def test_a_script_gets_what_the_arcs_connect():
     drawn = draw((0, 1, 2), (1, 3, 3), relations=[("r1", 2, "e0", "e1"), ("r2", 2, "e0", "gone")])
-    sheet = json.loads(drawn.sheet)
+    sheet = json.loads(drawn["sheet"])
     assert sheet["item"] == {"original": TEXT, "tokens": TOKENS, "offsets": OFFSETS}
     assert sheet["entities"][0] == {"uid": "e0", "label": 0, "start": 1, "end": 2}
     assert sheet["relations"] == [{"uid": "r1", "label": 2, "source": "e0", "target": "e1"}]
     assert [(pk, shown["name"]) for pk, shown in sheet["labels"]] == [(0, "A"), (1, "B"), (2, "C")]
-    assert not draw((0, 1, 2)).sheet
+    assert not draw((0, 1, 2))["sheet"]

@@ -238,7 +238,7 @@ def test_an_item_shows_its_marks_relations_and_fields(as_alice):
         ("PhysicalObject", "engine oil"),
         ("PhysicalObject/DrivingObject", "engine"),
     ]
-    assert [(arc.label.name, arc.source, arc.target) for arc in response.context["drawing"].arcs] == [
+    assert [(label.name, source, target) for source, _, label, target, _ in response.context["drawing"]["arcs"]] == [
         ("hasPart", "engine oil", "engine")
     ]
     for words in ("WO 7", "author", "Anna", "[1, 2.5]", "DrivingObject<small> off</small>", "2 entities · 1 relation"):
