@@ -32,10 +32,7 @@ class NameField(forms.CharField):
 
     def clean(self, value: str) -> str:
         name = super().clean(value)
-        try:
-            return self.rule(name) if name else ""
-        except Refused as error:
-            raise forms.ValidationError(str(error)) from error
+        return self.rule(name) if name else ""
 
 
 class DescriptionField(forms.CharField):

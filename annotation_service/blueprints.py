@@ -14,7 +14,7 @@ from django.utils import timezone
 from . import limits
 from .db import write
 from .edits import changes
-from .inputs import Refused, clean_description, clean_title, validate_description
+from .inputs import Refused, clean_description, clean_title
 from .models import User
 
 
@@ -52,7 +52,7 @@ class Blueprint(models.Model):
     open_to_annotators = False
 
     name = models.CharField(max_length=limits.MAX_NAME_CHARACTERS)
-    description = models.TextField(blank=True, validators=[validate_description])
+    description = models.TextField(blank=True, validators=[clean_description])  # type: ignore[list-item]
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     project = models.ForeignKey("projects.Project", null=True, blank=True, on_delete=models.RESTRICT)
     copied_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="copies")

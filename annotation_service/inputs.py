@@ -40,8 +40,8 @@ class Problem:
         return f"{self.place}: {self.text}" if self.place else self.text
 
 
-class Refused(Exception):
-    """Input that is not taken; nothing of it has been stored."""
+class Refused(ValidationError):
+    """Input that is not taken; nothing of it has been stored. Forms and models report it as an error of the field."""
 
     def __init__(
         self, problems: list[Problem] | str, total: int = 0, *, place: str = "", at_least: bool = False
@@ -49,6 +49,9 @@ class Refused(Exception):
         self.problems = [Problem(place, problems)] if isinstance(problems, str) else problems
         self.total, self.at_least = total or len(self.problems), at_least
         super().__init__(str(self.problems[0]) if self.problems else "refused")
+
+    def __str__(self) -> str:
+        return str(self.message)
 
 
 @dataclass(slots=True)
@@ -150,14 +153,6 @@ def clean_title(value: str) -> str:
 
 def clean_description(value: str) -> str:
     return clean_prose(value, settings.MAX_DESCRIPTION_CHARACTERS)
-
-
-def validate_description(value: str) -> None:
-    """The same rule for a model's field, which must not depend on the environment: it would need a migration in each."""
-    try:
-        clean_description(value)
-    except Refused as error:
-        raise ValidationError(str(error)) from error
 
 
 def clean_prose(value: str, limit: int) -> str:

@@ -76,10 +76,7 @@ class SourceForm(forms.Form):
 
     def clean_file(self) -> UploadedFile | None:
         file = self.cleaned_data["file"]
-        try:
-            inputs.check_size(file.size if file else 0, settings.MAX_FILE_BYTES)
-        except Refused as error:
-            raise forms.ValidationError(str(error)) from error
+        inputs.check_size(file.size if file else 0, settings.MAX_FILE_BYTES)
         return file
 
     def clean_duplicates(self) -> str:

@@ -11,7 +11,7 @@ from annotation_service import limits
 from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.edits import changes
-from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title, validate_description
+from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
 from annotation_service.models import Job, User
 from datasets.models import Dataset
 from ontologies.models import Ontology
@@ -35,7 +35,7 @@ class Project(AssignsItems):
         ENTITIES_AND_RELATIONS = "entities_and_relations", "Entities and relations"
 
     name = models.CharField(max_length=limits.MAX_NAME_CHARACTERS)
-    description = models.TextField(blank=True, validators=[validate_description])
+    description = models.TextField(blank=True, validators=[clean_description])  # type: ignore[list-item]
     task = models.CharField(max_length=22, choices=Task)
     guidelines = models.TextField(blank=True, max_length=limits.MAX_GUIDELINES_CHARACTERS)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")

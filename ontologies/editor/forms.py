@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from annotation_service.blueprint_views import DescriptionField, NameField
-from annotation_service.inputs import Refused, clean_description, clean_name
+from annotation_service.inputs import clean_description, clean_name
 from annotation_service.models import User
 
 from ..documents import NewItem, clean_color, read_pasted
@@ -77,10 +77,7 @@ class ColorForm(FieldForm):
     branch = forms.BooleanField(required=False)
 
     def clean_color(self) -> str:
-        try:
-            return clean_color(self.cleaned_data["color"])
-        except Refused as error:
-            raise forms.ValidationError(str(error)) from error
+        return clean_color(self.cleaned_data["color"])
 
     def save(self, by: User) -> OntologyItem:
         data = self.cleaned_data

@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=200)),
-                ('description', models.TextField(blank=True, validators=[annotation_service.inputs.validate_description])),
+                ('description', models.TextField(blank=True, validators=[annotation_service.inputs.clean_description])),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('updated_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ('kind', models.CharField(choices=[('entity', 'Entity ontology'), ('relation', 'Relation ontology')], max_length=8)),

@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('name', models.CharField(max_length=200)),
-                ('description', models.TextField(blank=True, validators=[annotation_service.inputs.validate_description])),
+                ('description', models.TextField(blank=True, validators=[annotation_service.inputs.clean_description])),
                 ('task', models.CharField(choices=[('entities', 'Entities'), ('entities_and_relations', 'Entities and relations')], max_length=22)),
                 ('guidelines', models.TextField(blank=True, max_length=100000)),
                 ('annotators_per_item', models.PositiveSmallIntegerField(blank=True, null=True)),
