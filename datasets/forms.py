@@ -133,7 +133,7 @@ class CreateForm(SourceForm, PreprocessingForm):
         cleaned = super().clean()
         if cleaned.get("kind") == Kind.STANDARD:
             cleaned["format"] = Format.TEXT
-        for name in self._ontologies_needed():
+        for name in (f"{of}_ontology" for of in Kind(cleaned.get("kind", Kind.STANDARD)).label_kinds):
             if not cleaned.get(name) and name not in self.errors:
                 self.add_error(name, "Choose the ontology that has the labels.")
         if not cleaned.get("name") and "name" not in self.errors:
@@ -143,24 +143,21 @@ class CreateForm(SourceForm, PreprocessingForm):
                 self.add_error("name", "Give the dataset a name.")
         return cleaned
 
-    def _ontologies_needed(self) -> list[str]:
-        kind = Kind(self.cleaned_data.get("kind", Kind.STANDARD))
-        needed = {"entity_ontology": kind.has_entities, "relation_ontology": kind.has_relations}
-        return [name for name, is_needed in needed.items() if is_needed]
-
     @property
     def options(self) -> dict[str, Any]:
         values = self.cleaned_data
         kind = values.get("kind", Kind.STANDARD)
-        chosen = {name: values[name].pk for name in self._ontologies_needed() if values.get(name)}
         return super().options | {
             "kind": kind,
             "name": values.get("name", ""),
             "description": values.get("description", ""),
             "preprocessing": self.preprocessing.as_json() if kind == Kind.STANDARD else {},
             "tokeniser": values.get("tokeniser", "punkt"),
-            "entity_ontology": chosen.get("entity_ontology"),
-            "relation_ontology": chosen.get("relation_ontology"),
+            **{
+                name: values[name] and values[name].pk
+                for name in self.fields
+                if name.endswith("_ontology") and name in values
+            },
         }
 
 

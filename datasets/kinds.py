@@ -28,6 +28,11 @@ class Kind(TextChoices):
         return self == Kind.PREANNOTATED_RELATION
 
     @property
+    def label_kinds(self) -> list[str]:
+        """The kinds of the ontologies that have the labels of its marks."""
+        return ["entity"] * self.has_entities + ["relation"] * self.has_relations
+
+    @property
     def example_name(self) -> str:
         return f"{self}.example.{'txt' if self == Kind.STANDARD else 'json'}"
 

@@ -32,11 +32,7 @@ class ItemBuilder:
         # In JSON so short nothing can be too much. Extra fields are measured as they are stored: there 1e15 has 18 characters.
         limits = (settings.MAX_ITEM_CHARACTERS, settings.MAX_ITEM_TOKENS, settings.MAX_ITEM_MARKS)
         self.short = min(*limits, settings.MAX_EXTRA_FIELDS_CHARACTERS // 5)
-        self.names: dict[str, _LabelLookup] = {}
-        if self.kind.has_entities:
-            self.names["entity"] = _LabelLookup("entity", options.entity_ontology)
-        if self.kind.has_relations:
-            self.names["relation"] = _LabelLookup("relation", options.relation_ontology)
+        self.names = {of: _LabelLookup(of, getattr(options, f"{of}_ontology")) for of in self.kind.label_kinds}
 
     def build(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
         """The item, or else what is wrong with it. ``length`` is that of its JSON."""

@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +35,7 @@ class ImportOptions:
     duplicates: Duplicates = Duplicates.REFUSE
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "ImportOptions":
+    def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
         """From `Upload.options`. Raises `Refused` if an ontology is not there any more."""
         kind = Kind(value["kind"])
         if kind == Kind.STANDARD:
@@ -45,8 +46,7 @@ class ImportOptions:
             kind=kind,
             format=value["format"],
             preprocessing=preprocessing,
-            entity_ontology=_ontology(value, "entity_ontology"),
-            relation_ontology=_ontology(value, "relation_ontology"),
+            **{f"{of}_ontology": _ontology(value, f"{of}_ontology") for of in kind.label_kinds},
             duplicates=Duplicates(value.get("duplicates") or Duplicates.REFUSE),
         )
 
@@ -55,7 +55,7 @@ class ImportOptions:
         return [ontology for ontology in (self.entity_ontology, self.relation_ontology) if ontology]
 
 
-def _ontology(value: dict[str, Any], name: str) -> Ontology | None:
+def _ontology(value: Mapping[str, Any], name: str) -> Ontology | None:
     if (pk := value.get(name)) is None:
         return None
     if ontology := Ontology.objects.filter(pk=pk).first():

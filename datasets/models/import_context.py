@@ -68,15 +68,11 @@ class ImportContext:
         return ImportOptions.from_json({**self.wanted, **decided})
 
     def _options_of_new_dataset(self) -> ImportOptions:
-        options = dict(self.wanted)
-        clean_title(options["name"])  # refused before everything is read
-        kind = Kind(options["kind"])
-        for of, needed in ((Ontology.Kind.ENTITY, kind.has_entities), (Ontology.Kind.RELATION, kind.has_relations)):
-            name = f"{of}_ontology"
-            options[name] = options.get(name) if needed else None
-            if needed and not Ontology.objects.filter(pk=options[name], project=None, kind=of).exists():
+        clean_title(self.wanted["name"])  # refused before everything is read
+        for of in Kind(self.wanted["kind"]).label_kinds:
+            if not Ontology.objects.filter(pk=self.wanted.get(f"{of}_ontology"), project=None, kind=of).exists():
                 raise Refused(f"The marks of such a dataset have labels: choose the blueprint of their {of} ontology.")
-        return ImportOptions.from_json(options)
+        return ImportOptions.from_json(self.wanted)
 
     def _is_unchanged(self, dataset: Dataset) -> bool:
         """Whether the dataset, now locked, has what was read of it."""

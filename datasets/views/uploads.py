@@ -22,7 +22,6 @@ from ..extra_fields import Field
 from ..forms import AddForm, CreateForm, SourceForm
 from ..importing.formats import Format, detect
 from ..importing.options import Duplicates, ImportOptions
-from ..importing.report import Report
 from ..items import drawing
 from ..items.views import shell
 from ..kinds import Kind
@@ -60,7 +59,7 @@ def upload_page(request: Request, pk: int) -> HttpResponse:
 def _found(upload: Upload) -> dict[str, Any]:
     """The report, with the first items drawn and the labels in their colours."""
     report, kind = upload.found, Kind(upload.options["kind"])
-    context: dict[str, Any] = {"report": report, "kind": kind, "duplicates": DUPLICATES, "notes": _notes(report)}
+    context: dict[str, Any] = {"report": report, "kind": kind, "duplicates": DUPLICATES}
     if report.items:
         context["tokens_an_item"] = round(report.tokens / report.items)
     try:
@@ -79,19 +78,6 @@ def _found(upload: Upload) -> dict[str, Any]:
             (item, drawing.draw(item, labels=by_pk), Field.all_of(item["extra_fields"])) for item in report.preview
         ],
     }
-
-
-def _notes(report: Report) -> list[tuple[int, str]]:
-    """What becomes of what is not simply taken as it is."""
-    notes = [
-        (report.blank, "blank lines, skipped"),
-        (report.duplicates, "duplicates, dropped"),
-        (report.empty, "lines without a token, dropped"),
-        (report.skipped, "items with a taken external id, left out"),
-        (report.replaced, "items with the same external id, replaced"),
-        (report.without_offsets, "items whose tokens are not in their text: they are shown as tokens"),
-    ]
-    return [(count, words) for count, words in notes if count]
 
 
 def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:

@@ -78,8 +78,8 @@ def _check(options: dict[str, Any]) -> None:
     if options["into"] is not None and (given := [name for name in options if name in _OF_A_NEW_ONE and options[name]]):
         option = given[0].replace("_", "-")
         raise Refused(f"--{option} is for a new dataset; an addition takes what its dataset has.")
-    for of, has in (("entity", "has_entities"), ("relation", "has_relations")):
-        if options[f"{of}_ontology"] is not None and not getattr(Kind(options["kind"]), has):
+    for of in ("entity", "relation"):
+        if options[f"{of}_ontology"] is not None and of not in Kind(options["kind"]).label_kinds:
             raise Refused(f"A {Kind(options['kind']).label.lower()} has no {of} labels, so it takes no {of} ontology.")
 
 
