@@ -20,8 +20,8 @@ class ItemUse:
     """A model whose rows name items.
 
     ``noun`` is what people call several rows, ``items`` are the fields that name items, ``project`` leads to the project of a
-    row. Only marks have the others: the ``kind`` of ontology that their labels are from, ``live`` for those on texts that have
-    not been removed, and the field of the ``person`` who made them.
+    row. Only marks have the others: the ``kind`` of ontology that their labels are from, what tells that they are on texts which
+    have not been removed, and the field of the ``person`` who made them.
     """
 
     model: type[Model]
@@ -29,7 +29,7 @@ class ItemUse:
     items: tuple[str, ...]
     project: str
     kind: str = ""
-    live: Q | None = None
+    on_live_texts: Q | None = None
     person: str = ""
 
     def rows(self, keys: Any) -> QuerySet[Any]:
@@ -40,11 +40,11 @@ class ItemUse:
         named = (everything.filter(**{f"{field}__in": keys}).values("pk") for field in self.items)
         return everything.filter(Q(*(("pk__in", found) for found in named), _connector=Q.OR))
 
-    def live_rows(self, keys: Any, made_by: Any = None) -> QuerySet[Any]:
-        rows = self.rows(keys)
-        if self.live:
-            rows = rows.filter(self.live, **({self.person: made_by} if made_by else {}))
-        return rows
+    def live(self, rows: QuerySet[Any], made_by: Any = None) -> QuerySet[Any]:
+        """Without marks on removed texts, and of marks only those of one person, if there is one."""
+        if self.on_live_texts is None:
+            return rows
+        return rows.filter(self.on_live_texts, **({self.person: made_by} if made_by else {}))
 
 
 item_uses: list[ItemUse] = []
@@ -105,7 +105,7 @@ def by_project(
     """The live rows that name an item of the project ``own`` and its copies in the projects with these names."""
     counts: dict[int | None, Counter[str]] = defaultdict(Counter)
     for use in item_uses:
-        rows = use.live_rows(among(keys), made_by).order_by().values_list(use.project)
+        rows = use.live(use.rows(among(keys)), made_by).order_by().values_list(use.project)
         for project, number in rows.annotate(count=Count("pk")):
             counts[project][use.noun] += number
     here = Counts(counts.pop(own, {}))
@@ -114,14 +114,15 @@ def by_project(
     return Usage(here, shown, Counts(sum(counts.values(), Counter())))
 
 
-def marks_by_uid(kind: str, items: QuerySet[Any], made_by: Any = None) -> dict[str, int]:
-    """Live marks of items of a kind of ontology, in one grouped query for each model of marks. Of all people's marks, or of one
-    person's."""
+def marks_by_uid(kind: str, ontologies: QuerySet[Any], made_by: Any = None) -> dict[str, int]:
+    """Live marks of the items of some ontologies of a kind, in one grouped query for each model of marks. Of all people's marks,
+    or of one person's."""
     counts: Counter[str] = Counter()
     for use in item_uses:
         if use.kind == kind:
-            rows = use.live_rows(items.values("pk"), made_by).order_by()
-            counts.update(dict(rows.values_list(f"{use.items[0]}__uid").annotate(Count("pk"))))
+            (field,) = use.items
+            rows = use.live(use.model._base_manager.filter(**{f"{field}__ontology__in": ontologies}), made_by)
+            counts.update(dict(rows.order_by().values_list(f"{field}__uid").annotate(Count("pk"))))
     return dict(counts)
 
 

@@ -346,7 +346,7 @@ for model in (Entity, Relation):
             ("label",),
             "label__ontology__project",
             kind=model.kind,
-            live=Q(annotation__item__removed_at=None),
+            on_live_texts=Q(annotation__item__removed_at=None),
             person="annotation__annotator",
         )
     )

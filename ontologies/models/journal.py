@@ -65,9 +65,8 @@ class OntologyChange(models.Model):
 
     def in_words(self) -> str:
         """Such as “rename “Pump” by alice on 3 May 2024, 10:20 UTC”."""
-        steps = self.steps(limit=1)
-        what = f" “{steps[0].name}”" if self.count == 1 and steps else f" {self.count:,} items"
-        return f"{self.title}{what} by {self.user} on {self.at:%-d %B %Y, %H:%M} UTC"
+        what = f"“{self.steps(limit=1)[0].name}”" if self.count == 1 and self.items else f"{self.count:,} items"
+        return f"{self.title} {what} by {self.user} on {self.at:%-d %B %Y, %H:%M} UTC"
 
     def steps(self, limit: int | None = None) -> "list[Step]":
         """Before and after, item by item."""

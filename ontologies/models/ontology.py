@@ -117,10 +117,10 @@ class Ontology(PagedBlueprint):
 
     def marks_by_uid(self, made_by: User | None = None) -> dict[str, int]:
         """How many marks each item has and, of a blueprint, its copies in projects."""
-        which = Q(ontology=self)
+        which = Q(pk=self.pk)
         if self.is_blueprint:
-            which |= Q(ontology__copied_from=self, ontology__project__isnull=False)
-        return usage.marks_by_uid(self.kind, OntologyItem.objects.filter(which).order_by(), made_by)
+            which |= Q(copied_from=self, project__isnull=False)
+        return usage.marks_by_uid(self.kind, Ontology.objects.filter(which).values("pk"), made_by)
 
     def checks(self) -> list[Check]:
         """Likely mistakes, for people to judge."""

@@ -50,12 +50,8 @@ def next_to_redo(ontology: Any, by: User) -> OntologyChange | None:
 
 
 def _newest(changes: QuerySet[OntologyChange]) -> OntologyChange | None:
-    found = changes.filter(stands=True).values_list("pk", "count").first()
-    if found is None:
-        return None
-    # A button names a single item, but not what happened to thousands, which takes long to read.
-    rows = OntologyChange.objects.select_related("user")
-    return (rows if found[1] == 1 else rows.defer("items")).get(pk=found[0])
+    # What happened to thousands of items takes long to read, and a button needs none of it.
+    return changes.filter(stands=True).select_related("user").defer("items").first()
 
 
 # --- Taking back -------------------------------------------------------------------------------------------------------
@@ -65,11 +61,12 @@ def take_back(step: OntologyChange, change: Change) -> None:
     """Apply the opposite of a step as part of another operation, whose kind says why. The ontology is locked."""
     if step.verb == "create":
         raise Refused("The creation of an ontology cannot be undone.")
-    rows = step.same_operation().select_related("user")
-    if not rows.filter(pk=step.pk, stands=True).exists():
+    rows = step.same_operation().values_list("pk", "stands")
+    if (step.pk, True) not in rows:
         raise Refused("This step has been undone already.")
-    last, operation = rows.first(), rows.defer("items").last()
-    assert last and operation
+    # The newest row has the places where things stand now.
+    last = OntologyChange.objects.select_related("operation").defer("operation__items").get(pk=rows[0][0])
+    operation = last.operation or last
     for later in _later_changes(last):
         uid = next(uid for uid, entry in last.items.items() if _share_a_field(entry, later.items.get(uid)))
         raise LaterChange(f"“{names({uid}, [later, last])[uid]}” was changed", later)
