@@ -34,11 +34,13 @@ class ItemUse:
 
     def rows(self, keys: Any) -> QuerySet[Any]:
         """The rows that name items with these keys, each once."""
-        everything = self.model._base_manager.all()
-        if len(self.items) == 1:
-            return everything.filter(**{f"{self.items[0]}__in": keys})
-        named = (everything.filter(**{f"{field}__in": keys}).values("pk") for field in self.items)
-        return everything.filter(Q(*(("pk__in", found) for found in named), _connector=Q.OR))
+        rows = self.model._base_manager.all()
+        named = Q()
+        for field in self.items:
+            names_one = Q(**{f"{field}__in": keys})
+            is_list = self.model._meta.get_field(field).many_to_many
+            named |= Q(pk__in=rows.filter(names_one).values("pk")) if is_list else names_one
+        return rows.filter(named)
 
     def live(self, rows: QuerySet[Any], made_by: Any = None) -> QuerySet[Any]:
         """Without marks on removed texts, and of marks only those of one person, if there is one."""

@@ -256,7 +256,7 @@ class Ontology(PagedBlueprint):
 
     def revert(self, step: OntologyChange, *, by: User) -> OntologyChange:
         """Take back a step of the history, whoever made it, if nothing later depends on it. The rest stays."""
-        return self._take_back(OntologyChange.Kind.REVERT, lambda *_: step, by=by)
+        return self._take_back(OntologyChange.Kind.REVERT, lambda *_: self.changes.get(pk=step.pk), by=by)
 
     def undoable(self, by: User) -> OntologyChange | None:
         """What the user would undo next."""

@@ -58,14 +58,14 @@ def _newest(changes: QuerySet[OntologyChange]) -> OntologyChange | None:
 
 
 def take_back(step: OntologyChange, change: Change) -> None:
-    """Apply the opposite of a step as part of another operation, whose kind says why. The ontology is locked."""
+    """Apply the opposite of a step as part of another operation, whose kind says why. The step was read after the lock."""
     if step.verb == "create":
         raise Refused("The creation of an ontology cannot be undone.")
-    rows = step.same_operation().values_list("pk", "stands")
-    if (step.pk, True) not in rows:
+    if not step.stands:
         raise Refused("This step has been undone already.")
     # The newest row has the places where things stand now.
-    last = OntologyChange.objects.select_related("operation").defer("operation__items").get(pk=rows[0][0])
+    last = step.same_operation().select_related("operation").defer("operation__items").first()
+    assert last
     operation = last.operation or last
     for later in _later_changes(last):
         uid = next(uid for uid, entry in last.items.items() if _share_a_field(entry, later.items.get(uid)))

@@ -45,7 +45,7 @@ class Plan:
         self._new: dict[int, list[NewItem]] = {}  # by the key of the existing item above
         self._nodes = tree.nodes
         self._room = settings.MAX_ONTOLOGY_ITEMS - tree.size
-        stored = self._nodes.filter(lft__gt=below.lft, lft__lt=below.rght)
+        stored = self._nodes.filter(tree_id=tree.pk, lft__gt=below.lft, lft__lt=below.rght)
         self._existing = {
             (parent_id, name): (pk, uid)
             for pk, uid, parent_id, name in stored.values_list("pk", "uid", "parent_id", "name")

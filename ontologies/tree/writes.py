@@ -47,11 +47,12 @@ class Tree:
 
     @property
     def nodes(self) -> QuerySet[Any]:
-        return self.model._base_manager.filter(tree_id=self.pk).order_by()
+        """All rows, unordered, to be found by their uids or keys."""
+        return self.model._base_manager.filter(ontology=self.pk).order_by()
 
     @property
     def root(self) -> Any:
-        return self.nodes.get(parent=None)
+        return self.model._base_manager.get(tree_id=self.pk, parent=None)
 
     @property
     def size(self) -> int:
@@ -59,7 +60,7 @@ class Tree:
 
     def problems(self) -> Iterator[str]:
         """What is wrong with the tree; yields nothing if it is sound."""
-        nodes = list(self.model._base_manager.filter(ontology=self.pk).order_by("lft").values())
+        nodes = list(self.nodes.order_by("lft").values())
         roots = [node for node in nodes if node["parent_id"] is None]
         if len(roots) != 1:
             yield f"{len(roots)} roots instead of 1"
@@ -164,8 +165,7 @@ class Tree:
     # --- Parts ---
 
     def _taken(self, uids: Iterator[str]) -> set[str]:
-        stored = self.model._base_manager.filter(ontology=self.pk, uid__in=among(list(uids)))
-        return set(stored.order_by().values_list("uid", flat=True))
+        return set(self.nodes.filter(uid__in=among(list(uids))).values_list("uid", flat=True))
 
     def _shift(self, steps: Mapping[int, int]) -> int:
         """Make room or close gaps: ``steps`` tells by how much everything from a position on moves away from what stands before
