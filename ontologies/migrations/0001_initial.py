@@ -3,6 +3,7 @@ import annotation_service.inputs
 import django.db.models.deletion
 import django.utils.timezone
 import mptt.fields
+import ontologies.models.item
 from django.conf import settings
 from django.db import migrations, models
 
@@ -87,7 +88,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='ontologyitem',
-            index=models.Index(fields=['tree_id', 'lft'], name='ontologyitem_tree_order'),
+            index=ontologies.models.item.TreeOrderIndex(fields=['tree_id', 'lft'], name='ontologyitem_tree_order'),
         ),
         migrations.AddConstraint(
             model_name='ontologyitem',

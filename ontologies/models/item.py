@@ -23,6 +23,21 @@ Setting = tuple[int, str, Any, Any]
 """The primary key and the uid of an item, and the value of a field before and after."""
 
 
+class TreeOrderIndex(models.Index):
+    """On SQLite it has the position, too: the children of a branch of 10,000 items are read in 7 ms instead of 10.
+
+    PostgreSQL reads a tree in 6 ms through the number of the tree alone. With the position in the index a shift of 9,910 rows
+    takes 135 ms, without it 21, because rows are then updated in place (see the fill factor in the migrations).
+    """
+
+    def create_sql(self, model: Any, schema_editor: Any, using: str = "", **options: Any) -> Any:
+        if schema_editor.connection.vendor == "postgresql":
+            return models.Index(fields=self.fields[:1], name=self.name).create_sql(
+                model, schema_editor, using, **options
+            )
+        return super().create_sql(model, schema_editor, using, **options)
+
+
 class OntologyItem(MPTTModel):
     """A label: one node of an ontology's tree.
 
@@ -48,7 +63,7 @@ class OntologyItem(MPTTModel):
 
     class Meta:
         ordering = ["tree_id", "lft"]
-        indexes = [models.Index(fields=["tree_id", "lft"], name="ontologyitem_tree_order")]
+        indexes = [TreeOrderIndex(fields=["tree_id", "lft"], name="ontologyitem_tree_order")]
         constraints = [
             UniqueConstraint(fields=["ontology", "uid"], name="ontologyitem_uid"),
             UniqueConstraint(fields=["parent", "name"], name="ontologyitem_sibling_name"),
