@@ -3,7 +3,7 @@
 A mark's uid is in the body: those that came with a dataset may be any text.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from typing import Any
@@ -63,18 +63,24 @@ def add(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
 def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
     values = _read_body(request, uid=str, label=str, proof=str)
     with _annotation(request, pk, item_pk) as annotation:
-        label = annotation.label(kind, values["label"])
-        was = _restorable(annotation.current_marks(MARKS[kind], values["uid"]))
-        return {kind: _shown(annotation.relabel(MARKS[kind], values["uid"], label, values["proof"])), "was": was}
+        annotation.check_open()
+        mark = annotation.mark(MARKS[kind], values["uid"])
+        was = _restorable(mark)
+        mark.relabel(annotation.label(kind, values["label"]), values["proof"])
+        return {kind: _shown(mark), "was": was}
 
 
 @require_POST
 @answers_json
 def remove(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
+    """Removed twice, it is gone once."""
     uid = _read_body(request, uid=str)["uid"]
     with _annotation(request, pk, item_pk) as annotation:
-        was = _restorable(annotation.current_marks(MARKS[kind], uid))
-        annotation.remove(MARKS[kind], uid)
+        annotation.check_open()
+        mark = annotation.marks(MARKS[kind]).filter(uid=uid).first()
+        was = _restorable(mark) if mark else []
+        if mark:
+            mark.remove()
         return {"removed": uid, "was": was}
 
 
@@ -123,16 +129,11 @@ def _read_body(request: Request, **fields: type) -> dict[str, Any]:
     return values
 
 
-def _restorable(marks: Iterable[Mark]) -> list[dict[str, Any]]:
-    """Marks with the token that brings them back, should their label be switched off meanwhile."""
+def _restorable(mark: Mark) -> list[dict[str, Any]]:
+    """What goes with a mark, with the tokens that bring it back, should a label be switched off meanwhile."""
     return [
-        {
-            "kind": mark._meta.model_name,
-            "uid": mark.uid,
-            "label": mark.label.uid,
-            "proof": mark.restore_token(mark.label),
-        }
-        for mark in marks
+        {"kind": each.kind, "uid": each.uid, "label": each.label.uid, "proof": each.restore_token(each.label)}
+        for each in mark.with_relations()
     ]
 
 

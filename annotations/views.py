@@ -1,6 +1,7 @@
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -13,6 +14,7 @@ from annotation_service.models import User
 from datasets.models import Annotation, Item
 from projects import access
 from projects.models import Project
+from projects.progress import done_by
 
 from . import workspace
 
@@ -42,23 +44,22 @@ def item(request: Request, pk: int, item_pk: int) -> HttpResponse:
         project = access.project(request, pk, Right.ANNOTATE)
         gone = get_object_or_404(Item.with_removed, pk=item_pk, dataset__project=project, removed_at__isnull=False)
         return redirect(f"{_undone(pk, gone)}&gone=1")
-    items = project.items_for(request.user)
-    context = _workspace(request, project, found, request.user, workspace.place(project, items, found))
+    context = _workspace(request, project, found, request.user, project.items_for(request.user))
     return render(request, "annotations/workspace.html", context)
 
 
 @require_GET
 def progress(request: Request, pk: int) -> JsonResponse:
     """How much the member has done: asked for after the page, because counting takes longer than everything else on it."""
-    return JsonResponse({"done": workspace.done_count(access.project(request, pk, Right.ANNOTATE), request.user)})
+    return JsonResponse({"done": done_by(access.project(request, pk, Right.ANNOTATE), request.user)})
 
 
 @require_GET
 def labels(request: Request, pk: int, version: str) -> HttpResponse:
     """All labels of the project. The address names their version, so the browser may keep them."""
-    label_set = workspace.LabelSet.of(access.project(request, pk))
-    response = HttpResponse(label_set.as_json(), content_type="application/json")
-    is_current = label_set.version == version
+    ontologies = access.project(request, pk).ontology_set.order_by("kind")
+    response = HttpResponse(workspace.labels_json(ontologies), content_type="application/json")
+    is_current = workspace.labels_version(ontologies) == version
     response["Cache-Control"] = "private, max-age=31536000, immutable" if is_current else "no-store"
     return response
 
@@ -67,22 +68,22 @@ def labels(request: Request, pk: int, version: str) -> HttpResponse:
 def read_start(request: Request, pk: int, who: str) -> HttpResponse:
     """To the first item that somebody has marked, for a manager."""
     project, person = access.annotators_work(request, pk, who)
-    first = workspace.first_marked(project, person)
-    if first is None:
-        raise Http404("No item is given to this person.")
-    return redirect("annotations:read", pk=pk, who=person.pk, item_pk=first)
+    items = workspace.items_to_read(project, person).values_list("pk", flat=True)
+    if first := workspace.marked_items(project, person).first() or items.first():
+        return redirect("annotations:read", pk=pk, who=person.pk, item_pk=first)
+    raise Http404("No item is given to this person.")
 
 
 @require_GET
 def read(request: Request, pk: int, who: str, item_pk: int) -> HttpResponse:
     """Somebody's marks on an item, for a manager: the same screen, without any control that changes."""
     project, person = access.annotators_work(request, pk, who)
-    items = workspace.items_of(project, person)
+    items = workspace.items_to_read(project, person)
     found = get_object_or_404(items, pk=item_pk)
-    context = _workspace(request, project, found, person, workspace.place(project, items, found), reading=True)
-    marked = workspace.next_marked(project, person, after=found.position)
+    context = _workspace(request, project, found, person, items, reading=True)
+    marked = workspace.marked_items(project, person).filter(position__gt=found.position).first()
     context["next_marked"] = marked and reverse("annotations:read", args=[pk, person.pk, marked])
-    context["people"] = workspace.people(project)
+    context["people"] = workspace.people_to_read(project)
     return render(request, "annotations/workspace.html", context)
 
 
@@ -92,47 +93,33 @@ def _undone(project_pk: int, item: Item) -> str:
 
 
 def _workspace(
-    request: Request, project: Project, item: Item, person: User, place: workspace.Place, reading: bool = False
+    request: Request, project: Project, item: Item, person: User, items: QuerySet[Item], reading: bool = False
 ) -> dict[str, Any]:
     annotation = Annotation.visible_to(person, item)
-    own = annotation if annotation and annotation.annotator_id else None
-    label_set = workspace.LabelSet.of(project)
-
-    def link(to: int | None) -> str | None:
-        if to is None:
-            return None
-        if reading:
-            return reverse("annotations:read", args=[project.pk, person.pk, to])
-        return reverse("annotations:item", args=[project.pk, to])
-
+    place = workspace.place(project, items, item)
+    page = ["annotations:read", project.pk, person.pk] if reading else ["annotations:item", project.pk]
+    links = {name: place[name] and reverse(page[0], args=[*page[1:], place[name]]) for name in ("previous", "next")}
     undone, marks = _undone(project.pk, item), reverse("annotations:marks", args=[project.pk, item.pk])
     state = {
-        "item": workspace.item_state(item),
+        "item": {"number": item.number, "original": item.original, "tokens": item.tokens, "offsets": item.offsets},
         **workspace.marks_state(annotation),
         "reading": reading,
-        "hasRelations": label_set.has_relations,
+        "hasRelations": project.task == Project.Task.ENTITIES_AND_RELATIONS,
         "project": project.pk,
         "annotator": request.user.pk,
         "urls": {
-            "labels": reverse("annotations:labels", args=[project.pk, label_set.version]),
+            "labels": reverse(
+                "annotations:labels", args=[project.pk, workspace.labels_version(project.ontology_set.order_by("kind"))]
+            ),
             "item": marks.removesuffix("marks/"),
             "marks": marks,
-            "next": link(place.next),
-            "previous": link(place.previous),
+            **links,
             "progress": reverse("annotations:progress", args=[project.pk]),
             "undone": undone,
             "gone": f"{undone}&gone=1",
             "login": reverse("account_login"),
         },
     }
-    return {
-        "project": project,
-        "item": item,
-        "person": person,
-        "own": own,
-        "place": place,
-        "previous": link(place.previous),
-        "next": link(place.next),
-        "reading": reading,
-        "state": state,
-    }
+    own = annotation if annotation and annotation.annotator_id else None
+    context = {"project": project, "item": item, "person": person, "own": own, "place": place}
+    return {**context, **links, "reading": reading, "state": state}

@@ -6,7 +6,7 @@ and dataset, in its download format, and ``annotations.json``: the work of every
 
 import json
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import IO, Any
 
@@ -21,7 +21,7 @@ from annotation_service.models import User
 from annotation_service.words import plural
 from datasets import exports
 from datasets.importing.document import Progress, no_progress
-from datasets.models import Annotation, Dataset, Entity, Item, Relation
+from datasets.models import Annotation, Dataset, Entity, Item, Mark, Relation
 from ontologies.documents import write_time
 from ontologies.models import Ontology
 
@@ -121,19 +121,19 @@ def _annotations(
     for first in range(0, len(positions), BATCH):
         progress(first, len(positions), "writing")
         annotations = ours.filter(item__position__range=(positions[first], positions[first : first + BATCH][-1]))
-        items = {pk: _Text(*texts) for pk, *texts in _texts(annotations)}
-        entities, uids = _entities(annotations, names)
-        relations = _relations(annotations, names, uids)
+        texts = _texts(annotations)
+        entities = _marks(Entity, annotations, names, {"start": "start", "end": "end"})
+        relations = _marks(Relation, annotations, names, {"source_id": "source__uid", "target_id": "target__uid"})
         for pk, position, item, annotator, started_at, done_at in annotations.order_by(
             "item__position", "annotator_id"
         ).values_list("pk", "item__position", "item_id", "annotator_id", _Written("started_at"), _Written("done_at")):
             annotation = {
                 "item_id": numbers[position],
-                "external_id": items[item].external_id or None,
+                "external_id": texts[item].external_id or None,
                 "annotator": people[annotator],
                 "started_at": started_at,
                 "done_at": done_at,
-                "entities": [items[item].with_place(entity) for entity in entities.get(pk, ())],
+                "entities": [texts[item].with_place(entity) for entity in entities.get(pk, ())],
                 "relations": relations.get(pk, []),
             }
             counts["annotations"] += 1
@@ -159,13 +159,10 @@ class _Written(Func):
         return self.as_sql(compiler, connection, template=cut, **context)
 
 
-TIMES = (_Written("created_at"), _Written("updated_at"))
-
-
-def _texts(annotations: QuerySet[Annotation]) -> Iterable[tuple[Any, ...]]:
+def _texts(annotations: QuerySet[Annotation]) -> "dict[int, _Text]":
     tokens, offsets = Cast("tokens", TextField()), Cast("offsets", TextField())
-    items = Item.objects.filter(annotation__in=annotations).distinct()
-    return items.order_by("pk").values_list("pk", "external_id", "original", tokens, offsets)
+    items = Item.objects.filter(annotation__in=annotations).distinct().order_by("pk")
+    return {pk: _Text(*text) for pk, *text in items.values_list("pk", "external_id", "original", tokens, offsets)}
 
 
 class _Text:
@@ -178,61 +175,24 @@ class _Text:
 
     def with_place(self, entity: dict[str, Any]) -> dict[str, Any]:
         first, last = entity["start"], entity["end"]
-        if self.offsets is None:
-            entity["text"] = " ".join(self.tokens[first : last + 1])
-        else:
-            entity["start_char"], entity["end_char"] = start, end = self.offsets[first][0], self.offsets[last][1]
-            entity["text"] = self.original[start:end]
-        return entity
+        start = end = None
+        text = " ".join(self.tokens[first : last + 1])
+        if self.offsets is not None:
+            start, end = self.offsets[first][0], self.offsets[last][1]
+            text = self.original[start:end]
+        uid = {"id": entity["id"], "start": first, "end": last}
+        return {**uid, "start_char": start, "end_char": end, "text": text, **entity}
 
 
-def _entities(
-    annotations: QuerySet[Annotation], names: dict[int, str]
-) -> tuple[dict[int, list[dict[str, Any]]], dict[int, str]]:
-    """The entities of each annotation, and the uids of all by their keys."""
-    groups: dict[int, list[dict[str, Any]]] = {}
-    uids = {}
-    for pk, annotation, uid, start, end, label, status, created_at, updated_at in (
-        Entity.objects.filter(annotation__in=annotations)
-        .order_by("pk")
-        .values_list("pk", "annotation_id", "uid", "start", "end", "label_id", "status", *TIMES)
-    ):
-        uids[pk] = uid
-        groups.setdefault(annotation, []).append(
-            {
-                "id": uid,
-                "start": start,
-                "end": end,
-                "start_char": None,
-                "end_char": None,
-                "text": "",
-                "label": names[label],
-                "status": status,
-                "created_at": created_at,
-                "updated_at": updated_at,
-            }
-        )
-    return groups, uids
-
-
-def _relations(
-    annotations: QuerySet[Annotation], names: dict[int, str], uids: dict[int, str]
+def _marks(
+    model: type[Mark], annotations: QuerySet[Annotation], names: dict[int, str], place: dict[str, str]
 ) -> dict[int, list[dict[str, Any]]]:
+    """The marks of each annotation; ``place`` are their fields beside those that all marks have."""
+    times = {name: _Written(name) for name in ("created_at", "updated_at")}
+    fields = {"id": "uid", **place, "label": "label_id", "status": "status", **times}
     groups: dict[int, list[dict[str, Any]]] = {}
-    for annotation, uid, source, target, label, status, created_at, updated_at in (
-        Relation.objects.filter(annotation__in=annotations)
-        .order_by("pk")
-        .values_list("annotation_id", "uid", "source_id", "target_id", "label_id", "status", *TIMES)
-    ):
-        groups.setdefault(annotation, []).append(
-            {
-                "id": uid,
-                "source_id": uids[source],
-                "target_id": uids[target],
-                "label": names[label],
-                "status": status,
-                "created_at": created_at,
-                "updated_at": updated_at,
-            }
-        )
+    rows = model._default_manager.filter(annotation__in=annotations).order_by("pk")
+    for annotation, *values in rows.values_list("annotation_id", *fields.values()):
+        mark = dict(zip(fields, values, strict=True))
+        groups.setdefault(annotation, []).append(mark | {"label": names[mark["label"]]})
     return groups

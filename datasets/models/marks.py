@@ -125,7 +125,7 @@ class Annotation(models.Model):
         self._check_addition(uid)
         relation = self.relation_set.filter(uid=uid).first()
         if relation is None:
-            ends = self._mark(Entity, source), self._mark(Entity, target)
+            ends = self.mark(Entity, source), self.mark(Entity, target)
             if ends[0] == ends[1]:
                 raise Refused("A relation connects two different marks.")
             new = Relation(annotation=self, uid=uid, label=label, source=ends[0], target=ends[1])
@@ -137,25 +137,17 @@ class Annotation(models.Model):
         relation.accept(restore_token)
         return relation
 
-    def relabel(self, kind: type[M], uid: str, label: OntologyItem, restore_token: str = "") -> M:
-        self._check_open()
-        mark = self._mark(kind, uid)
-        mark.relabel(label, restore_token)
-        return mark
+    def marks(self, kind: type[M]) -> QuerySet[M]:
+        return kind._default_manager.filter(annotation=self)
 
-    def remove(self, kind: type["Mark"], uid: str) -> None:
-        """Remove an entity together with the relations at it, or a relation. Removed twice, it is gone once."""
-        self._check_open()
-        if mark := self._marks(kind).filter(uid=uid).first():
-            mark.remove()
+    def mark(self, kind: type[M], uid: str) -> M:
+        if mark := self.marks(kind).filter(uid=uid).first():
+            return mark
+        raise Refused(f"This {kind.noun} is not there any more. Reload the page.")
 
-    def current_marks(self, kind: type["Mark"], uid: str) -> list["Mark"]:
-        """A mark as it is now; an entity together with the relations at it."""
-        relations = self.relation_set.select_related("label", "source", "target")
-        if kind is Relation:
-            return list(relations.filter(uid=uid))
-        at_it = Q(source__uid=uid) | Q(target__uid=uid)
-        return [*self.entity_set.filter(uid=uid).select_related("label"), *relations.filter(at_it)]
+    def check_open(self) -> None:
+        if self.done_at is not None:
+            raise Refused("This item is done. Reopen it to change its marks.")
 
     # --- Work ---
 
@@ -168,20 +160,8 @@ class Annotation(models.Model):
         self.done_at = None
         self.save(update_fields=["done_at"])
 
-    def _marks(self, kind: type[M]) -> QuerySet[M]:
-        return kind._default_manager.filter(annotation=self)
-
-    def _mark(self, kind: type[M], uid: str) -> M:
-        if mark := self._marks(kind).filter(uid=uid).first():
-            return mark
-        raise Refused(f"This {kind.noun} is not there any more. Reload the page.")
-
-    def _check_open(self) -> None:
-        if self.done_at is not None:
-            raise Refused("This item is done. Reopen it to change its marks.")
-
     def _check_addition(self, uid: str) -> None:
-        self._check_open()
+        self.check_open()
         if not 0 < len(uid) <= limits.MAX_MARK_ID_CHARACTERS:
             raise Refused(f"A mark's uid has 1 to {limits.MAX_MARK_ID_CHARACTERS} characters.")
 
@@ -216,6 +196,10 @@ class Mark(models.Model):
     def at_same_place(self) -> QuerySet[Any]:
         """The marks of the annotation that mark the same."""
         raise NotImplementedError
+
+    def with_relations(self) -> "list[Mark]":
+        """The mark together with what goes when it is removed."""
+        return [self]
 
     def accept(self, restore_token: str = "") -> None:
         """Make a suggested or rejected mark one's own, as if it were made anew."""
@@ -287,6 +271,9 @@ class Entity(Mark):
 
     def relations(self) -> QuerySet["Relation"]:
         return Relation.objects.filter(Q(source=self) | Q(target=self))
+
+    def with_relations(self) -> list[Mark]:
+        return [self, *self.relations().select_related("label", "source", "target")]
 
     def remove(self) -> None:
         """A suggestion is kept together with the suggested relations at it."""

@@ -1,10 +1,10 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any
 
 from django.core.management.base import CommandParser
 from django.db.models import Model
@@ -18,8 +18,6 @@ from projects import bundle
 from projects.models import Project
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 
-M = TypeVar("M", bound=Model)
-
 
 class Command(ServiceCommand):
     help = "Write a resource or dataset as JSON, or a project as its bundle, to a file or to stdout."
@@ -30,15 +28,18 @@ class Command(ServiceCommand):
         parser.add_argument("--output", type=Path, metavar="FILE")
 
     def run(self, **options: Any) -> None:
-        write = WRITERS[options["what"]]
+        model, write = WRITERS[options["what"]]
         output: Path | None = options["output"]
+        thing = model._default_manager.filter(pk=options["id"]).first()
+        if thing is None:
+            raise Refused(f"There is no {model._meta.verbose_name} with the id {options['id']}.")
         if output is None:
-            write(options["id"], sys.stdout.buffer)
+            write(thing, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return
         try:
             with _replacing(output) as target:
-                write(options["id"], target)
+                write(thing, target)
         except OSError as error:
             raise Refused(f"The file cannot be written: {error.strerror or error}.", place=str(output)) from error
 
@@ -56,42 +57,14 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
     os.replace(target.name, path)
 
 
-def _ontology(pk: int, target: IO[bytes]) -> None:
-    target.write(_get(Ontology, pk).as_json().encode())
+def _write_document(resource_set: ResourceSet, target: IO[bytes]) -> None:
+    target.writelines(chunk.encode() for chunk in resource_set.json_document())
 
 
-def _dataset(pk: int, target: IO[bytes]) -> None:
-    dataset = _get(Dataset, pk)
-    exports.JSON.write(dataset, dataset.items(), target)
-
-
-def _constraints(pk: int, target: IO[bytes]) -> None:
-    _resource(_get(ConstraintSet, pk), target)
-
-
-def _preannotations(pk: int, target: IO[bytes]) -> None:
-    _resource(_get(PreannotationSet, pk), target)
-
-
-def _resource(resource: ResourceSet, target: IO[bytes]) -> None:
-    for chunk in resource.json_document():
-        target.write(chunk.encode())
-
-
-def _project(pk: int, target: IO[bytes]) -> None:
-    bundle.write(_get(Project, pk), target)
-
-
-def _get(model: type[M], pk: int) -> M:
-    if found := model._default_manager.filter(pk=pk).first():
-        return found
-    raise Refused(f"There is no {model._meta.verbose_name} with the id {pk}.")
-
-
-WRITERS = {
-    "ontology": _ontology,
-    "constraints": _constraints,
-    "preannotations": _preannotations,
-    "dataset": _dataset,
-    "project": _project,
+WRITERS: dict[str, tuple[type[Model], Callable[[Any, IO[bytes]], object]]] = {
+    "ontology": (Ontology, lambda ontology, target: target.write(ontology.as_json().encode())),
+    "constraints": (ConstraintSet, _write_document),
+    "preannotations": (PreannotationSet, _write_document),
+    "dataset": (Dataset, lambda dataset, target: exports.JSON.write(dataset, dataset.items(), target)),
+    "project": (Project, bundle.write),
 }
