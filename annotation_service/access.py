@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
+from django.utils.functional import SimpleLazyObject
 
 from . import jobs
 from .blueprints import Blueprint, Right
@@ -36,6 +37,12 @@ def can_create(user: Person) -> bool:
 def require_creator(request: Request) -> None:
     if not can_create(request.user):
         raise PermissionDenied("Only project managers can do this.")
+
+
+def shell(request: HttpRequest) -> dict[str, object]:
+    """What every page needs: whether the sections for project managers are shown."""
+    user = getattr(request, "user", None)
+    return {"is_manager": SimpleLazyObject(lambda: bool(user and can_create(user)))}
 
 
 # --- Blueprints and projects' copies -----------------------------------------------------------------------------------

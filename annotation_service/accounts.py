@@ -1,6 +1,6 @@
-"""Signing in and up through allauth.
+"""Signing in and up through allauth, and the two rows that every request reads: the session and its person.
 
-It compares names as the database does, and SQLite lowers ASCII only: people are looked up by their folded names instead.
+allauth compares names as the database does, and SQLite lowers ASCII only: people are looked up by their folded names instead.
 """
 
 from typing import Any
@@ -9,12 +9,26 @@ from allauth.account import auth_backends, forms
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailAddress
 from django.conf import settings
+from django.contrib.sessions.backends import db
+from django.contrib.sessions.models import Session
 from django.http import HttpRequest
+from django.utils import timezone
 
 from .db import first
 from .models import User, fold
 
+# Written out: composed by the ORM, each of the two takes 0.4 ms of the 2.5 ms that saving a mark takes.
 _USER = "SELECT * FROM annotation_service_user WHERE id = %(pk)s"
+_SESSION = "SELECT * FROM django_session WHERE session_key = %(key)s"
+
+
+class SessionStore(db.SessionStore):
+    def _get_session_from_db(self) -> Session | None:
+        session = first(Session, _SESSION, {"key": self.session_key})
+        if session and session.expire_date > timezone.now():
+            return session
+        self._session_key = None  # as Django does: the key of an ended session is not used again
+        return None
 
 
 class AuthenticationBackend(auth_backends.AuthenticationBackend):

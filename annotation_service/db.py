@@ -60,7 +60,7 @@ def execute(sql: str, params: Mapping[str, Any] | None = None) -> int:
 def first(model: type[M], sql: str, params: Mapping[str, Any]) -> M | None:
     """The first row of a written-out query with ``%(name)s`` parameters, or ``None``.
 
-    For what annotators wait for all day long: composing the same query takes the ORM several times as long as the query itself.
+    For what annotators wait for all day long: the ORM takes several times as long as the query itself to compose it.
     """
     return next(iter(model._base_manager.raw(sql, params)), None)
 

@@ -1,7 +1,7 @@
-"""Edits of the same words by several people: nobody overwrites what they have not seen.
+"""Edits of the same fields by several people: nobody overwrites what they have not seen.
 
-An edit brings, beside each wanted value, a mark of the value that its author saw. It is refused only if a field that they changed
-is stored with another value by now.
+An edit brings, beside each wanted value, a fingerprint of the value that its author saw. It is refused only if a field that they
+changed has another value in the database by now.
 """
 
 import json
@@ -23,37 +23,38 @@ class Conflict(Exception):
         super().__init__(f"Somebody changed the {' and the '.join(fields)} meanwhile.")
 
 
-def mark(value: Any) -> str:
-    """A short mark of a text or of a JSON value."""
+def fingerprint(value: Any) -> str:
+    """A short hash of a text or of a JSON value."""
     text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def changes(stored: Model, wanted: Mapping[str, Any], was: Mapping[str, str]) -> dict[str, Any]:
-    """What of the wanted values has to be stored. ``was`` are marks; a field without one is simply stored.
+    """The wanted values that differ from the database. ``was`` are fingerprints; a field without one is simply stored.
 
     Raises `Conflict` if somebody else has changed one of them.
     """
     now = {name: getattr(stored, name) for name in wanted}
-    # Marks are compared, and not values: to Python 1 and true are the same.
-    changed = {name: value for name, value in wanted.items() if mark(value) not in (was.get(name), mark(now[name]))}
-    if others := {name: now[name] for name in changed if name in was and was[name] != mark(now[name])}:
+    # Fingerprints are compared, not values: Python takes 1 and true for equal.
+    stored_now = {name: fingerprint(value) for name, value in now.items()}
+    changed = {n: value for n, value in wanted.items() if fingerprint(value) not in (was.get(n), stored_now[n])}
+    if others := {name: now[name] for name in changed if name in was and was[name] != stored_now[name]}:
         raise Conflict(others)
     return changed
 
 
 class EditForm(forms.Form):
-    """A form over words of a thing that has an ``edit`` method; ``seen`` are the marks to send along."""
+    """A form over fields of a thing that has an ``edit`` method; ``seen`` are the fingerprints to send along."""
 
     def __init__(self, data: Any = None, *, thing: Any) -> None:
         super().__init__(data, initial={name: getattr(thing, name) for name in self.base_fields})
         self.thing = thing
-        stored = {name: mark(getattr(thing, name)) for name in self.base_fields}
-        self.seen = {name: (data or {}).get(f"was_{name}") or mark_now for name, mark_now in stored.items()}
+        stored = {name: fingerprint(getattr(thing, name)) for name in self.base_fields}
+        self.seen = {name: (data or {}).get(f"was_{name}") or now for name, now in stored.items()}
         self.status = 422 if self.is_bound else 200
 
     def save(self) -> bool:
-        """Whether the words were stored; if not, the form says why at the field, and keeps what was typed."""
+        """Whether the fields were stored; if not, the form says why at the field and keeps what was typed."""
         if not self.is_valid():
             return False
         try:
@@ -61,7 +62,7 @@ class EditForm(forms.Form):
         except Conflict as conflict:
             self.status = 409
             for name, value in conflict.fields.items():
-                self.seen[name] = mark(value)
+                self.seen[name] = fingerprint(value)
                 shown = f"“{value}”" if value else "nothing"
                 self.add_error(name, f"Somebody changed this meanwhile, to {shown}. Save again to replace it.")
             return False

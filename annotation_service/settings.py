@@ -132,7 +132,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "annotation_service.context.shell",
+                "annotation_service.access.shell",
             ],
             "builtins": ["django.templatetags.static", "annotation_service.templatetags.ui"],
         },
@@ -178,7 +178,7 @@ PREANNOTATION_RESOURCES = env_bool("PREANNOTATION_RESOURCES", False)
 
 AUTH_USER_MODEL = "annotation_service.User"
 AUTHENTICATION_BACKENDS = ["annotation_service.accounts.AuthenticationBackend"]
-SESSION_ENGINE = "annotation_service.sessions"
+SESSION_ENGINE = "annotation_service.accounts"
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (

@@ -33,7 +33,7 @@ def copy(tmp_path_factory):
 
 
 def test_the_contracts_are_kept():
-    done = lint(ROOT, "--contract", "layers")
+    done = lint(ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

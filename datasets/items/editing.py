@@ -7,7 +7,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
 from annotation_service import access, words
-from annotation_service.edits import Conflict, mark
+from annotation_service.edits import Conflict, fingerprint
 from annotation_service.http import Request
 from annotation_service.inputs import Problem, Refused, whole_number
 
@@ -89,7 +89,7 @@ class FieldsForm:
         self.item, self.problems, self.theirs, self.status = item, list[Problem](), dict[str, str](), 200
         self.external_id, self.fields = item.external_id, Field.all_of(item.extra_fields)
         self.lines = ""
-        self.seen = {"external_id": mark(item.external_id), "extra_fields": mark(item.extra_fields)}
+        self.seen = {"external_id": fingerprint(item.external_id), "extra_fields": fingerprint(item.extra_fields)}
         if sent is not None:
             if (external_id := sent.get("external_id", "")) != self.external_id:
                 self.external_id = external_id.strip()
@@ -105,7 +105,7 @@ class FieldsForm:
         except Conflict as conflict:
             self.status = 409
             self.theirs = {name: Field.of(name, value).value for name, value in conflict.fields.items()}
-            self.seen |= {name: mark(value) for name, value in conflict.fields.items()}
+            self.seen |= {name: fingerprint(value) for name, value in conflict.fields.items()}
         except Refused as error:
             self.status = 422
             self.problems = error.problems

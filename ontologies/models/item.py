@@ -230,7 +230,7 @@ class OntologyItem(MPTTModel):
         with self.ontology.changing(verb, by=by) as change:
             item = self.again()
             before = getattr(item, field)
-            changed = edits.changes(item, {field: value}, {} if was is _UNSEEN else {field: edits.mark(was)})
+            changed = edits.changes(item, {field: value}, {} if was is _UNSEEN else {field: edits.fingerprint(was)})
             if "name" in changed:
                 check_free(item.parent_id, {value})
             value = changed.get(field, before)

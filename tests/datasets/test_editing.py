@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation_service.edits import mark
+from annotation_service.edits import fingerprint
 from datasets.extra_fields import Field, to_object
 from datasets.models import Annotation, Dataset, Item
 from tests import factories
@@ -326,7 +326,7 @@ def test_an_external_id_belongs_to_one_item(as_alice, dataset):
 
 def test_two_people_edit_the_same_field(as_alice, as_sam, dataset):
     item = dataset.items().first()
-    seen = {"was_external_id": mark(""), "was_extra_fields": mark({})}
+    seen = {"was_external_id": fingerprint(""), "was_extra_fields": fingerprint({})}
     edit(as_sam, item, [("a", "his", "text")], external_id="His", **seen)
     response = edit(as_alice, item, [("a", "hers", "text")], external_id="Hers", **seen)
     assert response.status_code == 409
@@ -343,7 +343,7 @@ def test_two_people_edit_the_same_field(as_alice, as_sam, dataset):
 
 def test_two_people_edit_different_fields(as_alice, as_sam, dataset):
     item = dataset.items().first()
-    seen = {"was_external_id": mark(""), "was_extra_fields": mark({})}
+    seen = {"was_external_id": fingerprint(""), "was_extra_fields": fingerprint({})}
     edit(as_sam, item, external_id="His", **seen)
     assert edit(as_alice, item, [("a", "hers", "text")], external_id="", **seen).status_code == 200
     item.refresh_from_db()

@@ -10,7 +10,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from annotation_service.db import execute, write
-from annotation_service.edits import Conflict, mark
+from annotation_service.edits import Conflict, fingerprint
 from annotation_service.inputs import Refused
 from datasets.importing import storage
 from datasets.importing.items import NewEntity, NewItem
@@ -623,12 +623,12 @@ def test_a_number_becomes_true_when_it_is_edited(upload):
 def test_an_edit_overwrites_only_what_its_author_has_seen(upload):
     dataset = upload([item(external_id="A", extra_fields={"a": 1, "b": 2})], kind="rich").store()
     [mine] = dataset.items()
-    was = {"external_id": mark("A"), "extra_fields": mark({"b": 2, "a": 1})}
+    was = {"external_id": fingerprint("A"), "extra_fields": fingerprint({"b": 2, "a": 1})}
     Item.objects.get().edit(external_id="A", extra_fields={"a": 3}, was=was)
     mine.edit(external_id="mine", extra_fields={"a": 1, "b": 2}, was=was)
     assert Item.objects.get().extra_fields == {"a": 3}
     with pytest.raises(Conflict) as conflict:
-        mine.edit(external_id="mine", extra_fields={}, was={**was, "external_id": mark("mine")})
+        mine.edit(external_id="mine", extra_fields={}, was={**was, "external_id": fingerprint("mine")})
     assert conflict.value.fields == {"extra_fields": {"a": 3}}
 
 
