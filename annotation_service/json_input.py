@@ -25,6 +25,15 @@ to_json = json.JSONEncoder(ensure_ascii=False).encode
 to_compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
+def json_array(values: Iterable[str]) -> Iterator[str]:
+    """An array of values that are JSON already, piece by piece."""
+    before = "["
+    for value in values:
+        yield f"{before}\n{value}"
+        before = ","
+    yield "[]\n" if before == "[" else "\n]\n"
+
+
 def parse_json(text: str, max_depth: int = MAX_DEPTH, *, line: int = 1, column: int = 1) -> Any:
     """JSON as Python values. ``line`` and ``column`` say where the text begins in its file.
 

@@ -15,6 +15,7 @@ import jsonschema_rs
 from django.conf import settings
 
 from . import words
+from .inputs import MAX_PROBLEMS, Problems
 
 TYPES = {
     "string": "a text",
@@ -67,6 +68,20 @@ class Checker:
             if problem != last:  # jsonschema tells each missing field apart, we all at once
                 yield problem
             last = problem
+
+    def sound_fields(self, value: Any, place: str, problems: Problems) -> dict[str, Any]:
+        """The fields of an object that follow the schema, once what is wrong with the others is among the problems. They can be
+        read on, so that all problems are reported at once."""
+        if self.is_valid(value):
+            return value
+        if problems.total >= MAX_PROBLEMS:
+            problems.add(place, "")  # only counted: finding out what is wrong takes much longer
+            return {}
+        wrong = set()
+        for where, text in self.problems(value, place):
+            problems.add(where, text)
+            wrong.add(re.split(r"[.[]", where.removeprefix(place).removeprefix("."))[0])
+        return {key: value[key] for key in value if key not in wrong} if isinstance(value, dict) else {}
 
 
 def _step(part: str | int) -> str:

@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 from django.utils.text import slugify
 
 from annotation_service.db import snapshot
-from annotation_service.json_input import to_json
+from annotation_service.json_input import json_array, to_json
 
 from .extra_fields import with_floats
 from .kinds import Kind
@@ -26,11 +26,7 @@ _AT_ONCE = 1000
 
 def json_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
     """A JSON array, one item a line, of the given or all items of the dataset, with their given marks."""
-    before = "["
-    for objects in _objects(dataset, items):
-        yield before + "\n" + ",\n".join(objects)
-        before = ","
-    yield "[]\n" if before == "[" else "\n]\n"
+    return json_array(",\n".join(objects) for objects in _objects(dataset, items))
 
 
 def json_lines_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:

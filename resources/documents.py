@@ -1,7 +1,7 @@
 """Reading the documents of constraint sets and preannotation sets. They are checked whole, then stored or refused whole."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -38,12 +38,10 @@ def read(text: str, format: str, names: Mapping[str, LabelNames], to_row: "Calla
     checker, problems, rows = _entry_checker(format), Problems(), []
     first_numbers: dict[tuple[Any, ...], int] = {}
     for number, value in enumerate(document, start=1):
-        if problems.total >= MAX_PROBLEMS and not checker.is_valid(value):
-            problems.add("", "")  # only counted: finding out what is wrong takes much longer
-        else:
-            entry = Entry(number, names, problems, first_numbers)
-            entry.check(value, checker)
-            rows.append(to_row(entry))
+        place, before = f"item {number}, $[{number - 1}]", problems.total
+        values = checker.sound_fields(value, place, problems)
+        is_valid = problems.total == before
+        rows.append(to_row(Entry(number, place, values, is_valid, names, problems, first_numbers)))
     problems.raise_if_any()
     return rows
 
@@ -54,24 +52,16 @@ class Entry:
     row with it is stored."""
 
     number: int  # counted from 1
+    place: str
+    values: dict[str, Any]
+    is_valid: bool
     names: Mapping[str, LabelNames]
     problems: Problems  # of the document
     first_numbers: dict[tuple[Any, ...], int]  # of the entries in which `check_once` has met some values
-    values: dict[str, Any] = field(default_factory=dict)
-    is_valid: bool = True
-
-    def check(self, value: Any, checker: Checker) -> None:
-        """Take the values that follow the schema: those beside a wrong one, too, so that all problems are reported at once."""
-        wrong_keys = set()
-        for place, text in checker.problems(value, ""):
-            self.add_problem(place, text)
-            wrong_keys.add(place.lstrip(".").partition("[")[0])
-        if isinstance(value, dict):
-            self.values = {key: value[key] for key in value if key not in wrong_keys}
 
     def add_problem(self, place: str, text: str) -> None:
         self.is_valid = False
-        self.problems.add(f"item {self.number}, $[{self.number - 1}]{place}", text)
+        self.problems.add(f"{self.place}{place}", text)
 
     def check_once(self, what: str, *values: Any) -> None:
         """Report values that an earlier entry has, too."""

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Problems, Refused, clean_description, clean_name
+from annotation_service.inputs import Problems, Refused, clean_description, clean_name
 from annotation_service.json_input import parse_json
 from annotation_service.schemas import PUBLISHED, Checker, load
 
@@ -67,7 +67,8 @@ class _Reader:
                 most = words.number(settings.MAX_ONTOLOGY_ITEMS)
                 raise Refused(f"An ontology has at most {most} items; this has more.", place="$")
             children = value.get("children") if isinstance(value, dict) else None
-            fields = self._sound_fields(value, children, place)
+            alone = {**value, "children": []} if isinstance(children, list) else value
+            fields = self.checker.sound_fields(alone, place, self.problems)
             if level > settings.MAX_LEVELS:
                 self.problems.add(place, f"A tree has at most {settings.MAX_LEVELS} levels.")
                 continue
@@ -79,22 +80,6 @@ class _Reader:
                 self.items.append(item)
             if isinstance(children, list):
                 self.read_siblings(children, f"{place}.children", level + 1)
-
-    def _sound_fields(self, value: Any, children: Any, place: str) -> dict[str, Any]:
-        """The fields that follow the schema: those beside a wrong one are read, too, so that all problems are told at once."""
-        alone = {**value, "children": []} if isinstance(children, list) else value
-        if self.problems.total >= MAX_PROBLEMS:  # the rest is only counted: to find out what is wrong takes much longer
-            if self.checker.is_valid(alone):
-                return value
-            self.problems.add(place, "This is wrong.")
-            return {}
-        wrong = []
-        for where, text in self.checker.problems(alone, place):
-            self.problems.add(where, text)
-            wrong.append(where)
-        if not isinstance(value, dict):
-            return {}
-        return {k: v for k, v in value.items() if not any(w.startswith(f"{place}.{k}") for w in wrong)}
 
     def _read_item(self, fields: dict[str, Any], place: str, level: int) -> NewItem | None:
         def read(name: str, clean: Any, default: Any) -> Any:

@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet, UniqueConstraint
 from annotation_service.blueprints import Blueprint
 from annotation_service.db import execute, write
 from annotation_service.inputs import Refused, clean_description, clean_title
-from annotation_service.json_input import to_json
+from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from ontologies.models import Ontology, OntologyItem
@@ -140,11 +140,7 @@ class ResourceSet(Blueprint):
         """The document with the labels’ current full names, an entry a line. It can be uploaded again."""
         stored = Ontology.objects.filter(pk__in=[self.entity_ontology_id, self.relation_ontology_id])
         names = {label.pk: label.fullname for ontology in stored for label in ontology.labels()}
-        before = "["
-        for entry in self.row_models[self.kind].entries(self.rows(), names):
-            yield f"{before}\n{to_json(entry)}"
-            before = ","
-        yield "[]\n" if before == "[" else "\n]\n"
+        return json_array(map(to_json, self.row_models[self.kind].entries(self.rows(), names)))
 
     # --- Making ---
 
