@@ -41,13 +41,13 @@ PUBLISHED: dict[str, Path] = {}
 _LIMIT = re.compile(r'"\{([A-Z_]+)\}"|\{([A-Z_]+)\}')
 
 
-def text_of(path: Path) -> str:
+def published(path: Path) -> str:
     """A schema as it is published. In its file “{MAX_NAME_CHARACTERS}” stands for the number of that setting."""
     return _LIMIT.sub(lambda match: str(getattr(settings, match[1] or match[2])), path.read_text("utf-8"))
 
 
 def load(path: Path) -> dict[str, Any]:
-    return json.loads(text_of(path))
+    return json.loads(published(path))
 
 
 class Checker:

@@ -16,7 +16,7 @@ from annotation_service.blueprints import with_uses
 from annotation_service.downloads import download
 from annotation_service.http import Request
 from annotation_service.paging import Column, Page, named, order, sort_columns
-from annotation_service.schemas import PUBLISHED, text_of
+from annotation_service.schemas import PUBLISHED, published
 from annotation_service.words import size
 
 from .documents import example_json
@@ -96,7 +96,7 @@ def schema(request: Request, kind: str) -> HttpResponseBase:
     name = f"{kind}_ontology" if kind in Ontology.Kind.values else kind
     if name not in PUBLISHED:
         raise Http404
-    return download(request, text_of(PUBLISHED[name]), f"{name}.schema.json", "application/json")
+    return download(request, published(PUBLISHED[name]), f"{name}.schema.json", "application/json")
 
 
 def _file_name(ontology: Ontology) -> str:

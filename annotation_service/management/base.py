@@ -52,21 +52,22 @@ def blueprint(model: type[B], pk: int) -> B:
     raise Refused(f"There is no {model._meta.verbose_name} blueprint with the id {pk}.")
 
 
-def named(error: Refused, path: Path) -> Refused:
-    """The same refusal with the file's name before each place."""
-    problems = [Problem(f"{path}: {p.place}" if p.place else str(path), p.text) for p in error.problems]
-    return Refused(problems, error.total, at_least=error.at_least)
-
-
-def text_of(path: Path, limit: int) -> str:
-    """The text of a UTF-8 file within the limit; refusals name the file."""
+@contextmanager
+def errors_of(path: Path) -> Iterator[None]:
+    """Name the file in what is refused of it, and refuse it if it cannot be read."""
     try:
-        check_size(path.stat().st_size, limit)
-        return decode(path.read_bytes())
+        yield
     except OSError as error:
         raise Refused(f"The file cannot be read: {error.strerror or error}.", place=str(path)) from error
     except Refused as error:
-        raise named(error, path) from error
+        problems = [Problem(f"{path}: {p.place}" if p.place else str(path), p.text) for p in error.problems]
+        raise Refused(problems, error.total, at_least=error.at_least) from error
+
+
+def text_of(path: Path, limit: int) -> str:
+    """The text of a UTF-8 file within the limit."""
+    check_size(path.stat().st_size, limit)
+    return decode(path.read_bytes())
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 
 from annotation_service import access
 from annotation_service.inputs import Refused, check_text, clean_title
-from annotation_service.management.base import ServiceCommand, add_owner, named, progress_bar, user
+from annotation_service.management.base import ServiceCommand, add_owner, errors_of, progress_bar, user
 from annotation_service.models import User
 from datasets.importing.formats import Format, detect
 from datasets.importing.options import Duplicates
@@ -46,7 +46,7 @@ class Command(ServiceCommand):
         path, owner = options["file"], user(options["owner"])
         dataset = None if options["into"] is None else _dataset(options["into"], by=owner)
         _check(options)
-        try:
+        with errors_of(path):
             with path.open("rb") as file:
                 wanted = _upload_options(options)
                 upload = Upload.begin(File(file, _shown_name(path)), by=owner, options=wanted, dataset=dataset)
@@ -56,10 +56,6 @@ class Command(ServiceCommand):
             except BaseException:
                 upload.discard()
                 raise
-        except OSError as error:
-            raise Refused(f"The file cannot be read: {error.strerror or error}.", place=str(path)) from error
-        except Refused as error:
-            raise named(error, path) from error
         self.stdout.write(f"“{dataset}”: {upload.found.in_words()}.")
         self.stdout.write(str(dataset.pk))
 

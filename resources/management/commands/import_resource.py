@@ -4,8 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from annotation_service.inputs import Refused
-from annotation_service.management.base import ServiceCommand, add_owner, blueprint, named, text_of, user
+from annotation_service.management.base import ServiceCommand, add_owner, blueprint, errors_of, text_of, user
 from ontologies.models import Ontology
 from resources.models import FORMATS
 
@@ -27,17 +26,14 @@ class Command(ServiceCommand):
         relation = options["relation_ontology"]
         entity_ontology = blueprint(Ontology, options["entity_ontology"])
         relation_ontology = blueprint(Ontology, relation) if relation is not None else None
-        text = text_of(path, settings.MAX_RESOURCE_BYTES)
-        try:
+        with errors_of(path):
             resource_set = model.create(
                 kind=kind,
-                text=text,
+                text=text_of(path, settings.MAX_RESOURCE_BYTES),
                 name=options["name"],
                 owner=owner,
                 entity_ontology=entity_ontology,
                 relation_ontology=relation_ontology,
             )
-        except Refused as error:
-            raise named(error, path) from error
         self.stdout.write(f"“{resource_set}”: {resource_set.content_in_words()}.")
         self.stdout.write(str(resource_set.pk))
