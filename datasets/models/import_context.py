@@ -70,7 +70,7 @@ class ImportContext:
     def _options_of_new_dataset(self) -> ImportOptions:
         clean_title(self.wanted["name"])  # refused before everything is read
         for of in Kind(self.wanted["kind"]).label_kinds:
-            if not Ontology.objects.filter(pk=self.wanted.get(f"{of}_ontology"), project=None, kind=of).exists():
+            if not Ontology.objects.filter(pk=self.wanted.get(f"{of}_ontology") or 0, project=None, kind=of).exists():
                 raise Refused(f"The marks of such a dataset have labels: choose the blueprint of their {of} ontology.")
         return ImportOptions.from_json(self.wanted)
 
