@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import count
 from typing import Any, NamedTuple
 
 from django import forms
@@ -28,8 +27,8 @@ class Prepared(NamedTuple):
     found: list[Span] | str
     """Where the tokens stand in the original: for every token, `clean(original[start:end])` is the token. Or the cleaned
     line, if each of its characters stands where the original has it: `offsets_of(tokens, found)` are the places then."""
-    line: int
-    """Index of the line among those that came in, from 0."""
+    number: int
+    """Of the line."""
 
 
 @dataclass(slots=True)
@@ -164,28 +163,28 @@ class Preprocessing:
                 text = apply(text, value)
         return text
 
-    def prepare(self, lines: Iterable[str], counts: Counts, known: Iterable[str] = ()) -> Iterator[Prepared]:
-        """Yields an item for every line that stays, in order, and keeps `counts` up to date.
+    def prepare(
+        self, lines: Iterable[tuple[int, str]], counts: Counts, known: Iterable[str] = ()
+    ) -> Iterator[Prepared]:
+        """Yields an item for every numbered line that stays, in order, and keeps `counts` up to date.
 
         Lazy: the lines are read in batches, and of those read before only 16 bytes each are remembered, if duplicates
         are to be removed, those of the `known` lines included. Blank lines count as empty, never as duplicates.
         """
         is_new = _first_sight(map(self.clean, known)) if self.remove_duplicates else None
         changes = any(operation.apply for operation, _ in self.chosen())
-        numbers = count()
         for batch in _batches(lines):
-            cleaned = [self.clean(line) for line in batch] if changes else batch
-            kept = list(zip(batch, numbers, cleaned, strict=False))
+            kept = [(number, line, self.clean(line) if changes else line) for number, line in batch]
             if is_new:
                 kept = [line for line in kept if is_new(line[2])]
             counts.lines += len(batch)
             counts.duplicates += len(batch) - len(kept)
             yield from self._items(kept, counts)
 
-    def _items(self, kept: list[tuple[str, int, str]], counts: Counts) -> Iterator[Prepared]:
+    def _items(self, kept: list[tuple[int, str, str]], counts: Counts) -> Iterator[Prepared]:
         moves = _search_of_moving(self)
         tokens_of_each = TOKENISERS[self.tokeniser].cut([cleaned for _, _, cleaned in kept])
-        for (original, number, cleaned), tokens in zip(kept, tokens_of_each, strict=True):
+        for (number, original, cleaned), tokens in zip(kept, tokens_of_each, strict=True):
             if not tokens:
                 counts.empty += 1
                 continue
@@ -237,13 +236,13 @@ def _first_sight(known: Iterable[str]) -> Callable[[str], bool]:
     return is_new
 
 
-def _batches(lines: Iterable[str]) -> Iterator[list[str]]:
+def _batches(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
     """Lists of lines that are long enough to be worth a call, and short enough for the memory."""
-    batch: list[str] = []
+    batch: list[tuple[int, str]] = []
     characters = 0
     for line in lines:
         batch.append(line)
-        characters += len(line)
+        characters += len(line[1])
         if len(batch) >= _BATCH_LINES or characters >= _BATCH_CHARACTERS:
             yield batch
             batch, characters = [], 0

@@ -18,6 +18,7 @@ class Stats(NamedTuple):
 
 
 class PreviewRow(NamedTuple):
+    number: int
     original: str
     cleaned: str
     tokens: list[str]
@@ -33,13 +34,13 @@ class Preview(NamedTuple):
     rows: list[PreviewRow]
 
 
-def preview(lines: Sequence[str], preprocessing: Preprocessing, rows: int) -> Preview:
-    """What the operations do to all lines in figures, and to the first ``rows`` lines in full."""
+def preview_lines(lines: Sequence[tuple[int, str]], preprocessing: Preprocessing, rows: int) -> Preview:
+    """What the operations do to all numbered lines in figures, and to the first ``rows`` lines in full."""
     items = list(preprocessing.prepare(lines, Counts()))
-    tokens_of = {item.line: item.tokens for item in items}
+    tokens_of = {item.number: item.tokens for item in items}
     shown = []
-    for number, original in enumerate(lines[:rows]):
+    for number, original in lines[:rows]:
         cleaned, tokens = preprocessing.clean(original), tokens_of.get(number, [])
         dropped = "" if tokens else "duplicate" if cleaned.strip() else "empty"
-        shown.append(PreviewRow(original, cleaned, tokens, dropped))
+        shown.append(PreviewRow(number, original, cleaned, tokens, dropped))
     return Preview(Stats.of(list(Preprocessing().prepare(lines, Counts()))), Stats.of(items), shown)

@@ -1,6 +1,5 @@
 """Items from lines of text."""
 
-from array import array
 from collections.abc import Iterator
 from typing import IO
 
@@ -18,10 +17,9 @@ _PROGRESS_EVERY = 2000
 def read_text(document: Document, file: IO[bytes]) -> Iterator[NewItem]:
     """An item for each line that the preprocessing leaves."""
     report, max_tokens = document.report, settings.MAX_ITEM_TOKENS
-    numbers = array("L")
-    filled = _filled_lines(document, file, numbers)
-    for original, tokens, found, index in document.options.preprocessing.prepare(filled, report, document.known_texts):
-        place = f"line {numbers[index]}"
+    filled = _filled_lines(document, file)
+    for original, tokens, found, number in document.options.preprocessing.prepare(filled, report, document.known_texts):
+        place = f"line {number}"
         if len(tokens) > max_tokens:
             most = words.plural(max_tokens, "token,tokens")
             document.add_problem(place, f"An item has at most {most}; this line has {words.number(len(tokens))}.")
@@ -29,8 +27,8 @@ def read_text(document: Document, file: IO[bytes]) -> Iterator[NewItem]:
             yield NewItem(place, original, tokens, found)
 
 
-def _filled_lines(document: Document, file: IO[bytes], numbers: "array[int]") -> Iterator[str]:
-    """The lines that are not blank; their numbers are appended to ``numbers``."""
+def _filled_lines(document: Document, file: IO[bytes]) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers."""
     limit = settings.MAX_ITEM_CHARACTERS
     for number, line, length in lines_of(blocks(file), limit):
         if number % _PROGRESS_EVERY == 0:
@@ -41,5 +39,4 @@ def _filled_lines(document: Document, file: IO[bytes], numbers: "array[int]") ->
         elif not line or line.isspace():
             document.report.blank += 1
         else:
-            numbers.append(number)
-            yield line
+            yield number, line

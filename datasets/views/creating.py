@@ -23,12 +23,12 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.paging import named, search_text
 from ontologies.models import Ontology
 
-from .. import preview as previews
 from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceForm
 from ..importing.formats import Format, detect
 from ..kinds import Kind
 from ..models import Dataset, Upload
 from ..preprocessing import Preprocessing
+from ..preview import preview_lines
 from ..tokenising import TOKENISERS
 
 PREVIEW_LINES = 200
@@ -155,9 +155,8 @@ def preview(request: Request) -> HttpResponse:
 
 def _lines(text: str, operations: Preprocessing) -> dict[str, Any]:
     numbered = ((number, line) for number, line in enumerate(inputs.split_lines(text), start=1) if line.strip())
-    numbers, lines = zip(*islice(numbered, PREVIEW_LINES), strict=True)
-    shown = previews.preview(lines, operations, rows=PREVIEW_ROWS)
-    return {"preview": shown, "rows": list(zip(numbers, shown.rows, strict=False)), "lines": len(lines)}
+    lines = list(islice(numbered, PREVIEW_LINES))
+    return {"preview": preview_lines(lines, operations, rows=PREVIEW_ROWS), "lines": len(lines)}
 
 
 def ontology_choices(request: Request, kind: Ontology.Kind, chosen: Any, query: str = "") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from datasets.importing.items import NewItem
 from datasets.preprocessing import Counts, Preprocessing, _batches
-from datasets.preview import Stats, preview
+from datasets.preview import Stats, preview_lines
 from datasets.tokenising import TOKENISERS
 from tests.soak import amount
 
@@ -47,7 +47,7 @@ tokenisers = pytest.mark.parametrize("tokeniser", TOKENISERS)
 
 def prepare(text_lines, **operations):
     counts = Counts()
-    return list(Preprocessing(**operations).prepare(text_lines, counts)), counts
+    return list(Preprocessing(**operations).prepare(enumerate(text_lines), counts)), counts
 
 
 def offsets(prepared):
@@ -76,7 +76,7 @@ OIL = ["replace engine oil", "REPLACE ENGINE OIL", "$$$replace engine oil"]
 )
 def test_duplicates_are_found_after_cleaning(operations, kept):
     items, counts = prepare(OIL, remove_duplicates=True, **operations)
-    assert [item.line for item in items] == kept
+    assert [item.number for item in items] == kept
     assert counts.duplicates == 3 - len(kept)
 
 
@@ -94,7 +94,7 @@ def test_duplicates_differ_in_white_space_only_and_the_first_stays():
 
 def test_duplicates_are_remembered_across_batches():
     items, counts = prepare((f"line {i % 3000}" for i in range(6000)), remove_duplicates=True)
-    assert [item.line for item in items] == list(range(3000))
+    assert [item.number for item in items] == list(range(3000))
     assert counts == Counts(lines=6000, duplicates=3000, items=3000, tokens=6000)
 
 
@@ -117,18 +117,18 @@ def test_lines_left_without_a_token_are_counted(tokeniser):
 def test_line_numbers_start_at_zero_even_with_used_counts():
     counts = Counts()
     for _ in range(2):
-        assert [item.line for item in Preprocessing().prepare(["a", "", "b"], counts)] == [0, 2]
+        assert [item.number for item in Preprocessing().prepare(enumerate(["a", "", "b"]), counts)] == [0, 2]
     assert counts == Counts(lines=6, empty=2, items=4, tokens=4)
 
 
 def test_prepare_is_lazy():
     endless = (f"line {i}" for i in iter(int, 1))
-    assert next(Preprocessing().prepare(endless, Counts())).tokens == ["line", "0"]
+    assert next(Preprocessing().prepare(enumerate(endless), Counts())).tokens == ["line", "0"]
 
 
 def test_batches_are_limited_in_lines_and_in_characters():
-    assert [len(batch) for batch in _batches(["a"] * 450)] == [200, 200, 50]
-    assert [len(batch) for batch in _batches(["a" * 400_000] * 4)] == [3, 1]
+    assert [len(batch) for batch in _batches([(1, "a")] * 450)] == [200, 200, 50]
+    assert [len(batch) for batch in _batches([(1, "a" * 400_000)] * 4)] == [3, 1]
 
 
 # Offsets
@@ -165,11 +165,11 @@ def test_tokens_sharing_a_character_become_one():
 @example(["İ'İ İ.$"], Preprocessing(lowercase=True, remove_characters="$", tokeniser="punkt"))
 def test_every_token_is_its_cleaned_slice(text_lines, operations):
     counts = Counts()
-    items = list(operations.prepare(text_lines, counts))
+    items = list(operations.prepare(enumerate(text_lines), counts))
     assert counts.lines == len(text_lines) == counts.duplicates + counts.empty + counts.items
     assert (counts.items, counts.tokens) == (len(items), sum(len(item.tokens) for item in items))
     for item in items:
-        assert item.original == text_lines[item.line]
+        assert item.original == text_lines[item.number]
         assert len(item.tokens) == len(offsets(item)) > 0
         previous_end = 0
         for token, (start, end) in zip(item.tokens, offsets(item), strict=True):
@@ -186,9 +186,9 @@ def test_every_token_is_its_cleaned_slice(text_lines, operations):
 
 @given(st.lists(lines, max_size=6), preprocessings)
 def test_a_line_is_prepared_the_same_alone_and_among_others(text_lines, operations):
-    for item in operations.prepare(text_lines, Counts()):
-        [alone] = operations.prepare([item.original], Counts())
-        assert alone == item._replace(line=0)
+    for item in operations.prepare(enumerate(text_lines), Counts()):
+        [alone] = operations.prepare([(0, item.original)], Counts())
+        assert alone == item._replace(number=0)
 
 
 def test_the_characters_that_lower_case_moves_are_known():
@@ -236,15 +236,15 @@ def test_json_defaults_and_errors():
 def test_preview():
     text_lines = [*OIL, "", "Check, then go."]
     operations = Preprocessing(lowercase=True, remove_characters="$", remove_duplicates=True, tokeniser="punkt")
-    seen = preview(text_lines, operations, rows=20)
+    seen = preview_lines(list(enumerate(text_lines)), operations, rows=20)
     assert seen.before == Stats(items=4, tokens=12, distinct_tokens=10)
     assert seen.after == Stats(items=2, tokens=8, distinct_tokens=8)
     assert [row.dropped for row in seen.rows] == ["", "duplicate", "duplicate", "empty", ""]
-    assert seen.rows[2] == ("$$$replace engine oil", "replace engine oil", [], "duplicate")
-    assert seen.rows[4] == ("Check, then go.", "check, then go.", ["check", ",", "then", "go", "."], "")
+    assert seen.rows[2] == (2, "$$$replace engine oil", "replace engine oil", [], "duplicate")
+    assert seen.rows[4] == (4, "Check, then go.", "check, then go.", ["check", ",", "then", "go", "."], "")
 
 
 def test_preview_shows_some_rows_and_counts_all():
-    seen = preview([f"a b{i}" for i in range(3000)], Preprocessing(), rows=2)
+    seen = preview_lines([(i, f"a b{i}") for i in range(3000)], Preprocessing(), rows=2)
     assert [row.tokens for row in seen.rows] == [["a", "b0"], ["a", "b1"]]
     assert seen.before == seen.after == Stats(items=3000, tokens=6000, distinct_tokens=3001)
