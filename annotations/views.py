@@ -97,7 +97,7 @@ def _workspace(
 ) -> dict[str, Any]:
     annotation = Annotation.visible_to(person, item)
     place = workspace.place(project, items, item)
-    page = ["annotations:read", project.pk, person.pk] if reading else ["annotations:item", project.pk]
+    page: list[Any] = ["annotations:read", project.pk, person.pk] if reading else ["annotations:item", project.pk]
     links = {name: place[name] and reverse(page[0], args=[*page[1:], place[name]]) for name in ("previous", "next")}
     undone, marks = _undone(project.pk, item), reverse("annotations:marks", args=[project.pk, item.pk])
     state = {

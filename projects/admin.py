@@ -46,9 +46,10 @@ class ProjectAdmin(BlueprintAdmin):
     list_filter = ["task", "created_at"]
     list_select_related = ["created_by"]
     search_fields = ["name", "description", "created_by__username"]
-    readonly_fields = ["task", "annotators_per_item", "resources", "created_by", "created_at", "updated_at"]
-    fields = ["name", "description", "guidelines", *readonly_fields]
+    EDITED = ("name", "description", "guidelines")
+    readonly_fields = ["resources"]
     autocomplete_fields = []
+    ordering = ["-created_at"]
     inlines = [MembershipInline]
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Project]":

@@ -77,16 +77,8 @@ class AssignsItems(models.Model):
         if self.annotators_per_item is None:
             return
         self.lock_items()
-        annotators = list(self.annotators())
-        begun = Annotation.objects.filter(item__dataset__project=self.pk, annotator__in=annotators)
         current = set(self._assignments().values_list("annotator_id", "item_id"))
-        wanted = share_out(
-            list(self.all_items().values_list("pk", flat=True)),
-            annotators,
-            self.annotators_per_item,
-            current=current,
-            begun=set(begun.values_list("annotator_id", "item_id")),
-        )
+        wanted = self._share_out(self.all_items(), current=current)
         for person, pairs in groupby(sorted(current - wanted), itemgetter(0)):
             items = among([item for _, item in pairs])
             Assignment.objects.filter(annotator=person, item__in=items)._raw_delete(self._state.db)
@@ -101,22 +93,25 @@ class AssignsItems(models.Model):
         if self.annotators_per_item is None:
             return
         self._assignments().filter(item__removed_at__isnull=False)._raw_delete(self._state.db)
-        annotators = list(self.annotators())
-        counts = dict(self._assignments().values_list("annotator").annotate(Count("pk")))
+        loads = Counter(dict.fromkeys(self.annotators(), 0))
+        loads.update(dict(self._assignments().values_list("annotator").annotate(Count("pk"))))
         new = self.all_items().filter(~Exists(Assignment.objects.filter(item=OuterRef("pk"))))
-        begun = Annotation.objects.filter(item__in=new.order_by(), annotator__in=annotators)
-        pairs = share_out(
-            list(new.values_list("pk", flat=True)),
-            annotators,
-            self.annotators_per_item,
-            begun=set(begun.values_list("annotator_id", "item_id")),
-            other_items=counts,
-        )
+        pairs = self._share_out(new, other_items=loads)
         _insert(pairs)
-        new_counts = Counter(person for person, _ in pairs)
-        loads = [new_counts[person] + counts.get(person, 0) for person in annotators]
-        if loads and max(loads) - min(loads) > 1 + max(loads) // 100:
+        loads.update(person for person, _ in pairs)
+        if loads and max(loads.values()) - min(loads.values()) > 1 + max(loads.values()) // 100:
             self.assign_items()
+
+    def _share_out(self, items: QuerySet[Item], **others: Any) -> set[Pair]:
+        annotators = list(self.annotators())
+        begun = Annotation.objects.filter(item__in=items.order_by(), annotator__in=annotators)
+        return share_out(
+            list(items.values_list("pk", flat=True)),
+            annotators,
+            self.annotators_per_item or 0,
+            begun=set(begun.values_list("annotator_id", "item_id")),
+            **others,
+        )
 
     def lock_items(self) -> None:
         """Wait for those who are saving marks, and let nobody begin an item until the transaction ends."""
@@ -138,9 +133,9 @@ def given_item(person: User, project_pk: int, item_pk: int) -> Item | None:
 
 
 def _insert(pairs: set[Pair]) -> None:
+    rows = sorted(pairs, key=itemgetter(1, 0))
     with connection.cursor() as cursor:
-        sql = "INSERT INTO projects_assignment (annotator_id, item_id) VALUES (%s, %s)"
-        cursor.executemany(sql, sorted(pairs, key=lambda pair: (pair[1], pair[0])))
+        cursor.executemany("INSERT INTO projects_assignment (annotator_id, item_id) VALUES (%s, %s)", rows)
 
 
 def share_out(

@@ -189,7 +189,7 @@ def _marks(
 ) -> dict[int, list[dict[str, Any]]]:
     """The marks of each annotation; ``place`` are their fields beside those that all marks have."""
     times = {name: _Written(name) for name in ("created_at", "updated_at")}
-    fields = {"id": "uid", **place, "label": "label_id", "status": "status", **times}
+    fields: dict[str, Any] = {"id": "uid", **place, "label": "label_id", "status": "status", **times}
     groups: dict[int, list[dict[str, Any]]] = {}
     rows = model._default_manager.filter(annotation__in=annotations).order_by("pk")
     for annotation, *values in rows.values_list("annotation_id", *fields.values()):

@@ -3,13 +3,12 @@ from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
-from django.db.models.functions import Lower
 from django.urls import reverse_lazy
 
 from annotation_service import limits, words
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.edits import EditForm
-from annotation_service.models import User
+from annotation_service.models import User, fold
 from datasets.models import Dataset
 from ontologies.models import Ontology
 
@@ -26,44 +25,43 @@ class BlueprintChoice(forms.ModelChoiceField):
 
 
 class PeopleField(forms.CharField):
-    """User names, separated by commas, spaces or line ends; cleaned to a list of users. Case matters only between twins."""
+    """User names, separated by commas, spaces or line ends; cleaned to a list of users."""
 
     MOST = 500
 
     def clean(self, value: str) -> list[User]:
-        names = list(dict.fromkeys(filter(None, re.split(r"[\s,;]+", super().clean(value)))))
+        names = {fold(name): name for name in re.split(r"[\s,;]+", super().clean(value)) if name}
         if len(names) > self.MOST:
             raise forms.ValidationError(
                 f"At most {self.MOST} people can be added at once; these are {words.number(len(names))}."
             )
-        found: dict[str, User] = {}
-        people: Any = User.objects.filter(is_active=True).annotate(lower=Lower("username"))
-        for user in people.filter(lower__in=[name.lower() for name in names]):
-            found[user.username] = user
-            found.setdefault(user.username.lower(), user)
-        if missing := [name for name in names if name not in found and name.lower() not in found]:
+        active = User.objects.filter(is_active=True, username_folded__in=names)
+        found = {user.username_folded: user for user in active}
+        if missing := [name for folded, name in names.items() if folded not in found]:
             some = " or ".join(f"“{name}”" for name in missing[:10])
             more = f" (and {words.number(len(missing) - 10)} more)" if len(missing) > 10 else ""
             raise forms.ValidationError(
                 f"There is no account with the user name {some}{more}. Accounts are made by an administrator."
             )
-        return list({(user := found.get(name) or found[name.lower()]).pk: user for name in names}.values())
+        return [found[folded] for folded in names]
 
 
-class GuidelinesField(forms.CharField):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            required=False,
-            max_length=limits.MAX_GUIDELINES_CHARACTERS,
-            widget=forms.Textarea(attrs={"rows": 6}),
-            help_text="What annotators should know. They can open it while they work.",
-            **options,
-        )
-
-
-class ProjectForm(forms.Form):
+class WordsForm(forms.Form):
     name = NameField()
     description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
+    guidelines = forms.CharField(
+        required=False,
+        max_length=limits.MAX_GUIDELINES_CHARACTERS,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        help_text="What annotators should know. They can open it while they work.",
+    )
+
+
+class DetailsForm(EditForm, WordsForm):
+    """The words of a project that is there."""
+
+
+class ProjectForm(WordsForm):
     dataset = BlueprintChoice(
         queryset=Dataset.objects.none(),
         empty_label="Choose a dataset",
@@ -94,20 +92,10 @@ class ProjectForm(forms.Form):
         label="Annotators per item",
         help_text="Empty: every annotator gets every item. A number: items are dealt out evenly.",
     )
-    guidelines = GuidelinesField()
-
-    def what(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("name", "description", "dataset")]
-
-    def ontologies(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("entity_ontology", "relation_ontology")]
 
     def has_choices(self) -> dict[str, bool]:
         """Whether there is something to choose for each kind of blueprint that a project needs."""
         return {name: self.fields[name].queryset.exists() for name in ("dataset", "entity_ontology")}  # type: ignore[attr-defined]
-
-    def who(self) -> list[forms.BoundField]:
-        return [self[name] for name in ("annotators", "annotators_per_item", "guidelines")]
 
     def __init__(self, *args: Any, datasets: QuerySet[Dataset], ontologies: QuerySet[Ontology], **options: Any) -> None:
         super().__init__(*args, **options)
@@ -133,12 +121,6 @@ class ProjectForm(forms.Form):
                 field.disabled = field.required = True
                 self.initial[name] = made_with
                 field.help_text = "The dataset was made with this ontology: its marks carry these labels."
-
-
-class DetailsForm(EditForm):
-    name = NameField()
-    description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
-    guidelines = GuidelinesField()
 
 
 class MembersForm(forms.Form):

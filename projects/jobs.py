@@ -1,3 +1,5 @@
+from typing import Any
+
 from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind, started_it
@@ -13,19 +15,16 @@ from .models import Project
 def create_project(job: Job, progress: Progress) -> None:
     """Copy large blueprints into a new project. The right to use them was checked when the job was started."""
     target = job.target
-    dataset = Dataset.objects.filter(pk=target["dataset"]).first()
-    ontology = Ontology.objects.filter(pk=target["entity_ontology"]).first()
-    relations = Ontology.objects.filter(pk=target["relation_ontology"]).first()
-    if not dataset or not ontology or (target["relation_ontology"] and not relations):
+    models: dict[str, Any] = {"dataset": Dataset, "entity_ontology": Ontology, "relation_ontology": Ontology}
+    blueprints = {name: model.objects.filter(pk=target[name]).first() for name, model in models.items()}
+    if any(target[name] and not blueprint for name, blueprint in blueprints.items()):
         raise Refused("A blueprint was deleted before it could be copied. Create the project anew.")
     progress(0, 0, "copying")
     Project.create(
         by=job.by,
         job=job,
         annotators=list(User.objects.filter(pk__in=target["annotators"])),
-        dataset=dataset,
-        entity_ontology=ontology,
-        relation_ontology=relations,
+        **blueprints,
         **{name: target[name] for name in ("name", "description", "guidelines", "annotators_per_item")},
     )
 

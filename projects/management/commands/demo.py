@@ -102,21 +102,17 @@ class Command(BaseCommand):
     def _annotate(self, project: Project, annotator: User, number: int, marks: Any, relations: Any) -> None:
         item = project.dataset.items()[number - 1]
         annotation = Annotation.start(item, annotator)
-        entities = {o.kind: {label.fullname: label.pk for label in o.labels()} for o in project.ontology_set.all()}
-        labels = project.entity_ontology.items().in_bulk(entities["entity"].values())
-        relation_labels = project.relation_ontology.items().in_bulk(entities["relation"].values())  # type: ignore[union-attr]
+        label_uids = {label.fullname: label.uid for o in project.ontology_set.all() for label in o.labels()}
         uids = []
         for words, fullname in marks:
             tokens = words.split()
             start = next(i for i in range(len(item.tokens)) if item.tokens[i : i + len(tokens)] == tokens)
             uids.append(secrets.token_hex(8))
-            label = labels[entities["entity"][fullname]]
+            label = annotation.label("entity", label_uids[fullname])
             annotation.add_entity(uid=uids[-1], label=label, start=start, end=start + len(tokens) - 1)
         for source, fullname, target in relations:
-            relation_label = relation_labels[entities["relation"][fullname]]
-            annotation.add_relation(
-                uid=secrets.token_hex(8), label=relation_label, source=uids[source], target=uids[target]
-            )
+            label = annotation.label("relation", label_uids[fullname])
+            annotation.add_relation(uid=secrets.token_hex(8), label=label, source=uids[source], target=uids[target])
         annotation.finish()
 
     def _keep(self, passwords: dict[str, str]) -> None:
