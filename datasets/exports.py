@@ -82,7 +82,7 @@ DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT)
 
 
 def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]]:
-    """The items as JSON. What is JSON in the database is not parsed again."""
+    """Write items as JSON, a list for each batch. Fields that are JSON in the database are not parsed."""
     kind = Kind(dataset.kind)
     names = {pk: to_json(label.fullname) for pk, label in dataset.labels().items()} if kind.has_entities else {}
     texts = (Cast("tokens", TextField()), Cast("extra_fields", TextField()))

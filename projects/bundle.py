@@ -21,7 +21,8 @@ from annotation_service.models import User
 from annotation_service.words import plural
 from datasets import exports
 from datasets.importing.document import Progress, no_progress
-from datasets.models import Annotation, Dataset, Entity, Item, Mark, Relation
+from datasets.kinds import Kind
+from datasets.models import Annotation, Entity, Item, Mark, Relation
 from ontologies.documents import write_time
 from ontologies.models import Ontology
 
@@ -48,7 +49,7 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
             _write_all(archive, f"{resource.format}.json", resource.json_document())
             counts[resource.format] = resource.row_count
         _write_all(archive, "dataset.json", exports.json_document(dataset))
-        if Dataset.Kind(dataset.kind).has_entities:
+        if Kind(dataset.kind).has_entities:
             counts |= given_marks(dataset)
         counts |= dict.fromkeys(("annotations", "annotations_done", "entities", "relations"), 0)
         _write_all(archive, "annotations.json", _annotations(project, ontologies, counts, progress))

@@ -63,7 +63,7 @@ def restore(request: Request, pk: int) -> HttpResponse:
 
 
 def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:
-    """The items that a request means: selected ones or, if it says so, all that fit the filter in its address."""
+    """The selected items or, with ``all``, every item that matches the filter in the address."""
     asked = request.GET.copy()
     for name in ("items", "all"):
         asked.setlist(name, asked.getlist(name) + request.POST.getlist(name))
@@ -72,7 +72,7 @@ def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:
 
 
 def _changed(text: str, action: dict[str, str] | None = None) -> HttpResponse:
-    """The page says so, perhaps with a button, and asks for its content again."""
+    """Show a message, perhaps with a button, reload the items and close the dialog."""
     answer = _toast(text, "success", action=action)
     return trigger_client_event(trigger_client_event(answer, "itemsChanged", {}), "closeDialog", {})
 
@@ -97,7 +97,7 @@ class FieldsForm:
             self.seen = {name: sent.get(f"was_{name}") or now for name, now in self.seen.items()}
 
     def save(self) -> bool:
-        """Whether it was stored; if not, the form says why and keeps what was typed."""
+        """Store the fields; if that fails, return False and keep the reasons and what was typed."""
         try:
             self.fields = extra_fields.read_lines(self.lines)
             values = extra_fields.to_object(self.fields, known=self.item.extra_fields)
@@ -114,7 +114,7 @@ class FieldsForm:
 
 @require_http_methods(["GET", "POST"])
 def edit_item(request: Request, pk: int, item_pk: int) -> HttpResponse:
-    """The external id and the extra fields; the text is never changed."""
+    """Edit the external id and the extra fields; the text never changes."""
     item = item_of(access.editable(request, Dataset, pk), item_pk)
     form = FieldsForm(request.POST if request.method == "POST" else None, item=item)
     if request.method == "POST" and form.save():

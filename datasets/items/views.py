@@ -30,15 +30,15 @@ from . import drawing
 from .filters import ItemFilter, given_count
 
 PAGE_SIZE = 50
-# The filter offers the newest uploads; every one can be reached from the list of uploads.
+# The filter offers the newest uploads; the list of uploads has all of them.
 MAX_UPLOADS = 50
-# So many tokens are counted while a page waits for its vocabulary; with more, somebody has to ask for it.
+# Up to this number of tokens the page counts its vocabulary by itself; above, a button does.
 COUNTED_UNASKED = 300_000
 
 
 @require_GET
 def page(request: Request, pk: int) -> HttpResponse:
-    """The items, or those in the bin. Filtering asks for the table alone."""
+    """Show the items, or the bin; a filter request gets the table alone."""
     dataset = access.readable(request, Dataset, pk)
     shown = ItemFilter.of(dataset, request.GET).without_selection()
     page = _page(shown, request.GET.get("page"))
@@ -80,7 +80,7 @@ def _columns(shown: ItemFilter, page: Page[Any]) -> dict[str, Column]:
 
 
 def shell(request: Request, dataset: Dataset, tab: str) -> dict[str, Any]:
-    """What `datasets/_head.html` needs: the head and the tabs of every page of a dataset."""
+    """The context of `datasets/_head.html`: the head and the tabs of every page of a dataset."""
     return {
         "section": "datasets" if dataset.is_blueprint else "projects",
         "dataset": dataset,
@@ -92,7 +92,7 @@ def shell(request: Request, dataset: Dataset, tab: str) -> dict[str, Any]:
 
 
 def _choices(shown: ItemFilter) -> dict[str, Any]:
-    """What can be filtered by, and what stands beside the table."""
+    """The context of the filter form and of the column beside the table."""
     dataset = shown.dataset
     ontologies = dataset.ontologies()
     kinds = zip(("Entities", "Relations"), ontologies, label_counts(dataset), strict=False)
@@ -105,7 +105,7 @@ def _choices(shown: ItemFilter) -> dict[str, Any]:
 
 
 def _branches(labels: Labels, counts: Mapping[int, int]) -> list[tuple[Label, int]]:
-    """The labels that are counted and those above them, in tree order, each with the count of its whole branch."""
+    """The counted labels and their ancestors in tree order, each with the count of its whole branch."""
     sums: Counter[int] = Counter()
     for pk, count in counts.items():
         label = labels.by_pk.get(pk)
@@ -117,7 +117,7 @@ def _branches(labels: Labels, counts: Mapping[int, int]) -> list[tuple[Label, in
 
 @require_GET
 def item(request: Request, pk: int, item_pk: int) -> HttpResponse:
-    """One item with its given marks, also one in the bin; the filter of the table leads to those beside it."""
+    """Show an item, also one in the bin, with its given marks and links to its neighbours in the filtered table."""
     dataset = access.readable(request, Dataset, pk)
     found = item_of(dataset, item_pk)
     shown = ItemFilter.of(dataset, request.GET).without_selection()
@@ -130,7 +130,7 @@ def item(request: Request, pk: int, item_pk: int) -> HttpResponse:
 
 @require_GET
 def download_items(request: Request, pk: int, format: DownloadFormat) -> HttpResponseBase:
-    """The items that the address asks for, as a file."""
+    """Download the items that match the filter in the address."""
     dataset = access.readable(request, Dataset, pk)
     if dataset.kind not in format.kinds:
         raise Http404
@@ -165,13 +165,13 @@ def _marks(item: Item) -> dict[str, Any]:
 
 
 def _upload(item: Item) -> Upload | None:
-    """The one that brought the item."""
+    """The upload that added the item."""
     begun = item.dataset.additions().filter(first_position__lte=item.position)
     return begun.filter(first_position__gt=item.position - F("item_count")).first()
 
 
 def _work(item: Item) -> QuerySet[Annotation]:
-    """What annotators have made of it."""
+    """The annotators' annotations of the item, with the numbers of their marks."""
     kept = {
         f"{kind}_count": Count(kind, filter=~Q(**{f"{kind}__status": Mark.Status.REJECTED}), distinct=True)
         for kind in ("entity", "relation")

@@ -17,9 +17,9 @@ from ontologies import usage
 from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
 
-from .. import kinds
 from ..importing.report import Report
 from ..importing.storage import Spool
+from ..kinds import Kind
 from ..preprocessing import Preprocessing
 from . import copying
 from .item import BIN, Item, ItemQuerySet
@@ -32,8 +32,6 @@ goes_with_datasets: list[tuple[type[models.Model], str]] = []
 
 class Dataset(PagedBlueprint):
     """A list of texts to be annotated, with the tokens that marks refer to."""
-
-    Kind = kinds.Kind
 
     kind = models.CharField(max_length=21, choices=Kind)
     preprocessing = models.JSONField(default=dict, blank=True)

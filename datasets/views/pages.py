@@ -47,7 +47,7 @@ def dataset_list(request: Request) -> HttpResponse:
 
 @require_GET
 def statistics(request: Request, pk: int) -> HttpResponse:
-    """The place for the figures, which come a moment later."""
+    """Show the page; the figures are loaded afterwards."""
     return render(
         request, "datasets/statistics.html", shell(request, access.readable(request, Dataset, pk), "statistics")
     )
@@ -63,7 +63,7 @@ def figures(request: Request, pk: int) -> HttpResponse:
 
 
 def _chart(kind: str, ontology: Ontology, counts: dict[int, int]) -> dict[str, Any]:
-    """The labels of an ontology in the order of their use."""
+    """The labels of an ontology, the most used first."""
     labels = ontology.labels()
     rows = [(labels.by_pk[key], count) for key, count in counts.items() if key in labels.by_pk]
     return {

@@ -1,5 +1,6 @@
 """Datasets that come with marks, for the tests of the screens that show them."""
 
+from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
 from tests import factories
 
@@ -9,7 +10,7 @@ def dataset(*, owner, items=None):
     entities = factories.ontology(owner=owner, name="Entities")
     relations = factories.ontology(owner=owner, kind="relation", name="Relations")
     made = Dataset.objects.create(
-        kind=Dataset.Kind.PREANNOTATED_RELATION,
+        kind=Kind.PREANNOTATED_RELATION,
         name="Marked",
         owner=owner,
         entity_ontology=entities,

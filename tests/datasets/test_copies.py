@@ -4,6 +4,7 @@ from django.utils import timezone
 
 from annotation_service import jobs
 from annotation_service.inputs import Refused
+from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
 from datasets.models.dataset import goes_with_datasets, goes_with_items
 from ontologies.models import OntologyItem
@@ -52,7 +53,7 @@ def dataset(alice, entity_labels, relation_labels):
     dataset = factories.dataset(owner=alice, text="gone\nreplace engine oil\ncheck pump\n", lowercase=True)
     dataset.touch(
         description="Described",
-        kind=Dataset.Kind.PREANNOTATED_RELATION,
+        kind=Kind.PREANNOTATED_RELATION,
         entity_ontology=entity_labels,
         relation_ontology=relation_labels,
     )

@@ -222,7 +222,7 @@ def test_odd_names_give_harmless_file_names(alice, name):
 
 
 def test_only_standard_datasets_come_as_text(as_alice, dataset):
-    Dataset.objects.update(kind=Dataset.Kind.RICH)
+    Dataset.objects.update(kind=Kind.RICH)
     assert as_alice.get(f"/datasets/{dataset.pk}/download/text/").status_code == 404
     assert "download/text/" not in as_alice.get(f"/datasets/{dataset.pk}/").content.decode()
 
