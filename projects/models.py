@@ -143,7 +143,7 @@ class Project(AssignsItems):
     def _copy(self, blueprint: B, *, by: User) -> B:
         """A copy of an ontology or of a resource about the labels of the project's ontologies; at most one of each kind."""
         if type(blueprint)._default_manager.filter(project=self, kind=blueprint.kind).exists():
-            raise Refused(f"The project “{self}” has its {blueprint.called} already.")
+            raise Refused(f"The project “{self}” has its {blueprint.kind_in_words} already.")
         if isinstance(blueprint, ResourceSet):
             own = {ontology.kind: ontology for ontology in self.ontology_set.all()}
             if blueprint.ontologies.keys() - own.keys():

@@ -73,7 +73,7 @@ class Ontology(PagedBlueprint):
         return self.kind == self.Kind.ENTITY
 
     @property
-    def called(self) -> str:
+    def kind_in_words(self) -> str:
         """What it is, such as “entity ontology”."""
         return self.get_kind_display().lower()
 

@@ -115,7 +115,7 @@ class ResourceSet(Blueprint):
         return self.format_of(self.kind)
 
     @property
-    def called(self) -> str:
+    def kind_in_words(self) -> str:
         """What it is, such as “entity constraints”."""
         return self.format.replace("_", " ")
 

@@ -64,7 +64,7 @@ def test_a_project_gets_copies_about_its_own_labels(alice, labels, blueprints):
 @pytest.mark.parametrize("place", range(4))
 def test_a_project_has_at_most_one_of_each_kind(alice, labels, blueprints, place):
     twin = blueprints[place].copy_to(by=alice)
-    with pytest.raises(Refused, match=f"The project “Pumps” has its {twin.called} already."):
+    with pytest.raises(Refused, match=f"The project “Pumps” has its {twin.kind_in_words} already."):
         create(alice, labels, [*blueprints, twin])
     assert not Project.objects.exists() and not any(m.objects.exclude(project=None).exists() for m in RESOURCE_SETS)
 
