@@ -104,6 +104,7 @@ def show_form(request: Request, form: SourceForm, kept: Upload | None = None) ->
         "max_pasted": settings.MAX_PASTED_BYTES,
         "max_file": settings.MAX_FILE_BYTES,
         "tokenisers": TOKENISERS,
+        "upload_formats": Format.of_kind(form.dataset.kind if isinstance(form, AddForm) else ""),
         "start": _beginning(kept) if kept else "",
     }
     status = 422 if form.is_bound else 200
