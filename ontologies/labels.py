@@ -30,24 +30,6 @@ class Label(NamedTuple):
     example_terms: list[str]
 
 
-class Found(NamedTuple):
-    """An item that contains a text, which is casefolded."""
-
-    label: Label
-    text: str
-
-    @property
-    def uid(self) -> str:
-        return self.label.uid
-
-    @property
-    def where(self) -> list[str]:
-        """The fields that the text stands in."""
-        label = self.label
-        texts = {"name": [label.name], "description": [label.description], "example_terms": label.example_terms}
-        return [field for field, values in texts.items() if any(self.text in value.casefold() for value in values)]
-
-
 class Labels:
     """All labels of an ontology in tree order, found by primary key, uid or full name."""
 
@@ -72,12 +54,12 @@ class Labels:
     def __len__(self) -> int:
         return len(self.all)
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[Label]:
         """Those with the text in their name, description or example terms, in any case and any script, in tree order."""
         wanted = unicodedata.normalize("NFC", text).casefold().strip()
         if not wanted:
             return []
-        return [Found(label, wanted) for label, folded in zip(self.all, self._folded, strict=True) if wanted in folded]
+        return [label for label, folded in zip(self.all, self._folded, strict=True) if wanted in folded]
 
     @cached_property
     def _folded(self) -> list[str]:

@@ -31,7 +31,7 @@ def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
         except Refused as error:
             context |= {"problems": error.problems, "total": error.total}
         else:
-            return tree_changed(HttpResponse(), ontology, f"{_items(added.count)} added.", uid=added.uids[0])
+            return tree_changed(HttpResponse(), ontology, f"{_items(len(added))} added.", uid=added[0])
     return respond(request, ("_paste", context), status=422)
 
 

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from annotation_service.db import among
 from annotation_service.words import Excerpt, excerpt
 
-from ..labels import Found, Label
+from ..labels import Label
 from ..models import Ontology, OntologyItem
 
 SENT_WHOLE = 500
@@ -74,13 +74,13 @@ def rows(
     return _nested(items, top, last, opened, whole)
 
 
-def found_rows(ontology: Ontology, found: Sequence[Found], text: str) -> list[Row]:
+def found_rows(ontology: Ontology, found: Sequence[Label], text: str) -> list[Row]:
     """The rows of items that were found, and of those above them."""
     text = unicodedata.normalize("NFC", text)
     by_uid, matches = ontology.labels().by_uid, {each.uid: each for each in found}
     wanted: dict[str, Label] = {}
     for each in matches.values():
-        label: Label | None = each.label
+        label: Label | None = each
         while label and label.uid not in wanted:
             wanted[label.uid] = label
             label = by_uid.get(label.parent_uid or "")
@@ -94,8 +94,8 @@ def found_rows(ontology: Ontology, found: Sequence[Found], text: str) -> list[Ro
     return shown
 
 
-def _elsewhere(match: Found, text: str) -> Excerpt | None:
-    texts = [match.label.description, *match.label.example_terms]
+def _elsewhere(match: Label, text: str) -> Excerpt | None:
+    texts = [match.description, *match.example_terms]
     return next((found for each in texts if (found := excerpt(each, text, before=40, after=41))), None)
 
 

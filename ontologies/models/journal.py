@@ -98,13 +98,6 @@ class Entry(NamedTuple):
     steps: list[Step]
 
 
-def history(ontology: Any, *, start: int, size: int, most_steps: int) -> list[Entry]:
-    """Newest first. The number of queries does not depend on how many are read."""
-    changes = list(ontology.changes.select_related("user")[start : start + size])
-    read = steps(changes, most_steps)
-    return [Entry(change, read[change.pk]) for change in changes]
-
-
 def steps(changes: list[OntologyChange], limit: int | None = None) -> dict[int, list[Step]]:
     """Before and after of several rows of one ontology, by their keys."""
     entries = {change.pk: list(change.items.items())[:limit] for change in changes}

@@ -3,7 +3,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
@@ -16,11 +15,11 @@ from annotation_service.words import plural
 from .. import checks, usage
 from ..checks import Check
 from ..documents import NewItem, clean_color, clean_example_terms, indented_text, rich_json
-from ..labels import Found, LabelNames, Labels, kept_labels
-from ..tree import Added, NewBranch, Plan, PlannedItem, Tree
-from .item import OntologyItem, check_free, handed_down
-from .journal import Change, Entry, OntologyChange, history
-from .undo import next_to_redo, next_to_undo, take_back
+from ..labels import Label, LabelNames, Labels, kept_labels
+from ..tree import NewBranch, Plan, PlannedItem, Tree
+from .item import OntologyItem, handed_down
+from .journal import Change, Entry, OntologyChange, steps
+from .undo import take_back
 
 
 class OntologyQuerySet(models.QuerySet["Ontology"]):
@@ -111,7 +110,7 @@ class Ontology(PagedBlueprint):
         """Finds the labels that a document names; see `LabelNames`."""
         return LabelNames(self.labels(), self.name, bare=bare)
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[Label]:
         """The items with the text in their name, description or example terms, in tree order."""
         return self.labels().find(text)
 
@@ -197,39 +196,31 @@ class Ontology(PagedBlueprint):
         color: str = "",
     ) -> OntologyItem:
         """A new item, last below the parent or, without one, last at the top level."""
-        name = clean_name(name)
         if example_terms and not self.is_entity:
             raise Refused("Items of a relation ontology have no example terms.")
+        new = NewItem(
+            level=1,
+            name=clean_name(name),
+            description=clean_description(description),
+            example_terms=clean_example_terms(example_terms),
+            color=clean_color(color) if color else "",
+        )
         with self.changing("add", by=by) as change:
-            above = parent.again() if parent else self.root
-            check_free(above.pk, {name})
-            if above.level >= settings.MAX_LEVELS:
-                raise Refused(f"A tree has at most {settings.MAX_LEVELS} levels.")
-            if self.row_count >= settings.MAX_ONTOLOGY_ITEMS:
-                raise Refused(f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items.")
-            new = NewItem(
-                level=1,
-                name=name,
-                description=clean_description(description),
-                example_terms=clean_example_terms(example_terms),
-                color=clean_color(color) if color else "",
-            )
-            (uid,) = change.insert([NewBranch(above, [new])])
+            (uid,) = change.insert([NewBranch(parent.again() if parent else self.root, [new])])
             return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
 
     def preview_items(self, new_items: Sequence[NewItem], parent: OntologyItem | None = None) -> list[PlannedItem]:
         """What `add_items` would do: for each new item whether it exists already, and what forbids it."""
         return Plan(self.tree, new_items, parent or self.root, with_terms=self.is_entity).rows
 
-    def add_items(self, new_items: Sequence[NewItem], *, by: User, parent: OntologyItem | None = None) -> Added:
-        """Add a whole list below an item or at the top level, in one step. Where an item of the same name stands already, it
-        stays as it is and what the list has below it is added there."""
+    def add_items(self, new_items: Sequence[NewItem], *, by: User, parent: OntologyItem | None = None) -> list[str]:
+        """Add a whole list below an item or at the top level, in one step; returns the uids of the new items. Where an item of
+        the same name stands already, it stays as it is and what the list has below it is added there."""
         with self.changing("add", by=by) as change:
             below = parent.again() if parent else self.root
             plan = Plan(self.tree, new_items, below, with_terms=self.is_entity)
             plan.check()
-            uids = change.insert(plan.branches())
-        return Added(uids, existed=sum(row.exists for row in plan.rows))
+            return change.insert(plan.branches())
 
     def recolor_items(self, uids: Collection[str], color: str, *, by: User, branch: bool = False) -> int:
         """Recolour several items in one step, with their branches if wanted; returns how many items have changed."""
@@ -248,30 +239,34 @@ class Ontology(PagedBlueprint):
 
     def undo(self, *, by: User) -> OntologyChange:
         """Take back the user's own newest operation; refused, naming it, if a later one depends on it."""
-        return self._take_back(OntologyChange.Kind.UNDO, next_to_undo, by=by)
+        return self._take_back(OntologyChange.Kind.UNDO, self.undoable, by=by)
 
     def redo(self, *, by: User) -> OntologyChange:
         """Do again what the user has undone last."""
-        return self._take_back(OntologyChange.Kind.REDO, next_to_redo, by=by)
+        return self._take_back(OntologyChange.Kind.REDO, self.redoable, by=by)
 
     def revert(self, step: OntologyChange, *, by: User) -> OntologyChange:
         """Take back a step of the history, whoever made it, if nothing later depends on it. The rest stays."""
-        return self._take_back(OntologyChange.Kind.REVERT, lambda *_: self.changes.get(pk=step.pk), by=by)
+        return self._take_back(OntologyChange.Kind.REVERT, lambda _: self.changes.get(pk=step.pk), by=by)
 
     def undoable(self, by: User) -> OntologyChange | None:
-        """What the user would undo next."""
-        return next_to_undo(self, by)
+        """What the user would undo next: their newest row that stands and is no undo."""
+        return self._standing(by).exclude(kind=OntologyChange.Kind.UNDO).exclude(verb="create").first()
 
     def redoable(self, by: User) -> OntologyChange | None:
-        """The undo that the user's redo would take back."""
-        return next_to_redo(self, by)
+        """The undo that the user's redo would take back: their newest that is newer than their last operation or revert."""
+        others = self.changes.filter(user=by).exclude(kind__in=[OntologyChange.Kind.UNDO, OntologyChange.Kind.REDO])
+        last = others.values_list("version", flat=True).first()
+        return self._standing(by).filter(kind=OntologyChange.Kind.UNDO, version__gt=last or 0).first()
 
-    def _take_back(
-        self, kind: str, find: Callable[["Ontology", User], OntologyChange | None], *, by: User
-    ) -> OntologyChange:
+    def _standing(self, by: User) -> QuerySet[OntologyChange]:
+        # What happened to thousands of items takes long to read, and a button needs none of it.
+        return self.changes.filter(user=by, stands=True).select_related("user").defer("items")
+
+    def _take_back(self, kind: str, find: Callable[[User], OntologyChange | None], *, by: User) -> OntologyChange:
         with self.changing("", by=by) as change:
             change.kind = kind
-            step = find(self, by)
+            step = find(by)
             if step is None:
                 raise Refused(f"There is nothing to {kind}.")
             take_back(step, change)
@@ -279,8 +274,10 @@ class Ontology(PagedBlueprint):
         return change.row
 
     def history(self, *, start: int = 0, size: int = 50, most_steps: int = 20) -> list[Entry]:
-        """The operations, newest first, each with the first steps of its before and after."""
-        return history(self, start=start, size=size, most_steps=most_steps)
+        """The operations, newest first, each with the first steps of its before and after. Two queries, however many they are."""
+        changes = list(self.changes.select_related("user")[start : start + size])
+        read = steps(changes, most_steps)
+        return [Entry(change, read[change.pk]) for change in changes]
 
     def last_change(self, item: OntologyItem) -> OntologyChange | None:
         """The newest operation that changed an item, or the creation of the ontology; None for an untouched copy."""

@@ -9,12 +9,8 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from django.conf import settings
-from django.db.models import QuerySet
-
 from annotation_service.db import among
 from annotation_service.inputs import Refused
-from annotation_service.models import User
 
 from .. import usage
 from ..documents import NewItem
@@ -32,29 +28,6 @@ class LaterChange(Refused):
     def __init__(self, text: str, change: OntologyChange) -> None:
         self.change = change
         super().__init__(f"{text} by a later step: {change.in_words()}. That would have to be undone first.")
-
-
-# --- Which is next -----------------------------------------------------------------------------------------------------
-
-
-def next_to_undo(ontology: Any, by: User) -> OntologyChange | None:
-    """The user's newest row that stands and is no undo."""
-    return _newest(ontology.changes.filter(user=by).exclude(kind=Kind.UNDO).exclude(verb="create"))
-
-
-def next_to_redo(ontology: Any, by: User) -> OntologyChange | None:
-    """The user's newest undo that stands and is newer than their last operation or revert."""
-    own = ontology.changes.filter(user=by)
-    last = own.exclude(kind__in=[Kind.UNDO, Kind.REDO]).values_list("version", flat=True).first()
-    return _newest(own.filter(kind=Kind.UNDO, version__gt=last or 0))
-
-
-def _newest(changes: QuerySet[OntologyChange]) -> OntologyChange | None:
-    # What happened to thousands of items takes long to read, and a button needs none of it.
-    return changes.filter(stands=True).select_related("user").defer("items").first()
-
-
-# --- Taking back -------------------------------------------------------------------------------------------------------
 
 
 def take_back(step: OntologyChange, change: Change) -> None:
@@ -149,19 +122,13 @@ def _remove(change: Change, uids: list[str]) -> None:
 
 
 def _insert_again(change: Change, removed: dict[str, dict[str, Any]]) -> None:
-    if change.ontology.row_count + len(removed) > settings.MAX_ONTOLOGY_ITEMS:
-        raise Refused(f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items.")
     below: dict[str | None, list[str]] = defaultdict(list)
     for uid, state in sorted(removed.items(), key=lambda entry: entry[1]["position"]):
         below[state["parent"]].append(uid)
     branches = []
     for parent_uid, parent in _parents(change, {uid for uid in below if uid not in removed}).items():
-        check_free(parent.pk, {removed[uid]["name"] for uid in below[parent_uid]})
         for before, uid in enumerate(below[parent_uid]):
-            items = _branch(uid, removed, below)
-            if parent.level + max(item.level for item in items) > settings.MAX_LEVELS:
-                raise Refused(f"A tree has at most {settings.MAX_LEVELS} levels.")
-            branches.append(NewBranch(parent, items, removed[uid]["position"] - before))
+            branches.append(NewBranch(parent, _branch(uid, removed, below), removed[uid]["position"] - before))
     change.insert(branches)
 
 

@@ -1,5 +1,5 @@
-from .additions import Added, Plan, PlannedItem
+from .additions import Plan, PlannedItem
 from .numbering import ROOT_UID, NewBranch
 from .writes import Tree
 
-__all__ = ["ROOT_UID", "Added", "NewBranch", "Plan", "PlannedItem", "Tree"]
+__all__ = ["ROOT_UID", "NewBranch", "Plan", "PlannedItem", "Tree"]

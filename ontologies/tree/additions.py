@@ -26,16 +26,6 @@ class PlannedItem:
     """Of the item that exists."""
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    uids: list[str]
-    existed: int
-
-    @property
-    def count(self) -> int:
-        return len(self.uids)
-
-
 class Plan:
     """Finds the place of each new item below an item: what stands there already is not added again, but descended into."""
 

@@ -6,11 +6,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from django.conf import settings
 from django.db import connection
 from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from annotation_service.db import among, execute
+from annotation_service.inputs import Refused
 
 from ..documents import NewItem
 from .numbering import ROOT_UID, NewBranch, numbered
@@ -94,14 +96,26 @@ class Tree:
         self._store(numbered(new_items, root, 0, START + 1, set()))
 
     def insert(self, branches: Sequence[NewBranch]) -> list[dict[str, Any]]:
-        """Store new items at several places in one step: the room for all is made first. Returns the rows that were stored."""
+        """Store new items at several places in one step: the room for all is made first. Returns the rows that were stored.
+
+        Raises `Refused` if the tree would be too large or too deep, or if a name is taken.
+        """
+        if self.size + sum(len(branch.items) for branch in branches) > settings.MAX_ONTOLOGY_ITEMS:
+            raise Refused(f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items.")
         lefts: dict[int, list[int]] = defaultdict(list)
+        names: set[tuple[int, str]] = set()
         parents = among({branch.parent.pk for branch in branches})
-        children = self.nodes.filter(parent__in=parents).values_list("parent_id", "lft")
-        for parent_id, left in sorted(children, key=itemgetter(1)):
+        children = self.nodes.filter(parent__in=parents).values_list("parent_id", "lft", "name")
+        for parent_id, left, name in sorted(children, key=itemgetter(1)):
             lefts[parent_id].append(left)
+            names.add((parent_id, name))
         planned: list[tuple[int, int, NewBranch]] = []
         for branch in branches:
+            for new in branch.items:
+                if branch.parent.level + new.level > settings.MAX_LEVELS:
+                    raise Refused(f"A tree has at most {settings.MAX_LEVELS} levels.")
+                if new.level == 1 and (branch.parent.pk, new.name) in names:
+                    raise Refused(f"There is already an item “{new.name}” at this place.")
             siblings = lefts[branch.parent.pk]
             place = len(siblings) if branch.place is None else max(0, min(branch.place, len(siblings)))
             planned.append(([*siblings, branch.parent.rght][place], place, branch))

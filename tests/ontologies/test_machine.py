@@ -310,8 +310,8 @@ class Trees(RuleBasedStateMachine):
         uids = self.agrees(possible, lambda: self.ontology.add_items(new_items, parent=above, by=self.users[user]))
         if not possible:
             return
-        assert uids.count == len(plan)
-        stored = {item.uid: item for item in self.ontology.items().filter(uid__in=uids.uids).select_related("parent")}
+        assert len(uids) == len(plan)
+        stored = {item.uid: item for item in self.ontology.items().filter(uid__in=uids).select_related("parent")}
         nodes = []
         for mark, above_uid, new in plan:
             real = made.get(above_uid, above_uid)
