@@ -123,7 +123,7 @@ class Blueprint(models.Model):
             if changed := changes(self.locked(), words, was or {}):
                 self.touch(**changed)
 
-    def twin(self, *, by: User, project: Any = None, name: str = "") -> Self:
+    def copy_row(self, *, by: User, project: Any = None, name: str = "") -> Self:
         """A stored copy of this row alone, without its content."""
         skipped = {"id", "name", "owner", "project", "copied_from", "created_at", "updated_at"}
         values = {f.attname: getattr(self, f.attname) for f in self._meta.concrete_fields if f.name not in skipped}

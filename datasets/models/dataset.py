@@ -122,7 +122,7 @@ class Dataset(PagedBlueprint):
                 o.pk: self._blueprint_of(o.locked()) or o.copy_to(by=by) for o in self.given_ontologies()
             }
             source = self.locked()
-            copy = source.twin(by=by, project=project, name=name)
+            copy = source.copy_row(by=by, project=project, name=name)
             copy.touch(
                 entity_ontology=to.get(source.entity_ontology_id or 0, source.entity_ontology),
                 relation_ontology=to.get(source.relation_ontology_id or 0, source.relation_ontology),

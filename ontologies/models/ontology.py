@@ -151,7 +151,7 @@ class Ontology(PagedBlueprint):
     def copy_to(self, project: Any = None, *, by: User, name: str = "") -> "Ontology":
         """A copy in the project or, without one, a new blueprint of the user. Items keep their uids."""
         with write():
-            copy = self.locked().twin(by=by, project=project, name=name)
+            copy = self.locked().copy_row(by=by, project=project, name=name)
             copy.touch(version=0)
             copy.tree.copy_from(self.tree)
         return copy

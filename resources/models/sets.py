@@ -194,7 +194,7 @@ class ResourceSet(Blueprint):
         with write():
             source = self.locked()
             theirs = {kind: (ontologies or {}).get(kind, own) for kind, own in source.ontologies.items()}
-            copy = source.twin(by=by, project=project, name=name)
+            copy = source.copy_row(by=by, project=project, name=name)
             copy.touch(entity_ontology=theirs["entity"], relation_ontology=theirs.get("relation"))
             copy._check_ontologies()
             source._check_labels(theirs)
