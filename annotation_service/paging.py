@@ -11,86 +11,64 @@ that turns out to be the last one is not counted either. Every row is then read 
 long before the end; where few are, it is the last.
 """
 
-import sys
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
 
 from django.conf import settings
-from django.db.models import F, Model, QuerySet
+from django.core import paginator
+from django.db.models import F, QuerySet
 from django.http import HttpRequest
 
 from .inputs import whole_number
 
-M = TypeVar("M", bound=Model)
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Generic[M]):
-    number: int
-    size: int
-    count: int
-    object_list: list[M] = field(default_factory=list)
-    item_words: str = "item,items"
+class Page(paginator.Page):
+    """What ``components/_pager.html`` shows; ``item_words`` name what the rows are."""
+
+    item_words: str
 
     @classmethod
     def of(
         cls,
-        rows: QuerySet[M],
+        rows: QuerySet[Any],
         wanted: str | None,
         *,
         size: int = 25,
         count: int | None = None,
         scan: bool = False,
         item_words: str = "item,items",
-    ) -> "Page[M]":
+    ) -> Self:
         """The wanted page of the rows. Beyond the end it is the last page, and the first one for what is no number."""
+        number = whole_number((wanted or "")[:9]) or 1
+        start, found = (number - 1) * size, []
         if scan:
-            number = _page_number(wanted, sys.maxsize)
-            start = (number - 1) * size
             found = list(rows[start : start + size + 1])
-            if found or not start:
-                count = start + len(found) if len(found) <= size else rows.count()
-                return cls(number, size, count, found[:size], item_words)
-        if count is None:
-            count = rows.count()
-        page = cls(_page_number(wanted, _pages(count, size)), size, count, [], item_words)
-        start, end = page.start_index - 1, page.end_index
-        if start > count // 2:  # walk from the nearer end
-            found = list(rows.reverse()[count - end : count - start])[::-1]
-        else:
-            found = list(rows[start:end]) if count else []
-        return replace(page, object_list=found)
+            if len(found) <= size and (found or number == 1):
+                count = start + len(found)
+        pager = paginator.Paginator(rows, size)
+        pager.count = rows.count() if count is None else count
+        number = min(number, pager.num_pages)
+        page = cls(found[:size], number, pager)
+        if pager.count and not found:
+            start, end = (number - 1) * size, page.end_index()
+            if start > pager.count // 2:  # walk from the nearer end
+                page.object_list = list(rows.reverse()[pager.count - end : pager.count - start])[::-1]
+            else:
+                page.object_list = list(rows[start:end])
+        page.item_words = item_words
+        return page
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return self.paginator.count
 
     @property
     def pages(self) -> int:
-        return _pages(self.count, self.size)
-
-    @property
-    def has_previous(self) -> bool:
-        return self.number > 1
-
-    @property
-    def has_next(self) -> bool:
-        return self.number < self.pages
-
-    @property
-    def start_index(self) -> int:
-        return (self.number - 1) * self.size + 1 if self.count else 1
-
-    @property
-    def end_index(self) -> int:
-        return min(self.number * self.size, self.count)
-
-
-def _pages(count: int, size: int) -> int:
-    return max(1, -(-count // size))
-
-
-def _page_number(wanted: str | None, pages: int) -> int:
-    return min(max(whole_number((wanted or "")[:9]) or 1, 1), pages)
+        return self.paginator.num_pages
 
 
 def search_text(request: HttpRequest) -> str:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -56,7 +55,7 @@ def page(request: Request, pk: int) -> HttpResponse:
     return response
 
 
-def _page(shown: ItemFilter, wanted: str | None) -> Page[Any]:
+def _page(shown: ItemFilter, wanted: str | None) -> Page:
     """Find the keys first: sorting and searching are slower when the database carries the texts along."""
     everything = shown.is_empty and not shown.bin
     count = shown.dataset.item_count if everything else None
@@ -64,10 +63,11 @@ def _page(shown: ItemFilter, wanted: str | None) -> Page[Any]:
     texts = Item.with_removed.select_related("removed_by").defer("offsets", "search_text", "extra_fields")
     counted = texts.annotate(entity_count=given_count(Entity), relation_count=given_count(Relation))
     found = counted.in_bulk([item.pk for item in page.object_list])
-    return replace(page, object_list=[found[item.pk] for item in page.object_list if item.pk in found])
+    page.object_list = [found[item.pk] for item in page.object_list if item.pk in found]
+    return page
 
 
-def _columns(shown: ItemFilter, page: Page[Any]) -> dict[str, Column]:
+def _columns(shown: ItemFilter, page: Page) -> dict[str, Column]:
     """The columns that are not empty, beside the text."""
     kind, items = Kind(shown.dataset.kind), page.object_list
     left_out = {

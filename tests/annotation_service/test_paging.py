@@ -28,8 +28,8 @@ def test_every_way_to_get_a_page_gives_the_same_rows(groups, number, options):
     page = Page.of(groups, str(number), size=5, **options)
     assert names(page) == [f"group {n:02}" for n in range(1, 24)][(number - 1) * 5 : number * 5]
     assert (page.count, page.pages) == (23, 5)
-    assert (page.start_index, page.end_index) == ((number - 1) * 5 + 1, min(number * 5, 23))
-    assert (page.has_previous, page.has_next) == (number > 1, number < 5)
+    assert (page.start_index(), page.end_index()) == ((number - 1) * 5 + 1, min(number * 5, 23))
+    assert (page.has_previous(), page.has_next()) == (number > 1, number < 5)
 
 
 @pytest.mark.parametrize(
