@@ -65,7 +65,13 @@ class CappedPaginator(Paginator):
 
 
 class StaffAdmin(admin.ModelAdmin):
-    """Staff see everything of the service; accounts and groups stay with those who have Django's permissions for them."""
+    """Staff see everything of the service; accounts and groups stay with those who have Django's permissions for them.
+
+    Nothing is added here, and deletion is left to actions that call the model's method: cascading in Python is too slow.
+    """
+
+    list_per_page = 50
+    show_full_result_count = False  # large tables are not counted for a headline
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_staff)
@@ -76,9 +82,15 @@ class StaffAdmin(admin.ModelAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return self.has_module_permission(request)
 
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
 
 class ReadOnlyAdmin(StaffAdmin):
-    """Shows rows that only the methods of their model change. Large tables are not counted for a headline.
+    """Shows rows that only the methods of their model change.
 
     An app registers its models without a class of their own, with `linked` columns where a row belongs to something::
 
@@ -87,22 +99,14 @@ class ReadOnlyAdmin(StaffAdmin):
     The page of a row shows all its fields, or those in ``fields``; foreign keys are links there.
     """
 
-    show_full_result_count = False
     paginator = CappedPaginator
-    list_per_page = 50
     ordering = ["-pk"]
     actions = None
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         return self.fields or [field.name for field in self.opts.concrete_fields if not field.primary_key]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
 
 
@@ -116,10 +120,8 @@ class BlueprintAdmin(StaffAdmin):
     autocomplete_fields = ["owner"]
     list_filter = ["kind", ("project", admin.EmptyFieldListFilter), "updated_at"]
     list_select_related = ["owner", "project"]
-    list_per_page = 50
     ordering = ["-updated_at"]
     search_fields = ["name", "description", "owner__username", "project__name"]
-    show_full_result_count = False
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         fields = [field.name for field in self.opts.concrete_fields if not field.primary_key]
@@ -127,13 +129,6 @@ class BlueprintAdmin(StaffAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         return [*self.EDITED, *self.get_readonly_fields(request, obj)]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        """Not by the ORM's collector: by the action."""
-        return False
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
         return NameField() if db_field.name == "name" else super().formfield_for_dbfield(db_field, request, **options)

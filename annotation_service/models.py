@@ -24,13 +24,6 @@ def fold(text: str) -> str:
 
 
 class People(QuerySet["User"]):
-    def with_name(self, name: str) -> "People":
-        return self.filter(username_folded=fold(name))
-
-    def with_address(self, address: str) -> "People":
-        """Who has a mail address, as the main one or as a further one of those that allauth keeps."""
-        return self.filter(Q(email_folded=fold(address)) | Q(emailaddress__email=address.lower())).distinct()
-
     def bulk_create(self, objs: Iterable[Any], *args: Any, **options: Any) -> list[Any]:
         objs = list(objs)
         for person in objs:
@@ -49,11 +42,12 @@ class UserManager(auth_models.UserManager["User"]):
     def get_queryset(self) -> People:
         return People(self.model, using=self._db)
 
-    def with_name(self, name: str) -> People:
-        return self.get_queryset().with_name(name)
+    def with_name(self, name: str) -> QuerySet["User"]:
+        return self.filter(username_folded=fold(name))
 
-    def with_address(self, address: str) -> People:
-        return self.get_queryset().with_address(address)
+    def with_address(self, address: str) -> QuerySet["User"]:
+        """Who has a mail address, as the main one or as a further one of those that allauth keeps."""
+        return self.filter(Q(email_folded=fold(address)) | Q(emailaddress__email=address.lower())).distinct()
 
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.with_name(username or "").get()
@@ -91,11 +85,10 @@ class User(auth_models.AbstractUser):
 
     def validate_names(self, exclude: Collection[str] = ()) -> None:
         """Refuse a name or an address that somebody else has, in whatever case."""
-        others = User.objects.get_queryset().exclude(pk=self.pk)
         taken = {}
-        if "username" not in exclude and others.with_name(self.username).exists():
+        if "username" not in exclude and User.objects.with_name(self.username).exclude(pk=self.pk).exists():
             taken["username"] = "A user with that username already exists."
-        if "email" not in exclude and self.email and others.with_address(self.email).exists():
+        if "email" not in exclude and self.email and User.objects.with_address(self.email).exclude(pk=self.pk).exists():
             taken["email"] = "A user is already registered with this email address."
         if taken:
             raise ValidationError(taken)
