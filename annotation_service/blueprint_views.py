@@ -3,6 +3,7 @@
 An app's URLs call them with its model: ``path("edit/", partial(edit, model=Ontology))`` or a view of two lines.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -25,10 +26,9 @@ from .models import start_job
 class NameField(forms.CharField):
     """The name of a resource or, with `clean_name` as its rule, of a label."""
 
-    rule = staticmethod(clean_title)
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{"max_length": settings.MAX_NAME_CHARACTERS, "strip": True, **options})
+    def __init__(self, rule: Callable[[str], str] = clean_title, **options: Any) -> None:
+        super().__init__(**{"max_length": settings.MAX_NAME_CHARACTERS, **options})
+        self.rule = rule
 
     def clean(self, value: str) -> str:
         name = super().clean(value)
@@ -36,15 +36,9 @@ class NameField(forms.CharField):
 
 
 class DescriptionField(forms.CharField):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(
-            **{
-                "required": False,
-                "max_length": settings.MAX_DESCRIPTION_CHARACTERS,
-                "widget": forms.Textarea(attrs={"rows": 4}),
-                **options,
-            }
-        )
+    def __init__(self, rows: int = 4) -> None:
+        widget = forms.Textarea(attrs={"rows": rows})
+        super().__init__(required=False, max_length=settings.MAX_DESCRIPTION_CHARACTERS, widget=widget)
 
 
 class BlueprintForm(EditForm):

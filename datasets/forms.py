@@ -116,7 +116,7 @@ class CreateForm(SourceForm, PreprocessingForm):
     """A new dataset: what comes in, how it is read and, for preannotated kinds, the ontologies with its labels."""
 
     name = NameField(required=False)
-    description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
+    description = DescriptionField(rows=2)
     kind = forms.ChoiceField(choices=Kind.choices, initial=Kind.STANDARD)
     entity_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
     relation_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)

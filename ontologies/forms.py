@@ -58,7 +58,7 @@ class ItemsForm(forms.Form):
 
 class CreateForm(ItemsForm):
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
-    description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
+    description = DescriptionField(rows=2)
     kind = forms.ChoiceField(choices=Ontology.Kind.choices, initial=Ontology.Kind.ENTITY, widget=forms.RadioSelect)
     source = forms.ChoiceField(
         choices=[(value, label) for value, label, _ in SOURCES], initial="empty", widget=forms.RadioSelect

@@ -48,7 +48,7 @@ class PeopleField(forms.CharField):
 
 class WordsForm(forms.Form):
     name = NameField()
-    description = DescriptionField(widget=forms.Textarea(attrs={"rows": 2}))
+    description = DescriptionField(rows=2)
     guidelines = forms.CharField(
         required=False,
         max_length=limits.MAX_GUIDELINES_CHARACTERS,

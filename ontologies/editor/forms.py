@@ -13,14 +13,8 @@ from ..forms import ItemsForm
 from ..models import OntologyItem
 
 
-class LabelField(NameField):
-    """The name of an item: without “/”."""
-
-    rule = staticmethod(clean_name)
-
-
 class AddForm(forms.Form):
-    name = LabelField()
+    name = NameField(clean_name)
 
 
 class FieldForm(forms.Form):
@@ -37,7 +31,7 @@ class FieldForm(forms.Form):
 
 
 class ItemNameForm(FieldForm):
-    name = LabelField()
+    name = NameField(clean_name)
 
     def save(self, by: User) -> OntologyItem:
         return self.item.rename(self.cleaned_data["name"], was=self.cleaned_data["was"], by=by)
