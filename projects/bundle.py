@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from annotation_service.db import snapshot
-from annotation_service.json_input import to_json
+from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from datasets import exports
@@ -52,7 +52,8 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
         if Kind(dataset.kind).has_entities:
             counts |= given_marks(dataset)
         counts |= dict.fromkeys(("annotations", "annotations_done", "entities", "relations"), 0)
-        _write_all(archive, "annotations.json", _annotations(project, ontologies, counts, progress))
+        annotations = _annotations(project, ontologies, counts, progress)
+        _write_all(archive, "annotations.json", json_array(map(to_json, annotations)))
         manifest = _manifest(project, counts, archive.namelist())
         archive.writestr("manifest.json", json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
     return manifest
@@ -109,8 +110,8 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
 
 def _annotations(
     project: Project, ontologies: dict[str, Ontology], counts: dict[str, int], progress: Progress
-) -> Iterator[str]:
-    """The lines of ``annotations.json``; counts what goes into it."""
+) -> Iterator[dict[str, Any]]:
+    """The entries of ``annotations.json``; counts what goes into it."""
     names = {label.pk: label.fullname for o in ontologies.values() for label in o.labels()}
     people = dict(
         User.objects.filter(annotation__item__dataset__project=project).values_list("pk", "username").distinct()
@@ -118,7 +119,6 @@ def _annotations(
     positions = list(project.dataset.items().values_list("position", flat=True))
     numbers = {position: number for number, position in enumerate(positions, start=1)}
     ours = Annotation.objects.filter(item__dataset=project.dataset, item__removed_at=None).exclude(annotator=None)
-    before = "["
     for first in range(0, len(positions), BATCH):
         progress(first, len(positions), "writing")
         annotations = ours.filter(item__position__range=(positions[first], positions[first : first + BATCH][-1]))
@@ -141,9 +141,7 @@ def _annotations(
             counts["annotations_done"] += done_at is not None
             counts["entities"] += len(annotation["entities"])
             counts["relations"] += len(annotation["relations"])
-            yield f"{before}\n{to_json(annotation)}"
-            before = ","
-    yield "[]\n" if before == "[" else "\n]\n"
+            yield annotation
 
 
 # Marks are read as plain values: model instances with their dates and JSON would take three times as long.
