@@ -18,13 +18,26 @@ ALIKE = 0.008
 MANY_LEVELS = 12
 
 
+KINDS = {
+    "similar_names": "Nearly the same name",
+    "same_name": "The same name twice",
+    "similar_colors": "Similar colours",
+    "no_description": "No description",
+    "single_child": "A single item below",
+    "many_levels": "Many levels",
+}
+
+
 class Check(NamedTuple):
-    """``kind`` is similar_names, same_name, no_description, similar_colors, single_child or many_levels; ``uids`` are the items
-    it is about, in tree order."""
+    """A likely mistake of one of the kinds, with its items in tree order."""
 
     kind: str
     text: str
-    uids: list[str]
+    labels: list[Label]
+
+    @property
+    def title(self) -> str:
+        return KINDS[self.kind]
 
 
 def run(labels: Labels) -> list[Check]:
@@ -43,18 +56,15 @@ def run(labels: Labels) -> list[Check]:
         found += _siblings(siblings, place)
         if len(siblings) == 1 and parent_uid:
             text = f"“{labels.by_uid[parent_uid].fullname}” has a single item below it, “{siblings[0].name}”."
-            found.append(Check("single_child", text, [parent_uid, siblings[0].uid]))
+            found.append(Check("single_child", text, [labels.by_uid[parent_uid], siblings[0]]))
     if deep:
         deepest = max(label.level for label in deep)
         items = "1 item stands" if len(deep) == 1 else f"{len(deep):,} items stand"
         text = f"{items} deeper than {MANY_LEVELS} levels; the deepest on level {deepest}."
-        found.append(Check("many_levels", text, _uids(deep)))
+        found.append(Check("many_levels", text, deep))
     order = {kind: index for index, kind in enumerate(KINDS)}
     place_of = {label.uid: index for index, label in enumerate(labels)}
-    return sorted(found, key=lambda check: (order[check.kind], place_of[check.uids[0]]))
-
-
-KINDS = ["similar_names", "same_name", "similar_colors", "no_description", "single_child", "many_levels"]
+    return sorted(found, key=lambda check: (order[check.kind], place_of[check.labels[0].uid]))
 
 
 def _names(alike: list[Label]) -> Iterator[Check]:
@@ -63,21 +73,21 @@ def _names(alike: list[Label]) -> Iterator[Check]:
         by_name[label.name].append(label)
     if len(by_name) > 1:
         text = f"{_listed(f'“{name}”' for name in by_name)} differ only in case or spacing."
-        yield Check("similar_names", text, _uids(alike))
+        yield Check("similar_names", text, alike)
     for name, same in by_name.items():
         if len(same) > 1:
             places = _listed(f"“{label.fullname}”" for label in same)
-            yield Check("same_name", f"“{name}” stands in {len(same):,} branches: {places}.", _uids(same))
+            yield Check("same_name", f"“{name}” stands in {len(same):,} branches: {places}.", same)
 
 
 def _siblings(siblings: list[Label], place: str) -> Iterator[Check]:
     bare = [label for label in siblings if not label.description]
     if bare and len(bare) < len(siblings):
         text = f"{len(bare):,} of {len(siblings):,} items {place} {'has' if len(bare) == 1 else 'have'} no description."
-        yield Check("no_description", text, _uids(bare))
+        yield Check("no_description", text, bare)
     if alike := _look_alike(siblings):
         text = f"The colours of {len(alike):,} items {place} can hardly be told apart."
-        yield Check("similar_colors", text, _uids(alike))
+        yield Check("similar_colors", text, alike)
 
 
 def _look_alike(siblings: list[Label]) -> list[Label]:
@@ -112,7 +122,3 @@ def _listed(parts: Iterable[str], most: int = 5) -> str:
     if len(shown) > most:
         return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
-
-
-def _uids(labels: Iterable[Label]) -> list[str]:
-    return [label.uid for label in labels]

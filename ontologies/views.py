@@ -79,15 +79,12 @@ def create(request: Request) -> HttpResponse:
 
 
 @require_GET
-def download_json(request: Request, pk: int) -> HttpResponseBase:
+def download_tree(request: Request, pk: int, extension: str) -> HttpResponseBase:
     ontology = access.readable(request, Ontology, pk)
-    return download(request, ontology.as_json(), f"{_file_name(ontology)}.json", "application/json")
-
-
-@require_GET
-def download_text(request: Request, pk: int) -> HttpResponseBase:
-    ontology = access.readable(request, Ontology, pk)
-    return download(request, ontology.as_text(), f"{_file_name(ontology)}.txt", "text/plain; charset=utf-8")
+    text = ontology.as_json() if extension == "json" else ontology.as_text()
+    content_type = "application/json" if extension == "json" else "text/plain; charset=utf-8"
+    name = slugify(ontology.name)[:80] or f"ontology-{ontology.pk}"
+    return download(request, text, f"{name}.{extension}", content_type)
 
 
 @require_GET
@@ -97,7 +94,3 @@ def schema(request: Request, kind: str) -> HttpResponseBase:
     if name not in PUBLISHED:
         raise Http404
     return download(request, published(PUBLISHED[name]), f"{name}.schema.json", "application/json")
-
-
-def _file_name(ontology: Ontology) -> str:
-    return slugify(ontology.name)[:80] or f"ontology-{ontology.pk}"

@@ -77,10 +77,10 @@ def rows(
 def found_rows(ontology: Ontology, found: Sequence[Label], text: str) -> list[Row]:
     """The rows of items that were found, and of those above them."""
     text = unicodedata.normalize("NFC", text)
-    by_uid, matches = ontology.labels().by_uid, {each.uid: each for each in found}
+    by_uid, matches = ontology.labels().by_uid, {label.uid: label for label in found}
     wanted: dict[str, Label] = {}
-    for each in matches.values():
-        label: Label | None = each
+    label: Label | None
+    for label in found:
         while label and label.uid not in wanted:
             wanted[label.uid] = label
             label = by_uid.get(label.parent_uid or "")
@@ -94,8 +94,9 @@ def found_rows(ontology: Ontology, found: Sequence[Label], text: str) -> list[Ro
     return shown
 
 
-def _elsewhere(match: Label, text: str) -> Excerpt | None:
-    texts = [match.description, *match.example_terms]
+def _elsewhere(label: Label, text: str) -> Excerpt | None:
+    """The text in the description or an example term."""
+    texts = [label.description, *label.example_terms]
     return next((found for each in texts if (found := excerpt(each, text, before=40, after=41))), None)
 
 

@@ -268,8 +268,8 @@ def test_items_are_found_in_tree_order_by_name_description_and_terms(ontology, a
 
 def found(alice, items):
     ontology = factories.ontology(owner=alice, items=items)
-    names = {i.uid: i.name for i in ontology.items()}
-    return [(check.kind, [names[uid] for uid in check.uids]) for check in ontology.checks()], ontology.checks()
+    checks = ontology.checks()
+    return [(check.kind, [label.name for label in check.labels]) for check in checks], checks
 
 
 def test_a_good_tree_has_no_likely_mistakes(alice):
