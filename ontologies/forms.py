@@ -19,14 +19,6 @@ SOURCES = [
 ]
 
 
-class ListForm(forms.Form):
-    """The filters of the list. Invalid ones are ignored."""
-
-    q = forms.CharField(required=False, max_length=settings.MAX_SEARCH_CHARACTERS)
-    kind = forms.ChoiceField(required=False, choices=[("", "All kinds"), *Ontology.Kind.choices])
-    mine = forms.BooleanField(required=False)
-
-
 class ItemsForm(forms.Form):
     """A form with a document of new items."""
 

@@ -15,12 +15,12 @@ from annotation_service import access
 from annotation_service.blueprints import with_uses
 from annotation_service.downloads import download
 from annotation_service.http import Request
-from annotation_service.paging import Column, Page, named, order, sort_columns
+from annotation_service.paging import Column, Page, named, order, search_text, sort_columns
 from annotation_service.schemas import PUBLISHED, published
 from annotation_service.words import size
 
 from .documents import example_json
-from .forms import SOURCES, CreateForm, ListForm
+from .forms import SOURCES, CreateForm
 from .models import Ontology
 from .models.ontology import OntologyQuerySet
 
@@ -37,20 +37,19 @@ COLUMNS = [
 
 @require_GET
 def list_ontologies(request: Request) -> HttpResponse:
-    everything = cast(OntologyQuerySet, access.blueprints(request, Ontology))
-    form = ListForm(request.GET)
-    form.is_valid()
-    wanted = form.cleaned_data
-    found = named(everything, wanted.get("q", ""), "name", "description", "owner__username")
-    found = with_uses(found.with_size()).select_related("owner").defer("description")
-    if wanted.get("kind"):
-        found = found.filter(kind=wanted["kind"])
-    if wanted.get("mine"):
+    query, kind, mine = search_text(request), request.GET.get("kind", ""), bool(request.GET.get("mine"))
+    everything = named(access.blueprints(request, Ontology), query, "name", "description", "owner__username")
+    found = with_uses(cast(OntologyQuerySet, everything).with_size()).select_related("owner").defer("description")
+    if kind in Ontology.Kind.values:
+        found = found.filter(kind=kind)
+    else:
+        kind = ""
+    if mine:
         found = found.filter(owner=request.user)
     columns = sort_columns(request.GET.get("sort"), COLUMNS)
     page = Page.of(found.order_by(*order(columns)), request.GET.get("page"), item_words="ontology,ontologies")
-    context = {"form": form, "page": page, "columns": columns, "narrowed": any(wanted.values())}
-    return render(request, "ontologies/list.html", context | {"section": "ontologies"})
+    context = {"query": query, "kind": kind, "kinds": Ontology.Kind.choices, "mine": mine, "page": page}
+    return render(request, "ontologies/list.html", context | {"columns": columns, "section": "ontologies"})
 
 
 @require_http_methods(["GET", "POST"])

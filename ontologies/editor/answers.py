@@ -20,7 +20,7 @@ from annotation_service import access
 from annotation_service.http import Request
 
 from ..models import Ontology, OntologyItem
-from .rows import Row
+from . import rows
 
 View = Callable[..., HttpResponse]
 Fragment = tuple[str, dict[str, Any]]
@@ -97,7 +97,7 @@ def last_change(item: OntologyItem) -> Fragment:
 
 
 def row(item: OntologyItem) -> Fragment:
-    return "_row", {"row": Row.of(item)}
+    return "_row", {"row": rows.row(item)}
 
 
 def facts(ontology: Ontology) -> Fragment:

@@ -1,4 +1,3 @@
-import json
 import re
 from typing import Any
 
@@ -6,6 +5,7 @@ from django import forms
 
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.inputs import clean_description, clean_name
+from annotation_service.json_input import parse_json
 from annotation_service.models import User
 
 from ..documents import NewItem, clean_color, read_pasted
@@ -52,10 +52,7 @@ class ExampleTermsForm(FieldForm):
     drop = forms.CharField(required=False, strip=False)
 
     def clean_was(self) -> list[str]:
-        try:
-            terms = json.loads(self.cleaned_data["was"] or "[]")
-        except (ValueError, RecursionError):
-            terms = None
+        terms = parse_json(self.cleaned_data["was"] or "[]")
         if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms):
             raise forms.ValidationError("Reload the page and try again.")
         return terms

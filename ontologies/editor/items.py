@@ -13,10 +13,9 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused
 
 from ..models import Ontology, OntologyItem
-from . import answers
+from . import answers, rows
 from .answers import Fragment, acts, edits, find_item, get_item, reads, refused, respond
 from .forms import AddForm, ColorForm, DescriptionForm, ExampleTermsForm, FieldForm, ItemNameForm, SwitchForm
-from .rows import Row
 
 SHOWN_PLACES = 50
 
@@ -81,7 +80,7 @@ def _save(
         except Refused as error:
             form.add_error(None, str(error))
         else:
-            control = (saved or template, {"item": item, "ontology": item.ontology, "row": Row.of(item)})
+            control = (saved or template, {"item": item, "ontology": item.ontology, "row": rows.row(item)})
             around = [answers.changed_at(item.ontology), answers.undo_buttons(request, item.ontology)]
             return respond(request, control, *also(item), *around, answers.last_change(item))
     return respond(request, (template, context), status=422)
@@ -129,7 +128,7 @@ def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
         else:
             above = item.get_ancestors().filter(level__gt=0)
             around = [answers.facts(ontology), answers.undo_buttons(request, ontology), *map(answers.row, above)]
-            answer = respond(request, ("_list", {"parent": parent, "rows": [Row.of(item)]}), *around)
+            answer = respond(request, ("_list", {"parent": parent, "rows": [rows.row(item)]}), *around)
             return trigger_client_event(reselect(answer, "li"), "itemAdded", {"uid": item.uid}, after="settle")
     return _into_form(respond(request, ("_name_fields", {"form": form}), status=422))
 

@@ -5,7 +5,6 @@ A small ontology is sent whole. Of a large one only the open branches are sent; 
 
 import unicodedata
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 from typing import Any
 
@@ -17,38 +16,24 @@ from annotation_service.words import Excerpt, excerpt
 from ..labels import Label
 from ..models import Ontology, OntologyItem
 
+Row = dict[str, Any]
+
 SENT_WHOLE = 500
 ALL_LEVELS = 1000
 _SCREENFUL = 40
 
 
-@dataclass(slots=True)
-class Row:
-    uid: str
-    name: str
-    color: str
-    active: bool
-    count: int
-    """How many items are below it."""
-    level: int = 0
-    is_open: bool = False
-    has_list: bool = False
-    """Whether the list of its children follows."""
-    ends: range = range(0)
-    """As many lists end after this row."""
-    is_match: bool = False
-    marked: Excerpt | None = None
-    """The name around the text that was searched for."""
-    note: Excerpt | None = None
-    """Where else the text was found."""
+def row(item: OntologyItem) -> Row:
+    return _row(item.uid, item.name, item.color, item.active, item.level, item.descendant_count)
 
-    def __getitem__(self, name: str) -> Any:
-        """Where templates look first: without it every value of the hundreds of rows costs them an exception."""
-        return getattr(self, name)
 
-    @classmethod
-    def of(cls, item: OntologyItem) -> "Row":
-        return cls(item.uid, item.name, item.color, item.active, item.descendant_count, item.level)
+def _row(
+    uid: str, name: str, color: str, active: bool, level: int, count: int, is_open: bool = False, has_list: bool = False
+) -> Row:
+    """``count`` is the number of items below, ``has_list`` whether the list of its children follows, ``ends`` how many lists end
+    after the row. A search sets the others: ``marked`` is the name around the text, ``note`` another place of the text."""
+    row = {"uid": uid, "name": name, "color": color, "active": active, "level": level, "count": count}
+    return row | {"is_open": is_open, "has_list": has_list, "ends": (), "is_match": False, "marked": None, "note": None}
 
 
 def rows(
@@ -87,10 +72,10 @@ def found_rows(ontology: Ontology, found: Sequence[Label], text: str) -> list[Ro
     items = ontology.items().filter(pk__in=among([label.pk for label in wanted.values()]))
     shown = _nested(items, 1, 0, {label.parent_uid or "" for label in wanted.values()}, False)
     for row in shown:
-        if match := matches.get(row.uid):
-            row.is_match = True
-            row.marked = excerpt(row.name, text)
-            row.note = None if row.marked else _elsewhere(match, text)
+        if match := matches.get(row["uid"]):
+            row["is_match"] = True
+            row["marked"] = excerpt(match.name, text)
+            row["note"] = None if row["marked"] else _elsewhere(match, text)
     return shown
 
 
@@ -107,17 +92,17 @@ def _nested(items: QuerySet[OntologyItem], top: int, last: int, opened: Collecti
     above: list[Row] = []
     columns = ("uid", "name", "color", "active", "level", "lft", "rght")
     for uid, name, color, active, level, lft, rght in items.values_list(*columns):
-        while above and above[-1].level >= level:
+        while above and above[-1]["level"] >= level:
             above.pop()
-        if level != (above[-1].level + 1 if above else top) or (above and not above[-1].has_list):
+        if level != (above[-1]["level"] + 1 if above else top) or (above and not above[-1]["has_list"]):
             continue  # in a branch that is closed now
         count = (rght - lft - 1) // 2
         is_open = bool(count) and (level < last or uid in opened)
-        row = Row(uid, name, color, active, count, level, is_open, bool(count) and (whole or is_open))
+        row = _row(uid, name, color, active, level, count, is_open, bool(count) and (whole or is_open))
         above.append(row)
         found.append(row)
     for row, following in zip_longest(found, found[1:]):
-        row.ends = range(row.level - (following.level if following else top))
+        row["ends"] = range(row["level"] - (following["level"] if following else top))
     return found
 
 
