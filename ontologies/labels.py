@@ -4,7 +4,6 @@ import json
 import threading
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -30,41 +29,32 @@ class Label(NamedTuple):
     example_terms: list[str]
 
 
-class Labels:
+class Labels(list[Label]):
     """All labels of an ontology in tree order, found by primary key, uid or full name."""
-
-    def __init__(self, labels: list[Label]) -> None:
-        self.all = labels
 
     @cached_property
     def by_pk(self) -> dict[int, Label]:
-        return {label.pk: label for label in self.all}
+        return {label.pk: label for label in self}
 
     @cached_property
     def by_uid(self) -> dict[str, Label]:
-        return {label.uid: label for label in self.all}
+        return {label.uid: label for label in self}
 
     @cached_property
     def by_fullname(self) -> dict[str, Label]:
-        return {label.fullname: label for label in self.all}
-
-    def __iter__(self) -> Iterator[Label]:
-        return iter(self.all)
-
-    def __len__(self) -> int:
-        return len(self.all)
+        return {label.fullname: label for label in self}
 
     def find(self, text: str) -> list[Label]:
         """Those with the text in their name, description or example terms, in any case and any script, in tree order."""
         wanted = unicodedata.normalize("NFC", text).casefold().strip()
         if not wanted:
             return []
-        return [label for label, folded in zip(self.all, self._folded, strict=True) if wanted in folded]
+        return [label for label, folded in zip(self, self._folded, strict=True) if wanted in folded]
 
     @cached_property
     def _folded(self) -> list[str]:
         """No text contains the character that stands between the fields."""
-        return ["\0".join((label.name, label.description, *label.example_terms)).casefold() for label in self.all]
+        return ["\0".join((label.name, label.description, *label.example_terms)).casefold() for label in self]
 
 
 # --- In memory ---------------------------------------------------------------------------------------------------------
@@ -161,7 +151,7 @@ class LabelNames:
         shared = Counter(i for pair in _pairs(last) for i in self._with_pair.get(pair, ()))
         candidates: dict[str, list[Label]] = defaultdict(list)
         for index, _ in shared.most_common(50):
-            label = self.labels.all[index]
+            label = self.labels[index]
             candidates[label.name.casefold()].append(label)
         alike = get_close_matches(last.casefold(), candidates, n=1)
         return max(candidates[alike[0]], key=lambda label: _likeness(name, label.fullname)) if alike else None

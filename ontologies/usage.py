@@ -1,7 +1,7 @@
 """What uses ontologies and their items: marks, constraints, preannotations. The apps above register their models here."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from django.db.models import Count, Model, Q, QuerySet
 from annotation_service.db import among
 from annotation_service.words import plural
 
-from .labels import Label
+from .labels import Labels
 
 # --- Registries --------------------------------------------------------------------------------------------------------
 
@@ -128,10 +128,10 @@ def marks_by_uid(kind: str, ontologies: QuerySet[Any], made_by: Any = None) -> d
     return dict(counts)
 
 
-def marks_below(labels: Iterable[Label], marks: Mapping[str, int]) -> dict[str, int]:
+def marks_below(labels: Labels, marks: Mapping[str, int]) -> dict[str, int]:
     """How many marks the items below each item have together, only where there are any; ``marks`` are those of each item."""
     sums: Counter[str] = Counter()
-    for label in reversed(list(labels)):
+    for label in reversed(labels):
         if label.parent_uid and (number := marks.get(label.uid, 0) + sums[label.uid]):
             sums[label.parent_uid] += number
     return sums

@@ -174,7 +174,7 @@ class ItemFilter:
         for ontology in self.dataset.ontologies() if self.label else []:
             labels = ontology.labels()
             if label := labels.by_uid.get(self.label):
-                behind = labels.all[labels.all.index(label) + 1 :]
+                behind = labels[labels.index(label) + 1 :]
                 return [label, *takewhile(lambda other: other.level > label.level, behind)]
         return []
 

@@ -19,19 +19,6 @@ from .numbering import ROOT_UID, NewBranch, numbered
 
 START = 1_000_000_000
 """Where a new tree begins: there is room on its left, so that an addition moves the shorter of its two sides."""
-_STORED = [
-    "level",
-    "lft",
-    "rght",
-    "uid",
-    "name",
-    "description",
-    "example_terms",
-    "color",
-    "active",
-    "created_at",
-    "updated_at",
-]
 
 
 class Tree:
@@ -214,8 +201,9 @@ class Tree:
         as long."""
         if not rows:
             return
-        columns = ", ".join(f'"{name}"' for name in _STORED)
-        values = ", ".join(f"%({name})s" for name in _STORED)
+        names = [name for name in rows[0] if name not in ("above", "place")]
+        columns = ", ".join(f'"{name}"' for name in names)
+        values = ", ".join(f"%({name})s" for name in names)
         with connection.cursor() as cursor:
             cursor.executemany(
                 f"INSERT INTO {self.table} (ontology_id, tree_id, parent_id, {columns})"

@@ -62,7 +62,7 @@ def test_after_many_changes(ontology, alice):
     for number in range(30):
         item(ontology, "State").describe(f"Description {number}", by=alice)
     ontology.refresh_from_db()
-    assert ontology.labels().all[-1].description == "Description 29"
+    assert ontology.labels()[-1].description == "Description 29"
     assert [label.name for label in ontology.find("description 29")] == ["State"]
 
 
