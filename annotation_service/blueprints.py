@@ -1,8 +1,8 @@
 """What ontologies, datasets and every other reusable resource have in common."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -42,20 +42,14 @@ class ProjectOfCopies(Protocol):
         """Assign the items that have come, and withdraw those that are gone."""
 
 
-class Blueprint(models.Model):
-    """A resource that is created as a blueprint (``project`` is null) and copied into projects.
+class Described(models.Model):
+    """What has a name and a description that people edit."""
 
-    A copy belongs to its project and evolves on its own; ``copied_from`` only remembers where it came from.
-    """
-
-    # Whether annotators of a project may read the project's copy.
-    open_to_annotators = False
+    # The texts that `edit` stores, each with the function that cleans it.
+    WORDS: ClassVar[dict[str, Callable[[str], str]]] = {"name": clean_title, "description": clean_description}
 
     name = models.CharField(max_length=limits.MAX_NAME_CHARACTERS)
     description = models.TextField(blank=True, validators=[clean_description])  # type: ignore[list-item]
-    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    project = models.ForeignKey("projects.Project", null=True, blank=True, on_delete=models.RESTRICT)
-    copied_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="copies")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -64,6 +58,44 @@ class Blueprint(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def locked(self) -> Self:
+        """This row, read again and locked until the transaction ends: the first step of every write."""
+        row = type(self)._base_manager.select_for_update(no_key=True).filter(pk=self.pk).first()
+        if row is None:
+            raise Refused(f"“{self}” was deleted meanwhile.")
+        return row
+
+    def touch(self, **values: Any) -> None:
+        """Store the values together with the time of the change."""
+        values["updated_at"] = timezone.now()
+        for field, value in values.items():
+            setattr(self, field, value)
+        self.save(update_fields=values)
+
+    def edit(self, *, was: Mapping[str, str] | None = None, **words: str) -> None:
+        """Store the words that were changed; ``was`` are marks of what their author saw (see `edits`)."""
+        cleaned = {name: self.WORDS[name](text) for name, text in words.items()}
+        with write():
+            if changed := changes(self.locked(), cleaned, was or {}):
+                self.touch(**changed)
+
+
+class Blueprint(Described):
+    """A resource that is created as a blueprint (``project`` is null) and copied into projects.
+
+    A copy belongs to its project and evolves on its own; ``copied_from`` only remembers where it came from.
+    """
+
+    # Whether annotators of a project may read the project's copy.
+    open_to_annotators = False
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    project = models.ForeignKey("projects.Project", null=True, blank=True, on_delete=models.RESTRICT)
+    copied_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="copies")
+
+    class Meta:
+        abstract = True
 
     @property
     def is_blueprint(self) -> bool:
@@ -84,20 +116,6 @@ class Blueprint(models.Model):
         def erase_all(things: QuerySet[Any]) -> None:
             """Delete things with their content by sets of rows, when nothing else uses them."""
 
-    def locked(self) -> Self:
-        """This row, read again and locked until the transaction ends: the first step of every write."""
-        row = type(self)._base_manager.select_for_update(no_key=True).filter(pk=self.pk).first()
-        if row is None:
-            raise Refused(f"“{self}” was deleted meanwhile.")
-        return row
-
-    def touch(self, **values: Any) -> None:
-        """Store the values together with the time of the change."""
-        values["updated_at"] = timezone.now()
-        for field, value in values.items():
-            setattr(self, field, value)
-        self.save(update_fields=values)
-
     def reason_not_to_delete(self) -> str:
         """Why it cannot be deleted on its own, or the empty string."""
         if self.project is not None:
@@ -115,13 +133,6 @@ class Blueprint(models.Model):
             if reason := self.reason_not_to_delete():
                 raise Refused(reason)
             self.erase_all(type(self)._default_manager.filter(pk=self.pk))
-
-    def edit(self, *, name: str, description: str, was: Mapping[str, str] | None = None) -> None:
-        """Store the words that were changed; ``was`` are marks of what their author saw (see `edits`)."""
-        words = {"name": clean_title(name), "description": clean_description(description)}
-        with write():
-            if changed := changes(self.locked(), words, was or {}):
-                self.touch(**changed)
 
     def copy_row(self, *, by: User, project: Any = None, name: str = "") -> Self:
         """A stored copy of this row alone, without its content."""

@@ -1,7 +1,6 @@
 from typing import Any
 
 from django.contrib import admin
-from django.core.exceptions import ValidationError
 from django.db.models import Count, QuerySet
 from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
@@ -9,6 +8,7 @@ from django.utils.html import format_html_join
 
 from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, link, linked
 from annotation_service.blueprints import Right
+from annotation_service.inputs import Refused
 
 from .models import NEEDS_MANAGER, Assignment, Membership, Project
 from .roles import with_right
@@ -22,7 +22,7 @@ class MembershipFormSet(BaseInlineFormSet):
         kept = [form for form in self.forms if form not in self.deleted_forms]
         managers = [form.instance.pk for form in kept if form.cleaned_data.get("role") in with_right(Right.MANAGE)]
         if None not in managers and not self.instance.membership_set.filter(pk__in=managers).exists():
-            raise ValidationError(NEEDS_MANAGER)
+            raise Refused(NEEDS_MANAGER)
 
 
 class MembershipInline(admin.TabularInline):

@@ -93,10 +93,6 @@ class ProjectForm(WordsForm):
         help_text="Empty: every annotator gets every item. A number: items are dealt out evenly.",
     )
 
-    def has_choices(self) -> dict[str, bool]:
-        """Whether there is something to choose for each kind of blueprint that a project needs."""
-        return {name: self.fields[name].queryset.exists() for name in ("dataset", "entity_ontology")}  # type: ignore[attr-defined]
-
     def __init__(self, *args: Any, datasets: QuerySet[Dataset], ontologies: QuerySet[Ontology], **options: Any) -> None:
         super().__init__(*args, **options)
         ontologies = ontologies.with_size().select_related("owner").order_by("name", "pk")  # type: ignore[attr-defined]

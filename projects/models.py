@@ -1,4 +1,4 @@
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -8,9 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation_service import limits
-from annotation_service.blueprints import Right
+from annotation_service.blueprints import Described, Right
 from annotation_service.db import write
-from annotation_service.edits import changes
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
 from annotation_service.models import Job, User
 from datasets.models import Dataset
@@ -27,27 +26,26 @@ B = TypeVar("B", Ontology, ResourceSet)
 __all__ = ["Assignment", "Membership", "Project"]
 
 
-class Project(AssignsItems):
+def clean_guidelines(text: str) -> str:
+    return clean_prose(text, limits.MAX_GUIDELINES_CHARACTERS)
+
+
+class Project(AssignsItems, Described):
     """People who annotate one dataset with one or two ontologies: copies that belong to the project."""
 
     class Task(models.TextChoices):
         ENTITIES = "entities", "Entities"
         ENTITIES_AND_RELATIONS = "entities_and_relations", "Entities and relations"
 
-    name = models.CharField(max_length=limits.MAX_NAME_CHARACTERS)
-    description = models.TextField(blank=True, validators=[clean_description])  # type: ignore[list-item]
+    WORDS = {**Described.WORDS, "guidelines": clean_guidelines}
+
     task = models.CharField(max_length=22, choices=Task)
     guidelines = models.TextField(blank=True, max_length=limits.MAX_GUIDELINES_CHARACTERS)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(default=timezone.now, editable=False)
     members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
 
     class Meta:
         ordering = ["-created_at"]
-
-    def __str__(self) -> str:
-        return self.name
 
     def get_absolute_url(self) -> str:
         return reverse("projects:page", args=[self.pk])
@@ -106,7 +104,7 @@ class Project(AssignsItems):
             project = cls.objects.create(
                 name=clean_title(name),
                 description=clean_description(description),
-                guidelines=clean_prose(guidelines, limits.MAX_GUIDELINES_CHARACTERS),
+                guidelines=clean_guidelines(guidelines),
                 task=cls.Task.ENTITIES_AND_RELATIONS if relation_ontology else cls.Task.ENTITIES,
                 annotators_per_item=annotators_per_item,
                 created_by=by,
@@ -123,17 +121,6 @@ class Project(AssignsItems):
             if job:
                 job.finish(url=project.get_absolute_url(), text=f"The project “{project}” is ready.")
         return project
-
-    def edit(self, *, name: str, description: str, guidelines: str, was: Mapping[str, str] | None = None) -> None:
-        """Store the words that were changed; ``was`` are marks of what their author saw."""
-        words = {"name": clean_title(name), "description": clean_description(description)}
-        words["guidelines"] = clean_prose(guidelines, limits.MAX_GUIDELINES_CHARACTERS)
-        with write():
-            if changed := changes(self.locked(), words, was or {}):
-                for field, value in changed.items():
-                    setattr(self, field, value)
-                self.updated_at = timezone.now()
-                self.save(update_fields=[*changed, "updated_at"])
 
     def use(self, blueprint: B, *, by: User) -> B:
         """Add a copy of a relation ontology to a project that was made without one, or of constraints or preannotations."""
@@ -165,12 +152,6 @@ class Project(AssignsItems):
             Ontology.erase_all(Ontology.objects.filter(project=self))
             Membership.objects.filter(project=self)._raw_delete(self._state.db)
             Project.objects.filter(pk=self.pk)._raw_delete(self._state.db)
-
-    def locked(self) -> "Project":
-        project = Project.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
-        if project is None:
-            raise Refused(f"The project “{self}” was deleted meanwhile.")
-        return project
 
     # --- People ---
 

@@ -52,7 +52,8 @@ def create(request: Request) -> HttpResponse:
             return _create(request.user, form.cleaned_data)
         except Refused as error:
             form.add_error(None, str(error))
-    context = {"section": "projects", "form": form, "there": form.has_choices()}
+    there = {name: form.fields[name].queryset.exists() for name in ("dataset", "entity_ontology")}  # type: ignore[attr-defined]
+    context = {"section": "projects", "form": form, "there": there}
     return render(request, "projects/create.html", context, status=422 if form.is_bound else 200)
 
 

@@ -172,6 +172,7 @@ class Mark(models.Model):
     kind: ClassVar[str]  # of the ontology that the labels are from
     noun: ClassVar[str]
     taken: ClassVar[str]
+    place_fields: ClassVar[tuple[str, str]]
 
     class Status(models.TextChoices):
         SUGGESTED = "suggested"
@@ -195,7 +196,8 @@ class Mark(models.Model):
 
     def at_same_place(self) -> QuerySet[Any]:
         """The marks of the annotation that mark the same."""
-        raise NotImplementedError
+        place = {name: getattr(self, name) for name in self.place_fields}
+        return type(self)._default_manager.filter(annotation=self.annotation_id, **place)
 
     def with_relations(self) -> "list[Mark]":
         """The mark together with what goes when it is removed."""
@@ -247,6 +249,7 @@ class Entity(Mark):
     """A span of tokens, ``start`` to ``end`` inclusive, counted from 0."""
 
     kind, noun, taken = "entity", "mark", "These tokens are marked as “{}” already."
+    place_fields = ("start", "end")
 
     start = models.PositiveIntegerField()
     end = models.PositiveIntegerField()
@@ -265,9 +268,6 @@ class Entity(Mark):
     @property
     def place(self) -> tuple[int, int]:
         return self.start, self.end
-
-    def at_same_place(self) -> QuerySet["Entity"]:
-        return Entity.objects.filter(annotation=self.annotation_id, start=self.start, end=self.end)
 
     def relations(self) -> QuerySet["Relation"]:
         return Relation.objects.filter(Q(source=self) | Q(target=self))
@@ -291,6 +291,7 @@ class Relation(Mark):
     """A directed relation between two entities of the same annotation. Whoever accepts it accepts these, too."""
 
     kind, noun, taken = "relation", "relation", "These marks are related as “{}” already."
+    place_fields = ("source", "target")
 
     source = models.ForeignKey(Entity, on_delete=models.RESTRICT, related_name="outgoing", db_index=False)
     target = models.ForeignKey(Entity, on_delete=models.RESTRICT, related_name="incoming")
@@ -308,9 +309,6 @@ class Relation(Mark):
     @property
     def place(self) -> tuple[str, str]:
         return self.source.uid, self.target.uid
-
-    def at_same_place(self) -> QuerySet["Relation"]:
-        return Relation.objects.filter(source=self.source_id, target=self.target_id)
 
     def accept(self, restore_token: str = "") -> None:
         super().accept(restore_token)

@@ -1,3 +1,4 @@
+import json
 import os
 import secrets
 from pathlib import Path
@@ -21,29 +22,6 @@ GUIDELINES = """Mark every physical object, activity and state, and the places o
 
 Take the longest span that names one thing: “air conditioner thermostat” is one object, not two.
 Leave out articles and punctuation. If you are in doubt between two labels, take the one higher up in the tree."""
-# What the first annotator has done already: item number, marks as (words, label), relations as (source, label, target).
-WORK = [
-    (
-        1,
-        [("replace", "Activity/Replace"), ("engine oil", "PhysicalObject/Substance"), ("oil filter", "PhysicalObject")],
-        [(0, "hasParticipant/hasPatient", 1), (0, "hasParticipant/hasPatient", 2)],
-    ),
-    (
-        2,
-        [
-            ("left", "Location"),
-            ("air conditioner", "PhysicalObject/CoolingObject"),
-            ("air conditioner thermostat", "PhysicalObject/SensingObject/TemperatureSensor"),
-            ("not working", "State/Failed"),
-        ],
-        [(1, "hasPart", 2), (2, "hasState", 3), (2, "hasLocation", 0)],
-    ),
-    (
-        3,
-        [("check", "Activity/Inspect"), ("coolant", "PhysicalObject/Substance"), ("top up", "Activity/Adjust")],
-        [(0, "hasParticipant/hasPatient", 1)],
-    ),
-]
 
 
 class Command(BaseCommand):
@@ -56,8 +34,8 @@ class Command(BaseCommand):
         with write():
             people = {name: self._account(name, password) for name, password in passwords.items()}
             project = self._project(people)
-            for number, marks, relations in WORK:
-                self._annotate(project, people["anna"], number, marks, relations)
+            for work in json.loads((FILES / "work.json").read_text()):
+                self._annotate(project, people["anna"], **work)
         self._keep(passwords)
 
     def _account(self, name: str, password: str) -> User:
@@ -99,14 +77,15 @@ class Command(BaseCommand):
             annotators=[people["anna"], people["ben"]],
         )
 
-    def _annotate(self, project: Project, annotator: User, number: int, marks: Any, relations: Any) -> None:
-        item = project.dataset.items()[number - 1]
-        annotation = Annotation.start(item, annotator)
+    def _annotate(self, project: Project, annotator: User, item: int, entities: Any, relations: Any) -> None:
+        """Mark the item with this number: (words, label), and (entity, label, entity) with the places of the entities."""
+        text = project.dataset.items()[item - 1]
+        annotation = Annotation.start(text, annotator)
         label_uids = {label.fullname: label.uid for o in project.ontology_set.all() for label in o.labels()}
         uids = []
-        for words, fullname in marks:
+        for words, fullname in entities:
             tokens = words.split()
-            start = next(i for i in range(len(item.tokens)) if item.tokens[i : i + len(tokens)] == tokens)
+            start = next(i for i in range(len(text.tokens)) if text.tokens[i : i + len(tokens)] == tokens)
             uids.append(secrets.token_hex(8))
             label = annotation.label("entity", label_uids[fullname])
             annotation.add_entity(uid=uids[-1], label=label, start=start, end=start + len(tokens) - 1)
