@@ -178,9 +178,7 @@ def test_every_letter_is_folded_like_its_upper_and_lower_case():
 
 
 @pytest.mark.parametrize(("stored", "typed"), [("carol", "CAROL"), *CASES])
-def test_nobody_gets_a_name_or_address_that_differs_by_case_only(
-    client, as_sam, settings, transactional_db, stored, typed
-):
+def test_nobody_gets_a_name_or_address_that_differs_by_case_only(client, as_sam, settings, stored, typed):
     settings.OPEN_REGISTRATION = True
     User.objects.create_user(stored, f"post@{stored}.example", PASSWORD)
     other = User.objects.create_user("other", "other@example.org", PASSWORD)
