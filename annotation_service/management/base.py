@@ -40,10 +40,9 @@ def add_owner(parser: CommandParser) -> None:
 
 
 def user(name: str) -> User:
-    try:
-        return User.objects.get(username=check_text(name), is_active=True)
-    except User.DoesNotExist:
-        raise Refused(f"There is no active user “{name}”.") from None
+    if found := User.objects.with_name(check_text(name)).filter(is_active=True).first():
+        return found
+    raise Refused(f"There is no active user “{name}”.")
 
 
 def blueprint(model: type[B], pk: int) -> B:
