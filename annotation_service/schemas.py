@@ -88,12 +88,6 @@ def _step(part: str | int) -> str:
     return f"[{part}]" if isinstance(part, int) else f".{part}"
 
 
-def _kind_of(value: Any) -> str:
-    # bool first: in Python it is an integer, too
-    kinds = ((bool, "boolean"), (str, "string"), (list, "array"), (dict, "object"), (int, "integer"), (float, "number"))
-    return TYPES[next((name for kind, name in kinds if isinstance(value, kind)), "null")]
-
-
 def _in_words(error: jsonschema.ValidationError) -> str:
     rule, limit, value = error.validator, error.validator_value, error.instance
     if rule == "required":
@@ -105,7 +99,9 @@ def _in_words(error: jsonschema.ValidationError) -> str:
         return f"{quoted(unknown)} {_is(unknown)} not known here; known are {', '.join(known)}."
     if rule == "type":
         wanted = [TYPES[name] for name in ([limit] if isinstance(limit, str) else limit) if name != "null"]
-        return f"{' or '.join(wanted).capitalize()} was expected, not {_kind_of(value)}."
+        is_type = jsonschema.Draft202012Validator.TYPE_CHECKER.is_type
+        found = next(text for name, text in TYPES.items() if is_type(value, name))
+        return f"{' or '.join(wanted).capitalize()} was expected, not {found}."
     if rule == "pattern":
         return f"{error.schema.get('description', 'This form was expected: ' + str(limit))} “{str(value)[:60]}” is not."
     if form := _FORMS.get(rule):
