@@ -61,8 +61,10 @@ def _page(shown: ItemFilter, wanted: str | None) -> Page:
     count = shown.dataset.item_count if everything else None
     page = Page.of(shown.items().only("pk"), wanted, size=PAGE_SIZE, count=count, scan=not everything)
     texts = Item.with_removed.select_related("removed_by").defer("offsets", "search_text", "extra_fields")
-    counted = texts.annotate(entity_count=given_count(Entity), relation_count=given_count(Relation))
-    found = counted.in_bulk([item.pk for item in page.object_list])
+    # Counting the marks of fifty items takes 2 of 14 ms. The counts of labels leave out the bin.
+    if shown.bin or any(label_counts(shown.dataset)):
+        texts = texts.annotate(entity_count=given_count(Entity), relation_count=given_count(Relation))
+    found = texts.in_bulk([item.pk for item in page.object_list])
     page.object_list = [found[item.pk] for item in page.object_list if item.pk in found]
     return page
 
@@ -72,8 +74,8 @@ def _columns(shown: ItemFilter, page: Page) -> dict[str, Column]:
     kind, items = Kind(shown.dataset.kind), page.object_list
     left_out = {
         "external": kind == Kind.STANDARD and not any(item.external_id for item in items),
-        "entities": not (kind.has_entities or any(item.entity_count for item in items)),
-        "relations": not (kind.has_relations or any(item.relation_count for item in items)),
+        "entities": not (kind.has_entities or any(getattr(item, "entity_count", 0) for item in items)),
+        "relations": not (kind.has_relations or any(getattr(item, "relation_count", 0) for item in items)),
         "removed": not shown.bin,
     }
     return {column.name: column for column in shown.columns if not left_out.get(column.name)}
