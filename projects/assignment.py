@@ -160,17 +160,13 @@ def share_out(
     wanted = min(per_item, len(annotators))
     load = Counter({person: other_items.get(person, 0) for person in annotators})
     for item in items:
-        _withdraw_surplus(item, holders[item], wanted, begun)
+        for person in sorted(holders[item]):
+            if len(holders[item]) > wanted and (person, item) not in begun:
+                holders[item].discard(person)
         load.update(holders[item])
     _fill_up(items, holders, wanted, load)
     _even_out(items, holders, load, begun)
     return {(person, item) for item in items for person in holders[item]}
-
-
-def _withdraw_surplus(item: int, holders: set[int], wanted: int, begun: AbstractSet[Pair]) -> None:
-    for person in sorted(holders):
-        if len(holders) > wanted and (person, item) not in begun:
-            holders.discard(person)
 
 
 def _fill_up(items: list[int], holders: dict[int, set[int]], wanted: int, load: Counter[int]) -> None:

@@ -30,6 +30,7 @@ from .models import Project
 from .progress import given_marks
 
 BATCH = 2000
+PROJECT_FIELDS = ("name", "description", "task", "guidelines", "annotators_per_item")
 
 
 def file_name(project: Project) -> str:
@@ -85,11 +86,7 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
         "version": 1,
         "created_at": write_time(timezone.now()),
         "project": {
-            "name": project.name,
-            "description": project.description,
-            "task": project.task,
-            "guidelines": project.guidelines,
-            "annotators_per_item": project.annotators_per_item,
+            **{name: getattr(project, name) for name in PROJECT_FIELDS},
             "created_at": write_time(project.created_at),
         },
         "members": [
@@ -144,9 +141,6 @@ def _annotations(
             yield annotation
 
 
-# Marks are read as plain values: model instances with their dates and JSON would take three times as long.
-
-
 class _Written(Func):
     """A time as the files have it, written by the database."""
 
@@ -186,7 +180,10 @@ class _Text:
 def _marks(
     model: type[Mark], annotations: QuerySet[Annotation], names: dict[int, str], place: dict[str, str]
 ) -> dict[int, list[dict[str, Any]]]:
-    """The marks of each annotation; ``place`` are their fields beside those that all marks have."""
+    """The marks of each annotation; ``place`` are their fields beside those that all marks have.
+
+    They are read as plain values: model instances with their dates and JSON would take three times as long.
+    """
     times = {name: _Written(name) for name in ("created_at", "updated_at")}
     fields: dict[str, Any] = {"id": "uid", **place, "label": "label_id", "status": "status", **times}
     groups: dict[int, list[dict[str, Any]]] = {}
