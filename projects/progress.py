@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet
+from django.db.models.functions import Coalesce
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
@@ -74,18 +75,17 @@ def people(project: Project) -> list[Any]:
         Annotation.objects.filter(item__dataset__project=project, item__removed_at=None)
         .exclude(annotator=None)
         .values("annotator")
-        .annotate(begun=Count("pk"), finished=Count("done_at"), last=Max("started_at"), last_done=Max("done_at"))
+        .annotate(begun=Count("pk"), finished=Count("done_at"), last=Max(Coalesce("done_at", "started_at")))
     )
     by_person = {row["annotator"]: row for row in work}
     size = project.dataset.item_count
     live = Assignment.objects.filter(item__dataset__project=project, item__removed_at=None)
     assigned = _counts(live, "annotator") if project.annotators_per_item else {}
     for member in members:
-        row = by_person.get(member.user_id, {"begun": 0, "finished": 0, "last": None, "last_done": None})
+        row = by_person.get(member.user_id, {"begun": 0, "finished": 0, "last": None})
         member.gets_items = ROLES[member.role].gets_items
-        member.begun, member.done = row["begun"], row["finished"]
+        member.begun, member.done, member.last_seen = row["begun"], row["finished"], row["last"]
         member.given = size if project.annotators_per_item is None else assigned.get(member.user_id, 0)
-        member.last_seen = max(filter(None, (row["last"], row["last_done"])), default=None)
     return members
 
 
