@@ -40,7 +40,7 @@ class PreprocessingForm(forms.Form):
 
 
 class PreviewForm(PreprocessingForm):
-    """The beginning of a text or file, to be shown as it will look."""
+    """The beginning of a text or file, to be previewed."""
 
     sample = forms.CharField(required=False, strip=False)
     file_name = forms.CharField(required=False, max_length=300)
@@ -52,7 +52,7 @@ class PreviewForm(PreprocessingForm):
 
 
 class SourceForm(forms.Form):
-    """Pasted text or a file. If a file is kept from before, neither means that one."""
+    """Pasted text or a file; neither is needed if a file is kept from before."""
 
     text = forms.CharField(required=False, strip=False)
     file = forms.FileField(required=False)
@@ -94,12 +94,12 @@ class SourceForm(forms.Form):
 
     @property
     def keeps_its_file(self) -> bool:
-        """Whether a file came that need not be sent again, whatever else is wrong."""
+        """Whether the file is valid, whatever else is wrong, so that it need not be sent again."""
         return bool(self.cleaned_data.get("file")) and not {"text", "file"} & self.errors.keys()
 
     @cached_property
     def sent(self) -> UploadedFile | None:
-        """What was sent, as a file; None if it is to stay the one that is kept."""
+        """What was sent, as a file; None if the kept one stays."""
         if file := self.cleaned_data.get("file"):
             return file
         text = self.cleaned_data.get("text", "")
@@ -113,7 +113,7 @@ class SourceForm(forms.Form):
 
 
 class CreateForm(SourceForm, PreprocessingForm):
-    """A new dataset: what comes in, how it is read and, for preannotated kinds, the ontologies with its labels."""
+    """A new dataset: its content, how it is read and, for preannotated kinds, the ontologies with its labels."""
 
     name = NameField(required=False)
     description = DescriptionField(rows=2)
@@ -185,7 +185,7 @@ class AddForm(SourceForm):
 
 
 def _title_of(file_name: str) -> str:
-    """What a dataset is called that is named after its file; empty if that gives no name."""
+    """The name of a dataset that is named after its file; empty if that gives none."""
     try:
         return inputs.clean_title(PurePath(file_name).stem[: settings.MAX_NAME_CHARACTERS])
     except Refused:

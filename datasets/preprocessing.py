@@ -1,7 +1,6 @@
-"""What happens to lines of text on their way to becoming the items of a dataset.
+"""Preprocessing: the registry of operations that turn lines of text into the items of a dataset.
 
-The order is fixed: characters are removed, text is lower-cased, duplicates are dropped, the rest is cut into tokens.
-The line as it came is kept beside the tokens, and offsets lead from each token back into it.
+The order is that of the registry. The original line is kept beside the tokens, and offsets lead from each token back into it.
 """
 
 import re
@@ -171,7 +170,7 @@ class Preprocessing:
         Lazy: the lines are read in batches, and of those read before only 16 bytes each are remembered, if duplicates
         are to be removed, those of the `known` lines included. Blank lines count as empty, never as duplicates.
         """
-        is_new = _first_sight(map(self.clean, known)) if self.remove_duplicates else None
+        is_new = _duplicate_filter(map(self.clean, known)) if self.remove_duplicates else None
         changes = any(operation.apply for operation, _ in self.chosen())
         for batch in _batches(lines):
             kept = [(number, line, self.clean(line) if changes else line) for number, line in batch]
@@ -197,7 +196,7 @@ class Preprocessing:
             yield Prepared(original, tokens, found, number)
 
     def _spans_in_original(self, original: str, spans: list[Span]) -> list[Span]:
-        """Where the spans of a cleaned line stand in the line as it came.
+        """Map spans of a cleaned line to the original line.
 
         One character can become two (“İ”). Tokens that both begin or end inside it are made one.
         """
@@ -219,8 +218,8 @@ OPERATIONS: dict[str, Operation] = {each.name: each.metadata["operation"] for ea
 TEXT_OPERATIONS = {name: operation.apply for name, operation in OPERATIONS.items() if operation.apply}
 
 
-def _first_sight(known: Iterable[str]) -> Callable[[str], bool]:
-    """A function that tells whether it is given a text for the first time. To it blank texts are always new."""
+def _duplicate_filter(known: Iterable[str]) -> Callable[[str], bool]:
+    """A function that returns whether a text is new. Blank texts always are."""
     seen: set[bytes] = set()
 
     def is_new(text: str) -> bool:
@@ -237,7 +236,7 @@ def _first_sight(known: Iterable[str]) -> Callable[[str], bool]:
 
 
 def _batches(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Lists of lines that are long enough to be worth a call, and short enough for the memory."""
+    """Cut the lines into batches: fewer calls of the tokeniser, and bounded memory."""
     batch: list[tuple[int, str]] = []
     characters = 0
     for line in lines:
@@ -252,7 +251,7 @@ def _batches(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]
 
 @lru_cache(maxsize=100)
 def _search_of_moving(preprocessing: Preprocessing) -> Callable[[str], re.Match[str] | None] | None:
-    """Searches a line for characters that the operations move."""
+    """Search a line for characters that make it necessary to map offsets."""
     moving = ""
     for operation, value in preprocessing.chosen():
         if operation.apply:

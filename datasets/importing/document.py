@@ -61,7 +61,7 @@ class Document:
             self.add_problem(problem.place, problem.text)
 
     def show_progress(self, count: int, file: IO[bytes]) -> None:
-        """Guess how many pieces there are from the size of those that have been read."""
+        """Report progress; the total is estimated from the size of what has been read."""
         self.progress(count, max(count, round(count * self._size / (file.tell() or 1))), "reading")
 
     @cached_property

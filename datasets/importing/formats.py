@@ -1,4 +1,4 @@
-"""The formats of documents, and which of them a document seems to have: people can say otherwise."""
+"""The registry of upload formats, and the detection of format and kind, which people can overrule."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from .items import NewItem
 
 _BYTES = 1_000_000
 _ITEMS = 100
-# Of so many pieces, some may be blank or broken: to say what is wrong with each takes long.
+# Pieces to look at, blank and broken ones included: explaining what is wrong with each takes long.
 _PIECES = 1000
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?:[{\]]|\Z)")
 _OBJECT = re.compile(r"\s*\{")
@@ -60,7 +60,7 @@ class Detected(NamedTuple):
 
 
 def detect(source: Path | bytes, name: str = "") -> Detected:
-    """The kind and format of a document by its beginning; the file name tells what that does not."""
+    """Guess kind and format of a document from its beginning and, where that is ambiguous, from the file name."""
     data = source[:_BYTES] if isinstance(source, bytes) else _beginning(source)
     extension = Path(name).suffix.lower()
     named = next((format for format in Format if extension in format.extensions), None)
@@ -104,11 +104,11 @@ def _objects(data: bytes, cut: Cut) -> Iterator[dict[str, Any]]:
     try:
         yield from (piece.value for piece in islice(pieces, _PIECES) if isinstance(piece.value, dict))
     except Refused:
-        return  # the end of the data is not the end of the document
+        return  # the data ends before the document does
 
 
 def _fields(item: dict[str, Any]) -> Iterator[str]:
-    """Those that kinds differ in."""
+    """The fields in which kinds differ."""
     yield from item.keys() & {"entities", "relations"}
     entities = item.get("entities")
     if isinstance(entities, list) and any(isinstance(entity, dict) and "id" in entity for entity in entities):

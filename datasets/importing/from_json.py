@@ -17,7 +17,7 @@ from .options import Duplicates
 from .report import SameId
 
 _PROGRESS_EVERY = 500
-# So many problems are worth a list; to put each into words takes longer than to read what is right.
+# Stop after this many problems: explaining one takes longer than reading a valid item.
 MAX_PROBLEMS = 10_000
 
 

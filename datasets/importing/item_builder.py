@@ -29,7 +29,7 @@ class ItemBuilder:
     def __init__(self, options: ImportOptions) -> None:
         self.kind = options.kind
         self.checker = item_checker(options.kind)
-        # In JSON so short nothing can be too much. Extra fields are measured as they are stored: there 1e15 has 18 characters.
+        # JSON that is shorter exceeds no limit. Extra fields are measured as they are stored: there 1e15 has 18 characters.
         limits = (settings.MAX_ITEM_CHARACTERS, settings.MAX_ITEM_TOKENS, settings.MAX_ITEM_MARKS)
         self.short = min(*limits, settings.MAX_EXTRA_FIELDS_CHARACTERS // 5)
         self.names = {of: _LabelLookup(of, getattr(options, f"{of}_ontology")) for of in self.kind.label_kinds}
@@ -51,7 +51,7 @@ class ItemBuilder:
         return NewItem(place, original, tokens, offsets, external_id, extra_fields, entities, relations), []
 
     def report_labels(self, report: Report, counts: dict[str, Counter[int]]) -> None:
-        """Put labels that were counted by their keys into the report, and those that could not be used."""
+        """Put the counts of labels, given by primary key, and the unusable names into the report."""
         for kind, names in self.names.items():
             by_pk = names.names.labels.by_pk
             report.labels[kind] = {by_pk[key].fullname: count for key, count in counts[kind].most_common()}
@@ -149,7 +149,7 @@ class _LabelLookup:
             self.unusable[text] += 1
         if text not in self.reasons:
             if len(self.reasons) >= MAX_PROBLEMS:
-                return "There is no such label in the ontology."  # to look for the nearest one takes time
+                return "There is no such label in the ontology."  # finding the nearest one is slow
             self.reasons[text] = self.names.why_not(text)
         return self.reasons[text]
 

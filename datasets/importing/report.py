@@ -30,7 +30,7 @@ class Report(Counts):
     """Counts of what was found. Complete when the `Reader` is exhausted.
 
     ``labels`` has full names with the numbers of their marks, the most frequent first, for each kind of ontology, and
-    ``unusable_labels`` what was given for labels that are none or switched off. ``preview`` has the first items as `preview_of`
+    ``unusable_labels`` the names of labels that are unknown or switched off. ``preview`` has the first items as `preview_of`
     makes them.
     """
 
@@ -48,7 +48,7 @@ class Report(Counts):
     same_in_document: int = 0
     same_in_dataset: int = 0
     marks_at_stake: dict[str, int] = field(default_factory=dict)
-    """Those of the items of the dataset whose external ids are taken, as `Dataset.marks_of` counts them."""
+    """Marks of those items of the dataset whose external ids the document has, too, as `Dataset.marks_of` counts them."""
     labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     unusable_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     preview: list[dict[str, Any]] = field(default_factory=list)

@@ -42,7 +42,7 @@ STORE_MARKS = (
     " %(status)s, %(now)s, %(now)s FROM spool_relation",
 )
 STATUS = "suggested"
-# So many items wait in memory, or fewer with much in them: about so many characters.
+# Rows are written in batches of at most this many items or, roughly, characters.
 BATCH, BATCH_CHARACTERS = 2000, 2_000_000
 MARK_CHARACTERS = 100
 KEYS_AT_ONCE = 2000

@@ -27,8 +27,8 @@ _ATTEMPTS = 3
 class Upload(models.Model):
     """A file or a pasted text on its way into a dataset and, once stored, the record of what it brought.
 
-    It is checked first, and nothing of it is stored before somebody says so. ``options`` tell how it is to be read and what the
-    new dataset is called; ``report`` what was found (`datasets.importing.report`).
+    It is checked first, and stored only on request. ``options`` are those of `ImportContext`: how to read it, and the name of the
+    new dataset. ``report`` is what was found (`datasets.importing.report`).
     """
 
     class State(models.TextChoices):
@@ -45,7 +45,7 @@ class Upload(models.Model):
     )
     # Counted from 1 in each dataset, when it is stored.
     number = models.PositiveIntegerField(null=True, blank=True)
-    # Its items stand one after the other, so that a range of positions tells which they are.
+    # Its items have consecutive positions.
     first_position = models.PositiveIntegerField(null=True, blank=True)
     item_count = models.PositiveIntegerField(default=0)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
@@ -90,7 +90,7 @@ class Upload(models.Model):
 
     @property
     def is_large(self) -> bool:
-        """Whether it is work for a job."""
+        """Whether a job does the work."""
         return self.size > settings.JOB_FILE_BYTES or self.report.get("items", 0) > settings.JOB_ROWS
 
     @property
@@ -102,7 +102,7 @@ class Upload(models.Model):
         return Report.from_json(self.report)
 
     def outcome(self, dataset: Dataset) -> str:
-        """What is said once it is stored."""
+        """The message after it has been stored."""
         done = "has more items" if self.first_position else "is ready"
         return f"“{dataset}” {done}: {self.found.in_words()}."
 
@@ -117,7 +117,7 @@ class Upload(models.Model):
             return cls.objects.create(dataset=dataset, by=by, name=name, file=kept, options=dict(options))
 
     def change(self, options: Mapping[str, Any], *, file: File | None = None) -> None:
-        """Read it in another way or, with a file, read that instead. It has to be checked again."""
+        """Change the options and, if one is given, the file. It has to be checked again."""
         if file is None:
             self._restart(options=dict(options))
             return
@@ -128,7 +128,7 @@ class Upload(models.Model):
         upload_files.delete(old)
 
     def examine(self, progress: Progress = no_progress, job: Job | None = None) -> Report:
-        """The dry run: read everything, and keep what was found. Nothing is stored."""
+        """Dry run: read everything and keep the report; store no items."""
         self._refuse_if_over(job)
         with full_disk_refused(), upload_files.problem_list(self.file) as on_problem:
             context = self._context()
@@ -148,7 +148,7 @@ class Upload(models.Model):
         return report
 
     def store(self, progress: Progress = no_progress, job: Job | None = None) -> Dataset:
-        """Read it once more, and store everything in one transaction; returns the dataset.
+        """Read it again and store everything in one transaction; returns the dataset.
 
         Raises `Refused`, and stores nothing, if there is a problem now.
         """
@@ -168,7 +168,7 @@ class Upload(models.Model):
         self.refresh_from_db()
 
     def start_job(self, kind: str, *, by: User) -> Job:
-        """Let the worker do it: ``check_upload`` or ``store_upload``."""
+        """Start the job ``check_upload`` or ``store_upload``."""
         verb = "Check" if kind == "check_upload" else "Import"
         target = {"upload": self.pk, "page": self.get_absolute_url()}
         with write():
@@ -225,7 +225,7 @@ class Upload(models.Model):
         self.refresh_from_db()
 
     def _locked(self, job: Job | None = None) -> "Upload":
-        """The row, locked. Raises `Refused` if it is over, or being worked on by another job, or not as it was read."""
+        """Lock the row. Raises `Refused` if the upload is finished, another job works on it, or it has changed since it was read."""
         row = self._refuse_if_over(job, Upload.objects.select_for_update(no_key=True))
         if (row.file, row.options) != (self.file, self.options):
             raise Refused(f"“{self}” was changed meanwhile. Reload the page.")

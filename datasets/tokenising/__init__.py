@@ -1,4 +1,4 @@
-"""The ways to cut lines of text into tokens, under the names by which datasets know them."""
+"""The registry of tokenisers."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple

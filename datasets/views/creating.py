@@ -1,4 +1,4 @@
-"""The forms through which data comes in. Each leads to an upload, which is checked first: see `uploads`."""
+"""The forms for new data and what they show. A valid form leads to the page of an upload: see `uploads`."""
 
 import json
 from collections.abc import Iterator
@@ -63,7 +63,7 @@ def add_items(request: Request, pk: int) -> HttpResponse:
 
 
 def receive(request: Request, form: SourceForm) -> HttpResponse:
-    """Keep what was sent and check it. The file of a form with mistakes is kept, too: a browser would forget it."""
+    """Keep the file and check it. It is kept even if the form is invalid: a browser would forget it."""
     is_valid, kept = form.is_valid(), None
     if form.sent and (is_valid or form.keeps_its_file):
         dataset = form.dataset if isinstance(form, AddForm) else None
@@ -78,7 +78,7 @@ def receive(request: Request, form: SourceForm) -> HttpResponse:
 
 
 def check(request: Request, upload: Upload) -> None:
-    """At once, or by a job if it is large; what was found is on the upload's page."""
+    """Check an upload at once or, if it is large, by a job."""
     with refusal_as_message(request):
         if upload.is_large:
             upload.start_job("check_upload", by=request.user)

@@ -1,4 +1,4 @@
-"""An upload on its way into a dataset: what was found in it, and what is to become of it."""
+"""The pages of uploads: progress, report, and the decisions to change, store or discard them."""
 
 from collections import ChainMap
 from typing import Any
@@ -39,7 +39,7 @@ DUPLICATES = {
 
 @require_GET
 def upload_page(request: Request, pk: int) -> HttpResponse:
-    """What was found, or how far the work is; once it is stored, the dataset."""
+    """The report or the progress of the work; redirects to the dataset once the upload is stored."""
     upload = get_upload(request, pk)
     if upload.state == Upload.State.STORED and upload.dataset:
         if upload.job:
@@ -81,7 +81,7 @@ def _found(upload: Upload) -> dict[str, Any]:
 
 
 def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:
-    """The labels in use, the most frequent first; those that are gone meanwhile keep their names."""
+    """The labels in use, the most frequent first; deleted ones keep their names."""
     labels = ontology.labels()
     known = labels.by_fullname
     rows = [
@@ -99,7 +99,7 @@ def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:
 
 @require_http_methods(["GET", "POST"])
 def change_upload(request: Request, pk: int) -> HttpResponse:
-    """Another kind, other ontologies, another file: what is not changed stays as it was chosen."""
+    """Change kind, ontologies, file, ...; the rest stays as chosen before."""
     upload = get_upload(request, pk)
     if upload.state not in Upload.UNFINISHED or upload.is_worked_on:
         return redirect(upload)
@@ -126,7 +126,7 @@ def _form(request: Request, upload: Upload, *data: Any) -> SourceForm:
 
 @require_POST
 def decide_duplicates(request: Request, pk: int) -> HttpResponse:
-    """What becomes of items whose external id is taken; then it is checked again."""
+    """Decide about items whose external id is taken, and check again."""
     upload = get_upload(request, pk)
     if (wanted := request.POST.get("duplicates")) in Duplicates.values:
         with refusal_as_message(request):
@@ -137,7 +137,7 @@ def decide_duplicates(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def store_upload(request: Request, pk: int) -> HttpResponse:
-    """At once, or by a job if there is much of it. Sent twice, it is stored once."""
+    """Store an upload at once or, if it is large, by a job. Sent twice, it is stored once."""
     upload = get_upload(request, pk)
     if upload.state == Upload.State.STORED:
         return redirect(upload)
@@ -170,7 +170,7 @@ def problems(request: Request, pk: int) -> HttpResponseBase:
 
 @require_GET
 def history(request: Request, pk: int) -> HttpResponse:
-    """What came into a dataset, when and from whom; and what of the user's own is still on its way."""
+    """The stored uploads of a dataset, and the unfinished ones of the user."""
     dataset = access.readable(request, Dataset, pk)
     stored = dataset.additions().select_related("by")
     page = Page.of(stored, request.GET.get("page"), item_words="upload,uploads")
