@@ -1,6 +1,7 @@
 from contextlib import suppress
+from typing import Any
 
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
@@ -9,11 +10,11 @@ from django_htmx.http import trigger_client_event
 from annotation_service import access, words
 from annotation_service.edits import Conflict, fingerprint
 from annotation_service.http import Request
-from annotation_service.inputs import Problem, Refused, whole_number
+from annotation_service.inputs import Refused, whole_number
 
 from .. import extra_fields
 from ..extra_fields import Field
-from ..models import Dataset, Item
+from ..models import Dataset
 from .filters import ItemFilter
 from .views import item_of
 
@@ -82,41 +83,26 @@ def _toast(text: str, kind: str, status: int = 200, action: dict[str, str] | Non
     return trigger_client_event(HttpResponse(status=status), "toast", toast)
 
 
-class FieldsForm:
-    """The external id and the extra fields of an item, as they are stored or as they were sent."""
-
-    def __init__(self, sent: QueryDict | None, *, item: Item) -> None:
-        self.item, self.problems, self.theirs, self.status = item, list[Problem](), dict[str, str](), 200
-        self.external_id, self.fields = item.external_id, Field.all_of(item.extra_fields)
-        self.lines = ""
-        self.seen = {"external_id": fingerprint(item.external_id), "extra_fields": fingerprint(item.extra_fields)}
-        if sent is not None:
-            if (external_id := sent.get("external_id", "")) != self.external_id:
-                self.external_id = external_id.strip()
-            self.lines = sent.get("fields", "")
-            self.seen = {name: sent.get(f"was_{name}") or now for name, now in self.seen.items()}
-
-    def save(self) -> bool:
-        """Store the fields; if that fails, return False and keep the reasons and what was typed."""
-        try:
-            self.fields = extra_fields.read_lines(self.lines)
-            values = extra_fields.to_object(self.fields, known=self.item.extra_fields)
-            self.item.edit(external_id=self.external_id, extra_fields=values, was=self.seen)
-        except Conflict as conflict:
-            self.status = 409
-            self.theirs = {name: Field.of(name, value).value for name, value in conflict.fields.items()}
-            self.seen |= {name: fingerprint(value) for name, value in conflict.fields.items()}
-        except Refused as error:
-            self.status = 422
-            self.problems = error.problems
-        return self.status == 200
-
-
 @require_http_methods(["GET", "POST"])
 def edit_item(request: Request, pk: int, item_pk: int) -> HttpResponse:
-    """Edit the external id and the extra fields; the text never changes."""
+    """Edit the external id and the extra fields; the text never changes. What was typed stays in the form until it is stored."""
     item = item_of(access.editable(request, Dataset, pk), item_pk)
-    form = FieldsForm(request.POST if request.method == "POST" else None, item=item)
-    if request.method == "POST" and form.save():
-        return _changed(f"Item {words.number(item.number)} is saved.")
-    return render(request, "datasets/_edit_item.html", {"form": form, "item": item}, status=form.status)
+    form: dict[str, Any] = {"external_id": item.external_id, "fields": Field.all_of(item.extra_fields)}
+    seen = {name: fingerprint(getattr(item, name)) for name in ("external_id", "extra_fields")}
+    status = 200
+    if request.method == "POST":
+        seen = {name: request.POST.get(f"was_{name}") or now for name, now in seen.items()}
+        if (external_id := request.POST.get("external_id", "")) != item.external_id:
+            form["external_id"] = external_id.strip()
+        try:
+            form["fields"] = extra_fields.read_lines(request.POST.get("fields", ""))
+            values = extra_fields.to_object(form["fields"], known=item.extra_fields)
+            item.edit(external_id=form["external_id"], extra_fields=values, was=seen)
+            return _changed(f"Item {words.number(item.number)} is saved.")
+        except Conflict as conflict:
+            status = 409
+            form["theirs"] = {name: Field.of(name, value).value for name, value in conflict.fields.items()}
+            seen |= {name: fingerprint(value) for name, value in conflict.fields.items()}
+        except Refused as error:
+            status, form["problems"] = 422, error.problems
+    return render(request, "datasets/_edit_item.html", {"form": form | {"seen": seen}, "item": item}, status=status)

@@ -335,7 +335,7 @@ def test_two_people_edit_the_same_field(as_alice, as_sam, dataset):
         assert words in page, words
     item.refresh_from_db()
     assert item.external_id == "His"
-    again = {f"was_{name}": seen for name, seen in response.context["form"].seen.items()}
+    again = {f"was_{name}": seen for name, seen in response.context["form"]["seen"].items()}
     assert edit(as_alice, item, [("a", "hers", "text")], external_id="Hers", **again).status_code == 200
     item.refresh_from_db()
     assert (item.external_id, item.extra_fields) == ("Hers", {"a": "hers"})
