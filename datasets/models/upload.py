@@ -225,7 +225,7 @@ class Upload(models.Model):
         self.refresh_from_db()
 
     def _locked(self, job: Job | None = None) -> "Upload":
-        """Lock the row. Raises `Refused` if the upload is finished, another job works on it, or it has changed since it was read."""
+        """Lock the row. Raises `Refused` if the upload is finished, in the hands of another job, or changed since it was read."""
         row = self._refuse_if_over(job, Upload.objects.select_for_update(no_key=True))
         if (row.file, row.options) != (self.file, self.options):
             raise Refused(f"“{self}” was changed meanwhile. Reload the page.")

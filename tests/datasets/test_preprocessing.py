@@ -1,11 +1,13 @@
+import re
 import sys
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from datasets.importing.items import NewItem
-from datasets.preprocessing import Counts, Preprocessing, _batches
+from datasets.preprocessing import OPERATIONS, TEXT_OPERATIONS, Counts, Preprocessing, _batches, _search_of_moving
 from datasets.preview import Stats, preview_lines
 from datasets.tokenising import TOKENISERS
 from tests.soak import amount
@@ -151,6 +153,16 @@ def test_offsets_lead_to_the_line_as_it_came(original, operations, expected):
     [item], _ = prepare([original], **operations)
     assert item.original == original
     assert [(token, *span) for token, span in zip(item.tokens, offsets(item), strict=True)] == expected
+
+
+def test_offsets_of_an_operation_that_may_move_every_character(monkeypatch):
+    doubled = {"apply": lambda text, _: re.sub(r"\d", "00", text), "moving": None}
+    monkeypatch.setitem(OPERATIONS, "lowercase", replace(OPERATIONS["lowercase"], **doubled))
+    monkeypatch.setitem(TEXT_OPERATIONS, "lowercase", doubled["apply"])
+    _search_of_moving.cache_clear()
+    [item], _ = prepare(["#pump 12 A3 x"], lowercase=True, remove_characters="#")
+    assert (item.tokens, offsets(item)) == (["pump", "0000", "A00", "x"], [(1, 5), (6, 8), (9, 11), (12, 13)])
+    _search_of_moving.cache_clear()
 
 
 def test_tokens_sharing_a_character_become_one():
