@@ -2,21 +2,12 @@ from collections.abc import Callable
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import CharField, QuerySet
 from django.http import HttpRequest
 
 from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, linked
 
-from .models import (
-    ConstraintSet,
-    EntityConstraint,
-    EntityPreannotation,
-    PreannotationSet,
-    RelationConstraint,
-    RelationPreannotation,
-    ResourceSet,
-)
-from .models.preannotations import RELATION_FIELDS
+from .models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet
 
 
 @admin.register(ConstraintSet, PreannotationSet)
@@ -51,17 +42,15 @@ def listed(field: str) -> Callable[[Any], str]:
     return column
 
 
-LISTS = [listed("excludes"), "limits_contents", listed("can_contain")]
-for model, columns, search_fields in (
-    (EntityConstraint, ["domain", *LISTS], ["domain__name"]),
-    (RelationConstraint, ["relation", "domain", listed("range")], ["relation__name", "domain__name"]),
-    (EntityPreannotation, ["surface_form", "label"], ["surface_form", "label__name"]),
-    (RelationPreannotation, RELATION_FIELDS, ["source_surface_form", "target_surface_form", "label__name"]),
-):
+for model in (model for resource_set in RESOURCE_SETS for model in resource_set.row_models.values()):
+    fields = [field for field in model._meta.concrete_fields if field.name not in ("id", "position", "resource_set")]
+    columns = [*(field.name for field in fields), *(listed(field.name) for field in model._meta.many_to_many)]
+    texts = [f"{field.name}__name" for field in fields if field.is_relation]
+    texts += [field.name for field in fields if isinstance(field, CharField)]
     admin.site.register(
         model,
         RowAdmin,
         list_display=["__str__", *columns, linked("resource_set")],
         fields=["resource_set", *columns],
-        search_fields=[*search_fields, "resource_set__name"],
+        search_fields=[*texts, "resource_set__name"],
     )

@@ -97,6 +97,7 @@ class RelationConstraint(Row):
     range = models.ManyToManyField(OntologyItem, related_name="+")
 
     label_fields = ("relation", "domain", "range")
+    names_relations = True
     copy_statements = (
         f"""
         INSERT INTO resources_relationconstraint (resource_set_id, position, relation_id, domain_id)

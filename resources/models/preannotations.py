@@ -63,6 +63,7 @@ class RelationPreannotation(Row):
     label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
 
     label_fields = ("source_label", "target_label", "label")
+    names_relations = True
     copy_statements = (
         f"""
         INSERT INTO resources_relationpreannotation (resource_set_id, position, source_surface_form, source_label_id,

@@ -44,11 +44,12 @@ class Row(models.Model):
     * ``from_entry(entry)``: the row of an entry, still without a set and a position;
     * ``entries(rows, names)``: the entries of rows; ``names`` are the full names of labels by primary key;
     * ``copy_statements``: INSERT ... SELECT with `copied_label` and the parameters ``source`` and ``copy``;
-    * ``label_fields``: all fields that point to ontology items.
+    * ``label_fields``: all fields that point to ontology items, and ``names_relations`` if some are of the relation ontology.
     """
 
     copy_statements: ClassVar[tuple[str, ...]]
     label_fields: ClassVar[tuple[str, ...]]
+    names_relations = False
     lists: Mapping[str, list[int]] = {}  # of a row that is not stored yet: the labels for its many-to-many fields
 
     position = models.PositiveIntegerField()
@@ -75,7 +76,7 @@ class Row(models.Model):
 
 
 class ResourceSet(Blueprint):
-    """Rows about the labels of an entity ontology or, of kind relation, of both ontologies.
+    """Rows about the labels of an entity ontology or, if these name relations, of both ontologies.
 
     A blueprint names labels of blueprints, a project's copy those of the project's own ontologies.
     """
@@ -87,7 +88,7 @@ class ResourceSet(Blueprint):
     noun: ClassVar[str]  # what a row is, such as “constraint”
     row_models: ClassVar[dict[str, Any]]  # by kind: models of `Row`
 
-    kind = models.CharField(max_length=8, choices=Kind)
+    kind = models.CharField(max_length=20, choices=Kind)
     entity_ontology = models.ForeignKey(Ontology, on_delete=models.RESTRICT, related_name="+")
     relation_ontology = models.ForeignKey(Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="+")
 
@@ -209,10 +210,11 @@ class ResourceSet(Blueprint):
         return copy
 
     def _check_ontologies(self) -> None:
-        if self.kind == self.Kind.RELATION and not self.relation_ontology:
-            raise Refused(f"Relation {self.noun}s need a relation ontology, too.")
-        if self.kind == self.Kind.ENTITY and self.relation_ontology:
-            raise Refused(f"Entity {self.noun}s take no relation ontology.")
+        names_relations = self.row_models[self.kind].names_relations
+        if names_relations and not self.relation_ontology:
+            raise Refused(f"{self.kind_in_words.capitalize()} need a relation ontology, too.")
+        if self.relation_ontology and not names_relations:
+            raise Refused(f"{self.kind_in_words.capitalize()} take no relation ontology.")
         for kind, ontology in self.ontologies.items():
             if ontology.kind != kind:
                 raise Refused(f"“{ontology}” is no {kind} ontology.")
