@@ -1,7 +1,7 @@
 """Building items with their marks from JSON values, for one kind of dataset and its ontologies."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -22,6 +22,15 @@ from .report import Report
 Mistake = tuple[str, str]
 """A JSON path, and what is wrong there."""
 
+LIMITS: tuple[tuple[str, str, Callable[[Any], int], str], ...] = (
+    ("original", "MAX_ITEM_CHARACTERS", len, "characters"),
+    ("tokens", "MAX_ITEM_TOKENS", len, "tokens"),
+    ("tokens", "MAX_ITEM_CHARACTERS", lambda tokens: sum(map(len, tokens)), "characters in its tokens"),
+    ("entities", "MAX_ITEM_MARKS", len, "entities"),
+    ("relations", "MAX_ITEM_MARKS", len, "relations"),
+)
+"""What an item may have at most: a field, the name of its limit, how it is measured, and the word for what is counted."""
+
 
 class ItemBuilder:
     """Makes items of JSON values."""
@@ -30,8 +39,9 @@ class ItemBuilder:
         self.kind = options.kind
         self.checker = item_checker(options.kind)
         # JSON that is shorter exceeds no limit. Extra fields are measured as they are stored: there 1e15 has 18 characters.
-        limits = (settings.MAX_ITEM_CHARACTERS, settings.MAX_ITEM_TOKENS, settings.MAX_ITEM_MARKS)
-        self.short = min(*limits, settings.MAX_EXTRA_FIELDS_CHARACTERS // 5)
+        self.short = min(
+            settings.MAX_EXTRA_FIELDS_CHARACTERS // 5, *(getattr(settings, name) for _, name, _, _ in LIMITS)
+        )
         self.names = {of: _LabelLookup(of, getattr(options, f"{of}_ontology")) for of in self.kind.label_kinds}
 
     def build(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
@@ -155,15 +165,8 @@ class _LabelLookup:
 
 
 def _excesses(value: dict[str, Any]) -> Iterator[Mistake]:
-    limits = (
-        ("original", len(value["original"]), settings.MAX_ITEM_CHARACTERS, "characters"),
-        ("tokens", len(value["tokens"]), settings.MAX_ITEM_TOKENS, "tokens"),
-        ("tokens", sum(map(len, value["tokens"])), settings.MAX_ITEM_CHARACTERS, "characters in its tokens"),
-        ("entities", len(value.get("entities") or ()), settings.MAX_ITEM_MARKS, "entities"),
-        ("relations", len(value.get("relations") or ()), settings.MAX_ITEM_MARKS, "relations"),
-    )
-    for field, size, limit, what in limits:
-        if size > limit:
+    for field, name, measure, what in LIMITS:
+        if (size := measure(value.get(field) or ())) > (limit := getattr(settings, name)):
             yield f"$.{field}", f"An item has at most {words.number(limit)} {what}; this one has {words.number(size)}."
     if extra_fields := value.get("extra_fields"):
         limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(to_json(extra_fields))
