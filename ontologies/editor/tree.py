@@ -4,6 +4,7 @@ from django.conf import settings
 from django.http import HttpResponse, JsonResponse
 
 from annotation_service import access
+from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
@@ -92,9 +93,9 @@ def find(request: Request, ontology: Ontology) -> HttpResponse:
 
 
 def _whose_marks(request: Request, ontology: Ontology) -> User | None:
-    """Annotators of a project see only their own marks; ``None`` for everybody's."""
-    is_annotators = ontology.project is not None and not access.can_edit(request.user, ontology)
-    return request.user if is_annotators else None
+    """Those who may not read a project see only their own marks in it; ``None`` for everybody's."""
+    reads = ontology.project is None or Right.READ in ontology.project.rights_of(request.user)
+    return None if reads else request.user
 
 
 @reads
