@@ -74,7 +74,7 @@ class Described(models.Model):
         self.save(update_fields=values)
 
     def edit(self, *, was: Mapping[str, str] | None = None, **words: str) -> None:
-        """Store the words that were changed; ``was`` are marks of what their author saw (see `edits`)."""
+        """Store the fields that were changed; ``was`` are fingerprints of what their author saw (see `edits`)."""
         cleaned = {name: self.WORDS[name](text) for name, text in words.items()}
         with write():
             if changed := changes(self.locked(), cleaned, was or {}):

@@ -32,10 +32,10 @@ class Cancelled(Exception):
 
 
 class Progress:
-    """Told by the work how far it is; raises `Cancelled` when somebody asked for that.
+    """The work calls it with what is done so far; it raises `Cancelled` when somebody has asked to stop the job.
 
-    A thread with a connection of its own passes it on, together with the sign that the job's worker lives: the work may be
-    inside a transaction that must not write, or whose writes nobody sees yet.
+    A thread with its own connection stores the progress and the worker's heartbeat: the work may be inside a transaction that
+    must not write, or whose writes nobody sees yet.
     """
 
     INTERVAL = 0.5
@@ -80,7 +80,7 @@ class Progress:
 
 
 def show_sign() -> None:
-    """Leave the sign that a worker is there."""
+    """Tell the web processes for 15 seconds that there is a worker."""
     cache.set(WORKER_SIGN, True, timeout=15)
 
 
@@ -123,7 +123,7 @@ def cleanup(work: Callable[[], None]) -> Callable[[], None]:
 
 
 def in_use(names: Callable[[], Iterable[str]]) -> Callable[[], Iterable[str]]:
-    """Register a function that tells the names of files in ``UPLOAD_DIR`` that are needed, whatever their age."""
+    """Register a function that returns the names of files in ``UPLOAD_DIR`` to be kept, whatever their age."""
     FILES_IN_USE.append(names)
     return names
 

@@ -115,7 +115,7 @@ class Job(models.Model):
     # A running job whose worker has not been heard of for so long is taken up again. Longer than the longest write,
     # because the heartbeat waits for its turn to write, too.
     STALE = timedelta(seconds=60)
-    # After so long without news of its worker, somebody who watches is told.
+    # After so long without a heartbeat its page warns that the worker may be gone.
     QUIET = timedelta(seconds=10)
     MAX_ATTEMPTS = 3
 

@@ -234,7 +234,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},
-        # A refusal is told to who was refused; of the server's own failures everything is told here.
+        # Refusals (4xx) are answered to whoever was refused; only the server's own failures are logged.
         "django.request": {"level": "ERROR"},
         # Who took which file.
         "annotation_service.downloads": {"level": "INFO"},

@@ -17,7 +17,7 @@ def show_job(request: Request, pk: int) -> HttpResponse:
     if "page" in job.target:  # what the job works for has a page that shows it, too
         return redirect(job.target["page"])
     if job.state == Job.State.DONE and "url" in job.result:
-        tell_once(request, job)
+        announce_once(request, job)
         return redirect(job.result["url"])
     return render(request, "jobs/job.html", _context(job))
 
@@ -46,11 +46,11 @@ def job_file(request: Request, pk: int) -> HttpResponseBase:
     return download(request, path, job.result["name"])
 
 
-def tell_once(request: Request, job: Job) -> None:
+def announce_once(request: Request, job: Job) -> None:
     """Leave the message of a finished job for the next page, unless this session has had it already."""
-    told = request.session.get("told_jobs", [])
-    if job.result.get("text") and job.pk not in told:
-        request.session["told_jobs"] = [*told[-49:], job.pk]
+    announced = request.session.get("announced_jobs", [])
+    if job.result.get("text") and job.pk not in announced:
+        request.session["announced_jobs"] = [*announced[-49:], job.pk]
         messages.success(request, job.result["text"])
 
 

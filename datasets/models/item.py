@@ -88,7 +88,7 @@ class Item(models.Model):
         return self.removed_at + BIN if self.removed_at else None
 
     def edit(self, *, external_id: str, extra_fields: dict[str, Any], was: Mapping[str, str] | None = None) -> None:
-        """Store what was changed of all that is not text; ``was`` are marks of what their author saw (see `edits`)."""
+        """Store what was changed of all that is not text; ``was`` are fingerprints of what their author saw."""
         if not isinstance(extra_fields, dict):
             raise Refused("The extra fields are an object, such as {“author”: “Anna”}.")
         values = {"external_id": clean_external_id(external_id), "extra_fields": extra_fields}

@@ -14,7 +14,7 @@ from annotation_service.downloads import download
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.paging import Page
-from annotation_service.views import tell_once
+from annotation_service.views import announce_once
 from ontologies.models import Ontology
 
 from ..access import get_upload
@@ -43,7 +43,7 @@ def upload_page(request: Request, pk: int) -> HttpResponse:
     upload = get_upload(request, pk)
     if upload.state == Upload.State.STORED and upload.dataset:
         if upload.job:
-            tell_once(request, upload.job)
+            announce_once(request, upload.job)
         return redirect(upload.dataset)
     context: dict[str, Any] = {"upload": upload, "dataset": upload.dataset, "job": upload.job}
     context |= {"section": "projects" if upload.dataset and upload.dataset.project else "datasets"}
