@@ -33,7 +33,7 @@ class Plan:
         self.below, self.with_terms = below, with_terms
         self.rows: list[PlannedItem] = []
         self._new: dict[int, list[NewItem]] = {}  # by the key of the existing item above
-        self._nodes = tree.nodes
+        self._nodes = tree.model._base_manager.order_by()
         self._room = settings.MAX_ONTOLOGY_ITEMS - tree.size
         stored = self._nodes.filter(tree_id=tree.pk, lft__gt=below.lft, lft__lt=below.rght)
         self._existing = {

@@ -36,7 +36,7 @@ class Tree:
 
     @property
     def nodes(self) -> QuerySet[Any]:
-        """All rows, unordered, to be found by their uids or keys."""
+        """All rows, unordered, to be found by their uids. SQLite finds keys and parents faster without the ontology."""
         return self.model._base_manager.filter(ontology=self.pk).order_by()
 
     @property
@@ -92,7 +92,9 @@ class Tree:
         lefts: dict[int, list[int]] = defaultdict(list)
         names: set[tuple[int, str]] = set()
         parents = among({branch.parent.pk for branch in branches})
-        children = self.nodes.filter(parent__in=parents).values_list("parent_id", "lft", "name")
+        children = (
+            self.model._base_manager.filter(parent__in=parents).values_list("parent_id", "lft", "name").order_by()
+        )
         for parent_id, left, name in sorted(children, key=itemgetter(1)):
             lefts[parent_id].append(left)
             names.add((parent_id, name))
@@ -133,7 +135,8 @@ class Tree:
                 before = gaps.pop(end + 1, 0) if node.lft == end + 1 else 0  # neighbours leave one gap
                 end = node.rght
                 gaps[end + 1] = before + node.lft - end - 1
-        self.nodes.filter(pk__in=among([node.pk for node in nodes]))._raw_delete(connection.alias)
+        gone = self.model._base_manager.filter(pk__in=among([node.pk for node in nodes]))
+        gone._raw_delete(connection.alias)
         self._shift(gaps)
 
     def move(self, node: Any, parent: Any, position: int | None) -> None:
