@@ -63,7 +63,6 @@ def add(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
 def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
     values = _read_body(request, uid=str, label=str, proof=str)
     with _annotation(request, pk, item_pk) as annotation:
-        annotation.check_open()
         mark = annotation.mark(MARKS[kind], values["uid"])
         was = _restorable(mark)
         mark.relabel(annotation.label(kind, values["label"]), values["proof"])

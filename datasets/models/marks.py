@@ -138,7 +138,7 @@ class Annotation(models.Model):
         return relation
 
     def marks(self, kind: type[M]) -> QuerySet[M]:
-        return kind._default_manager.filter(annotation=self)
+        return getattr(self, f"{kind.kind}_set").all()  # knows its annotation, unlike the manager of the model
 
     def mark(self, kind: type[M], uid: str) -> M:
         if mark := self.marks(kind).filter(uid=uid).first():
@@ -211,6 +211,7 @@ class Mark(models.Model):
 
     def relabel(self, label: OntologyItem, restore_token: str = "") -> None:
         """Give it a label. Whoever does that, with its old label too, accepts what was suggested."""
+        self.annotation.check_open()
         if self.label_id != label.pk:
             self.check_applicable(label, restore_token)
             if same := self.at_same_place().filter(label=label).first():
@@ -222,6 +223,7 @@ class Mark(models.Model):
 
     def remove(self) -> None:
         """Delete it; a suggestion is kept as rejected: hidden, and never suggested again."""
+        self.annotation.check_open()
         if self.status == self.Status.ACCEPTED:
             self.delete()
         elif self.status == self.Status.SUGGESTED:
@@ -277,6 +279,7 @@ class Entity(Mark):
 
     def remove(self) -> None:
         """A suggestion is kept together with the suggested relations at it."""
+        self.annotation.check_open()
         if self.status == self.Status.SUGGESTED:
             self.relations().filter(status=self.Status.ACCEPTED).delete()
             self.relations().update(status=self.Status.REJECTED, updated_at=timezone.now())
