@@ -16,7 +16,7 @@ def write_time(time: datetime) -> str:
 
 def rich_json(items: QuerySet[Any], *, with_terms: bool) -> str:
     """Items in tree order as nested objects, keys in the order of the specification. An item starts a line, its children follow
-    indented. Written as text: nesting 10,000 dictionaries first takes twice as long."""
+    indented. Written as text: nesting 10,000 dictionaries first takes 1.7 times as long."""
     parts: list[str] = []
     branch: list[tuple[str, str, list[int]]] = []  # end of the open items, full name, path
     counts = [0]  # of the items so far at the top and below each open item
