@@ -3,7 +3,6 @@
 An app's URLs call them with its model: ``path("edit/", partial(edit, model=Ontology))`` or a view of two lines.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -24,15 +23,12 @@ from .models import start_job
 
 
 class NameField(forms.CharField):
-    """The name of a resource or, with `clean_name` as its rule, of a label."""
-
-    def __init__(self, rule: Callable[[str], str] = clean_title, **options: Any) -> None:
-        super().__init__(**{"max_length": settings.MAX_NAME_CHARACTERS, **options})
-        self.rule = rule
+    def __init__(self, **options: Any) -> None:
+        super().__init__(max_length=settings.MAX_NAME_CHARACTERS, **options)
 
     def clean(self, value: str) -> str:
         name = super().clean(value)
-        return self.rule(name) if name else ""
+        return clean_title(name) if name else ""
 
 
 class DescriptionField(forms.CharField):

@@ -1,13 +1,16 @@
+import re
 from typing import Any
 
 from django import forms
 from django.conf import settings
 
 from annotation_service.blueprint_views import DescriptionField, NameField
-from annotation_service.inputs import Problem, Refused, check_size, check_text, decode
+from annotation_service.inputs import Problem, Refused, check_size, check_text, clean_description, decode
+from annotation_service.json_input import parse_json
+from annotation_service.models import User
 
-from .documents import NewItem, example_json, read_ontology
-from .models import Ontology
+from .documents import NewItem, example_json, read_ontology, read_pasted
+from .models import Ontology, OntologyItem
 
 # A refused file up to this size is put into the text area, to be corrected there.
 _EDITABLE = 500_000
@@ -26,7 +29,6 @@ class ItemsForm(forms.Form):
 
     problems: list[Problem] = []
     total = 0
-    refusal = "The content was not taken."
 
     def items(self) -> list[NewItem]:
         """Only for a valid form."""
@@ -40,7 +42,7 @@ class ItemsForm(forms.Form):
             self.cleaned_data["items"] = self.read()
         except Refused as error:
             self.problems, self.total = error.problems, error.total
-            self.add_error(None, self.refusal)
+            raise
 
     def pasted(self) -> str:
         text = self.cleaned_data.get("text", "")
@@ -84,3 +86,70 @@ class CreateForm(ItemsForm):
             self.file_text = text if len(text) <= _EDITABLE else ""
             return text
         return ""
+
+
+class PasteForm(ItemsForm):
+    """A list of new items: indented lines, paths or a creation document."""
+
+    def __init__(self, *args: Any, kind: str) -> None:
+        super().__init__(*args)
+        self.kind = kind
+
+    def read(self) -> list[NewItem]:
+        text = self.pasted()
+        return read_pasted(text, self.kind) if text.strip() else []
+
+
+# --- Items ---------------------------------------------------------------------------------------------------------------
+
+
+class FieldForm(forms.Form):
+    """One field of an item, saved by the item's method ``verb``. ``was`` is the value that the person saw when they began to
+    edit."""
+
+    verb: str
+    was = forms.CharField(required=False, strip=False, widget=forms.HiddenInput)
+
+    def __init__(self, data: Any, *, item: OntologyItem) -> None:
+        super().__init__(data)
+        self.item = item
+
+    def save(self, by: User) -> OntologyItem:
+        return getattr(self.item, self.verb)(**self.cleaned_data, by=by)
+
+
+class ItemNameForm(FieldForm):
+    verb = "rename"
+    name = NameField()
+
+
+class DescriptionForm(FieldForm):
+    verb = "describe"
+    description = DescriptionField()
+
+    def clean_was(self) -> str:
+        return clean_description(self.cleaned_data["was"])
+
+
+class ExampleTermsForm(FieldForm):
+    """``was`` are the terms as JSON; those in ``add`` are added to them, ``drop`` is removed."""
+
+    add = forms.CharField(required=False, max_length=50_000)
+    drop = forms.CharField(required=False, strip=False)
+
+    def clean_was(self) -> list[str]:
+        terms = parse_json(self.cleaned_data["was"] or "[]")
+        if not isinstance(terms, list) or not all(isinstance(term, str) for term in terms):
+            raise forms.ValidationError("Reload the page and try again.")
+        return terms
+
+    def save(self, by: User) -> OntologyItem:
+        was, drop, add = (self.cleaned_data[name] for name in ("was", "drop", "add"))
+        terms = [term for term in was if term != drop] + re.split(r"[,\n]", add)
+        return self.item.set_example_terms(terms, was=was, by=by)
+
+
+class ColorForm(FieldForm):
+    verb = "recolor"
+    color = forms.CharField(max_length=7)
+    branch = forms.BooleanField(required=False)

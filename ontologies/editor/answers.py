@@ -18,9 +18,9 @@ from django_htmx.http import trigger_client_event
 
 from annotation_service import access
 from annotation_service.http import Request
+from annotation_service.inputs import Refused
 
 from ..models import Ontology, OntologyItem
-from . import rows
 
 View = Callable[..., HttpResponse]
 Fragment = tuple[str, dict[str, Any]]
@@ -33,7 +33,7 @@ VERSION = "X-Ontology-Version"
 
 
 def ontology_view(get: Callable[[Request, type[Ontology], int], Ontology], *methods: str) -> Callable[[View], View]:
-    """Fetch the ontology through an access function; name both versions in the answer."""
+    """Fetch the ontology through an access function; name both versions in the answer. What is refused is shown as a toast."""
 
     def decorate(view: View) -> View:
         @require_http_methods(methods)
@@ -41,7 +41,10 @@ def ontology_view(get: Callable[[Request, type[Ontology], int], Ontology], *meth
         def answer(request: Request, pk: int, **options: Any) -> HttpResponse:
             ontology = get(request, Ontology, pk)
             before = ontology.version
-            response = view(request, ontology, **options)
+            try:
+                response = view(request, ontology, **options)
+            except Refused as error:
+                response = refused(error)
             now = ontology.version
             response[VERSION] = f"{now if now == before else now - 1} {now}"
             return response
@@ -92,20 +95,12 @@ def details(item: OntologyItem, *, editable: bool = True) -> Fragment:
     return "_details", context | {"can_move": settings.ONTOLOGY_MOVE_ITEMS}
 
 
-def last_change(item: OntologyItem) -> Fragment:
-    return "_last_change", {"item": item, "last": item.ontology.last_change(item)}
-
-
 def row(item: OntologyItem) -> Fragment:
-    return "_row", {"row": rows.row(item)}
+    return "_row", {"row": item}
 
 
 def facts(ontology: Ontology) -> Fragment:
     return "_facts", {"ontology": ontology, "facts": ontology.facts()}
-
-
-def changed_at(ontology: Ontology) -> Fragment:
-    return "_changed", {"ontology": ontology}
 
 
 def undo_buttons(request: Request, ontology: Ontology) -> Fragment:
@@ -133,6 +128,5 @@ def toast(answer: HttpResponse, ontology: Ontology, text: str, *, undo: bool = T
     return trigger_client_event(answer, "toast", shown)
 
 
-def refused(reason: Exception | str) -> HttpResponse:
-    """Show the reason as a toast, for requests without a field."""
+def refused(reason: Refused | str) -> HttpResponse:
     return trigger_client_event(HttpResponse(status=422), "toast", {"text": str(reason), "kind": "error"})

@@ -17,23 +17,12 @@ from ..labels import Label
 from ..models import Ontology, OntologyItem
 
 Row = dict[str, Any]
+"""The fields of an item that a row shows, ``is_open``, ``has_list`` whether the list of its children follows, and ``ends``, how
+many lists end after the row. A search sets the others: ``marked`` is the name around the text, ``note`` another place of it."""
 
 SENT_WHOLE = 500
 ALL_LEVELS = 1000
 _SCREENFUL = 40
-
-
-def row(item: OntologyItem) -> Row:
-    return _row(item.uid, item.name, item.color, item.active, item.level, item.descendant_count)
-
-
-def _row(
-    uid: str, name: str, color: str, active: bool, level: int, count: int, is_open: bool = False, has_list: bool = False
-) -> Row:
-    """``count`` is the number of items below, ``has_list`` whether the list of its children follows, ``ends`` how many lists end
-    after the row. A search sets the others: ``marked`` is the name around the text, ``note`` another place of the text."""
-    row = {"uid": uid, "name": name, "color": color, "active": active, "level": level, "count": count}
-    return row | {"is_open": is_open, "has_list": has_list, "ends": (), "is_match": False, "marked": None, "note": None}
 
 
 def rows(
@@ -98,7 +87,9 @@ def _nested(items: QuerySet[OntologyItem], top: int, last: int, opened: Collecti
             continue  # in a branch that is closed now
         count = (rght - lft - 1) // 2
         is_open = bool(count) and (level < last or uid in opened)
-        row = _row(uid, name, color, active, level, count, is_open, bool(count) and (whole or is_open))
+        row = {"uid": uid, "name": name, "color": color, "active": active, "level": level, "descendant_count": count}
+        row |= {"is_open": is_open, "has_list": bool(count) and (whole or is_open)}
+        row |= {"is_match": False, "marked": None, "note": None}
         above.append(row)
         found.append(row)
     for row, following in zip_longest(found, found[1:]):

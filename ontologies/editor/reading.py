@@ -1,7 +1,8 @@
-"""Reading the tree: its page, its branches, searched, counted and checked."""
+"""Reading: the page of the tree, its branches and items, searched, counted and checked, and the history."""
 
 from django.conf import settings
 from django.http import HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
 
 from annotation_service import access
 from annotation_service.blueprints import Right
@@ -9,7 +10,7 @@ from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 
-from ..models import Ontology, OntologyItem
+from ..models import Ontology, OntologyChange, OntologyItem
 from ..usage import marks_below
 from . import answers
 from .answers import Fragment, find_item, get_item, ontology_view, reads, respond
@@ -17,6 +18,11 @@ from .rows import ALL_LEVELS, found_rows, levels_at_first, rows
 
 SHOWN_MATCHES = 200
 SHOWN_CHECKS = 200
+SHOWN_CHANGES = 30
+SHOWN_STEPS = 500
+
+
+# --- The tree ------------------------------------------------------------------------------------------------------------
 
 
 @reads
@@ -92,6 +98,31 @@ def find(request: Request, ontology: Ontology) -> HttpResponse:
     return respond(request, ("_list", {"rows": shown, "total": len(found), "searched": True}))
 
 
+# --- Items ---------------------------------------------------------------------------------------------------------------
+
+
+@reads
+def details(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    item = get_item(ontology, uid)
+    return respond(request, answers.details(item, editable=access.can_edit(request.user, ontology)))
+
+
+@reads
+def row(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    return respond(request, answers.row(get_item(ontology, uid)))
+
+
+@reads
+def usage(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    """Count who uses an item, after its details have been shown."""
+    item = find_item(ontology, uid)
+    if item is None:  # adding it was undone while its details were being loaded
+        return HttpResponse(status=204)
+    usage = item.usage(access.projects_seen_by(request.user), _whose_marks(request, ontology))
+    context = {"item": item, "ontology": ontology, "usage": usage, "last": ontology.last_change(item)}
+    return respond(request, ("_usage", context))
+
+
 def _whose_marks(request: Request, ontology: Ontology) -> User | None:
     """Those who may not read a project see only their own marks in it; ``None`` for everybody's."""
     reads = ontology.project is None or Right.READ in ontology.project.rights_of(request.user)
@@ -113,12 +144,33 @@ def checks(request: Request, ontology: Ontology) -> HttpResponse:
     return respond(request, ("_checks", context))
 
 
+# --- History -------------------------------------------------------------------------------------------------------------
+
+
 @reads
-def usage(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    """Count who uses an item, after its details have been shown."""
-    item = find_item(ontology, uid)
-    if item is None:  # adding it was undone while its details were being loaded
-        return HttpResponse(status=204)
-    usage = item.usage(access.projects_seen_by(request.user), _whose_marks(request, ontology))
-    context = {"item": item, "ontology": ontology, "usage": usage, "last": ontology.last_change(item)}
-    return respond(request, ("_usage", context))
+def history(request: Request, ontology: Ontology) -> HttpResponse:
+    """A dialog; its further pages are fetched one by one."""
+    start = whole_number(request.GET.get("start", ""), digits=9) or 0
+    return respond(request, history_page(request, ontology, start))
+
+
+def history_page(request: Request, ontology: Ontology, start: int = 0) -> Fragment:
+    found = ontology.history(start=start, size=SHOWN_CHANGES + 1)
+    context = {
+        "ontology": ontology,
+        "entries": found[:SHOWN_CHANGES],
+        "next": start + SHOWN_CHANGES if len(found) > SHOWN_CHANGES else None,
+        "editable": access.can_edit(request.user, ontology),
+    }
+    return ("_history_entries" if start else "_history"), context
+
+
+@reads
+def step(request: Request, ontology: Ontology, version: int) -> HttpResponse:
+    """All that one operation did."""
+    steps = get_change(ontology, version).steps(limit=SHOWN_STEPS)
+    return respond(request, ("_steps", {"steps": steps}))
+
+
+def get_change(ontology: Ontology, version: int) -> OntologyChange:
+    return get_object_or_404(ontology.changes.select_related("user"), version=version)

@@ -1,0 +1,259 @@
+"""Changes: fields of items, new items, many items at once, moving, and taking back."""
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django_htmx.http import reselect, reswap, retarget, trigger_client_event
+
+from annotation_service.blueprint_views import NameForm
+from annotation_service.edits import Conflict
+from annotation_service.http import Request
+from annotation_service.inputs import Refused, whole_number
+from annotation_service.words import number, plural
+
+from ..forms import ColorForm, DescriptionForm, ExampleTermsForm, FieldForm, ItemNameForm, PasteForm
+from ..models import Ontology, OntologyChange, OntologyItem
+from . import answers
+from .answers import Fragment, acts, edits, find_item, get_item, refused, respond
+from .reading import get_change, history_page
+
+SHOWN_PLACES = 50
+SHOWN_PLANNED = 300
+ACTIVE = {"0": False, "1": True}
+
+
+# --- Fields --------------------------------------------------------------------------------------------------------------
+
+
+@acts
+def rename(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    form = ItemNameForm(request.POST, item=get_item(ontology, uid))
+    answer = _save(request, form, "_name_fields", answers.details, saved="_row")
+    return answer if answer.status_code == 200 else _into_form(answer)
+
+
+@acts
+def describe(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    return _save(request, DescriptionForm(request.POST, item=get_item(ontology, uid)), "_description")
+
+
+@acts
+def set_example_terms(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    return _save(request, ExampleTermsForm(request.POST, item=get_item(ontology, uid)), "_example_terms")
+
+
+@acts
+def recolor(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    item, version = get_item(ontology, uid), ontology.version
+    form = ColorForm(request.POST, item=item)
+    answer = _save(request, form, "_color", lambda item: ("_swatch", {"item": item}), answers.row)
+    if ontology.version == version or not form.cleaned_data["branch"]:
+        return answer
+    text = f"“{item.name}” and its branch were recoloured, {item.descendant_count + 1:,} items."
+    return answers.tree_changed(answer, ontology, text)
+
+
+def _save(
+    request: Request, form: FieldForm, template: str, *also: Callable[[OntologyItem], Fragment], saved: str = ""
+) -> HttpResponse:
+    """Save one field of an item. Answer with its control: with the new value, the error, or both values after a conflict."""
+    context = {"item": form.item, "ontology": form.item.ontology, "form": form}
+    if form.is_valid():
+        try:
+            item = form.save(by=request.user)
+        except Conflict:
+            return respond(request, (template, context | {"item": form.item.again(), "conflict": True}), status=409)
+        except Refused as error:
+            form.add_error(None, error)
+        else:
+            ontology = item.ontology
+            control = (saved or template, {"item": item, "ontology": ontology, "row": item})
+            around = [("_changed", {"ontology": ontology}), answers.undo_buttons(request, ontology)]
+            last = ("_last_change", {"item": item, "last": ontology.last_change(item)})
+            return respond(request, control, *(show(item) for show in also), *around, last)
+    return respond(request, (template, context), status=422)
+
+
+def _into_form(answer: HttpResponse) -> HttpResponse:
+    """Put a refused name back into its form."""
+    answer["HX-Reswap"] = "morph:innerHTML"
+    return retarget(answer, "this")
+
+
+@edits
+def switch(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    """Ask in a dialog that says what switching means for the marks. The dialog closes because the answer has nothing for it."""
+    item = get_item(ontology, uid)
+    active, branch = ACTIVE.get(request.POST.get("active", "")), request.POST.get("reach") != "item"
+    if active is None:
+        context = {"item": item, "marks": item.mark_count(), "below": item.descendant_count}
+        return respond(request, ("_switch", context), status=422 if request.method == "POST" else 200)
+    item = item.switch(active, branch=branch, by=request.user)
+    text = f"“{item.name}” was switched {'on' if active else 'off'}."
+    if branch and item.descendant_count:
+        return answers.tree_changed(HttpResponse(), ontology, text)
+    around = [answers.facts(ontology), answers.undo_buttons(request, ontology)]
+    return answers.toast(respond(request, None, answers.row(item), answers.details(item), *around), ontology, text)
+
+
+# --- New items -----------------------------------------------------------------------------------------------------------
+
+
+@acts
+def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
+    """Add an item, last below another one or at the top level. It replaces its form on the page."""
+    parent = get_item(ontology, uid) if uid else None
+    form = NameForm(request.POST)
+    if form.is_valid():
+        try:
+            item = ontology.add_item(form.cleaned_data["name"], parent=parent, by=request.user)
+        except Refused as error:
+            form.add_error("name", error)
+        else:
+            above = item.get_ancestors().filter(level__gt=0)
+            around = [answers.facts(ontology), answers.undo_buttons(request, ontology), *map(answers.row, above)]
+            answer = respond(request, ("_list", {"parent": parent, "rows": [item]}), *around)
+            return trigger_client_event(reselect(answer, "li"), "itemAdded", {"uid": item.uid}, after="settle")
+    return _into_form(respond(request, ("_name_fields", {"form": form}), status=422))
+
+
+@edits
+def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
+    """Add a list below an item or at the top level, in one step."""
+    parent = get_item(ontology, uid) if uid else None
+    form = PasteForm(request.POST or None, kind=ontology.kind)
+    context: dict[str, Any] = {"ontology": ontology, "parent": parent, "form": form}
+    if request.method == "GET":
+        return respond(request, ("_paste", context))
+    context |= _plan(ontology, parent, form)
+    if context.get("new") and not context["wrong"]:
+        try:
+            added = ontology.add_items(form.items(), parent=parent, by=request.user)
+        except Refused as error:
+            context |= {"problems": error.problems, "total": error.total}
+        else:
+            text = f"{plural(len(added), 'item was,items were')} added."
+            return answers.tree_changed(HttpResponse(), ontology, text, uid=added[0])
+    return respond(request, ("_paste", context), status=422)
+
+
+@acts
+def preview(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
+    """Show what would be added and what exists already, while the list is being typed."""
+    parent = get_item(ontology, uid) if uid else None
+    return respond(request, ("_preview", _plan(ontology, parent, PasteForm(request.POST, kind=ontology.kind))))
+
+
+def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> dict[str, Any]:
+    if not form.is_valid():
+        return {"problems": form.problems, "total": form.total}
+    planned = ontology.preview_items(form.items(), parent)
+    existing = sum(row.exists for row in planned)
+    return {
+        "planned": planned[:SHOWN_PLANNED],
+        "more": len(planned) - SHOWN_PLANNED,
+        "new": len(planned) - existing,
+        "existing": existing,
+        "wrong": [row for row in planned if row.problem][:10],
+    }
+
+
+# --- Several items -------------------------------------------------------------------------------------------------------
+
+
+@acts
+def recolor_items(request: Request, ontology: Ontology) -> HttpResponse:
+    color = request.POST.get("color") or None
+    return _change_selected(
+        request, ontology, ontology.recolor_items, color, "recoloured", "Choose items and a colour."
+    )
+
+
+@acts
+def switch_items(request: Request, ontology: Ontology) -> HttpResponse:
+    active = ACTIVE.get(request.POST.get("active", ""))
+    reason = "Choose items, and whether they shall be on or off."
+    done = f"switched {'on' if active else 'off'}"
+    return _change_selected(request, ontology, ontology.switch_items, active, done, reason)
+
+
+def _change_selected(
+    request: Request, ontology: Ontology, save: Callable[..., int], value: Any, done: str, reason: str
+) -> HttpResponse:
+    """Give the selected items, or their branches, the value; without items or a value there is a reason not to."""
+    uids = [uid for uid in request.POST.get("uids", "").split(",") if uid]
+    if not uids or value is None:
+        return refused(reason)
+    count = save(uids, value, branch=bool(request.POST.get("reach")), by=request.user)
+    text = f"{plural(count, 'item was,items were')} {done}." if count else "Nothing had to be changed."
+    return answers.tree_changed(HttpResponse(), ontology, text, undo=count > 0)
+
+
+# --- Moving: only where the installation allows it ---------------------------------------------------------------------------
+
+
+@edits
+def move(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    """Move an item below another one or to the top level: last there, or before or after a sibling. GET offers the places."""
+    item = get_item(ontology, uid)
+    if not settings.ONTOLOGY_MOVE_ITEMS:
+        return refused("Moving items is switched off in this installation.")
+    if request.method == "GET":
+        text = request.GET.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
+        wanted, inside = text.casefold().strip(), set(item.branch().values_list("uid", flat=True))
+        places = (label for label in ontology.labels() if wanted in label.name.casefold() and label.uid not in inside)
+        context = {"ontology": ontology, "item": item, "places": list(islice(places, SHOWN_PLACES)), "text": text}
+        return respond(request, ("_places" if "q" in request.GET else "_move", context))
+    item = item.move(
+        by=request.user, **{name: _place(ontology, request.POST.get(name)) for name in ("to", "before", "after")}
+    )
+    return answers.tree_changed(HttpResponse(), ontology, f"“{item.name}” was moved.", uid=item.uid)
+
+
+def _place(ontology: Ontology, uid: str | None) -> OntologyItem | None:
+    item = find_item(ontology, uid)
+    if uid and item is None:
+        raise Refused("The place is not there any more.")
+    return item
+
+
+# --- Taking back ---------------------------------------------------------------------------------------------------------
+
+
+@acts
+def undo(request: Request, ontology: Ontology) -> HttpResponse:
+    """Undo the user's newest operation. A toast names the one that it offers to undo; if newer ones followed, revert that one."""
+    version = whole_number(request.GET.get("version", ""), digits=9) or 0
+    offered = ontology.changes.filter(version=version, user=request.user).first()
+    if offered and ontology.undoable(request.user) != offered:
+        return _taken_back(ontology, ontology.revert(offered, by=request.user))
+    return _taken_back(ontology, ontology.undo(by=request.user))
+
+
+@acts
+def redo(request: Request, ontology: Ontology) -> HttpResponse:
+    return _taken_back(ontology, ontology.redo(by=request.user))
+
+
+def _taken_back(ontology: Ontology, done: OntologyChange) -> HttpResponse:
+    steps = done.steps(limit=1)
+    what = f"“{steps[0].name}”" if done.count == 1 and steps else f"{number(done.count)} items"
+    operation = done.operation
+    assert operation
+    text = f"{'Done again' if operation.stands else 'Undone'}: {operation.verb}, {what}."
+    return answers.tree_changed(HttpResponse(), ontology, text, undo=False)
+
+
+@acts
+def revert(request: Request, ontology: Ontology, version: int) -> HttpResponse:
+    """Revert one operation; answer with the history, or with the reason why not."""
+    change = get_change(ontology, version)
+    try:
+        ontology.revert(change, by=request.user)
+    except Refused as error:
+        return respond(request, ("_not_reverted", {"change": change, "reason": error}), status=422)
+    answer = retarget(reswap(respond(request, history_page(request, ontology)), "innerHTML"), "#dialog")
+    return trigger_client_event(answer, "ontologyChanged", {})
