@@ -34,14 +34,16 @@ def json_array(values: Iterable[str]) -> Iterator[str]:
     yield "[]\n" if before == "[" else "\n]\n"
 
 
-def parse_json(text: str, max_depth: int = MAX_DEPTH, *, line: int = 1, column: int = 1) -> Any:
-    """JSON as Python values. ``line`` and ``column`` say where the text begins in its file.
+def parse_json(
+    text: str, max_depth: int = MAX_DEPTH, *, line: int = 1, column: int = 1, decoder: "Decoder | None" = None
+) -> Any:
+    """JSON as Python values. ``line`` and ``column`` say where the text begins in its file. A ``decoder`` may be used again.
 
     Raises `Refused`, naming line and column or the JSON path, for broken JSON, nesting beyond the limit, duplicate keys,
     `NaN` and `Infinity`, integers beyond 64 bits, NUL and halves of surrogate pairs.
     """
     check_depth(text, max_depth, line, column)
-    decoder = Decoder()
+    decoder = decoder or Decoder()
     try:
         value = decoder.decode(text)
     except json.JSONDecodeError as error:
@@ -160,11 +162,12 @@ class Piece(NamedTuple):
 
 def json_lines(texts: Iterable[str], limit: int) -> Iterator[Piece]:
     """The values of a text that comes in blocks, one a line. Those of lines over the limit are not read."""
+    decoder = Decoder()
     for number, text, length in lines_of(texts, limit):
         value = refused = None
         if text and not text.isspace():
             try:
-                value = parse_json(text, line=number)
+                value = parse_json(text, line=number, decoder=decoder)
             except Refused as error:
                 refused = _within(f"line {number}", error)
         elif length <= limit:
