@@ -110,7 +110,7 @@ def projects_seen_by(user: User) -> set[int]:
 def job(request: Request, pk: int) -> Job:
     """A job that the user may watch now, and whose file they may fetch: its kind decides; staff see all."""
     found = get_object_or_404(Job, pk=pk)
-    may_see = jobs.KINDS[found.kind].may_see if found.kind in jobs.KINDS else jobs.started_it
-    if not (request.user.is_staff or may_see(found, request.user)):
-        raise Http404
+    if not request.user.is_staff:
+        check = jobs.KINDS[found.kind].check if found.kind in jobs.KINDS else jobs.only_the_starter
+        check(request, found)
     return found

@@ -16,12 +16,14 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import InterfaceError, OperationalError, close_old_connections, connection
 from django.db.models import F, Q
+from django.http import Http404
 from django.utils import timezone
 
 from .blueprints import PagedBlueprint
 from .db import write
+from .http import Request
 from .inputs import Refused
-from .models import WORKER_SIGN, Job, Overtaken, User
+from .models import WORKER_SIGN, Job, Overtaken
 
 log = logging.getLogger(__name__)
 KEEP_FILES = timedelta(hours=24)
@@ -85,28 +87,29 @@ def show_sign() -> None:
 
 
 Run = Callable[[Job, Progress], None]
-MaySee = Callable[[Job, User], bool]
+Check = Callable[[Request, Job], object]
 
 
 class Kind(NamedTuple):
-    """``may_see`` tells whether somebody may watch a job now and fetch its file."""
+    """``check`` raises `Http404` or `PermissionDenied` for people who may not watch a job or fetch its file."""
 
     run: Run
-    may_see: MaySee
+    check: Check
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def started_it(job: Job, user: User) -> bool:
-    return job.by_id == user.pk
+def only_the_starter(request: Request, job: Job) -> None:
+    if job.by_id != request.user.pk:
+        raise Http404
 
 
-def kind(name: str, may_see: MaySee = started_it) -> Callable[[Run], Run]:
-    """Register a function as the work of a kind of job. Whoever may not see it now gets no news and no file."""
+def kind(name: str, check: Check = only_the_starter) -> Callable[[Run], Run]:
+    """Register a function as the work of a kind of job. The check is made at every use, for rights may end. Staff see all."""
 
     def register(run: Run) -> Run:
-        KINDS[name] = Kind(run, may_see)
+        KINDS[name] = Kind(run, check)
         return run
 
     return register

@@ -3,9 +3,8 @@
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from annotation_service.access import can_create, can_edit, editable, require_creator
+from annotation_service.access import editable, require_creator
 from annotation_service.http import Request
-from annotation_service.models import User
 
 from .models import Upload
 
@@ -20,9 +19,3 @@ def get_upload(request: Request, pk: int) -> Upload:
     else:
         raise Http404
     return found
-
-
-def may_handle(upload: Upload, user: User) -> bool:
-    if upload.dataset:
-        return can_edit(user, upload.dataset)
-    return upload.by == user and can_create(user)

@@ -3,27 +3,28 @@ from contextlib import suppress
 
 from django.utils import timezone
 
+from annotation_service.http import Request
 from annotation_service.inputs import Refused
-from annotation_service.jobs import KEEP_FILES, Progress, cleanup, in_use, kind, started_it
-from annotation_service.models import Job, User
+from annotation_service.jobs import KEEP_FILES, Progress, cleanup, in_use, kind
+from annotation_service.models import Job
 
-from .access import may_handle
+from .access import get_upload
 from .models import Dataset, Upload
 from .models.item import BIN
 
 
-def may_see(job: Job, user: User) -> bool:
+def may_watch(request: Request, job: Job) -> None:
     """Whoever started it, and those who may handle the upload."""
-    upload = Upload.objects.select_related("dataset__project", "by").filter(pk=job.target["upload"]).first()
-    return started_it(job, user) or (upload is not None and may_handle(upload, user))
+    if job.by_id != request.user.pk:
+        get_upload(request, job.target["upload"])
 
 
-@kind("check_upload", may_see)
+@kind("check_upload", may_watch)
 def check_upload(job: Job, progress: Progress) -> None:
     _upload(job).examine(progress, job)
 
 
-@kind("store_upload", may_see)
+@kind("store_upload", may_watch)
 def store_upload(job: Job, progress: Progress) -> None:
     _upload(job).store(progress, job)
 

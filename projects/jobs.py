@@ -1,13 +1,14 @@
 from typing import Any
 
 from annotation_service.blueprints import Right
+from annotation_service.http import Request
 from annotation_service.inputs import Refused
-from annotation_service.jobs import Progress, kind, started_it
+from annotation_service.jobs import Progress, kind, only_the_starter
 from annotation_service.models import Job, User, kept_file, new_file_name
 from datasets.models import Dataset
 from ontologies.models import Ontology
 
-from . import bundle
+from . import access, bundle
 from .models import Project
 
 
@@ -29,9 +30,10 @@ def create_project(job: Job, progress: Progress) -> None:
     )
 
 
-def may_download(job: Job, user: User) -> bool:
-    project = Project.objects.filter(pk=job.target["project"]).first()
-    return started_it(job, user) and project is not None and Right.MANAGE in project.rights_of(user)
+def may_download(request: Request, job: Job) -> None:
+    """Whoever started it, while they manage the project."""
+    only_the_starter(request, job)
+    access.project(request, job.target["project"], Right.MANAGE)
 
 
 @kind("bundle", may_download)

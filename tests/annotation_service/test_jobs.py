@@ -19,7 +19,7 @@ def work(monkeypatch):
     """Registers a function as the work of the kind “test”."""
 
     def register(run):
-        monkeypatch.setitem(jobs.KINDS, "test", jobs.Kind(run, jobs.started_it))
+        monkeypatch.setitem(jobs.KINDS, "test", jobs.Kind(run, jobs.only_the_starter))
 
     return register
 

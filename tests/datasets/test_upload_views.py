@@ -649,7 +649,7 @@ def test_managers_of_a_project_follow_each_others_additions(as_alice, as_bob, as
     project.add_members([as_bob.user], role="manager")
     assert "Checking" in html(as_bob.get(upload.get_absolute_url()))
     assert as_bob.get(f"/jobs/{job.pk}/progress/").status_code == 200
-    assert as_carol.post(f"/jobs/{job.pk}/cancel/").status_code == 404
+    assert as_carol.post(f"/jobs/{job.pk}/cancel/").status_code == 403
     as_bob.post(f"/jobs/{job.pk}/cancel/")
     assert "Cancelled." in html(as_alice.get(upload.get_absolute_url()))
 
