@@ -1,5 +1,4 @@
 import re
-import sys
 
 import pytest
 from allauth.account.models import EmailAddress
@@ -171,7 +170,7 @@ def test_a_password_is_reset_from_an_address_in_any_case(client, db, stored, typ
 def test_every_letter_is_folded_like_its_upper_and_lower_case():
     unlike = [
         letter
-        for letter in map(chr, [*range(0xD800), *range(0xE000, sys.maxunicode + 1)])
+        for letter in map(chr, [*range(0xD800), *range(0xE000, 0x20000)])
         if letter != "ı" and not fold(letter) == fold(letter.upper()) == fold(letter.lower()) == fold(fold(letter))
     ]
     assert not unlike
