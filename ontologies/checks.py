@@ -1,9 +1,7 @@
 """Likely mistakes in a tree of labels: nothing is wrong with the tree itself, a person has to judge."""
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
@@ -16,7 +14,6 @@ from .labels import Label, Labels
 ALIKE_AT_THE_TOP = 0.02
 ALIKE = 0.008
 MANY_LEVELS = 12
-
 
 KINDS = {
     "similar_names": "Nearly the same name",
@@ -41,23 +38,15 @@ class Check(NamedTuple):
 
 
 def run(labels: Labels) -> list[Check]:
-    """All checks in one pass."""
     by_key: dict[str, list[Label]] = defaultdict(list)
     children: dict[str | None, list[Label]] = defaultdict(list)
-    deep: list[Label] = []
     for label in labels:
         by_key["".join(label.name.split()).casefold()].append(label)
         children[label.parent_uid].append(label)
-        if label.level > MANY_LEVELS:
-            deep.append(label)
     found = [check for alike in by_key.values() if len(alike) > 1 for check in _names(alike)]
     for parent_uid, siblings in children.items():
-        place = f"below “{labels.by_uid[parent_uid].fullname}”" if parent_uid else "at the top level"
-        found += _siblings(siblings, place)
-        if len(siblings) == 1 and parent_uid:
-            text = f"“{labels.by_uid[parent_uid].fullname}” has a single item below it, “{siblings[0].name}”."
-            found.append(Check("single_child", text, [labels.by_uid[parent_uid], siblings[0]]))
-    if deep:
+        found += _siblings(siblings, labels.by_uid[parent_uid] if parent_uid else None)
+    if deep := [label for label in labels if label.level > MANY_LEVELS]:
         deepest = max(label.level for label in deep)
         items = "1 item stands" if len(deep) == 1 else f"{len(deep):,} items stand"
         text = f"{items} deeper than {MANY_LEVELS} levels; the deepest on level {deepest}."
@@ -80,7 +69,8 @@ def _names(alike: list[Label]) -> Iterator[Check]:
             yield Check("same_name", f"“{name}” stands in {len(same):,} branches: {places}.", same)
 
 
-def _siblings(siblings: list[Label], place: str) -> Iterator[Check]:
+def _siblings(siblings: list[Label], parent: Label | None) -> Iterator[Check]:
+    place = f"below “{parent.fullname}”" if parent else "at the top level"
     bare = [label for label in siblings if not label.description]
     if bare and len(bare) < len(siblings):
         text = f"{len(bare):,} of {len(siblings):,} items {place} {'has' if len(bare) == 1 else 'have'} no description."
@@ -88,6 +78,9 @@ def _siblings(siblings: list[Label], place: str) -> Iterator[Check]:
     if alike := _look_alike(siblings):
         text = f"The colours of {len(alike):,} items {place} can hardly be told apart."
         yield Check("similar_colors", text, alike)
+    if parent and len(siblings) == 1:
+        text = f"“{parent.fullname}” has a single item below it, “{siblings[0].name}”."
+        yield Check("single_child", text, [parent, siblings[0]])
 
 
 def _look_alike(siblings: list[Label]) -> list[Label]:
@@ -100,21 +93,10 @@ def _look_alike(siblings: list[Label]) -> list[Label]:
     close = {
         label.uid
         for pair in combinations(siblings, 2)
-        if pair[0].color == pair[1].color or distance(pair[0].color, pair[1].color) < least
+        if pair[0].color == pair[1].color or colors.distance(pair[0].color, pair[1].color) < least
         for label in pair
     }
     return [label for label in siblings if label.uid in close]
-
-
-def distance(first: str, second: str) -> float:
-    """How different two colours look: their distance in OKLab."""
-    return math.dist(_lab(first), _lab(second))
-
-
-@lru_cache(maxsize=50_000)
-def _lab(color: str) -> tuple[float, float, float]:
-    lightness, chroma, hue = colors.to_oklch(color)
-    return lightness, chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
 
 
 def _listed(parts: Iterable[str], most: int = 5) -> str:

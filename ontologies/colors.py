@@ -33,17 +33,26 @@ def child_of(parent: str, index: int) -> str:
     return from_oklch(lighter, max(chroma * 0.95, 0.05), hue + (0, 7, -7, 14, -14)[index % 5])
 
 
-@lru_cache(maxsize=10_000)
+def distance(first: str, second: str) -> float:
+    """How different two colours look."""
+    return math.dist(_to_oklab(first), _to_oklab(second))
+
+
 def to_oklch(color: str) -> tuple[float, float, float]:
     """Lightness 0 to 1, chroma, hue in degrees."""
-    r, g, b = (_to_linear(int(color[i : i + 2], 16) / 255) for i in (1, 3, 5))
-    long = math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b)
-    medium = math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b)
-    short = math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b)
+    lightness, a, b = _to_oklab(color)
+    return lightness, math.hypot(a, b), math.degrees(math.atan2(b, a)) % 360
+
+
+@lru_cache(maxsize=50_000)
+def _to_oklab(color: str) -> tuple[float, float, float]:
+    red, green, blue = (_to_linear(int(color[i : i + 2], 16) / 255) for i in (1, 3, 5))
+    long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
+    medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
+    short = math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue)
     lightness = 0.2104542553 * long + 0.7936177850 * medium - 0.0040720468 * short
     a = 1.9779984951 * long - 2.4285922050 * medium + 0.4505937099 * short
-    bb = 0.0259040371 * long + 0.7827717662 * medium - 0.8086757660 * short
-    return lightness, math.hypot(a, bb), math.degrees(math.atan2(bb, a)) % 360
+    return lightness, a, 0.0259040371 * long + 0.7827717662 * medium - 0.8086757660 * short
 
 
 @lru_cache(maxsize=10_000)

@@ -23,16 +23,12 @@ SOURCES = [
 
 
 class ItemsForm(forms.Form):
-    """A form with a document of new items."""
+    """A form with a document of new items: ``items``, once it is valid."""
 
-    text = forms.CharField(required=False, strip=False, widget=forms.Textarea)
+    text = forms.CharField(required=False, strip=False)
 
     problems: list[Problem] = []
     total = 0
-
-    def items(self) -> list[NewItem]:
-        """Only for a valid form."""
-        return self.cleaned_data["items"]
 
     def read(self) -> list[NewItem]:
         raise NotImplementedError
@@ -53,10 +49,8 @@ class ItemsForm(forms.Form):
 class CreateForm(ItemsForm):
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
     description = DescriptionField(rows=2)
-    kind = forms.ChoiceField(choices=Ontology.Kind.choices, initial=Ontology.Kind.ENTITY, widget=forms.RadioSelect)
-    source = forms.ChoiceField(
-        choices=[(value, label) for value, label, _ in SOURCES], initial="empty", widget=forms.RadioSelect
-    )
+    kind = forms.ChoiceField(choices=Ontology.Kind.choices, initial=Ontology.Kind.ENTITY)
+    source = forms.ChoiceField(choices=[(value, label) for value, label, _ in SOURCES], initial="empty")
     file = forms.FileField(required=False, allow_empty_file=True)
 
     file_text = ""

@@ -2,7 +2,6 @@
 
 from typing import cast
 
-from django.conf import settings
 from django.contrib import messages
 from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse
@@ -17,7 +16,6 @@ from annotation_service.downloads import download
 from annotation_service.http import Request
 from annotation_service.paging import Column, Page, named, order, search_text, sort_columns
 from annotation_service.schemas import PUBLISHED, published
-from annotation_service.words import size
 
 from .documents import example_json
 from .forms import SOURCES, CreateForm
@@ -37,13 +35,12 @@ COLUMNS = [
 
 @require_GET
 def list_ontologies(request: Request) -> HttpResponse:
-    query, kind, mine = search_text(request), request.GET.get("kind", ""), bool(request.GET.get("mine"))
+    query, kind, mine = search_text(request), request.GET.get("kind"), bool(request.GET.get("mine"))
     everything = named(access.blueprints(request, Ontology), query, "name", "description", "owner__username")
     found = with_uses(cast(OntologyQuerySet, everything).with_size()).select_related("owner").defer("description")
-    if kind in Ontology.Kind.values:
+    kind = kind if kind in Ontology.Kind.values else ""
+    if kind:
         found = found.filter(kind=kind)
-    else:
-        kind = ""
     if mine:
         found = found.filter(owner=request.user)
     columns = sort_columns(request.GET.get("sort"), COLUMNS)
@@ -57,11 +54,8 @@ def create(request: Request) -> HttpResponse:
     access.require_creator(request)
     form = CreateForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
-        ontology = Ontology.create(
-            owner=request.user,
-            items=form.items(),
-            **{name: form.cleaned_data[name] for name in ("kind", "name", "description")},
-        )
+        values = {name: form.cleaned_data[name] for name in ("kind", "name", "description", "items")}
+        ontology = Ontology.create(owner=request.user, **values)
         messages.success(request, f"“{ontology}” was created with {ontology.content_in_words()}.")
         return redirect(ontology)
     context = {
@@ -69,9 +63,6 @@ def create(request: Request) -> HttpResponse:
         "examples": {kind: example_json(kind) for kind in Ontology.Kind.values},
         "sources": SOURCES,
         "source": "paste" if form.file_text else form["source"].value(),
-        "max_pasted": size(settings.MAX_PASTED_BYTES),
-        "max_file": size(settings.MAX_ONTOLOGY_BYTES),
-        "max_items": settings.MAX_ONTOLOGY_ITEMS,
         "section": "ontologies",
     }
     return render(request, "ontologies/create.html", context, status=422 if request.method == "POST" else 200)

@@ -26,8 +26,6 @@ View = Callable[..., HttpResponse]
 Fragment = tuple[str, dict[str, Any]]
 """A template and its context."""
 
-VERSION = "X-Ontology-Version"
-
 
 # --- Views ---------------------------------------------------------------------------------------------------------------
 
@@ -46,7 +44,7 @@ def ontology_view(get: Callable[[Request, type[Ontology], int], Ontology], *meth
             except Refused as error:
                 response = refused(error)
             now = ontology.version
-            response[VERSION] = f"{now if now == before else now - 1} {now}"
+            response["X-Ontology-Version"] = f"{now if now == before else now - 1} {now}"
             return response
 
         return answer

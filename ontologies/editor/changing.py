@@ -131,7 +131,7 @@ def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
     context |= _plan(ontology, parent, form)
     if context.get("new") and not context["wrong"]:
         try:
-            added = ontology.add_items(form.items(), parent=parent, by=request.user)
+            added = ontology.add_items(form.cleaned_data["items"], parent=parent, by=request.user)
         except Refused as error:
             context |= {"problems": error.problems, "total": error.total}
         else:
@@ -150,7 +150,7 @@ def preview(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse
 def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> dict[str, Any]:
     if not form.is_valid():
         return {"problems": form.problems, "total": form.total}
-    planned = ontology.preview_items(form.items(), parent)
+    planned = ontology.preview_items(form.cleaned_data["items"], parent)
     existing = sum(row.exists for row in planned)
     return {
         "planned": planned[:SHOWN_PLANNED],
