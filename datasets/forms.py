@@ -47,9 +47,6 @@ class PreviewForm(PreprocessingForm):
     kind = forms.ChoiceField(choices=Kind.choices)
     format = forms.ChoiceField(choices=Format.choices)
 
-    def clean_sample(self) -> str:
-        return self.cleaned_data["sample"][:SAMPLE_CHARACTERS]
-
 
 class SourceForm(forms.Form):
     """Pasted text or a file; neither is needed if a file is kept from before."""
@@ -58,7 +55,10 @@ class SourceForm(forms.Form):
     file = forms.FileField(required=False)
     # How it is read, whatever kind of items it has; standard ones are always read as text.
     format = forms.ChoiceField(choices=Format.choices, initial=Format.TEXT)
-    duplicates = forms.ChoiceField(choices=Duplicates.choices, initial=Duplicates.REFUSE, required=False)
+    duplicates = forms.TypedChoiceField(
+        choices=Duplicates.choices, initial=Duplicates.REFUSE, required=False, empty_value=Duplicates.REFUSE
+    )
+    dataset: Dataset | None = None
 
     def __init__(self, *args: Any, kept: str = "", **options: Any) -> None:
         """``kept`` is the name of the file that is there already."""
@@ -79,18 +79,14 @@ class SourceForm(forms.Form):
         inputs.check_size(file.size if file else 0, settings.MAX_FILE_BYTES)
         return file
 
-    def clean_duplicates(self) -> str:
-        return self.cleaned_data["duplicates"] or Duplicates.REFUSE
-
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean() or {}
+    def clean(self) -> None:
+        cleaned = self.cleaned_data
         if "text" in cleaned and "file" in cleaned:
             has_text = bool(cleaned["text"].strip())
             if has_text and cleaned["file"]:
                 self.add_error("text", "Paste text or choose a file, not both.")
             elif not has_text and not cleaned["file"] and not self.kept:
                 self.add_error("text", "Paste some text, or choose a file.")
-        return cleaned
 
     @property
     def keeps_its_file(self) -> bool:
@@ -129,8 +125,9 @@ class CreateForm(SourceForm, PreprocessingForm):
         if self.initial.get("name") == _title_of(self.kept):  # another file brings its own
             self.initial["name"] = ""
 
-    def clean(self) -> dict[str, Any]:
-        cleaned = super().clean()
+    def clean(self) -> None:
+        super().clean()
+        cleaned = self.cleaned_data
         if cleaned.get("kind") == Kind.STANDARD:
             cleaned["format"] = Format.TEXT
         for name in (f"{of}_ontology" for of in Kind(cleaned.get("kind", Kind.STANDARD)).label_kinds):
@@ -141,7 +138,6 @@ class CreateForm(SourceForm, PreprocessingForm):
             cleaned["name"] = _title_of(file.name if file else self.kept)
             if not cleaned["name"]:
                 self.add_error("name", "Give the dataset a name.")
-        return cleaned
 
     @property
     def options(self) -> dict[str, Any]:
@@ -153,16 +149,14 @@ class CreateForm(SourceForm, PreprocessingForm):
             "description": values.get("description", ""),
             "preprocessing": self.preprocessing.as_json() if kind == Kind.STANDARD else {},
             "tokeniser": values.get("tokeniser", "punkt"),
-            **{
-                name: values[name] and values[name].pk
-                for name in self.fields
-                if name.endswith("_ontology") and name in values
-            },
+            **{f"{of}_ontology": getattr(values.get(f"{of}_ontology"), "pk", None) for of in Ontology.Kind.values},
         }
 
 
 class AddForm(SourceForm):
     """More items of a dataset, whose kind, preprocessing and ontologies are settled."""
+
+    dataset: Dataset
 
     def __init__(self, *args: Any, dataset: Dataset, **options: Any) -> None:
         super().__init__(*args, **options)

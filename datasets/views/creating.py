@@ -1,25 +1,23 @@
 """The forms for new data and what they show. A valid form leads to the page of an upload: see `uploads`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.db.models import Case, When
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
-from annotation_service import access, inputs
+from annotation_service import access
 from annotation_service.downloads import download
 from annotation_service.http import Request
-from annotation_service.inputs import Refused, whole_number
+from annotation_service.inputs import Refused, split_lines, whole_number
 from annotation_service.paging import named, search_text
 from ontologies.models import Ontology
 
@@ -27,8 +25,7 @@ from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceF
 from ..importing.formats import Format, detect
 from ..kinds import Kind
 from ..models import Dataset, Upload
-from ..preprocessing import Preprocessing
-from ..preview import preview_lines
+from ..preprocessing import Counts, Prepared, Preprocessing
 from ..tokenising import TOKENISERS
 
 PREVIEW_LINES = 200
@@ -47,30 +44,30 @@ KINDS = [
 
 @require_http_methods(["GET", "POST"])
 def create(request: Request) -> HttpResponse:
-    access.require_creator(request)
-    ontologies = access.blueprints(request, Ontology)
-    if request.method == "GET":
-        return show_form(request, CreateForm(ontologies=ontologies))
-    return receive(request, CreateForm(request.POST, request.FILES, ontologies=ontologies))
+    return receive(request, CreateForm(*posted(request), ontologies=access.blueprints(request, Ontology)))
 
 
 @require_http_methods(["GET", "POST"])
 def add_items(request: Request, pk: int) -> HttpResponse:
     dataset = access.editable(request, Dataset, pk)
-    if request.method == "GET":
-        return show_form(request, AddForm(dataset=dataset, initial={"format": Format.JSON}))
-    return receive(request, AddForm(request.POST, request.FILES, dataset=dataset))
+    return receive(request, AddForm(*posted(request), dataset=dataset, initial={"format": Format.JSON}))
+
+
+def posted(request: Request) -> tuple[Any, ...]:
+    """What a form is bound to, if it was sent."""
+    return (request.POST, request.FILES) if request.method == "POST" else ()
 
 
 def receive(request: Request, form: SourceForm) -> HttpResponse:
     """Keep the file and check it. It is kept even if the form is invalid: a browser would forget it."""
+    if not form.is_bound:
+        return show_form(request, form)
     is_valid, kept = form.is_valid(), None
     if form.sent and (is_valid or form.keeps_its_file):
-        dataset = form.dataset if isinstance(form, AddForm) else None
         try:
-            kept = Upload.begin(form.sent, by=request.user, options=form.options, dataset=dataset)
+            kept = Upload.begin(form.sent, by=request.user, options=form.options, dataset=form.dataset)
         except Refused as error:  # the disk is full
-            form.add_error("file", str(error))
+            form.add_error("file", error)
     if not (is_valid and kept):
         return show_form(request, form, kept)
     check(request, kept)
@@ -97,26 +94,17 @@ def refusal_as_message(request: Request) -> Iterator[None]:
 
 def show_form(request: Request, form: SourceForm, kept: Upload | None = None) -> HttpResponse:
     """The form for a new dataset or for more items; ``kept`` is the upload that it changes."""
-    context: dict[str, Any] = {
-        "form": form,
-        "kept": kept,
-        "action": reverse("datasets:change_upload", args=[kept.pk]) if kept else "",
-        "max_pasted": settings.MAX_PASTED_BYTES,
-        "max_file": settings.MAX_FILE_BYTES,
-        "tokenisers": TOKENISERS,
-        "upload_formats": Format.of_kind(form.dataset.kind if isinstance(form, AddForm) else ""),
-        "start": _beginning(kept) if kept else "",
-    }
-    status = 422 if form.is_bound else 200
-    if isinstance(form, AddForm):
-        dataset = form.dataset
-        context |= {"dataset": dataset, "formats": [Kind(dataset.kind)]}
+    context: dict[str, Any] = {"form": form, "kept": kept, "start": _beginning(kept) if kept else ""}
+    context |= {"tokenisers": TOKENISERS, "dataset": form.dataset}
+    if dataset := form.dataset:
+        context |= {"formats": [Kind(dataset.kind)], "upload_formats": Format.of_kind(dataset.kind)}
         context |= {"section": "datasets" if dataset.is_blueprint else "projects"}
-        return render(request, "datasets/add.html", context, status=status)
-    context |= {"section": "datasets", "kinds": KINDS, "formats": list(Kind)}
-    for kind in Ontology.Kind:
-        context[f"{kind}_chooser"] = ontology_choices(request, kind, form[f"{kind}_ontology"].value())
-    return render(request, "datasets/create.html", context, status=status)
+    else:
+        context |= {"section": "datasets", "kinds": KINDS, "formats": list(Kind), "upload_formats": list(Format)}
+        for kind in Ontology.Kind:
+            context[f"{kind}_chooser"] = ontology_choices(request, kind, form[f"{kind}_ontology"].value())
+    template = "datasets/add.html" if dataset else "datasets/create.html"
+    return render(request, template, context, status=422 if form.is_bound else 200)
 
 
 def _beginning(upload: Upload) -> str:
@@ -138,26 +126,40 @@ def preview(request: Request) -> HttpResponse:
     if not form.is_valid():
         return render(request, "datasets/_preview.html", {"form": form}, status=422)
     values = form.cleaned_data
-    try:
-        text = inputs.check_text(values["sample"]) if values["sample"].strip() else ""
-    except Refused as error:
-        return render(request, "datasets/_preview.html", {"refused": error}, status=422)
-    if not text:
+    text = values["sample"][:SAMPLE_CHARACTERS]
+    if not text.strip():
         return render(request, "datasets/_preview.html")
     kind, format = detect(text.encode(), values["file_name"])
     context = {"kind": kind, "format": format, "chosen": Kind(values["kind"])}
-    if values["kind"] == Kind.STANDARD:
-        context |= _lines(text, form.preprocessing)
-    elif values["format"] == Format.TEXT:
-        context |= _lines(text, Preprocessing(tokeniser=values["tokeniser"]))
+    is_standard = values["kind"] == Kind.STANDARD
+    if is_standard or values["format"] == Format.TEXT:
+        numbered = ((number, line) for number, line in enumerate(split_lines(text), start=1) if line.strip())
+        operations = form.preprocessing if is_standard else Preprocessing(tokeniser=values["tokeniser"])
+        context |= preview_lines(list(islice(numbered, PREVIEW_LINES)), operations)
     response = render(request, "datasets/_preview.html", context)
     return trigger_client_event(response, "detected", {"kind": kind, "format": format, "name": kind.label})
 
 
-def _lines(text: str, operations: Preprocessing) -> dict[str, Any]:
-    numbered = ((number, line) for number, line in enumerate(inputs.split_lines(text), start=1) if line.strip())
-    lines = list(islice(numbered, PREVIEW_LINES))
-    return {"preview": preview_lines(lines, operations, rows=PREVIEW_ROWS), "lines": len(lines)}
+def preview_lines(lines: list[tuple[int, str]], operations: Preprocessing) -> dict[str, Any]:
+    """What the operations do to all numbered lines in figures, and to the first ones in full.
+
+    Each row tells why the line becomes no item: "duplicate", "empty", or "" if it becomes one.
+    """
+    items = list(operations.prepare(lines, Counts()))
+    tokens_of = {item.number: item.tokens for item in items}
+    rows = []
+    for number, original in lines[:PREVIEW_ROWS]:
+        cleaned, tokens = operations.clean(original), tokens_of.get(number, [])
+        dropped = "" if tokens else "duplicate" if cleaned.strip() else "empty"
+        rows.append((number, original, cleaned, tokens, dropped))
+    uncleaned = Preprocessing().prepare(lines, Counts())
+    return {"lines": len(lines), "before": _figures(uncleaned), "after": _figures(items), "rows": rows}
+
+
+def _figures(items: Iterable[Prepared]) -> tuple[int, int, int]:
+    """The numbers of items, tokens and distinct tokens."""
+    tokens_of = [item.tokens for item in items]
+    return len(tokens_of), sum(map(len, tokens_of)), len(set().union(*tokens_of))
 
 
 def ontology_choices(request: Request, kind: Ontology.Kind, chosen: Any, query: str = "") -> dict[str, Any]:
@@ -184,7 +186,6 @@ def ontology_choices(request: Request, kind: Ontology.Kind, chosen: Any, query: 
 @require_GET
 def ontologies(request: Request, kind: str) -> HttpResponse:
     """The ontologies with a text in their names, to choose from."""
-    access.require_creator(request)
     if kind not in Ontology.Kind.values:
         raise Http404
     chosen = request.GET.get(f"{kind}_ontology")

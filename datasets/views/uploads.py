@@ -26,7 +26,7 @@ from ..items import drawing
 from ..items.views import shell
 from ..kinds import Kind
 from ..models import Dataset, Upload
-from .creating import check, refusal_as_message, show_form
+from .creating import check, posted, refusal_as_message, show_form
 
 MOST_LABELS = 12
 GREY = "#808080"
@@ -103,9 +103,9 @@ def change_upload(request: Request, pk: int) -> HttpResponse:
     upload = get_upload(request, pk)
     if upload.state not in Upload.UNFINISHED or upload.is_worked_on:
         return redirect(upload)
-    if request.method == "GET":
-        return show_form(request, _form(request, upload), upload)
-    form = _form(request, upload, request.POST, request.FILES)
+    form = _form(request, upload)
+    if not form.is_bound:
+        return show_form(request, form, upload)
     is_valid = form.is_valid()
     if is_valid or form.keeps_its_file:
         with refusal_as_message(request):
@@ -115,13 +115,12 @@ def change_upload(request: Request, pk: int) -> HttpResponse:
     return redirect(upload) if is_valid else show_form(request, form, upload)
 
 
-def _form(request: Request, upload: Upload, *data: Any) -> SourceForm:
-    options = upload.options
-    initial = {**options, **options.get("preprocessing", {})}
+def _form(request: Request, upload: Upload) -> SourceForm:
+    initial = upload.options | upload.options.get("preprocessing", {})
     if upload.dataset:
-        return AddForm(*data, dataset=upload.dataset, initial=initial, kept=upload.name)
+        return AddForm(*posted(request), dataset=upload.dataset, initial=initial, kept=upload.name)
     ontologies = access.blueprints(request, Ontology)
-    return CreateForm(*data, ontologies=ontologies, initial=initial, kept=upload.name)
+    return CreateForm(*posted(request), ontologies=ontologies, initial=initial, kept=upload.name)
 
 
 @require_POST

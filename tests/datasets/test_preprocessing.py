@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from datasets.importing.items import NewItem
 from datasets.preprocessing import OPERATIONS, TEXT_OPERATIONS, Counts, Preprocessing, _batches, _search_of_moving
-from datasets.preview import Stats, preview_lines
 from datasets.tokenising import TOKENISERS
+from datasets.views.creating import PREVIEW_ROWS, preview_lines
 from tests.soak import amount
 
 PIECES = [
@@ -248,15 +248,16 @@ def test_json_defaults_and_errors():
 def test_preview():
     text_lines = [*OIL, "", "Check, then go."]
     operations = Preprocessing(lowercase=True, remove_characters="$", remove_duplicates=True, tokeniser="punkt")
-    seen = preview_lines(list(enumerate(text_lines)), operations, rows=20)
-    assert seen.before == Stats(items=4, tokens=12, distinct_tokens=10)
-    assert seen.after == Stats(items=2, tokens=8, distinct_tokens=8)
-    assert [row.dropped for row in seen.rows] == ["", "duplicate", "duplicate", "empty", ""]
-    assert seen.rows[2] == (2, "$$$replace engine oil", "replace engine oil", [], "duplicate")
-    assert seen.rows[4] == (4, "Check, then go.", "check, then go.", ["check", ",", "then", "go", "."], "")
+    seen = preview_lines(list(enumerate(text_lines)), operations)
+    assert seen["before"] == (4, 12, 10), "items, tokens, distinct tokens"
+    assert seen["after"] == (2, 8, 8)
+    rows = seen["rows"]
+    assert [dropped for *_, dropped in rows] == ["", "duplicate", "duplicate", "empty", ""]
+    assert rows[2] == (2, "$$$replace engine oil", "replace engine oil", [], "duplicate")
+    assert rows[4] == (4, "Check, then go.", "check, then go.", ["check", ",", "then", "go", "."], "")
 
 
 def test_preview_shows_some_rows_and_counts_all():
-    seen = preview_lines([(i, f"a b{i}") for i in range(3000)], Preprocessing(), rows=2)
-    assert [row.tokens for row in seen.rows] == [["a", "b0"], ["a", "b1"]]
-    assert seen.before == seen.after == Stats(items=3000, tokens=6000, distinct_tokens=3001)
+    seen = preview_lines([(i, f"a b{i}") for i in range(3000)], Preprocessing())
+    assert [tokens for _, _, _, tokens, _ in seen["rows"]] == [["a", f"b{i}"] for i in range(PREVIEW_ROWS)]
+    assert seen["before"] == seen["after"] == (3000, 6000, 3001)
