@@ -89,8 +89,7 @@ def switch(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     item = get_item(ontology, uid)
     active, branch = ACTIVE.get(request.POST.get("active", "")), request.POST.get("reach") != "item"
     if active is None:
-        context = {"item": item, "marks": item.mark_count(), "below": item.descendant_count}
-        return respond(request, ("_switch", context), status=422 if request.method == "POST" else 200)
+        return respond(request, ("_switch", {"item": item}), status=422 if request.method == "POST" else 200)
     item = item.switch(active, branch=branch, by=request.user)
     text = f"“{item.name}” was switched {'on' if active else 'off'}."
     if branch and item.descendant_count:

@@ -95,7 +95,7 @@ def find(request: Request, ontology: Ontology) -> HttpResponse:
         inside = set(branch.branch().values_list("uid", flat=True))
         found = [each for each in found if each.uid in inside]
     shown = found_rows(ontology, found[:SHOWN_MATCHES], text)
-    return respond(request, ("_list", {"rows": shown, "total": len(found), "searched": True}))
+    return respond(request, ("_list", {"rows": shown, "total": len(found)}))
 
 
 # --- Items ---------------------------------------------------------------------------------------------------------------
@@ -140,8 +140,7 @@ def figures(request: Request, ontology: Ontology) -> HttpResponse:
 @reads
 def checks(request: Request, ontology: Ontology) -> HttpResponse:
     found = ontology.checks()
-    context = {"ontology": ontology, "checks": found[:SHOWN_CHECKS], "total": len(found)}
-    return respond(request, ("_checks", context))
+    return respond(request, ("_checks", {"checks": found[:SHOWN_CHECKS], "total": len(found)}))
 
 
 # --- History -------------------------------------------------------------------------------------------------------------
