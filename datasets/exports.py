@@ -55,10 +55,6 @@ class DownloadFormat:
     document: Callable[[Dataset, ItemQuerySet | None], Iterator[str]]
     kinds: Collection[str] = tuple(Kind)
 
-    @property
-    def url_name(self) -> str:
-        return f"download_{self.name.replace('-', '_')}"
-
     def file_name(self, dataset: Dataset) -> str:
         return f"{slugify(dataset.name, allow_unicode=True)[:80] or 'dataset'}.{self.extension}"
 

@@ -3,16 +3,15 @@ from django.urls import include, path
 from annotation_service import blueprint_views
 
 from .exports import DOWNLOAD_FORMATS
-from .items import editing, views
 from .models import Dataset
-from .views import creating, pages, uploads
+from .views import creating, editing, pages, uploads
 
 app_name = "datasets"
 of_datasets = {"model": Dataset}
 
 dataset_urls = [
-    path("", views.page, name="page"),
-    path("items/<int:item_pk>/", views.item, name="item"),
+    path("", pages.page, name="page"),
+    path("items/<int:item_pk>/", pages.item, name="item"),
     path("items/<int:item_pk>/edit/", editing.edit_item, name="edit_item"),
     path("remove/", editing.remove, name="remove"),
     path("restore/", editing.restore, name="restore"),
@@ -26,7 +25,7 @@ dataset_urls = [
     path("uploads/", uploads.history, name="uploads"),
 ]
 dataset_urls += [
-    path(f"download/{format.name}/", views.download_items, {"format": format}, name=format.url_name)
+    path(f"download/{format.name}/", pages.download_items, {"format": format}, name=f"download_{format.name}")
     for format in DOWNLOAD_FORMATS
 ]
 

@@ -193,7 +193,7 @@ ROWS = [
     Row("datasets:schema", EVERYBODY, ("rich",)),
     Row("datasets:example", EVERYBODY, ("rich",)),
     *dataset_rows("datasets:uploads", read=True),
-    *dataset_rows("datasets:download_json_lines", read=True),
+    *dataset_rows("datasets:download_json-lines", read=True),
     *dataset_rows("datasets:add_items"),
     *dataset_rows("datasets:add_items", {"text": ""}, answer="422"),
     *upload_rows("datasets:upload"),

@@ -23,10 +23,10 @@ from ..forms import AddForm, CreateForm, SourceForm
 from ..importing.formats import Format, detect
 from ..importing.options import Duplicates, ImportOptions
 from ..items import drawing
-from ..items.views import shell
 from ..kinds import Kind
 from ..models import Dataset, Upload
 from .creating import check, posted, refusal_as_message, show_form
+from .pages import shell
 
 MOST_LABELS = 12
 GREY = "#808080"
