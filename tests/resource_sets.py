@@ -37,7 +37,7 @@ DOCUMENTS = {
 
 
 def make(format, *, owner, entities, relations, document=None, name=""):
-    """A blueprint of a format such as “entity_constraints”; the relation ontology is used by the formats that need it."""
+    """A blueprint of a format such as “entity_constraints”; the relation ontology is used by the formats that name relations."""
     model, kind = FORMATS[format]
     return model.create(
         kind=kind,
@@ -45,7 +45,7 @@ def make(format, *, owner, entities, relations, document=None, name=""):
         name=name or format.replace("_", " "),
         owner=owner,
         entity_ontology=entities,
-        relation_ontology=relations if kind == "relation" else None,
+        relation_ontology=relations if model.row_models[kind].names_relations else None,
     )
 
 
