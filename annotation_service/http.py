@@ -1,6 +1,8 @@
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django_htmx.http import trigger_client_event
 from django_htmx.middleware import HtmxDetails
 
+from .inputs import Refused
 from .models import User
 
 
@@ -9,3 +11,8 @@ class Request(HttpRequest):
 
     user: User
     htmx: HtmxDetails
+
+
+def refused(reason: Refused | str) -> HttpResponse:
+    """Show the reason as a toast, for requests without a form."""
+    return trigger_client_event(HttpResponse(status=422), "toast", {"text": str(reason), "kind": "error"})

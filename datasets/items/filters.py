@@ -152,7 +152,11 @@ class ItemFilter:
             marks = Exists(Entity.objects.filter(annotation__item=OuterRef("pk"), annotation__annotator=None))
             yield {"entities": Q(marks), "none": ~Q(marks)}.get(self.has, _NOTHING)
         if self.label:
-            yield self._carries_label()
+            branch = [label.pk for label in self._branch()]
+            entities, relations = (
+                marks.filter(label__in=among(branch)) for marks in (Entity.objects, Relation.objects)
+            )
+            yield _has_given(entities) | _has_given(relations)
         if self.external:
             yield Q(GreaterThan(StrIndex(F("external_id"), Value(self.external)), 0))
         if self.upload:
@@ -163,11 +167,6 @@ class ItemFilter:
         if self.selected:
             keys = [whole_number(key) for key in self.selected]
             yield Q(pk__in=keys) if None not in keys and len(keys) <= MAX_SELECTED else _NOTHING
-
-    def _carries_label(self) -> Q:
-        branch = [label.pk for label in self._branch()]
-        entities, relations = (marks.filter(label__in=among(branch)) for marks in (Entity.objects, Relation.objects))
-        return _has_given(entities) | _has_given(relations)
 
     def _branch(self) -> list[Label]:
         """The label and all labels below it."""

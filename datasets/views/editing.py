@@ -9,7 +9,7 @@ from django_htmx.http import trigger_client_event
 
 from annotation_service import access, words
 from annotation_service.edits import Conflict, fingerprint
-from annotation_service.http import Request
+from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
 
 from .. import extra_fields
@@ -28,7 +28,7 @@ def remove(request: Request, pk: int) -> HttpResponse:
     dataset = access.editable(request, Dataset, pk)
     chosen = _chosen(request, dataset)
     if chosen is None:
-        return _toast("Choose the items first.", "error", status=422)
+        return refused("Choose the items first.")
     items, agreed = chosen.items(), whole_number(request.POST.get("count", ""))
     if agreed:
         with suppress(Refused):
@@ -40,7 +40,7 @@ def remove(request: Request, pk: int) -> HttpResponse:
             return _changed(done, {"label": "Restore", "url": url})
     first, count = items.first(), items.count()
     if first is None:
-        return _toast("None of these items is in the dataset any more.", "error", status=422)
+        return refused("None of these items is in the dataset any more.")
     marks, changed = dataset.marks_of(items), agreed is not None
     context = {"dataset": dataset, "filter": chosen, "first": first, "count": count, "changed": changed}
     context |= {"marks": marks, "mark_count": marks.given + marks.made}
@@ -52,13 +52,13 @@ def restore(request: Request, pk: int) -> HttpResponse:
     dataset = access.editable(request, Dataset, pk)
     chosen = _chosen(request, dataset)
     if chosen is None or not chosen.bin:
-        return _toast("Choose items of the bin first.", "error", status=422)
+        return refused("Choose items of the bin first.")
     try:
         restored = dataset.restore(chosen.items())
     except Refused as error:
-        return _toast(str(error), "error", status=422)
+        return refused(error)
     if not restored:
-        return _toast("None of these items is in the bin any more.", "error", status=422)
+        return refused("None of these items is in the bin any more.")
     theirs = "its" if restored == 1 else "their"
     return _changed(f"{words.plural(restored, 'item is,items are')} back with all {theirs} marks.")
 
@@ -74,13 +74,9 @@ def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:
 
 def _changed(text: str, action: dict[str, str] | None = None) -> HttpResponse:
     """Show a message, perhaps with a button, reload the items and close the dialog."""
-    answer = _toast(text, "success", action=action)
+    toast = {"text": text, "kind": "success"} | ({"action": action} if action else {})
+    answer = trigger_client_event(HttpResponse(), "toast", toast)
     return trigger_client_event(trigger_client_event(answer, "itemsChanged", {}), "closeDialog", {})
-
-
-def _toast(text: str, kind: str, status: int = 200, action: dict[str, str] | None = None) -> HttpResponse:
-    toast = {"text": text, "kind": kind} | ({"action": action} if action else {})
-    return trigger_client_event(HttpResponse(status=status), "toast", toast)
 
 
 @require_http_methods(["GET", "POST"])

@@ -68,31 +68,24 @@ def _found(upload: Upload) -> dict[str, Any]:
         return context | {"gone": error}
     trees = options.ontologies
     by_pk = ChainMap(*(tree.labels().by_pk for tree in trees))
+    drawn = [(item, drawing.draw(item, labels=by_pk), Field.all_of(item["extra_fields"])) for item in report.preview]
     return context | {
         "format": Format(options.format),
         "operations": options.preprocessing.operations() if options.format == Format.TEXT else [],
         "trees": trees,
         "labels": [_counted(tree, report.labels[tree.kind]) for tree in trees if report.labels[tree.kind]],
         "unusable": [(tree, list(report.unusable_labels[tree.kind].items())) for tree in trees],
-        "shown": [
-            (item, drawing.draw(item, labels=by_pk), Field.all_of(item["extra_fields"])) for item in report.preview
-        ],
+        "shown": drawn,
     }
 
 
 def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:
     """The labels in use, the most frequent first; deleted ones keep their names."""
     labels = ontology.labels()
-    known = labels.by_fullname
-    rows = [
-        {
-            "fullname": name,
-            "name": name.rpartition("/")[2],
-            "color": known[name].color if name in known else GREY,
-            "count": count,
-        }
-        for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    ]
+    rows = []
+    for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
+        label = labels.by_fullname.get(name)
+        rows.append((name, name.rpartition("/")[2], label.color if label else GREY, count))
     first, rest = rows[:MOST_LABELS], rows[MOST_LABELS:]
     return {"ontology": ontology, "first": first, "rest": rest, "used": len(rows), "all": len(labels)}
 

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import trigger_client_event
 
 from annotation_service import access
-from annotation_service.http import Request
+from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused
 
 from ..models import Ontology, OntologyItem
@@ -124,7 +124,3 @@ def toast(answer: HttpResponse, ontology: Ontology, text: str, *, undo: bool = T
         url = f"{reverse('ontologies:undo', args=[ontology.pk])}?version={ontology.version}"
         shown["action"] = {"label": "Undo", "url": url}
     return trigger_client_event(answer, "toast", shown)
-
-
-def refused(reason: Refused | str) -> HttpResponse:
-    return trigger_client_event(HttpResponse(status=422), "toast", {"text": str(reason), "kind": "error"})

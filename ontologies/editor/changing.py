@@ -10,14 +10,14 @@ from django_htmx.http import reselect, reswap, retarget, trigger_client_event
 
 from annotation_service.blueprint_views import NameForm
 from annotation_service.edits import Conflict
-from annotation_service.http import Request
+from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.words import number, plural
 
 from ..forms import ColorForm, DescriptionForm, ExampleTermsForm, FieldForm, ItemNameForm, PasteForm
 from ..models import Ontology, OntologyChange, OntologyItem
 from . import answers
-from .answers import Fragment, acts, edits, find_item, get_item, refused, respond
+from .answers import Fragment, acts, edits, find_item, get_item, respond
 from .reading import get_change, history_page
 
 SHOWN_PLACES = 50
