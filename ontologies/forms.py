@@ -9,8 +9,9 @@ from annotation_service.inputs import Problem, Refused, check_size, check_text, 
 from annotation_service.json_input import parse_json
 from annotation_service.models import User
 
-from .documents import NewItem, example_json, read_ontology, read_pasted
+from .documents import NewItem, example_json, read_ontology
 from .models import Ontology, OntologyItem
+from .pasting import read_pasted
 
 # A refused file up to this size is put into the text area, to be corrected there.
 _EDITABLE = 500_000

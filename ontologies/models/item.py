@@ -122,10 +122,6 @@ class OntologyItem(MPTTModel):
     def _same_tree(self) -> "QuerySet[OntologyItem]":
         return OntologyItem.objects.filter(tree_id=self.tree_id)
 
-    def next_child_color(self) -> str:
-        position = self.child_items().count()
-        return colors.top_level(position) if self.is_root else colors.child_of(self.color, position)
-
     def position(self) -> int:
         """The index among the siblings."""
         return OntologyItem.objects.filter(parent_id=self.parent_id, lft__lt=self.lft).count()

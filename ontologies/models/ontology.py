@@ -13,10 +13,11 @@ from annotation_service.models import User
 from annotation_service.words import plural
 
 from .. import checks, usage
+from ..additions import Plan, PlannedItem
 from ..checks import Check
 from ..documents import NewItem, clean_color, clean_example_terms, indented_text, rich_json
 from ..labels import Label, LabelNames, Labels, kept_labels
-from ..tree import NewBranch, Plan, PlannedItem, Tree
+from ..tree import NewBranch, Tree
 from .item import OntologyItem, handed_down
 from .journal import Change, Entry, OntologyChange, steps
 from .undo import take_back

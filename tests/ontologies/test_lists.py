@@ -7,8 +7,9 @@ import pytest
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies import colors, usage
-from ontologies.documents import NewItem, read_pasted
+from ontologies.documents import NewItem
 from ontologies.models import Ontology
+from ontologies.pasting import read_pasted
 from tests import factories
 
 

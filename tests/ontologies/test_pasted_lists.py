@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation_service.inputs import Refused, clean_name
-from ontologies.documents import NewItem, read_pasted
+from ontologies.documents import NewItem
+from ontologies.pasting import read_pasted
 
 
 def read(text, kind="entity"):

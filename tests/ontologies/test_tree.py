@@ -12,7 +12,7 @@ from django.db.models import F
 
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology, OntologyChange, OntologyItem
-from ontologies.tree.writes import START
+from ontologies.tree import START
 from tests import factories
 
 # --- Constraints of the database ---------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ SOURCES = [
     for path in (Path(settings.BASE_DIR) / app).rglob("*.py")
     if "migrations" not in path.parts
 ]
-WRITES = Path(settings.BASE_DIR) / "ontologies/tree/writes.py"
+WRITES = Path(settings.BASE_DIR) / "ontologies/tree.py"
 MPTT_WRITES = {
     "insert_node",
     "move_node",

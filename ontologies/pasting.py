@@ -8,8 +8,7 @@ from django.conf import settings
 from annotation_service import words
 from annotation_service.inputs import Problems, Refused, check_text, clean_name, split_lines
 
-from .items import NewItem
-from .reading import read_ontology
+from .documents import NewItem, read_ontology
 
 _LINE = re.compile(r"([ \t]*)(?:(?:[-*+•‣◦–]|\d+(?:\.\d+)*[.)])(?:[ \t]+|$))?(.*)", re.DOTALL)
 

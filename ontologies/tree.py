@@ -1,10 +1,11 @@
 """The only module that writes tree positions and calls the writing methods of django-mptt."""
 
 import json
+import uuid
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -14,11 +15,21 @@ from django.utils import timezone
 from annotation_service.db import among, execute
 from annotation_service.inputs import Refused
 
-from ..documents import NewItem
-from .numbering import ROOT_UID, NewBranch, numbered
+from . import colors
+from .documents import NewItem
 
+ROOT_UID = "00000000"
 START = 1_000_000_000
 """Where a new tree begins: there is room on its left, so that an addition moves the shorter of its two sides."""
+
+
+class NewBranch(NamedTuple):
+    """New items below a parent that was read after the lock; their levels count from 1. ``place`` is the index of the first
+    among the children that the parent has, None stands for last."""
+
+    parent: Any
+    items: Sequence[NewItem]
+    place: int | None = None
 
 
 class Tree:
@@ -80,7 +91,7 @@ class Tree:
         end = START + 2 * len(new_items) + 1
         root = self.model(ontology_id=self.pk, uid=ROOT_UID, tree_id=self.pk, lft=START, rght=end, level=0)
         root.save(force_insert=True)
-        self._store(numbered(new_items, root, 0, START + 1, set()))
+        self._store(_numbered(new_items, root, 0, START + 1, set()))
 
     def insert(self, branches: Sequence[NewBranch]) -> list[dict[str, Any]]:
         """Store new items at several places in one step: the room for all is made first. Returns the rows that were stored.
@@ -114,7 +125,7 @@ class Tree:
         room: Counter[int] = Counter()
         earlier: Counter[int] = Counter()  # new children by the key of their parent
         for at, place, (parent, items, _) in planned:
-            rows += numbered(items, parent, place + earlier[parent.pk], at + 2 * len(rows), taken)
+            rows += _numbered(items, parent, place + earlier[parent.pk], at + 2 * len(rows), taken)
             earlier[parent.pk] += sum(new.level == 1 for new in items)
             room[at] += 2 * len(items)
         if self._taken(row["uid"] for row in rows):
@@ -217,3 +228,58 @@ class Tree:
                     for row in sorted(rows, key=itemgetter("level"))
                 ],
             )
+
+
+def _numbered(
+    new_items: Sequence[NewItem], parent: Any, child_count: int, position: int, taken: set[str]
+) -> list[dict[str, Any]]:
+    """The rows of new items below a parent, in tree order, computed in one pass over the items, which come in tree order.
+
+    ``child_count`` children stand before them, ``position`` is the first to use. In the rows, ``above`` is the uid of the parent
+    and ``place`` the index among its children. A uid that is taken is drawn again.
+    """
+    own = {new.uid for new in new_items}
+    stored_time = connection.ops.adapt_datetimefield_value
+    now = stored_time(timezone.now())
+    rows: list[dict[str, Any]] = []
+    branch: list[dict[str, Any]] = []
+    counts = {parent.uid: child_count}
+    top_color = None if parent.is_root else parent.color
+    position -= 1
+
+    def close_to(level: int) -> None:
+        nonlocal position
+        while len(branch) >= level:
+            position += 1
+            branch.pop()["rght"] = position
+
+    for new in new_items:
+        close_to(new.level)
+        above, color = (branch[-1]["uid"], branch[-1]["color"]) if branch else (parent.uid, top_color)
+        uid = new.uid
+        while uid in ("", ROOT_UID) or uid in taken or (uid != new.uid and uid in own):
+            uid = uuid.uuid4().hex[:8]
+        taken.add(uid)
+        place = counts[above]
+        counts[above] += 1
+        counts[uid] = 0
+        position += 1
+        row: dict[str, Any] = {
+            "above": above,
+            "place": place,
+            "level": parent.level + new.level,
+            "lft": position,
+            "rght": 0,
+            "uid": uid,
+            "name": new.name,
+            "description": new.description,
+            "example_terms": new.example_terms,
+            "color": new.color or (colors.child_of(color, place) if color else colors.top_level(place)),
+            "active": new.active,
+            "created_at": stored_time(new.created_at) if new.created_at else now,
+            "updated_at": stored_time(new.updated_at) if new.updated_at else now,
+        }
+        rows.append(row)
+        branch.append(row)
+    close_to(1)
+    return rows

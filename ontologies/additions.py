@@ -9,9 +9,8 @@ from django.conf import settings
 from annotation_service.db import among
 from annotation_service.inputs import Problems
 
-from ..documents import NewItem
-from .numbering import NewBranch
-from .writes import Tree
+from .documents import NewItem
+from .tree import NewBranch, Tree
 
 
 @dataclass(slots=True)

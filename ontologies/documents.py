@@ -1,26 +1,65 @@
-"""JSON documents with the items of an ontology: the creation format, and the rich format of downloads."""
+"""New items with the rules of their fields, and the documents of ontologies: the creation format, the rich format of downloads,
+indented text."""
 
 import copy
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from annotation_service import words
-from annotation_service.inputs import Problems, Refused, clean_description, clean_name
-from annotation_service.json_input import parse_json
+from annotation_service.inputs import Problems, Refused, check_text, clean_description, clean_name
+from annotation_service.json_input import parse_json, to_json
 from annotation_service.schemas import PUBLISHED, Checker, load
 
-from .items import NewItem, clean_color, clean_example_terms
+from . import colors
 
-SCHEMAS = Path(__file__).parents[1] / "schemas"
+SCHEMAS = Path(__file__).parent / "schemas"
 PUBLISHED.update({path.stem: path for path in SCHEMAS.glob("*.json")})
 
 
-def schema(kind: str) -> dict[str, Any]:
-    """The published JSON Schema of a creation or rich document; ``kind`` is ``entity`` or ``relation``."""
-    return load(SCHEMAS / f"{kind}_ontology.json")
+# --- Items -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class NewItem:
+    """An item to be created. A list of them is in tree order; ``level`` is 1 at the top."""
+
+    level: int
+    name: str
+    description: str = ""
+    example_terms: list[str] = field(default_factory=list)
+    color: str = ""
+    active: bool = True
+    uid: str = ""
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+
+
+def clean_color(value: str) -> str:
+    if not colors.HEX.fullmatch(value):
+        raise Refused(f"A colour is written as #RRGGBB, not “{value[:20]}”.")
+    return value.upper()
+
+
+def clean_example_terms(values: Iterable[str]) -> list[str]:
+    """Stripped and without repetitions, in the order given."""
+    terms = list(dict.fromkeys(filter(None, (unicodedata.normalize("NFC", value).strip() for value in values))))
+    if len(terms) > settings.MAX_EXAMPLE_TERMS:
+        raise Refused(f"An item has at most {settings.MAX_EXAMPLE_TERMS} example terms; this one has {len(terms)}.")
+    for term in terms:
+        check_text(term)
+        if len(term) > (most := settings.MAX_EXAMPLE_TERM_CHARACTERS):
+            raise Refused(f"An example term has at most {most} characters; “{term[:30]}…” has {len(term)}.")
+    return terms
+
+
+# --- Reading -----------------------------------------------------------------------------------------------------------
 
 
 def example_json(kind: str) -> str:
@@ -30,7 +69,7 @@ def example_json(kind: str) -> str:
 
 def _item_checker(kind: str) -> Checker:
     """Checks one item without those below it: validators overflow the stack on deep trees."""
-    item = copy.deepcopy(schema(kind)["$defs"]["item"])
+    item = copy.deepcopy(load(SCHEMAS / f"{kind}_ontology.json")["$defs"]["item"])
     item["properties"]["children"] = {"type": ["array", "null"]}
     return Checker(item)
 
@@ -111,3 +150,47 @@ def _read_time(value: str) -> datetime:
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         raise Refused(f"A UTC time such as 2023-04-14T10:20:30Z was expected, not “{value[:40]}”.") from None
+
+
+# --- Writing -----------------------------------------------------------------------------------------------------------
+
+_FIELDS = ["level", "name", "description", "example_terms", "created_at", "updated_at", "uid", "color", "active"]
+
+
+def write_time(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"
+
+
+def rich_json(items: QuerySet[Any], *, with_terms: bool) -> str:
+    """Items in tree order as nested objects, keys in the order of the specification. An item starts a line, its children follow
+    indented. Written as text: nesting 10,000 dictionaries first takes 1.7 times as long."""
+    parts: list[str] = []
+    branch: list[tuple[str, str, list[int]]] = []  # end of the open items, full name, path
+    counts = [0]  # of the items so far at the top and below each open item
+
+    def close_to(level: int) -> None:
+        while len(branch) >= level:
+            end, *_ = branch.pop()
+            parts.append(f"\n{' ' * (len(branch) + 1)}]{end}" if counts.pop() else f"]{end}")
+
+    for level, name, description, terms, created, updated, uid, color, active in items.values_list(*_FIELDS):
+        close_to(level)
+        index = counts[-1]
+        counts[-1] += 1
+        fullname, path = name, [index]
+        if branch:
+            fullname, path = f"{branch[-1][1]}/{name}", [*branch[-1][2], index]
+        rest = {"description": description} | ({"example_terms": terms} if with_terms else {})
+        rest |= {"created_at": write_time(created), "updated_at": write_time(updated), "id": uid}
+        rest |= {"fullname": fullname, "color": color, "active": active, "path": path}
+        comma = "," if index else ""
+        parts.append(f'{comma}\n{" " * level}{{"name": {to_json(name)}, "children": [')
+        branch.append((f", {to_json(rest)[1:]}", fullname, path))
+        counts.append(0)
+    close_to(1)
+    return f"[{''.join(parts)}\n]\n" if parts else "[]\n"
+
+
+def indented_text(items: QuerySet[Any]) -> str:
+    """One name a line, two spaces for each level."""
+    return "".join(f"{'  ' * (level - 1)}{name}\n" for level, name in items.values_list("level", "name"))
