@@ -49,11 +49,11 @@ def test_the_contracts_are_kept():
         ),
         (
             "layers",
-            "ontologies/apps.py",
+            "ontologies/colors.py",
             "from resources import documents",
             "ontologies is not allowed to import resources",
         ),
-        ("layers", "datasets/apps.py", "import annotations.urls", "datasets is not allowed to import annotations"),
+        ("layers", "datasets/kinds.py", "import annotations.urls", "datasets is not allowed to import annotations"),
         (
             "cycles",
             "annotation_service/inputs.py",

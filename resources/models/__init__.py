@@ -1,7 +1,7 @@
 from ontologies import usage
 
-from .constraints import ConstraintSet, EntityConstraint, RelationConstraint
-from .preannotations import EntityPreannotation, PreannotationSet, RelationPreannotation
+from .constraints import ConstraintSet
+from .preannotations import PreannotationSet
 from .sets import ResourceSet
 
 RESOURCE_SETS: tuple[type[ResourceSet], ...] = (ConstraintSet, PreannotationSet)
@@ -13,14 +13,4 @@ for model in RESOURCE_SETS:
     for rows in model.row_models.values():
         usage.item_uses.append(usage.ItemUse(rows, f"{model.noun}s", rows.label_fields, "resource_set__project"))
 
-__all__ = [
-    "FORMATS",
-    "RESOURCE_SETS",
-    "ConstraintSet",
-    "EntityConstraint",
-    "EntityPreannotation",
-    "PreannotationSet",
-    "RelationConstraint",
-    "RelationPreannotation",
-    "ResourceSet",
-]
+__all__ = ["FORMATS", "RESOURCE_SETS", "ConstraintSet", "PreannotationSet", "ResourceSet"]
