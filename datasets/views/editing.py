@@ -41,9 +41,9 @@ def remove(request: Request, pk: int) -> HttpResponse:
     first, count = items.first(), items.count()
     if first is None:
         return refused("None of these items is in the dataset any more.")
-    marks, changed = dataset.marks_of(items), agreed is not None
+    changed = agreed is not None
     context = {"dataset": dataset, "filter": chosen, "first": first, "count": count, "changed": changed}
-    context |= {"marks": marks, "mark_count": marks.given + marks.made}
+    context |= {"marks": dataset.marks_of(items)}
     return render(request, "datasets/_remove.html", context, status=409 if changed else 200)
 
 

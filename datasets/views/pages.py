@@ -221,25 +221,20 @@ def statistics(request: Request, pk: int) -> HttpResponse:
 @require_GET
 def figures(request: Request, pk: int) -> HttpResponse:
     dataset = access.readable(request, Dataset, pk)
-    kinds = zip(("Entities", "Relations"), dataset.ontologies(), label_counts(dataset), strict=False)
-    charts = [_chart(*kind) for kind in kinds]
+    charts = []
+    for ontology, counts in zip(dataset.ontologies(), label_counts(dataset), strict=False):
+        labels = ontology.labels().by_pk
+        rows = [(labels[pk], count) for pk, count in counts.items() if pk in labels]
+        charts.append(label_chart(ontology, rows, SHOWN_LABELS))
     context = {"dataset": dataset, "statistics": statistics_of(dataset), "charts": charts}
     return render(request, "datasets/_statistics.html", context)
 
 
-def _chart(kind: str, ontology: Ontology, counts: dict[int, int]) -> dict[str, Any]:
-    """The labels of an ontology, the most used first."""
-    labels = ontology.labels()
-    rows = [(labels.by_pk[key], count) for key, count in counts.items() if key in labels.by_pk]
-    return {
-        "kind": kind,
-        "ontology": ontology,
-        "first": rows[:SHOWN_LABELS],
-        "rest": rows[SHOWN_LABELS:],
-        "total": sum(count for _, count in rows),
-        "label_count": len(labels),
-        "unused": len(labels) - len(rows),
-    }
+def label_chart(ontology: Ontology, rows: list[Any], most: int) -> dict[str, Any]:
+    """The context for the labels in use; each row has its count at the end, and the greatest comes first."""
+    label_count = len(ontology.labels())
+    used = {"used": len(rows), "unused": label_count - len(rows), "total": sum(row[-1] for row in rows)}
+    return {"ontology": ontology, "first": rows[:most], "rest": rows[most:], "label_count": label_count, **used}
 
 
 @require_GET

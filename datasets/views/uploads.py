@@ -26,7 +26,7 @@ from ..items import drawing
 from ..kinds import Kind
 from ..models import Dataset, Upload
 from .creating import check, posted, refusal_as_message, show_form
-from .pages import shell
+from .pages import label_chart, shell
 
 MOST_LABELS = 12
 GREY = "#808080"
@@ -81,13 +81,11 @@ def _found(upload: Upload) -> dict[str, Any]:
 
 def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:
     """The labels in use, the most frequent first; deleted ones keep their names."""
-    labels = ontology.labels()
-    rows = []
+    labels, rows = ontology.labels().by_fullname, []
     for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
-        label = labels.by_fullname.get(name)
+        label = labels.get(name)
         rows.append((name, name.rpartition("/")[2], label.color if label else GREY, count))
-    first, rest = rows[:MOST_LABELS], rows[MOST_LABELS:]
-    return {"ontology": ontology, "first": first, "rest": rest, "used": len(rows), "all": len(labels)}
+    return label_chart(ontology, rows, MOST_LABELS)
 
 
 @require_http_methods(["GET", "POST"])
