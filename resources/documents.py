@@ -69,35 +69,33 @@ class Entry:
         if first != self.number:
             self.add_problem("", f"{what} stands already at item {first}.")
 
-    def whole_number(self, key: str) -> Any:
-        value = self.values.get(key)
-        return None if value is None else int(value)  # 1.0 is a whole number in JSON
-
-    def text(self, key: str) -> Any:
-        text = self.values.get(key)
-        if text is not None and not (text := text.strip()):
-            self.add_problem(f".{key}", "This must not be empty.")
-        return text
-
-    def label(self, key: str, kind: str = "entity") -> Any:
-        """The primary key of the item with this full name, or with this name alone if that occurs once."""
-        text = self.values.get(key)
-        return None if text is None else self._find(text, kind, f".{key}")
-
-    def labels(self, key: str, kind: str = "entity") -> Any:
-        """The primary keys of the items in a list."""
-        texts = self.values.get(key)
-        if texts is None:
+    def value(self, field: Any, kind: str) -> Any:
+        """The value of a model field; labels, of the ontology of the kind, as primary keys."""
+        value, place = self.values.get(field.name), f".{field.name}"
+        if value is None:
             return None
+        if field.many_to_many:
+            return self._find_all(value, kind, place)
+        if field.is_relation:
+            return self._find(value, kind, place)
+        if isinstance(value, str):
+            value = value.strip()
+            if not value:
+                self.add_problem(place, "This must not be empty.")
+            return value
+        return int(value)  # 1.0 is a whole number in JSON
+
+    def _find_all(self, texts: list[str], kind: str, place: str) -> list[int | None]:
         found: dict[int | None, None] = {}
         for index, text in enumerate(texts):
-            label = self._find(text, kind, f".{key}[{index}]")
+            label = self._find(text, kind, f"{place}[{index}]")
             if label is not None and label in found:
-                self.add_problem(f".{key}[{index}]", f"“{text}” stands in this list already.")
+                self.add_problem(f"{place}[{index}]", f"“{text}” stands in this list already.")
             found[label] = None
         return list(found)
 
     def _find(self, text: str, kind: str, place: str) -> int | None:
+        """The primary key of the item with this full name, or with this name alone if that occurs once."""
         names = self.names[kind]
         if label := names.find(text):
             return label.pk

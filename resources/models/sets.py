@@ -1,8 +1,10 @@
-"""What constraint sets and preannotation sets have in common: rows that point to items of a project's ontologies."""
+"""Constraints (which entities can stand together, and which of them a relation may connect) and preannotations (texts of
+entities, and pairs of them, with the labels that they usually get)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q, QuerySet, UniqueConstraint
 
@@ -12,67 +14,11 @@ from annotation_service.inputs import Refused, clean_description, clean_title
 from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
+from ontologies import usage
 from ontologies.models import Ontology, OntologyItem
 
 from .. import documents
-
-BATCH = 2000
-
-
-def copied_label(column: str, kind: str = "entity") -> str:
-    """SQL for the item of the copy's ontology that has the uid of the item in a column. It is a subquery because PostgreSQL may
-    plan a join badly where statistics are missing: 100,000 relation preannotations took 157 s instead of 13 s."""
-    return f"""(
-        SELECT new.id FROM ontologies_ontologyitem old JOIN ontologies_ontologyitem new ON new.uid = old.uid
-        WHERE old.id = {column} AND new.ontology_id = %({kind}_ontology)s
-    )"""
-
-
-def unique_rows(*fields: str) -> list[models.BaseConstraint]:
-    """No two rows of a set have the same position, or the same values in these fields."""
-    return [
-        UniqueConstraint(fields=["resource_set", "position"], name="%(class)s_position"),
-        UniqueConstraint(fields=["resource_set", *fields], name="%(class)s_once"),
-    ]
-
-
-class Row(models.Model):
-    """What one entry of a document becomes. It points to ontology items, so it follows every rename, switch and move.
-
-    Each model of rows has ``resource_set``, `unique_rows`, and
-
-    * ``from_entry(entry)``: the row of an entry, still without a set and a position;
-    * ``entries(rows, names)``: the entries of rows; ``names`` are the full names of labels by primary key;
-    * ``copy_statements``: INSERT ... SELECT with `copied_label` and the parameters ``source`` and ``copy``;
-    * ``label_fields``: all fields that point to ontology items, and ``names_relations`` if some are of the relation ontology.
-    """
-
-    copy_statements: ClassVar[tuple[str, ...]]
-    label_fields: ClassVar[tuple[str, ...]]
-    names_relations = False
-    lists: Mapping[str, list[int]] = {}  # of a row that is not stored yet: the labels for its many-to-many fields
-
-    position = models.PositiveIntegerField()
-
-    class Meta:
-        abstract = True
-        ordering = ["resource_set", "position"]
-
-    def __str__(self) -> str:
-        return f"{self._meta.verbose_name} {self.position + 1}"
-
-    @classmethod
-    def store(cls, resource_set: "ResourceSet", rows: list[Any]) -> None:
-        for position, row in enumerate(rows):
-            row.resource_set, row.position = resource_set, position
-        cls._default_manager.bulk_create(rows, batch_size=BATCH)
-        for field in cls._meta.many_to_many:
-            listed: Any = field.remote_field.through
-            pairs = ((row.pk, label) for row in rows for label in row.lists[field.name])
-            listed.objects.bulk_create(
-                (listed(**{field.m2m_column_name(): row, "ontologyitem_id": label}) for row, label in pairs),
-                batch_size=BATCH,
-            )
+from .rows import EntityConstraint, EntityPreannotation, RelationConstraint, RelationPreannotation
 
 
 class ResourceSet(Blueprint):
@@ -205,12 +151,12 @@ class ResourceSet(Blueprint):
                 "entity_ontology": copy.entity_ontology_id,
                 "relation_ontology": copy.relation_ontology_id,
             }
-            for statement in self.row_models[self.kind].copy_statements:
+            for statement in self.row_models[self.kind].copy_statements():
                 execute(statement, params)
         return copy
 
     def _check_ontologies(self) -> None:
-        names_relations = self.row_models[self.kind].names_relations
+        names_relations = bool(self.row_models[self.kind].relation_field)
         if names_relations and not self.relation_ontology:
             raise Refused(f"{self.kind_in_words.capitalize()} need a relation ontology, too.")
         if self.relation_ontology and not names_relations:
@@ -242,3 +188,31 @@ class ResourceSet(Blueprint):
     def erase_all(resource_sets: QuerySet[Any]) -> None:
         """Delete sets with their rows."""
         resource_sets.delete()
+
+
+class ConstraintSet(ResourceSet):
+    noun = "constraint"
+    row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
+
+
+class PreannotationSet(ResourceSet):
+    """Made, copied and put into projects only with the setting ``PREANNOTATION_RESOURCES``. What is there already is kept, shown
+    in Django admin and exported with its project all the same."""
+
+    noun = "preannotation"
+    row_models = {"entity": EntityPreannotation, "relation": RelationPreannotation}
+
+    @classmethod
+    def check_enabled(cls) -> None:
+        if not settings.PREANNOTATION_RESOURCES:
+            raise Refused("Preannotation resources are switched off in this installation.")
+
+
+RESOURCE_SETS: tuple[type[ResourceSet], ...] = (ConstraintSet, PreannotationSet)
+FORMATS = {model.format_of(kind): (model, kind) for model in RESOURCE_SETS for kind in model.row_models}
+"""The model and the kind for the documents of each format."""
+
+for model in RESOURCE_SETS:
+    usage.ontology_uses += [(model, "entity_ontology"), (model, "relation_ontology")]
+    for rows in model.row_models.values():
+        usage.item_uses.append(usage.ItemUse(rows, f"{model.noun}s", rows.label_fields, "resource_set__project"))

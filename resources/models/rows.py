@@ -1,0 +1,232 @@
+"""The rows of constraint sets and preannotation sets: entries of documents that point to items of a project's ontologies."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, ClassVar, Self
+
+from django.db import models
+from django.db.models import QuerySet, UniqueConstraint
+from django.utils.functional import classproperty
+
+from annotation_service import limits
+from ontologies.models import OntologyItem
+
+from ..documents import Entry
+
+BATCH = 2000
+
+
+def _copied_label(column: str, kind: str) -> str:
+    """SQL for the item of the copy's ontology that has the uid of the item in a column. It is a subquery because PostgreSQL may
+    plan a join badly where statistics are missing: 100,000 relation preannotations took 157 s instead of 13 s."""
+    return f"""(
+        SELECT new.id FROM ontologies_ontologyitem old JOIN ontologies_ontologyitem new ON new.uid = old.uid
+        WHERE old.id = {column} AND new.ontology_id = %({kind}_ontology)s
+    )"""
+
+
+def _unique_rows(*fields: str) -> list[models.BaseConstraint]:
+    """No two rows of a set have the same position, or the same values in these fields."""
+    return [
+        UniqueConstraint(fields=["resource_set", "position"], name="%(class)s_position"),
+        UniqueConstraint(fields=["resource_set", *fields], name="%(class)s_once"),
+    ]
+
+
+class Row(models.Model):
+    """What one entry of a document becomes. It points to ontology items, so it follows every rename, switch and move.
+
+    Each model of rows has ``resource_set``, `_unique_rows`, and fields named and ordered as in the documents.
+    """
+
+    relation_field: ClassVar[str] = ""  # the one that points to the relation ontology, unlike the others, if any
+    repeated: ClassVar[str]  # what a second row with the same values, lists aside, is called
+    lists: Mapping[str, list[int]] = {}  # of a row that is not stored yet: the labels for its many-to-many fields
+
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        abstract = True
+        ordering = ["resource_set", "position"]
+
+    def __str__(self) -> str:
+        return f"{self._meta.verbose_name} {self.position + 1}"
+
+    @classmethod
+    @cache
+    def content_fields(cls) -> list[Any]:
+        fields = [*cls._meta.concrete_fields, *cls._meta.many_to_many]
+        return [field for field in fields if field.name not in ("id", "resource_set", "position")]
+
+    @classproperty
+    def label_fields(cls) -> tuple[str, ...]:
+        return tuple(field.name for field in cls.content_fields() if field.is_relation)
+
+    @classmethod
+    def _kind(cls, field: Any) -> str:
+        """Of the ontology that a field points to."""
+        return "relation" if field.name == cls.relation_field else "entity"
+
+    @classmethod
+    def from_entry(cls, entry: Entry) -> Self:
+        """The row of an entry, still without a set and a position."""
+        values = {field: entry.value(field, cls._kind(field)) for field in cls.content_fields()}
+        row = cls(**{field.attname: value for field, value in values.items() if not field.many_to_many})
+        row.lists = {field.name: value or [] for field, value in values.items() if field.many_to_many}
+        if entry.is_valid:
+            row.check_entry(entry)
+            entry.check_once(cls.repeated, *(value for field, value in values.items() if not field.many_to_many))
+        return row
+
+    def check_entry(self, entry: Entry) -> None:
+        """Add the problems that only this model knows."""
+
+    @classmethod
+    def entries(cls, rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        """The entries of rows; ``names`` are the full names of labels by primary key."""
+        lists = {field.name: _lists(rows, field, names) for field in cls._meta.many_to_many}
+        fields = [field for field in cls.content_fields() if not field.many_to_many]
+        labels = [field.name for field in fields if field.is_relation]
+        for entry in rows.values("pk", *(field.name for field in fields)).iterator():
+            pk = entry.pop("pk")
+            entry.update((label, names[entry[label]]) for label in labels)
+            entry.update((name, listed[pk]) for name, listed in lists.items())
+            yield entry
+
+    @classmethod
+    def copy_statements(cls) -> Iterator[str]:
+        """SQL that copies the rows of the set ``source`` into the set ``copy``, with the labels of the copy's ontologies."""
+        table = cls._meta.db_table
+        fields = [field for field in cls.content_fields() if not field.many_to_many]
+        columns = [f'"{field.column}"' for field in fields]
+        values = [
+            _copied_label(column, cls._kind(field)) if field.is_relation else column
+            for field, column in zip(fields, columns, strict=True)
+        ]
+        yield f"""
+            INSERT INTO {table} (resource_set_id, position, {", ".join(columns)})
+            SELECT %(copy)s, position, {", ".join(values)}
+            FROM {table} WHERE resource_set_id = %(source)s ORDER BY position
+        """
+        for field in cls._meta.many_to_many:
+            lists, row = field.m2m_db_table(), field.m2m_column_name()
+            yield f"""
+                INSERT INTO {lists} ({row}, ontologyitem_id) SELECT (
+                    SELECT copy.id FROM {table} copy
+                    WHERE copy.resource_set_id = %(copy)s AND copy.position = source.position
+                ), {_copied_label("ontologyitem_id", "entity")}
+                FROM {lists} listed JOIN {table} source ON source.id = listed.{row}
+                WHERE source.resource_set_id = %(source)s ORDER BY listed.id
+            """
+
+    @classmethod
+    def store(cls, resource_set: Any, rows: list[Any]) -> None:
+        for position, row in enumerate(rows):
+            row.resource_set, row.position = resource_set, position
+        cls._default_manager.bulk_create(rows, batch_size=BATCH)
+        for field in cls._meta.many_to_many:
+            listed: Any = field.remote_field.through
+            pairs = ((row.pk, label) for row in rows for label in row.lists[field.name])
+            listed.objects.bulk_create(
+                (listed(**{field.m2m_column_name(): row, "ontologyitem_id": label}) for row, label in pairs),
+                batch_size=BATCH,
+            )
+
+
+def _lists(rows: QuerySet[Any], field: Any, names: Mapping[int, str]) -> defaultdict[int, list[str]]:
+    """The names of the labels in a list, by the primary key of their row."""
+    row = field.m2m_field_name()
+    lists = defaultdict(list)
+    listed = field.remote_field.through.objects.filter(**{f"{row}__in": rows.order_by()}).order_by("pk")
+    for pk, label in listed.values_list(f"{row}_id", "ontologyitem_id").iterator():
+        lists[pk].append(names[label])
+    return lists
+
+
+class EntityConstraint(Row):
+    """``excludes``: types that cannot coexist or be nested with the domain. ``can_contain``: types that can be nested within it;
+    none at all if the list is empty, and without a limit from this row if there is no list.
+
+    A domain has one constraint: two would have to be read together, and the second is most likely a mistake.
+    """
+
+    repeated = "A constraint for this domain"
+
+    resource_set = models.ForeignKey("ConstraintSet", on_delete=models.CASCADE, db_index=False)
+    domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    excludes = models.ManyToManyField(OntologyItem, related_name="+")
+    can_contain = models.ManyToManyField(OntologyItem, related_name="+")
+    limits_contents = models.BooleanField(
+        help_text="Whether only the types of can_contain can be nested within the domain."
+    )
+
+    class Meta(Row.Meta):
+        constraints = _unique_rows("domain")
+
+    def check_entry(self, entry: Entry) -> None:
+        self.limits_contents = entry.values.get("can_contain") is not None
+        for place, label in enumerate(self.lists["can_contain"]):
+            if label in self.lists["excludes"]:
+                text = "The same label is excluded, too. It can only be one of both."
+                entry.add_problem(f".can_contain[{place}]", text)
+
+    @classmethod
+    def entries(cls, rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        for entry in super().entries(rows, names):
+            if not entry.pop("limits_contents"):
+                del entry["can_contain"]
+            yield entry
+
+
+class RelationConstraint(Row):
+    """Which types the target of a relation may have if its source has the type ``domain``.
+
+    A relation has one constraint for each domain, for the same reason as above.
+    """
+
+    relation_field = "relation"
+    repeated = "A constraint for this relation and domain"
+
+    resource_set = models.ForeignKey("ConstraintSet", on_delete=models.CASCADE, db_index=False)
+    relation = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    range = models.ManyToManyField(OntologyItem, related_name="+")
+
+    class Meta(Row.Meta):
+        constraints = _unique_rows("relation", "domain")
+
+
+class EntityPreannotation(Row):
+    """A text may have several labels, but not the same one twice. It is kept as it is written, for texts of datasets are, too:
+    “Pump” and “pump” are two."""
+
+    repeated = "This text with this label"
+
+    resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
+    surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
+    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+
+    class Meta(Row.Meta):
+        constraints = _unique_rows("surface_form", "label")
+
+
+class RelationPreannotation(Row):
+    """``offset``: the grammatical offset between source and target, 0 if they are contiguous. Two rows differ in at least one
+    field."""
+
+    relation_field = "label"
+    repeated = "The same preannotation"
+
+    resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
+    source_surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
+    source_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    target_surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
+    target_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    offset = models.PositiveIntegerField()
+    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+
+    class Meta(Row.Meta):
+        constraints = _unique_rows(
+            "source_surface_form", "source_label", "target_surface_form", "target_label", "offset", "label"
+        )
