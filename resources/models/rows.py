@@ -71,12 +71,18 @@ class Row(models.Model):
     @classmethod
     def from_entry(cls, entry: Entry) -> Self:
         """The row of an entry, still without a set and a position."""
-        values = {field: entry.value(field, cls._kind(field)) for field in cls.content_fields()}
-        row = cls(**{field.attname: value for field, value in values.items() if not field.many_to_many})
-        row.lists = {field.name: value or [] for field, value in values.items() if field.many_to_many}
+        values, lists = {}, {}
+        for field in cls.content_fields():
+            value = entry.value(field, cls._kind(field))
+            if field.many_to_many:
+                lists[field.name] = value or []
+            else:
+                values[field.attname] = value
+        row = cls(**values)
+        row.lists = lists
         if entry.is_valid:
             row.check_entry(entry)
-            entry.check_once(cls.repeated, *(value for field, value in values.items() if not field.many_to_many))
+            entry.check_once(cls.repeated, *values.values())
         return row
 
     def check_entry(self, entry: Entry) -> None:
