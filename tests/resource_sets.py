@@ -45,7 +45,7 @@ def make(format, *, owner, entities, relations, document=None, name=""):
         name=name or format.replace("_", " "),
         owner=owner,
         entity_ontology=entities,
-        relation_ontology=relations if model.row_models[kind].names_relations else None,
+        relation_ontology=relations if model.row_models[kind].relation_field else None,
     )
 
 

@@ -96,8 +96,10 @@ class Row(models.Model):
         labels = [field.name for field in fields if field.is_relation]
         for entry in rows.values("pk", *(field.name for field in fields)).iterator():
             pk = entry.pop("pk")
-            entry.update((label, names[entry[label]]) for label in labels)
-            entry.update((name, listed[pk]) for name, listed in lists.items())
+            for label in labels:
+                entry[label] = names[entry[label]]
+            for name, listed in lists.items():
+                entry[name] = listed[pk]
             yield entry
 
     @classmethod
