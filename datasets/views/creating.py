@@ -188,8 +188,7 @@ def ontologies(request: Request, kind: str) -> HttpResponse:
     """The ontologies with a text in their names, to choose from."""
     if kind not in Ontology.Kind.values:
         raise Http404
-    chosen = request.GET.get(f"{kind}_ontology")
-    chooser = ontology_choices(request, Ontology.Kind(kind), chosen, search_text(request))
+    chooser = ontology_choices(request, Ontology.Kind(kind), request.GET.get(f"{kind}_ontology"), search_text(request))
     return render(request, "datasets/_ontology_choices.html", {"chooser": chooser})
 
 

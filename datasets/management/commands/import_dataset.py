@@ -88,9 +88,7 @@ def _upload_options(options: dict[str, Any]) -> dict[str, Any]:
     path = options["file"]
     name = Path(_shown_name(path)).stem if options["name"] is None else options["name"]
     chosen = {name: options[name] for name in OPERATIONS}
-    for value in chosen.values():
-        if isinstance(value, str) and value.strip():
-            check_text(value)
+    check_text("".join(value for value in chosen.values() if isinstance(value, str)))
     return {
         "kind": options["kind"],
         "format": options["format"] or detect(path, path.name)[1],
