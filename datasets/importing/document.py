@@ -1,15 +1,25 @@
+"""A document that is being read, and the report of what was found: the result of the dry run, and the record of an import."""
+
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from io import BytesIO
+from itertools import accumulate, islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from annotation_service import words
-from annotation_service.inputs import Problem, Refused
+from annotation_service.inputs import MAX_PROBLEMS, Problem, Problems, Refused
+from annotation_service.json_input import to_json
 
+from ..preprocessing import Counts
+from .items import NewItem
 from .options import Duplicates, ImportOptions
-from .report import Report
+
+PREVIEW_ITEMS = 10
+PREVIEW_TOKENS = 300
+PREVIEW_CHARACTERS = 2000
 
 # Called with how much of about how much is done, and in which phase; may raise to stop the work.
 Progress = Callable[[int, int, str], None]
@@ -17,6 +27,120 @@ Progress = Callable[[int, int, str], None]
 
 def no_progress(done: int, total: int, phase: str) -> None:
     pass
+
+
+@dataclass(slots=True)
+class Report(Counts):
+    """Counts of what was found. Complete when the `formats.Reader` is exhausted.
+
+    ``labels`` has full names with the numbers of their marks, the most frequent first, for each kind of ontology, and
+    ``unusable_labels`` the names of labels that are unknown or switched off. ``preview`` has the first items as `preview_of`
+    makes them.
+    """
+
+    blank: int = 0
+    entities: int = 0
+    relations: int = 0
+    without_offsets: int = 0
+    """Items of which a token does not occur in the original."""
+    skipped: int = 0
+    """Items left out because their external id is taken."""
+    replaced: int = 0
+    """Items that another with the same external id replaces, in the document or in the dataset."""
+    same_ids: list[list[str]] = field(default_factory=list)
+    """The first items whose external id is taken: their place, this id, and the item that has it."""
+    same_in_document: int = 0
+    same_in_dataset: int = 0
+    marks_at_stake: dict[str, int] = field(default_factory=dict)
+    """Marks of those items of the dataset whose external ids the document has, too, as `Dataset.marks_of` counts them."""
+    labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
+    unusable_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
+    preview: list[dict[str, Any]] = field(default_factory=list)
+    problems: Problems = field(default_factory=Problems)
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the document can be stored."""
+        return not self.problems.total
+
+    @property
+    def same_id_total(self) -> int:
+        return self.same_in_document + self.same_in_dataset
+
+    def in_words(self) -> str:
+        parts = (
+            (self.items, "item", "items", ""),
+            (self.tokens, "token", "tokens", ""),
+            (self.entities, "entity", "entities", ""),
+            (self.relations, "relation", "relations", ""),
+            (self.blank, "blank line", "blank lines", " skipped"),
+            (self.duplicates, "duplicate", "duplicates", " dropped"),
+            (self.empty, "line without a token", "lines without a token", " dropped"),
+            (self.skipped, "item with a taken external id", "items with a taken external id", " left out"),
+            (self.replaced, "item", "items", " replaced"),
+            (self.without_offsets, "item", "items", " with tokens that are not in the original"),
+        )
+        return ", ".join(f"{words.number(n)} {one if n == 1 else many}{what}" for n, one, many, what in parts if n)
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> "Report":
+        """The reverse of `as_json`; of an empty object it is an empty report."""
+        report = cls(**value)
+        if problems := value.get("problems"):
+            report.problems = Problems(**{**problems, "first": [Problem(**each) for each in problems["first"]]})
+        return report
+
+    def add_item(self, item: NewItem) -> None:
+        self.items += 1
+        self.tokens += len(item.tokens)
+        self.entities += len(item.entities)
+        self.relations += len(item.relations)
+        self.without_offsets += item.offsets is None
+
+    def add_to_preview(self, item: NewItem) -> None:
+        """Keep the item for the preview if it is one of the first."""
+        if len(self.preview) < PREVIEW_ITEMS:
+            self.preview.append(preview_of(item))
+
+    def add_same_id(self, item: NewItem, taken_by: str, *, in_dataset: bool) -> None:
+        if in_dataset:
+            self.same_in_dataset += 1
+        else:
+            self.same_in_document += 1
+        if len(self.same_ids) < MAX_PROBLEMS:
+            self.same_ids.append([item.place, item.external_id, taken_by])
+
+
+def preview_of(item: NewItem) -> dict[str, Any]:
+    """The beginning of an item: its fields, cut where they are long, and the marks on the tokens that are left."""
+    count = _shown_tokens(item)
+    tokens, offsets = item.tokens[:count], item.offsets and item.offsets[:count]
+    original = item.original
+    if count < len(item.tokens) and offsets:
+        original = original[: offsets[-1][1]]
+    entities = [entity for entity in item.entities if entity.end < count]
+    uids = {entity.uid for entity in entities}
+    is_small = len(to_json(item.extra_fields)) <= PREVIEW_CHARACTERS
+    return {
+        "place": item.place,
+        "original": original[:PREVIEW_CHARACTERS],
+        "tokens": tokens,
+        "offsets": offsets,
+        "external_id": item.external_id,
+        "extra_fields": item.extra_fields if is_small else {},
+        "entities": [entity._asdict() for entity in entities],
+        "relations": [r._asdict() for r in item.relations if r.source in uids and r.target in uids],
+        "is_whole": is_small and count == len(item.tokens) and len(original) <= PREVIEW_CHARACTERS,
+    }
+
+
+def _shown_tokens(item: NewItem) -> int:
+    """How many of the first tokens are neither too many nor too long."""
+    ends = [end for _, end in item.offsets[:PREVIEW_TOKENS]] if item.offsets else accumulate(map(len, item.tokens))
+    return sum(end <= PREVIEW_CHARACTERS for end in islice(ends, PREVIEW_TOKENS))
 
 
 class Document:

@@ -1,8 +1,33 @@
-"""The items that a document brings, on their way into the database."""
+"""The items that a document brings, on their way into the database, and how they are built from JSON values."""
 
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
+from django.conf import settings
+
+from annotation_service import words
+from annotation_service.inputs import MAX_PROBLEMS, Refused
+from annotation_service.json_input import to_json
+from annotation_service.schemas import quoted
+from ontologies.models import Ontology
+
+from ..kinds import Kind, item_checker
 from ..tokenising import Span, offsets_of
+from .options import ImportOptions
+
+Mistake = tuple[str, str]
+"""A JSON path, and what is wrong there."""
+
+LIMITS: tuple[tuple[str, str, Callable[[Any], int], str], ...] = (
+    ("original", "MAX_ITEM_CHARACTERS", len, "characters"),
+    ("tokens", "MAX_ITEM_TOKENS", len, "tokens"),
+    ("tokens", "MAX_ITEM_CHARACTERS", lambda tokens: sum(map(len, tokens)), "characters in its tokens"),
+    ("entities", "MAX_ITEM_MARKS", len, "entities"),
+    ("relations", "MAX_ITEM_MARKS", len, "relations"),
+)
+"""What an item may have at most: a field, the name of its limit, how it is measured, and the word for what is counted."""
 
 
 class NewEntity(NamedTuple):
@@ -45,3 +70,147 @@ class NewItem(NamedTuple):
         Those of a line are found only here: a dry run, which stores nothing, can do without.
         """
         return offsets_of(self.tokens, self.found) if isinstance(self.found, str) else self.found
+
+
+class ItemBuilder:
+    """Makes items of JSON values."""
+
+    def __init__(self, options: ImportOptions) -> None:
+        self.kind = options.kind
+        self.checker = item_checker(options.kind)
+        # JSON that is shorter exceeds no limit. Extra fields are measured as they are stored: there 1e15 has 18 characters.
+        self.short = min(
+            settings.MAX_EXTRA_FIELDS_CHARACTERS // 5, *(getattr(settings, name) for _, name, _, _ in LIMITS)
+        )
+        self.names = {of: _LabelLookup(of, getattr(options, f"{of}_ontology")) for of in self.kind.label_kinds}
+
+    def build(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
+        """The item, or else what is wrong with it. ``length`` is that of its JSON."""
+        if not self.checker.is_valid(value):
+            return None, list(islice(self._mistakes(value), MAX_PROBLEMS))
+        original, tokens = value["original"], value["tokens"]
+        mistakes = list(_excesses(value)) if length > self.short else []
+        if mistakes:
+            return None, mistakes
+        entities = self._entities(value, mistakes) if self.kind.has_entities else []
+        relations = self._relations(value, mistakes) if self.kind.has_relations else []
+        if mistakes:
+            return None, mistakes
+        external_id, extra_fields = value.get("external_id") or "", value.get("extra_fields") or {}
+        offsets = offsets_of(tokens, original)
+        return NewItem(place, original, tokens, offsets, external_id, extra_fields, entities, relations), []
+
+    def _entities(self, value: dict[str, Any], mistakes: list[Mistake]) -> list[NewEntity]:
+        names = self.names["entity"]
+        count = len(value["tokens"])
+        entities: list[NewEntity] = []
+        uids: dict[str, int] = {}
+        seen: dict[tuple[int, int, int], int] = {}
+        for index, mark in enumerate(value.get("entities") or ()):
+            start, end = int(mark["start"]), int(mark["end"])  # for JSON Schema 1.0 is an integer, too
+            uid = mark["id"] if self.kind.has_relations else f"e{index + 1}"
+            label = names.find(mark["label"])
+            path = f"$.entities[{index}]"
+            if start > end:
+                mistakes.append((path, f"An entity does not end before it starts: “start” is {start}, “end” is {end}."))
+            elif end >= count:
+                mistakes.append((path, _beyond(start, end, count)))
+            if label is None:
+                mistakes.append((f"{path}.label", names.why_not(mark["label"])))
+            if (first := uids.setdefault(uid, index)) != index:
+                mistakes.append((f"{path}.id", f"“{uid}” is the id of entities[{first}] already."))
+            elif label is not None and (first := seen.setdefault((start, end, label), index)) != index:
+                name = f"“{entities[first].uid}”" if self.kind.has_relations else f"entities[{first}]"
+                mistakes.append((path, f"{name} has the same tokens and the same label."))
+            entities.append(NewEntity(uid, label or 0, start, end))
+        return entities
+
+    def _relations(self, value: dict[str, Any], mistakes: list[Mistake]) -> list[NewRelation]:
+        names = self.names["relation"]
+        uids = {entity["id"] for entity in value.get("entities") or ()}
+        relations: list[NewRelation] = []
+        seen: dict[tuple[str, str, int], int] = {}
+        for index, mark in enumerate(value.get("relations") or ()):
+            source, target = mark["source_id"], mark["target_id"]
+            label = names.find(mark["label"])
+            path = f"$.relations[{index}]"
+            for field in ("source_id", "target_id"):
+                if (uid := mark[field]) not in uids:
+                    mistakes.append((f"{path}.{field}", f"This item has no entity with the id “{uid}”."))
+            if source == target:
+                mistakes.append((path, f"A relation connects two different entities; both ends are “{source}”."))
+            if label is None:
+                mistakes.append((f"{path}.label", names.why_not(mark["label"])))
+            elif (first := seen.setdefault((source, target, label), index)) != index:
+                text = f"relations[{first}] goes from “{source}” to “{target}” with the same label."
+                mistakes.append((path, text))
+            relations.append(NewRelation(f"r{index + 1}", label or 0, source, target))
+        return relations
+
+    def _mistakes(self, value: Any) -> Iterator[Mistake]:
+        for other in Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION:
+            if item_checker(other).is_valid(value):
+                path, text = _misfit(value, self.kind)
+                yield path, f"{text}; this is an item of a {other.label.lower()}. Choose that kind."
+                return
+        yield from self.checker.problems(value)
+
+
+def _misfit(value: dict[str, Any], kind: Kind) -> Mistake:
+    """What an item of another kind has that this kind has not, or the other way round."""
+    this, relations = kind.label.lower(), value.get("relations") or ()
+    ids = [entity["id"] for entity in value.get("entities") or () if "id" in entity]
+    if kind.has_relations:
+        return "$.entities[0]", f"“id” is missing: in a {this} every entity has one"
+    if relations:
+        ends = [f"{relation['source_id']}” to “{relation['target_id']}" for relation in relations]
+        return "$.relations[0]", f"A {this} has no relations, such as {quoted(ends)}"
+    if "relations" in value:
+        return "$.relations", f"A {this} has no relations"
+    if ids:
+        return "$.entities[0].id", f"A {this} has no ids of entities, such as {quoted(ids)}"
+    return "$.entities", f"A {this} has no entities"
+
+
+class _LabelLookup:
+    """Finds the labels of an ontology that a document names, and counts the names that cannot be used."""
+
+    def __init__(self, kind: str, ontology: Ontology | None) -> None:
+        if ontology is None:
+            raise Refused(f"Choose the {kind} ontology that has the labels of this document.")
+        self.names = ontology.label_names()
+        self.reasons: dict[str, str] = {}
+        self.unusable = Counter[str]()
+
+    def find(self, text: str) -> int | None:
+        """The key of the label, or None if it cannot be used."""
+        label = self.names.find(text)
+        return label.pk if label else None
+
+    def why_not(self, text: str) -> str:
+        if text in self.unusable or len(self.unusable) < MAX_PROBLEMS:
+            self.unusable[text] += 1
+        if text not in self.reasons:
+            if len(self.reasons) >= MAX_PROBLEMS:
+                return "There is no such label in the ontology."  # finding the nearest one is slow
+            self.reasons[text] = self.names.why_not(text)
+        return self.reasons[text]
+
+
+def _excesses(value: dict[str, Any]) -> Iterator[Mistake]:
+    for field, name, measure, what in LIMITS:
+        if (size := measure(value.get(field) or ())) > (limit := getattr(settings, name)):
+            yield f"$.{field}", f"An item has at most {words.number(limit)} {what}; this one has {words.number(size)}."
+    if extra_fields := value.get("extra_fields"):
+        limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(to_json(extra_fields))
+        if size > limit:
+            yield (
+                "$.extra_fields",
+                f"At most {words.number(limit)} characters of JSON are allowed; this has {words.number(size)}.",
+            )
+
+
+def _beyond(start: int, end: int, count: int) -> str:
+    return (
+        f"The item has {words.plural(count, 'token,tokens')}, counted from 0; {start} to {end} is not a span of them."
+    )

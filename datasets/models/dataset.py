@@ -17,11 +17,11 @@ from ontologies import usage
 from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
 
-from ..importing.report import Report
+from ..importing import storage
+from ..importing.document import Report
 from ..importing.storage import Spool
 from ..kinds import Kind
 from ..preprocessing import Preprocessing
-from . import copying
 from .item import BIN, Item, ItemQuerySet
 from .marks import Annotation, Entity, Mark, Relation
 
@@ -127,9 +127,9 @@ class Dataset(PagedBlueprint):
                 entity_ontology=to.get(source.entity_ontology_id or 0, source.entity_ontology),
                 relation_ontology=to.get(source.relation_ontology_id or 0, source.relation_ontology),
             )
-            copying.copy_items(source.pk, copy.pk)
+            storage.copy_items(source.pk, copy.pk)
             if source.entity_ontology_id:
-                copying.copy_given_marks(
+                storage.copy_given_marks(
                     source.pk,
                     copy.pk,
                     entity_ontology=copy.entity_ontology_id,

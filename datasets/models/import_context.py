@@ -11,8 +11,8 @@ from annotation_service.models import User
 from ontologies.models import Ontology
 
 from ..importing.document import Progress
+from ..importing.formats import Reader
 from ..importing.options import ImportOptions
-from ..importing.reader import Reader
 from ..kinds import Kind
 from .dataset import Dataset
 

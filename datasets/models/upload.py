@@ -14,8 +14,7 @@ from annotation_service.db import full_disk_refused, write
 from annotation_service.inputs import Refused, check_size
 from annotation_service.models import Job, User, kept_file, start_job
 
-from ..importing.document import Progress, no_progress
-from ..importing.report import Report
+from ..importing.document import Progress, Report, no_progress
 from ..importing.storage import Spool
 from . import upload_files
 from .dataset import Dataset, goes_with_datasets
@@ -28,7 +27,7 @@ class Upload(models.Model):
     """A file or a pasted text on its way into a dataset and, once stored, the record of what it brought.
 
     It is checked first, and stored only on request. ``options`` are those of `ImportContext`: how to read it, and the name of the
-    new dataset. ``report`` is what was found (`datasets.importing.report`).
+    new dataset. ``report`` is what was found (`datasets.importing.document`).
     """
 
     class State(models.TextChoices):

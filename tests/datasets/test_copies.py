@@ -137,7 +137,7 @@ def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(dataset, bob, monkeypa
     def fail(source, target, **ontologies):
         raise RuntimeError
 
-    monkeypatch.setattr("datasets.models.copying.copy_given_marks", fail)
+    monkeypatch.setattr("datasets.importing.storage.copy_given_marks", fail)
     before = (Dataset.objects.count(), Item.with_removed.count())
     with pytest.raises(RuntimeError):
         dataset.copy_to(by=bob)

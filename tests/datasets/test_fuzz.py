@@ -6,8 +6,7 @@ import tracemalloc
 
 import pytest
 
-from datasets.importing.formats import Format, detect
-from datasets.importing.reader import Reader
+from datasets.importing.formats import Format, Reader, detect
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
 from tests import factories

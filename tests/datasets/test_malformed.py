@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.importing.formats import Format
-from datasets.importing.from_json import MAX_PROBLEMS
+from datasets.importing.reading import MAX_PROBLEMS
 from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories

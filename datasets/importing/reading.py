@@ -1,4 +1,4 @@
-"""Items from documents that are cut into JSON values."""
+"""Items from documents: from lines of text, and from JSON values."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -7,22 +7,47 @@ from typing import IO
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import Refused, blocks
+from annotation_service.inputs import Refused, blocks, lines_of
 from annotation_service.json_input import Piece
 
 from .document import Document
-from .item_builder import ItemBuilder
-from .items import NewItem
+from .items import ItemBuilder, NewItem
 from .options import Duplicates
-from .report import SameId
 
-_PROGRESS_EVERY = 500
+_LINES_PER_PROGRESS, _ITEMS_PER_PROGRESS = 2000, 500
 # Stop after this many problems: explaining one takes longer than reading a valid item.
 MAX_PROBLEMS = 10_000
 
-
 Cut = Callable[[Iterator[str], int], Iterable[Piece]]
 """Cuts a text that comes in blocks into pieces. Of those longer than the limit the value does not matter."""
+
+
+def read_text(document: Document, file: IO[bytes]) -> Iterator[NewItem]:
+    """An item for each line that the preprocessing leaves."""
+    report, max_tokens = document.report, settings.MAX_ITEM_TOKENS
+    filled = _filled_lines(document, file)
+    for original, tokens, found, number in document.options.preprocessing.prepare(filled, report, document.known_texts):
+        place = f"line {number}"
+        if len(tokens) > max_tokens:
+            most = words.plural(max_tokens, "token,tokens")
+            document.add_problem(place, f"An item has at most {most}; this line has {words.number(len(tokens))}.")
+        else:
+            yield NewItem(place, original, tokens, found)
+
+
+def _filled_lines(document: Document, file: IO[bytes]) -> Iterator[tuple[int, str]]:
+    """The lines that are not blank, with their numbers."""
+    limit = settings.MAX_ITEM_CHARACTERS
+    for number, line, length in lines_of(blocks(file), limit):
+        if number % _LINES_PER_PROGRESS == 0:
+            document.show_progress(number, file)
+        if length > limit:  # cutting it into tokens could take all memory
+            text = f"An item has at most {words.number(limit)} characters; this line has {words.number(length)}."
+            document.add_problem(f"line {number}", text)
+        elif not line or line.isspace():
+            document.report.blank += 1
+        else:
+            yield number, line
 
 
 def read_json(document: Document, file: IO[bytes], cut: Cut) -> Iterator[NewItem]:
@@ -38,7 +63,10 @@ def read_json(document: Document, file: IO[bytes], cut: Cut) -> Iterator[NewItem
                 labels["relation"].update([relation.label for relation in item.relations])
                 yield item
     finally:
-        builder.report_labels(report, labels)
+        for kind, names in builder.names.items():
+            by_pk = names.names.labels.by_pk
+            report.labels[kind] = {by_pk[key].fullname: count for key, count in labels[kind].most_common()}
+            report.unusable_labels[kind] = dict(names.unusable.most_common())
 
 
 def _item(document: Document, builder: ItemBuilder, piece: Piece) -> NewItem | None:
@@ -64,7 +92,7 @@ def _pieces(document: Document, file: IO[bytes], cut: Cut) -> Iterator[Piece]:
             report.blank += 1
         else:
             count += 1
-            if count % _PROGRESS_EVERY == 0:
+            if count % _ITEMS_PER_PROGRESS == 0:
                 document.show_progress(count, file)
             if count > most:
                 raise Refused(f"A dataset has at most {words.number(most)} items. Split the file.", place=piece.place)
@@ -88,7 +116,7 @@ class _ExternalIds:
         if is_first and external_id not in document.known_ids:
             return self.last.get(external_id, number) == number
         taken_by = f"item {document.known_ids[external_id]} of the dataset" if is_first else f"{piece.word} {first}"
-        document.report.add_same_id(SameId(item.place, external_id, taken_by), in_dataset=is_first)
+        document.report.add_same_id(item, taken_by, in_dataset=is_first)
         if is_first:
             document.taken_ids.append(external_id)
         match document.options.duplicates:
