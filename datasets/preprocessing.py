@@ -141,11 +141,6 @@ class Preprocessing:
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Preprocessing":
-        """The reverse of `as_json`. Absent keys get their defaults; a key that is unknown is a `TypeError`."""
-        return cls(**value)
-
     def chosen(self) -> list[tuple[Operation, Any]]:
         """The operations with their values, in the order in which they are applied."""
         values = ((operation, getattr(self, name)) for name, operation in OPERATIONS.items())

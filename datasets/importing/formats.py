@@ -6,7 +6,7 @@ from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db.models import TextChoices
@@ -49,10 +49,6 @@ class Format(TextChoices):
         """A standard dataset is made from lines of text, the others from everything."""
         return [format for format in cls if format.cut is None or kind != Kind.STANDARD]
 
-    def read_items(self, document: Document, file: IO[bytes]) -> Iterator[NewItem]:
-        read = partial(read_json, cut=self.cut) if self.cut else read_text
-        return read(document, file)
-
 
 class Reader(Document):
     """The items of a document, read as a stream: whatever its size, little of it is in memory.
@@ -75,8 +71,9 @@ class Reader(Document):
         try:
             if format not in Format.of_kind(self.options.kind):
                 raise Refused(f"A standard dataset is made from lines of text. Choose the kind “{Kind.RICH.label}”.")
+            read = partial(read_json, cut=format.cut) if format.cut else read_text
             with self.open() as file:
-                for item in format.read_items(self, file):
+                for item in read(self, file):
                     if report.items > most:
                         raise Refused(f"A dataset has at most {words.number(most)} items. Split the file.")
                     report.add_to_preview(item)
@@ -104,16 +101,12 @@ class Detected(NamedTuple):
 
 def detect(source: Path | bytes, name: str = "") -> Detected:
     """Guess kind and format of a document from its beginning and, where that is ambiguous, from the file name."""
-    data = source[:_BYTES] if isinstance(source, bytes) else _beginning(source)
+    with BytesIO(source) if isinstance(source, bytes) else source.open("rb") as file:
+        data = file.read(_BYTES)
     extension = Path(name).suffix.lower()
     named = next((format for format in Format if extension in format.extensions), None)
     format = _format(data.decode("utf-8-sig", "replace"), named)
     return Detected(_kind(data, format.cut) if format.cut else Kind.STANDARD, format)
-
-
-def _beginning(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(_BYTES)
 
 
 def _format(text: str, named: Format | None) -> Format:

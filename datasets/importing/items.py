@@ -114,7 +114,8 @@ class ItemBuilder:
             if start > end:
                 mistakes.append((path, f"An entity does not end before it starts: “start” is {start}, “end” is {end}."))
             elif end >= count:
-                mistakes.append((path, _beyond(start, end, count)))
+                text = f"The item has {words.plural(count, 'token,tokens')}, counted from 0"
+                mistakes.append((path, f"{text}; {start} to {end} is not a span of them."))
             if label is None:
                 mistakes.append((f"{path}.label", names.why_not(mark["label"])))
             if (first := uids.setdefault(uid, index)) != index:
@@ -208,9 +209,3 @@ def _excesses(value: dict[str, Any]) -> Iterator[Mistake]:
                 "$.extra_fields",
                 f"At most {words.number(limit)} characters of JSON are allowed; this has {words.number(size)}.",
             )
-
-
-def _beyond(start: int, end: int, count: int) -> str:
-    return (
-        f"The item has {words.plural(count, 'token,tokens')}, counted from 0; {start} to {end} is not a span of them."
-    )

@@ -39,7 +39,7 @@ class ImportOptions:
         """From `Upload.options`. Raises `Refused` if an ontology is not there any more."""
         kind = Kind(value["kind"])
         if kind == Kind.STANDARD:
-            preprocessing = Preprocessing.from_json(value.get("preprocessing") or {})
+            preprocessing = Preprocessing(**value.get("preprocessing") or {})
         else:
             preprocessing = Preprocessing(tokeniser=value.get("tokeniser") or "whitespace")
         return cls(

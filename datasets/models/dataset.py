@@ -55,7 +55,7 @@ class Dataset(PagedBlueprint):
     @property
     def operations(self) -> list[str]:
         """The preprocessing that was applied, in words."""
-        return Preprocessing.from_json(self.preprocessing).operations() if self.preprocessing else []
+        return Preprocessing(**self.preprocessing).operations() if self.preprocessing else []
 
     @property
     def row_count(self) -> int:
@@ -162,7 +162,10 @@ class Dataset(PagedBlueprint):
         if replaced:
             self._put_into_bin(self.items_with_external_ids(replaced), by)
         self.check_room(report.items)
-        first = self._free_position()
+        behind_items = Item.with_removed.filter(dataset=self).aggregate(n=Max("position") + 1)["n"] or 0
+        # A deleted item leaves its position to its upload.
+        behind_uploads = self.uploads.aggregate(n=Max(F("first_position") + F("item_count")))["n"] or 0
+        first = max(behind_items, behind_uploads)
         spool.store(self.pk, first)
         self.touch(item_count=self.item_count + report.items, token_count=self.token_count + report.tokens)
         return first
@@ -184,12 +187,6 @@ class Dataset(PagedBlueprint):
         gone = Item.with_removed.filter(dataset=self, removed_at=now)
         self.touch(item_count=self.item_count - count, token_count=self.token_count - gone.token_count())
         return count
-
-    def _free_position(self) -> int:
-        """The position behind all items and uploads: a deleted item leaves its position to its upload."""
-        behind_items = Item.with_removed.filter(dataset=self).aggregate(n=Max("position") + 1)["n"]
-        behind_uploads = self.uploads.aggregate(n=Max(F("first_position") + F("item_count")))["n"]
-        return max(behind_items or 0, behind_uploads or 0)
 
     def restore(self, items: ItemQuerySet) -> int:
         """Take items out of the bin with all their marks; returns how many came back.

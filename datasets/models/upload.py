@@ -1,4 +1,5 @@
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,11 @@ from django.utils import timezone
 
 from annotation_service import limits
 from annotation_service.db import full_disk_refused, write
-from annotation_service.inputs import Refused, check_size
-from annotation_service.models import Job, User, kept_file, start_job
+from annotation_service.inputs import Problem, Refused, check_size
+from annotation_service.models import Job, User, keep_upload, kept_file, start_job
 
 from ..importing.document import Progress, Report, no_progress
 from ..importing.storage import Spool
-from . import upload_files
 from .dataset import Dataset, goes_with_datasets
 from .import_context import ImportContext
 
@@ -80,7 +80,7 @@ class Upload(models.Model):
     @property
     def problems_path(self) -> Path:
         """A text file with all problems that were found, one a line; absent if there are none."""
-        return upload_files.problems_path(self.file)
+        return kept_file(f"{self.file}.problems")
 
     @property
     def size(self) -> int:
@@ -110,27 +110,24 @@ class Upload(models.Model):
     @classmethod
     def begin(cls, file: File, *, by: User, options: Mapping[str, Any], dataset: Dataset | None = None) -> "Upload":
         """Keep a file for a new dataset or, if one is given, for an addition to that."""
-        check_size(file.size, settings.MAX_FILE_BYTES)
-        name = (Path(file.name or "").name or "text")[: settings.MAX_FILE_NAME_CHARACTERS]
-        with upload_files.keeping(file) as kept:
-            return cls.objects.create(dataset=dataset, by=by, name=name, file=kept, options=dict(options))
+        with _keeping(file) as kept:
+            return cls.objects.create(dataset=dataset, by=by, options=dict(options), **kept)
 
     def change(self, options: Mapping[str, Any], *, file: File | None = None) -> None:
         """Change the options and, if one is given, the file. It has to be checked again."""
         if file is None:
             self._restart(options=dict(options))
             return
-        check_size(file.size, settings.MAX_FILE_BYTES)
-        old, name = self.file, (Path(file.name or "").name or self.name)[: settings.MAX_FILE_NAME_CHARACTERS]
-        with upload_files.keeping(file) as kept:
-            self._restart(options=dict(options), name=name, file=kept)
-        upload_files.delete(old)
+        old = self.file
+        with _keeping(file) as kept:
+            self._restart(options=dict(options), **kept)
+        delete_files(old)
 
     def examine(self, progress: Progress = no_progress, job: Job | None = None) -> Report:
         """Dry run: read everything and keep the report; store no items."""
         self._refuse_if_over(job)
-        with full_disk_refused(), upload_files.problem_list(self.file) as on_problem:
-            context = self._context()
+        with full_disk_refused(), self._problem_list() as on_problem:
+            context = ImportContext(self.options, self.dataset, self.by)
             reader = context.reader(self.path, progress, on_problem)
             report = reader.check()
             if dataset := context.dataset:
@@ -155,7 +152,7 @@ class Upload(models.Model):
         with full_disk_refused():
             for _ in range(_ATTEMPTS):
                 if dataset := self._try_to_store(progress, job):
-                    upload_files.delete(self.file)
+                    delete_files(self.file)
                     self.refresh_from_db()
                     return dataset
         raise Refused("The labels or the items of the dataset change at the moment. Try again.")
@@ -163,7 +160,7 @@ class Upload(models.Model):
     def discard(self) -> None:
         with write():
             self._locked()._update(state=self.State.DISCARDED, file="", report={})
-        upload_files.delete(self.file)
+        delete_files(self.file)
         self.refresh_from_db()
 
     def start_job(self, kind: str, *, by: User) -> Job:
@@ -178,8 +175,8 @@ class Upload(models.Model):
 
     def _try_to_store(self, progress: Progress, job: Job | None) -> Dataset | None:
         """None if what the reading depends on has changed before the dataset was locked."""
-        context = self._context()
-        with Spool() as spool, upload_files.problem_list(self.file) as on_problem:
+        context = ImportContext(self.options, self.dataset, self.by)
+        with Spool() as spool, self._problem_list() as on_problem:
             reader = context.reader(self.path, progress, on_problem)
             try:
                 spool.add(reader)
@@ -208,8 +205,16 @@ class Upload(models.Model):
                     job.finish(url=dataset.get_absolute_url(), text=upload.outcome(dataset))
         return dataset
 
-    def _context(self) -> ImportContext:
-        return ImportContext(self.options, self.dataset, self.by)
+    @contextmanager
+    def _problem_list(self) -> Iterator[Callable[[Problem], object]]:
+        """A function that writes problems into the list beside the kept file. Without problems there is none."""
+        path = self.problems_path
+        try:
+            with path.open("w", encoding="utf-8") as file:
+                yield lambda problem: file.write(f"{problem}\n")
+        finally:
+            if path.is_file() and not path.stat().st_size:
+                path.unlink()
 
     def _keep(self, report: Report, job: Job | None) -> None:
         """Called inside a transaction."""
@@ -246,6 +251,26 @@ class Upload(models.Model):
         for field, value in values.items():
             setattr(self, field, value)
         self.save(update_fields=values)
+
+
+@contextmanager
+def _keeping(file: File) -> Iterator[dict[str, str]]:
+    """The name of a file, and that of a copy which is kept unless the rest fails."""
+    check_size(file.size, settings.MAX_FILE_BYTES)
+    with full_disk_refused():
+        kept = keep_upload(file)
+    try:
+        yield {"name": (Path(file.name or "").name or "text")[: settings.MAX_FILE_NAME_CHARACTERS], "file": kept}
+    except BaseException:
+        delete_files(kept)
+        raise
+
+
+def delete_files(name: str) -> None:
+    """Delete a kept file with its list of problems."""
+    if name:
+        kept_file(name).unlink(missing_ok=True)
+        kept_file(f"{name}.problems").unlink(missing_ok=True)
 
 
 goes_with_datasets.append((Upload, "dataset"))

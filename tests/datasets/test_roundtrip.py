@@ -69,7 +69,7 @@ def downloaded(dataset):
 
 
 def check_offsets(dataset):
-    preprocessing = Preprocessing.from_json(dataset.preprocessing)
+    preprocessing = Preprocessing(**dataset.preprocessing)
     for item in dataset.items():
         if item.offsets is None:
             assert not occur(item.tokens, item.original)

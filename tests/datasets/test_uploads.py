@@ -157,7 +157,7 @@ def test_a_worker_killed_after_the_transaction_has_done_its_work(alice, upload, 
         def die(*args):
             raise Killed
 
-        patch.setattr("datasets.models.upload_files.delete", die)
+        patch.setattr("datasets.models.upload.delete_files", die)
         with pytest.raises(Killed):
             jobs.run(jobs.claim())
     Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
