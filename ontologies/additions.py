@@ -21,8 +21,6 @@ class PlannedItem:
     name: str
     exists: bool
     problem: str = ""
-    uid: str = ""
-    """Of the item that exists."""
 
 
 class Plan:
@@ -35,14 +33,8 @@ class Plan:
         self._nodes = tree.model._base_manager.order_by()
         self._room = settings.MAX_ONTOLOGY_ITEMS - tree.size
         stored = self._nodes.filter(tree_id=tree.pk, lft__gt=below.lft, lft__lt=below.rght)
-        self._existing = {
-            (parent_id, name): (pk, uid)
-            for pk, uid, parent_id, name in stored.values_list("pk", "uid", "parent_id", "name")
-        }
-        self._walk(new_items)
-
-    def _walk(self, new_items: Sequence[NewItem]) -> None:
-        above = [(self.below.pk, 0)]  # for each level: the existing item above, and how many levels of new ones
+        existing = {(parent_id, name): pk for pk, parent_id, name in stored.values_list("pk", "parent_id", "name")}
+        above = [(below.pk, 0)]  # for each level: the existing item above, and how many levels of new ones
         names: list[set[str]] = [set()]
         for new in new_items:
             del above[new.level :], names[new.level :]
@@ -53,9 +45,9 @@ class Plan:
                 row.problem = f"“{new.name}” stands twice at this place of the list."
             names[-1].add(new.name)
             names.append(set())
-            if depth == 0 and (found := self._existing.get((parent, new.name))):
-                row.exists, row.uid = True, found[1]
-                above.append((found[0], 0))
+            if depth == 0 and (found := existing.get((parent, new.name))):
+                row.exists = True
+                above.append((found, 0))
                 continue
             row.problem = row.problem or self._problem(new)
             above.append((parent, depth + 1))

@@ -1,6 +1,7 @@
 """Lists of items as people paste them: indented lines, paths such as A/B/C, or a creation document."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from django.conf import settings
@@ -73,15 +74,13 @@ def _read_paths(rows: list[tuple[int, str]], problems: Problems) -> list[NewItem
         branch = tree
         for name in [_read_name(part, number, problems) for part in parts]:
             branch = branch.setdefault(name, {})
-    items: list[NewItem] = []
-    stack = [iter(tree.items())]
-    while stack:
-        if (entry := next(stack[-1], None)) is None:
-            stack.pop()
-            continue
-        items.append(NewItem(len(stack), entry[0]))
-        stack.append(iter(entry[1].items()))
-    return items
+    return list(_new_items(tree, 1))
+
+
+def _new_items(tree: dict[str, Any], level: int) -> Iterator[NewItem]:
+    for name, below in tree.items():
+        yield NewItem(level, name)
+        yield from _new_items(below, level + 1)
 
 
 def _read_name(text: str, number: int, problems: Problems) -> str:

@@ -17,7 +17,7 @@ from annotation_service.http import Request
 from annotation_service.paging import Column, Page, named, order, search_text, sort_columns
 from annotation_service.schemas import PUBLISHED, published
 
-from .documents import example_json
+from .documents import example_json, indented_text
 from .forms import SOURCES, CreateForm
 from .models import Ontology
 from .models.ontology import OntologyQuerySet
@@ -71,7 +71,7 @@ def create(request: Request) -> HttpResponse:
 @require_GET
 def download_tree(request: Request, pk: int, extension: str) -> HttpResponseBase:
     ontology = access.readable(request, Ontology, pk)
-    text = ontology.as_json() if extension == "json" else ontology.as_text()
+    text = ontology.as_json() if extension == "json" else indented_text(ontology.items())
     content_type = "application/json" if extension == "json" else "text/plain; charset=utf-8"
     name = slugify(ontology.name)[:80] or f"ontology-{ontology.pk}"
     return download(request, text, f"{name}.{extension}", content_type)

@@ -90,7 +90,7 @@ def children(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 def find(request: Request, ontology: Ontology) -> HttpResponse:
     """The items with a text in their name, description or example terms, within their branches."""
     text = request.GET.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
-    found = ontology.find(text)
+    found = ontology.labels().find(text)
     if branch := find_item(ontology, request.GET.get("within")):
         inside = set(branch.branch().values_list("uid", flat=True))
         found = [each for each in found if each.uid in inside]

@@ -101,11 +101,7 @@ class OntologyItem(MPTTModel):
 
     def suggested_colors(self) -> list[str]:
         """Variations of the parent's colour, then other hues."""
-        family = (
-            []
-            if self.parent is None or self.parent.is_root
-            else [colors.child_of(self.parent.color, i) for i in range(3)]
-        )
+        family = [colors.child_of(self.parent.color, i) for i in range(3)] if self.parent and self.level > 1 else []
         return (family + [colors.top_level(i) for i in range(8)])[:8]
 
     def mark_count(self) -> int:
@@ -195,8 +191,8 @@ class OntologyItem(MPTTModel):
             raise Refused("An item cannot be moved into another ontology.")
         if parent.lft >= self.lft and parent.rght <= self.rght:
             raise Refused(f"“{self.name}” cannot be moved into its own branch.")
-        if parent.child_items().filter(name=self.name).exclude(pk=self.pk).exists():
-            raise Refused(f"There is already an item “{self.name}” at this place.")
+        if parent.pk != self.parent_id:
+            check_free(parent.pk, self.name)
         deepest = self.branch().order_by().aggregate(level=Max("level"))["level"]
         if parent.level + 1 + deepest - self.level > settings.MAX_LEVELS:
             raise Refused(f"A tree has at most {settings.MAX_LEVELS} levels.")
@@ -228,7 +224,7 @@ class OntologyItem(MPTTModel):
             before = getattr(item, field)
             changed = edits.changes(item, {field: value}, {} if was is _UNSEEN else {field: edits.fingerprint(was)})
             if "name" in changed:
-                check_free(item.parent_id, {value})
+                check_free(item.parent_id, value)
             value = changed.get(field, before)
             one: list[Setting] = [(item.pk, item.uid, before, value)]
             change.set_each(field, handed_down(item.branch(), {item.uid}, field, value) if branch else one)
@@ -259,10 +255,7 @@ def handed_down(
     return values
 
 
-def check_free(parent_pk: int | None, names: set[str]) -> None:
-    """No item below the parent has one of the names."""
-    siblings = OntologyItem.objects.filter(parent_id=parent_pk)
-    siblings = siblings.filter(name=next(iter(names))) if len(names) == 1 else siblings
-    for name in siblings.order_by("lft").values_list("name", flat=True):
-        if name in names:
-            raise Refused(f"There is already an item “{name}” at this place.")
+def check_free(parent_pk: int | None, name: str) -> None:
+    """No item below the parent has the name."""
+    if OntologyItem.objects.filter(parent_id=parent_pk, name=name).exists():
+        raise Refused(f"There is already an item “{name}” at this place.")

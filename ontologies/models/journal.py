@@ -91,13 +91,6 @@ class Step(NamedTuple):
     after: Any
 
 
-class Entry(NamedTuple):
-    """A line of the history."""
-
-    change: OntologyChange
-    steps: list[Step]
-
-
 def steps(changes: list[OntologyChange], limit: int | None = None) -> dict[int, list[Step]]:
     """Before and after of several rows of one ontology, by their keys."""
     entries = {change.pk: list(change.items.items())[:limit] for change in changes}

@@ -15,11 +15,11 @@ from annotation_service.words import plural
 from .. import checks, usage
 from ..additions import Plan, PlannedItem
 from ..checks import Check
-from ..documents import NewItem, clean_color, clean_example_terms, indented_text, rich_json
-from ..labels import Label, LabelNames, Labels, kept_labels
+from ..documents import NewItem, clean_color, clean_example_terms, rich_json
+from ..labels import LabelNames, Labels, kept_labels
 from ..tree import NewBranch, Tree
 from .item import OntologyItem, handed_down
-from .journal import Change, Entry, OntologyChange, steps
+from .journal import Change, OntologyChange, Step, steps
 from .undo import take_back
 
 
@@ -111,10 +111,6 @@ class Ontology(PagedBlueprint):
         """Finds the labels that a document names; see `LabelNames`."""
         return LabelNames(self.labels(), self.name, bare=bare)
 
-    def find(self, text: str) -> list[Label]:
-        """The items with the text in their name, description or example terms, in tree order."""
-        return self.labels().find(text)
-
     def marks_by_uid(self, made_by: User | None = None) -> dict[str, int]:
         """How many marks each item has and, of a blueprint, its copies in projects."""
         which = Q(pk=self.pk)
@@ -129,9 +125,6 @@ class Ontology(PagedBlueprint):
     def as_json(self) -> str:
         """The document of a download, which can be uploaded again."""
         return rich_json(self.items(), with_terms=self.is_entity)
-
-    def as_text(self) -> str:
-        return indented_text(self.items())
 
     # --- Making ---
 
@@ -274,11 +267,11 @@ class Ontology(PagedBlueprint):
         assert change.row
         return change.row
 
-    def history(self, *, start: int = 0, size: int = 50, most_steps: int = 20) -> list[Entry]:
+    def history(self, *, start: int = 0, size: int = 50) -> list[tuple[OntologyChange, list[Step]]]:
         """The operations, newest first, each with the first steps of its before and after. Two queries, however many they are."""
         changes = list(self.changes.select_related("user")[start : start + size])
-        read = steps(changes, most_steps)
-        return [Entry(change, read[change.pk]) for change in changes]
+        read = steps(changes, limit=20)
+        return [(change, read[change.pk]) for change in changes]
 
     def last_change(self, item: OntologyItem) -> OntologyChange | None:
         """The newest operation that changed an item, or the creation of the ontology; None for an untouched copy."""

@@ -20,14 +20,7 @@ from .journal import FACTS, FEW, TIMES, Change, OntologyChange, names
 
 Kind = OntologyChange.Kind
 _GONE = "An item of this step is not there any more."
-
-
-class LaterChange(Refused):
-    """A step is not taken back because a later one, ``change``, depends on it."""
-
-    def __init__(self, text: str, change: OntologyChange) -> None:
-        self.change = change
-        super().__init__(f"{text} by a later step: {change.in_words()}. That would have to be undone first.")
+_NO_PARENT = "The item that it stood below is not there any more."
 
 
 def take_back(step: OntologyChange, change: Change) -> None:
@@ -42,7 +35,7 @@ def take_back(step: OntologyChange, change: Change) -> None:
     operation = last.operation or last
     for later in _later_changes(last):
         uid = next(uid for uid, entry in last.items.items() if _share_a_field(entry, later.items.get(uid)))
-        raise LaterChange(f"“{names({uid}, [later, last])[uid]}” was changed", later)
+        raise _refusal(f"“{names({uid}, [later, last])[uid]}” was changed", later)
     if change.kind == Kind.REVERT:
         change.verb = f"{'revert' if operation.stands else 'restore'} {operation.verb}"
     else:
@@ -57,6 +50,10 @@ def take_back(step: OntologyChange, change: Change) -> None:
         _move_back(change, last.items)
     else:
         _set_back(change, last.items)
+
+
+def _refusal(text: str, later: OntologyChange) -> Refused:
+    return Refused(f"{text} by a later step: {later.in_words()}. That would have to be undone first.")
 
 
 def _later_changes(step: OntologyChange) -> list[OntologyChange]:
@@ -88,7 +85,7 @@ def _set_back(change: Change, entries: dict[str, list[Any]]) -> None:
         if now != after[field]:
             raise Refused("An item is not as this step left it.")
         if field == "name":
-            check_free(parent_id, {before[field]})
+            check_free(parent_id, before[field])
         back.append((pk, uid, now, before[field]))
     if len(back) < len(entries):
         raise Refused(_GONE)
@@ -97,21 +94,22 @@ def _set_back(change: Change, entries: dict[str, list[Any]]) -> None:
 
 def _move_back(change: Change, entries: dict[str, list[Any]]) -> None:
     ((uid, (before, _)),) = entries.items()
-    item = _items(change, [uid])[0].again()
-    parent = _parents(change, {before["parent"]})[before["parent"]]
+    item = _items(change, {uid}, _GONE)[uid].again()
+    (parent,) = _items(change, {before["parent"] or ROOT_UID}, _NO_PARENT).values()
     item.check_move(parent)
     change.move(item, parent, before["position"])
 
 
 def _remove(change: Change, uids: list[str]) -> None:
-    items = _items(change, uids, lock=True)
+    # On PostgreSQL a mark that is being made with an item waits until the item is removed, and is then refused.
+    items = list(_items(change, uids, _GONE, lock=True).values())
     keys = [item.pk for item in items]
     below = OntologyItem.objects.filter(parent__in=among(keys)).exclude(uid__in=among(uids)).order_by("lft")
     if child := below.first():
         text = f"“{child.name}” was put below an item that would have to be removed"
         changes = change.ontology.changes.select_related("user")
         if later := changes.filter(items__has_key=child.uid).first():
-            raise LaterChange(text, later)
+            raise _refusal(text, later)
         raise Refused(f"{text}.")
     if used := usage.count(among(keys)):
         raise Refused(
@@ -122,42 +120,29 @@ def _remove(change: Change, uids: list[str]) -> None:
 
 
 def _insert_again(change: Change, removed: dict[str, dict[str, Any]]) -> None:
-    below: dict[str | None, list[str]] = defaultdict(list)
+    below: dict[str, list[str]] = defaultdict(list)
     for uid, state in sorted(removed.items(), key=lambda entry: entry[1]["position"]):
-        below[state["parent"]].append(uid)
+        below[state["parent"] or ROOT_UID].append(uid)
     branches = []
-    for parent_uid, parent in _parents(change, {uid for uid in below if uid not in removed}).items():
-        for before, uid in enumerate(below[parent_uid]):
-            branches.append(NewBranch(parent, _branch(uid, removed, below), removed[uid]["position"] - before))
+    for parent_uid, parent in _items(change, below.keys() - removed.keys(), _NO_PARENT).items():
+        for before, top in enumerate(below[parent_uid]):
+            items = []
+            stack = [(1, top)]
+            while stack:
+                level, uid = stack.pop()
+                state = removed[uid]
+                fields = {name: state[name] for name in FACTS}
+                fields |= {name: datetime.fromisoformat(state[name]) for name in TIMES if name in state}
+                items.append(NewItem(level, uid=uid, **fields))
+                stack += [(level + 1, child) for child in reversed(below.get(uid, ()))]
+            branches.append(NewBranch(parent, items, removed[top]["position"] - before))
     change.insert(branches)
 
 
-def _branch(top: str, removed: dict[str, dict[str, Any]], below: dict[str | None, list[str]]) -> list[NewItem]:
-    items = []
-    stack = [(1, top)]
-    while stack:
-        level, uid = stack.pop()
-        state = removed[uid]
-        fields = {name: state[name] for name in FACTS}
-        fields |= {name: datetime.fromisoformat(state[name]) for name in TIMES if name in state}
-        items.append(NewItem(level, uid=uid, **fields))
-        stack += [(level + 1, child) for child in reversed(below.get(uid, ()))]
-    return items
-
-
-def _items(change: Change, uids: Collection[str], *, lock: bool = False) -> list[OntologyItem]:
+def _items(change: Change, uids: Collection[str], refusal: str, *, lock: bool = False) -> dict[str, OntologyItem]:
+    """Items by uid, the root among them if its uid is given."""
     found = change.ontology.tree.nodes.filter(uid__in=among(uids))
-    # On PostgreSQL a mark that is being made with an item waits until the item is removed, and is then refused.
-    items = list(found.select_for_update() if lock else found)
+    items = {item.uid: item for item in (found.select_for_update() if lock else found)}
     if len(items) < len(uids):
-        raise Refused(_GONE)
+        raise Refused(refusal)
     return items
-
-
-def _parents(change: Change, uids: set[str | None]) -> dict[str | None, OntologyItem]:
-    """Items by uid; the root stands at None."""
-    nodes = change.ontology.tree.nodes.filter(uid__in=among({uid or ROOT_UID for uid in uids}))
-    found = {None if node.is_root else node.uid: node for node in nodes}
-    if len(found) < len(uids):
-        raise Refused("The item that it stood below is not there any more.")
-    return found

@@ -63,7 +63,7 @@ def test_after_many_changes(ontology, alice):
         item(ontology, "State").describe(f"Description {number}", by=alice)
     ontology.refresh_from_db()
     assert ontology.labels()[-1].description == "Description 29"
-    assert [label.name for label in ontology.find("description 29")] == ["State"]
+    assert [label.name for label in ontology.labels().find("description 29")] == ["State"]
 
 
 def test_labels_are_read_once_for_each_state(ontology, alice, django_assert_num_queries):
