@@ -238,8 +238,9 @@ async function fetchTree(options) {
   await new Promise((resolve) => setTimeout(resolve)); // ten thousand rows: the browser may draw in between
   if (isOlder(version) || state.branch !== within || opened() !== shown) return void (wanted = { reveal, ...wanted }); // overtaken
   state.version = version;
+  let nearest;
   if (state.searching) tell("stale");
-  else replaceTree(fresh.getElementById("kids-root"));
+  else nearest = replaceTree(fresh.getElementById("kids-root"));
   for (const id of ["facts", "undo", "branch"]) if (byId(id)) morph(byId(id), fresh.getElementById(id));
   const details = fresh.querySelector("[id^=details-]");
   if (details && state.selected === asked && !pane.querySelector(REFUSED)) {
@@ -252,10 +253,11 @@ async function fetchTree(options) {
   mark();
   tell("refreshed");
   tell("changed");
+  await nearest; // the next step may remove it while its details are on their way
 }
 
-/** Replace the whole tree but keep the focus. */
-export function replaceTree(fresh) {
+/** Replace the whole tree but keep the focus. If its item is gone, select the nearest one; done when its details are shown. */
+async function replaceTree(fresh) {
   const active = document.activeElement;
   const near = root().contains(active) ? neighbours(active.closest("li[role=treeitem]")) : [];
   for (const listener of decorators) listener(fresh);
@@ -264,8 +266,8 @@ export function replaceTree(fresh) {
   reconcile(root(), fresh, known, wanted);
   if (!active?.isConnected) {
     const next = near.map(item).find(Boolean);
-    if (next) focus(next), select(next);
-    return;
+    if (next) focus(next);
+    return next && select(next).catch(() => {});
   }
   if (near.length) for (let up = parentOf(active.closest("li")); up; up = parentOf(up)) up.ariaExpanded = "true"; // it may have been moved
   if (document.activeElement !== active) active.focus({ preventScroll: true });
