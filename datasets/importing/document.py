@@ -100,11 +100,6 @@ class Report(Counts):
         self.relations += len(item.relations)
         self.without_offsets += item.offsets is None
 
-    def add_to_preview(self, item: NewItem) -> None:
-        """Keep the item for the preview if it is one of the first."""
-        if len(self.preview) < PREVIEW_ITEMS:
-            self.preview.append(preview_of(item))
-
     def add_same_id(self, item: NewItem, taken_by: str, *, in_dataset: bool) -> None:
         if in_dataset:
             self.same_in_dataset += 1
@@ -116,7 +111,8 @@ class Report(Counts):
 
 def preview_of(item: NewItem) -> dict[str, Any]:
     """The beginning of an item: its fields, cut where they are long, and the marks on the tokens that are left."""
-    count = _shown_tokens(item)
+    ends = [end for _, end in item.offsets[:PREVIEW_TOKENS]] if item.offsets else accumulate(map(len, item.tokens))
+    count = sum(end <= PREVIEW_CHARACTERS for end in islice(ends, PREVIEW_TOKENS))
     tokens, offsets = item.tokens[:count], item.offsets and item.offsets[:count]
     original = item.original
     if count < len(item.tokens) and offsets:
@@ -135,12 +131,6 @@ def preview_of(item: NewItem) -> dict[str, Any]:
         "relations": [r._asdict() for r in item.relations if r.source in uids and r.target in uids],
         "is_whole": is_small and count == len(item.tokens) and len(original) <= PREVIEW_CHARACTERS,
     }
-
-
-def _shown_tokens(item: NewItem) -> int:
-    """How many of the first tokens are neither too many nor too long."""
-    ends = [end for _, end in item.offsets[:PREVIEW_TOKENS]] if item.offsets else accumulate(map(len, item.tokens))
-    return sum(end <= PREVIEW_CHARACTERS for end in islice(ends, PREVIEW_TOKENS))
 
 
 class Document:

@@ -16,7 +16,7 @@ from annotation_service.inputs import Refused, blocks
 from annotation_service.json_input import Elements, json_lines, parse_json
 
 from ..kinds import Kind
-from .document import Document, Report
+from .document import PREVIEW_ITEMS, Document, Report, preview_of
 from .items import NewItem
 from .reading import Cut, read_json, read_text
 
@@ -76,7 +76,8 @@ class Reader(Document):
                 for item in read(self, file):
                     if report.items > most:
                         raise Refused(f"A dataset has at most {words.number(most)} items. Split the file.")
-                    report.add_to_preview(item)
+                    if len(report.preview) < PREVIEW_ITEMS:
+                        report.preview.append(preview_of(item))
                     if report.is_good:
                         yield item
             if report.is_good and not report.items:

@@ -25,7 +25,9 @@ class ImportContext:
 
     def __init__(self, options: Mapping[str, Any], dataset: Dataset | None, by: User) -> None:
         self.wanted, self.by = options, by
-        self.dataset = _reloaded(dataset) if dataset else None
+        self.dataset = dataset and Dataset.objects.select_related("project").filter(pk=dataset.pk).first()
+        if dataset and not self.dataset:
+            raise Refused("The dataset was deleted meanwhile.")
         self.options = self._options_of_dataset(self.dataset) if self.dataset else self._options_of_new_dataset()
         self.known_ids = _external_ids(self.dataset) if self.dataset else {}
 
@@ -92,12 +94,6 @@ class ImportContext:
             entity_ontology=options.entity_ontology,
             relation_ontology=options.relation_ontology,
         )
-
-
-def _reloaded(dataset: Dataset) -> Dataset:
-    if found := Dataset.objects.select_related("project").filter(pk=dataset.pk).first():
-        return found
-    raise Refused("The dataset was deleted meanwhile.")
 
 
 def _external_ids(dataset: Dataset) -> dict[str, int]:

@@ -125,7 +125,7 @@ class Upload(models.Model):
 
     def examine(self, progress: Progress = no_progress, job: Job | None = None) -> Report:
         """Dry run: read everything and keep the report; store no items."""
-        self._refuse_if_over(job)
+        self._refuse_if_over(job, Upload.objects.all())
         with full_disk_refused(), self._problem_list() as on_problem:
             context = ImportContext(self.options, self.dataset, self.by)
             reader = context.reader(self.path, progress, on_problem)
@@ -148,7 +148,7 @@ class Upload(models.Model):
 
         Raises `Refused`, and stores nothing, if there is a problem now.
         """
-        self._refuse_if_over(job)
+        self._refuse_if_over(job, Upload.objects.all())
         with full_disk_refused():
             for _ in range(_ATTEMPTS):
                 if dataset := self._try_to_store(progress, job):
@@ -235,8 +235,7 @@ class Upload(models.Model):
             raise Refused(f"“{self}” was changed meanwhile. Reload the page.")
         return row
 
-    def _refuse_if_over(self, job: Job | None, rows: "QuerySet[Upload] | None" = None) -> "Upload":
-        rows = Upload.objects.all() if rows is None else rows
+    def _refuse_if_over(self, job: Job | None, rows: "QuerySet[Upload]") -> "Upload":
         # Its job is read afterwards: joined to a row that was waited for, PostgreSQL gives the job of before.
         row = rows.filter(pk=self.pk).first()
         if row is None or row.state == self.State.DISCARDED:
