@@ -3,8 +3,7 @@
 A mark's uid is in the body: those that came with a dataset may be any text.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -52,7 +51,7 @@ def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonRespo
 @answers_json
 def add(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
     values = _read_body(request, uid=str, label=str, proof=str, **PLACES[kind])
-    with _annotation(request, pk, item_pk) as annotation:
+    with access.annotating(request, pk, item_pk) as annotation:
         add = annotation.add_entity if kind == "entity" else annotation.add_relation
         label = annotation.label(kind, values.pop("label"))
         return {kind: _shown(add(label=label, restore_token=values.pop("proof"), **values))}
@@ -62,7 +61,7 @@ def add(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
 @answers_json
 def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
     values = _read_body(request, uid=str, label=str, proof=str)
-    with _annotation(request, pk, item_pk) as annotation:
+    with access.annotating(request, pk, item_pk) as annotation:
         mark = annotation.mark(MARKS[kind], values["uid"])
         was = _restorable(mark)
         mark.relabel(annotation.label(kind, values["label"]), values["proof"])
@@ -74,7 +73,7 @@ def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any
 def remove(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
     """Removed twice, it is gone once."""
     uid = _read_body(request, uid=str)["uid"]
-    with _annotation(request, pk, item_pk) as annotation:
+    with access.annotating(request, pk, item_pk) as annotation:
         annotation.check_open()
         mark = annotation.marks(MARKS[kind]).filter(uid=uid).first()
         was = _restorable(mark) if mark else []
@@ -87,7 +86,7 @@ def remove(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]
 @answers_json
 def done(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     values = _read_body(request, done=bool)
-    with _annotation(request, pk, item_pk) as annotation:
+    with access.annotating(request, pk, item_pk) as annotation:
         annotation.finish() if values["done"] else annotation.reopen()
         return values
 
@@ -98,13 +97,6 @@ def current(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     """The user's marks as they are now: they may have another tab."""
     _, item = access.item_given(request, pk, item_pk)
     return marks_state(Annotation.visible_to(request.user, item))
-
-
-@contextmanager
-def _annotation(request: Request, pk: int, item_pk: int) -> Iterator[Annotation]:
-    """The user's annotation of an item, for writing."""
-    with access.annotating(request, pk, item_pk) as item:
-        yield Annotation.start(item, request.user)
 
 
 def _read_body(request: Request, **fields: type) -> dict[str, Any]:

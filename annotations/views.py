@@ -15,6 +15,7 @@ from datasets.models import Annotation, Item
 from projects import access
 from projects.models import Project
 from projects.progress import done_by
+from projects.roles import with_right
 
 from . import workspace
 
@@ -83,7 +84,8 @@ def read(request: Request, pk: int, who: str, item_pk: int) -> HttpResponse:
     context = _workspace(request, project, found, person, items, reading=True)
     marked = workspace.marked_items(project, person).filter(position__gt=found.position).first()
     context["next_marked"] = marked and reverse("annotations:read", args=[pk, person.pk, marked])
-    context["people"] = workspace.people_to_read(project)
+    annotates = {"membership__project": project, "membership__role__in": with_right(Right.ANNOTATE)}
+    context["people"] = User.objects.filter(**annotates).order_by("username")
     return render(request, "annotations/workspace.html", context)
 
 

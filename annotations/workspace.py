@@ -5,13 +5,11 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation_service.blueprints import Right
 from annotation_service.json_input import to_compact_json
 from annotation_service.models import User
 from datasets.models import Annotation, Entity, Item, Mark, Relation
 from ontologies.models import Ontology
 from projects.models import Project
-from projects.roles import with_right
 
 SHOWN_FIELDS: dict[str, tuple[type[Mark], dict[str, str]]] = {
     "entities": (Entity, {"start": "start", "end": "end"}),
@@ -51,12 +49,6 @@ def marked_items(project: Project, person: User) -> QuerySet[Item, int]:
     """The keys of the items on which somebody has marks."""
     marks = Entity.objects.filter(annotation__item=OuterRef("pk"), annotation__annotator=person)
     return project.all_items().filter(Exists(marks)).values_list("pk", flat=True)
-
-
-def people_to_read(project: Project) -> QuerySet[User]:
-    """Those whose marks somebody may choose to read."""
-    annotates = {"membership__project": project, "membership__role__in": with_right(Right.ANNOTATE)}
-    return User.objects.filter(**annotates).order_by("username")
 
 
 def marks_state(annotation: Annotation | None) -> dict[str, Any]:

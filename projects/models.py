@@ -71,7 +71,8 @@ class Project(AssignsItems, Described):
         ]
 
     def annotators(self) -> QuerySet[Any, int]:
-        members = self.membership_set.filter(role__in=roles.getting_items()).order_by("pk")
+        getting_items = [name for name, role in roles.ROLES.items() if role.gets_items]
+        members = self.membership_set.filter(role__in=getting_items).order_by("pk")
         return members.values_list("user_id", flat=True)
 
     def rights_of(self, user: Any) -> frozenset[Right]:
@@ -185,10 +186,10 @@ def _check_kinds(dataset: Dataset, entity_ontology: Ontology, relation_ontology:
         raise Refused(f"“{entity_ontology}” is a relation ontology; an entity ontology was expected.")
     if relation_ontology and relation_ontology.is_entity:
         raise Refused(f"“{relation_ontology}” is an entity ontology; a relation ontology was expected.")
-    if dataset.entity_ontology_id not in (None, entity_ontology.pk):
-        raise Refused(f"The dataset was made with the ontology “{dataset.entity_ontology}”: choose that one.")
-    if dataset.relation_ontology_id and (not relation_ontology or dataset.relation_ontology_id != relation_ontology.pk):
-        raise Refused(f"The dataset was made with the ontology “{dataset.relation_ontology}”: choose that one.")
+    made_with = (dataset.entity_ontology, dataset.relation_ontology)
+    for own, chosen in zip(made_with, (entity_ontology, relation_ontology), strict=True):
+        if own not in (None, chosen):
+            raise Refused(f"The dataset was made with the ontology “{own}”: choose that one.")
 
 
 class Membership(models.Model):

@@ -34,11 +34,6 @@ def with_right(right: Right) -> list[str]:
     return [name for name, role in ROLES.items() if right in role.rights]
 
 
-def getting_items() -> list[str]:
-    """The names of the roles whose members get items, where each item goes to some people only."""
-    return [name for name, role in ROLES.items() if role.gets_items]
-
-
 def rights_of(user: User, name: str | None) -> frozenset[Right]:
     """What somebody may do in a project where they have a role, or none."""
     rights = ROLES[name].rights if name else frozenset()

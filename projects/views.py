@@ -37,10 +37,9 @@ def project_list(request: Request) -> HttpResponse:
     query = search_text(request)
     found = named(access.projects(request.user), query).select_related("created_by").order_by("-created_at", "-pk")
     page = Page.of(found, request.GET.get("page"), item_words="project,projects")
-    context = {"section": "projects", "page": page, "query": query}
-    return render(
-        request, "projects/list.html", {**context, "projects": progress.with_progress(page.object_list, request.user)}
-    )
+    projects = progress.with_progress(page.object_list, request.user)
+    context = {"section": "projects", "page": page, "query": query, "projects": projects}
+    return render(request, "projects/list.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -103,15 +102,10 @@ def use(request: Request) -> HttpResponse:
 def page(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk)
     rights = project.rights_of(request.user)
-    context = {
-        "section": "projects",
-        "project": project,
-        "reads": Right.READ in rights,
-        "manages": Right.MANAGE in rights,
-    }
+    context = {"section": "projects", "project": project, "manages": Right.MANAGE in rights}
     context |= progress.overview(project, request.user)
-    if context["reads"]:
-        context |= {"people": progress.people(project), "form": MembersForm()}
+    if Right.READ in rights:
+        context |= {"reads": True, "people": progress.people(project), "form": MembersForm()}
     return render(request, "projects/page.html", context)
 
 
@@ -192,8 +186,7 @@ def add_ontology(request: Request, pk: int) -> HttpResponse:
     ontology = blueprint_access.readable(request, Ontology, whole_number(request.POST.get("ontology", "")) or 0)
     try:
         copy = project.use(ontology, by=request.user)
+        messages.success(request, f"“{copy}” is now the project’s own: changes of it do not reach the blueprint.")
     except Refused as error:
         messages.error(request, str(error))
-        return redirect("projects:page", pk=pk)
-    messages.success(request, f"“{copy}” is now the project’s own: changes of it do not reach the blueprint.")
     return redirect("projects:page", pk=pk)
