@@ -67,13 +67,6 @@ def example_json(kind: str) -> str:
     return (Path(__file__).parent / "examples" / f"{kind}.json").read_text("utf-8").strip()
 
 
-def _item_checker(kind: str) -> Checker:
-    """Checks one item without those below it: validators overflow the stack on deep trees."""
-    item = copy.deepcopy(load(SCHEMAS / f"{kind}_ontology.json")["$defs"]["item"])
-    item["properties"]["children"] = {"type": ["array", "null"]}
-    return Checker(item)
-
-
 def read_ontology(text: str, kind: str) -> list[NewItem]:
     """The items of a creation or rich document, in tree order.
 
@@ -83,15 +76,18 @@ def read_ontology(text: str, kind: str) -> list[NewItem]:
     document = parse_json(text, max_depth=2 * settings.MAX_LEVELS + 1)  # an item and the list it is in, example terms
     if not isinstance(document, list):
         raise Refused("A list of items was expected: the document starts with “[”.", place="$")
-    reader = _Reader(_item_checker(kind))
+    reader = _Reader(kind)
     reader.read_siblings(document, "$", 1)
     reader.problems.raise_if_any()
     return reader.items
 
 
 class _Reader:
-    def __init__(self, checker: Checker) -> None:
-        self.checker = checker
+    def __init__(self, kind: str) -> None:
+        # Checks one item without those below it: validators overflow the stack on deep trees.
+        item = copy.deepcopy(load(SCHEMAS / f"{kind}_ontology.json")["$defs"]["item"])
+        item["properties"]["children"] = {"type": ["array", "null"]}
+        self.checker = Checker(item)
         self.problems = Problems()
         self.items: list[NewItem] = []
         self.count = 0

@@ -30,7 +30,7 @@ def read_pasted(text: str, kind: str) -> list[NewItem]:
     problems = Problems()
     indented = any(indent != rows[0][1] for _, indent, _ in rows)
     if not indented and any("/" in rest for _, _, rest in rows):
-        items = _read_paths([(number, rest) for number, _, rest in rows], problems)
+        items = _read_paths(rows, problems)
     else:
         items = _read_indented(rows, problems)
     if len(items) > settings.MAX_ONTOLOGY_ITEMS:
@@ -64,9 +64,9 @@ def _read_indented(rows: list[tuple[int, str, str]], problems: Problems) -> list
     return items
 
 
-def _read_paths(rows: list[tuple[int, str]], problems: Problems) -> list[NewItem]:
+def _read_paths(rows: list[tuple[int, str, str]], problems: Problems) -> list[NewItem]:
     tree: dict[str, Any] = {}
-    for number, path in rows:
+    for number, _, path in rows:
         parts = path.split("/")
         if len(parts) > settings.MAX_LEVELS:
             problems.add(f"line {number}", f"A tree has at most {settings.MAX_LEVELS} levels.")

@@ -92,8 +92,8 @@ class OntologyItem(MPTTModel):
 
     @property
     def fullname(self) -> str:
-        names = self._same_tree().filter(lft__lte=self.lft, rght__gte=self.rght, level__gt=0)
-        return "/".join(names.order_by("lft").values_list("name", flat=True))
+        names = self.get_ancestors(include_self=True).filter(level__gt=0)
+        return "/".join(names.values_list("name", flat=True))
 
     @property
     def terms_as_json(self) -> str:
@@ -110,13 +110,10 @@ class OntologyItem(MPTTModel):
 
     def branch(self) -> "QuerySet[OntologyItem]":
         """The item and everything below it, in tree order."""
-        return self._same_tree().filter(lft__gte=self.lft, lft__lt=self.rght).order_by("lft")
+        return OntologyItem.objects.filter(tree_id=self.tree_id, lft__gte=self.lft, lft__lt=self.rght).order_by("lft")
 
     def child_items(self) -> "QuerySet[OntologyItem]":
         return OntologyItem.objects.filter(parent=self).order_by("lft")
-
-    def _same_tree(self) -> "QuerySet[OntologyItem]":
-        return OntologyItem.objects.filter(tree_id=self.tree_id)
 
     def position(self) -> int:
         """The index among the siblings."""
