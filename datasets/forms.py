@@ -12,8 +12,8 @@ from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology
 
+from .importing.document import Duplicates
 from .importing.formats import Format
-from .importing.options import Duplicates
 from .kinds import Kind
 from .models import Dataset
 from .preprocessing import OPERATIONS, Operation, Preprocessing

@@ -1,21 +1,23 @@
-"""A document that is being read, and the report of what was found: the result of the dry run, and the record of an import."""
+"""A document that is being read, how it is read, and the report of what was found: of a dry run, and of an import."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
 from io import BytesIO
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import IO, Any
 
+from django.db.models import TextChoices
+
 from annotation_service import words
 from annotation_service.inputs import MAX_PROBLEMS, Problem, Problems, Refused
 from annotation_service.json_input import to_json
+from ontologies.models import Ontology
 
-from ..preprocessing import Counts
+from ..kinds import Kind
+from ..preprocessing import Counts, Preprocessing
 from .items import NewItem
-from .options import Duplicates, ImportOptions
 
 PREVIEW_ITEMS = 10
 PREVIEW_TOKENS = 300
@@ -27,6 +29,58 @@ Progress = Callable[[int, int, str], None]
 
 def no_progress(done: int, total: int, phase: str) -> None:
     pass
+
+
+class Duplicates(TextChoices):
+    """What becomes of an item whose external id is taken, by an item before it or by one that is there already."""
+
+    REFUSE = "refuse", "Refuse the file"
+    SKIP = "skip", "Leave the new ones out"
+    REPLACE = "replace", "Replace the earlier ones"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportOptions:
+    """How a document is read.
+
+    ``format`` is a value of `formats.Format`. ``preprocessing`` is for lines of text only; those of a rich dataset are only cut
+    into tokens.
+    """
+
+    kind: Kind
+    format: str
+    preprocessing: Preprocessing = field(default_factory=Preprocessing)
+    entity_ontology: Ontology | None = None
+    relation_ontology: Ontology | None = None
+    duplicates: Duplicates = Duplicates.REFUSE
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
+        """From `Upload.options`. Raises `Refused` if an ontology is not there any more."""
+        kind = Kind(value["kind"])
+        if kind == Kind.STANDARD:
+            preprocessing = Preprocessing(**value.get("preprocessing") or {})
+        else:
+            preprocessing = Preprocessing(tokeniser=value.get("tokeniser") or "whitespace")
+        return cls(
+            kind=kind,
+            format=value["format"],
+            preprocessing=preprocessing,
+            **{f"{of}_ontology": _ontology(value, f"{of}_ontology") for of in kind.label_kinds},
+            duplicates=Duplicates(value.get("duplicates") or Duplicates.REFUSE),
+        )
+
+    @property
+    def ontologies(self) -> list[Ontology]:
+        return [ontology for ontology in (self.entity_ontology, self.relation_ontology) if ontology]
+
+
+def _ontology(value: Mapping[str, Any], name: str) -> Ontology | None:
+    if (pk := value.get(name)) is None:
+        return None
+    if ontology := Ontology.objects.filter(pk=pk).first():
+        return ontology
+    raise Refused(f"The {name.replace('_', ' ')} was deleted in the meantime. Choose another one.")
 
 
 @dataclass(slots=True)
@@ -176,8 +230,5 @@ class Document:
 
     def show_progress(self, count: int, file: IO[bytes]) -> None:
         """Report progress; the total is estimated from the size of what has been read."""
-        self.progress(count, max(count, round(count * self._size / (file.tell() or 1))), "reading")
-
-    @cached_property
-    def _size(self) -> int:
-        return len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
+        size = len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
+        self.progress(count, max(count, round(count * size / (file.tell() or 1))), "reading")

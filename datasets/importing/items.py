@@ -15,7 +15,6 @@ from ontologies.models import Ontology
 
 from ..kinds import Kind, item_checker
 from ..tokenising import Span, offsets_of
-from .options import ImportOptions
 
 Mistake = tuple[str, str]
 """A JSON path, and what is wrong there."""
@@ -75,14 +74,13 @@ class NewItem(NamedTuple):
 class ItemBuilder:
     """Makes items of JSON values."""
 
-    def __init__(self, options: ImportOptions) -> None:
-        self.kind = options.kind
-        self.checker = item_checker(options.kind)
+    def __init__(self, kind: Kind, ontologies: dict[str, Ontology | None]) -> None:
+        self.kind, self.checker = kind, item_checker(kind)
         # JSON that is shorter exceeds no limit. Extra fields are measured as they are stored: there 1e15 has 18 characters.
         self.short = min(
             settings.MAX_EXTRA_FIELDS_CHARACTERS // 5, *(getattr(settings, name) for _, name, _, _ in LIMITS)
         )
-        self.names = {of: _LabelLookup(of, getattr(options, f"{of}_ontology")) for of in self.kind.label_kinds}
+        self.names = {of: _LabelLookup(of, ontologies[of]) for of in kind.label_kinds}
 
     def build(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
         """The item, or else what is wrong with it. ``length`` is that of its JSON."""

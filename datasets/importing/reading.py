@@ -10,9 +10,8 @@ from annotation_service import words
 from annotation_service.inputs import Refused, blocks, lines_of
 from annotation_service.json_input import Piece
 
-from .document import Document
+from .document import Document, Duplicates
 from .items import ItemBuilder, NewItem
-from .options import Duplicates
 
 _LINES_PER_PROGRESS, _ITEMS_PER_PROGRESS = 2000, 500
 # Stop after this many problems: explaining one takes longer than reading a valid item.
@@ -52,7 +51,8 @@ def _filled_lines(document: Document, file: IO[bytes]) -> Iterator[tuple[int, st
 
 def read_json(document: Document, file: IO[bytes], cut: Cut) -> Iterator[NewItem]:
     """The items of a document whose external ids are free, or which replace the others that have them."""
-    report, builder, ids = document.report, ItemBuilder(document.options), _ExternalIds(document, cut)
+    report, options, ids = document.report, document.options, _ExternalIds(document, cut)
+    builder = ItemBuilder(options.kind, {"entity": options.entity_ontology, "relation": options.relation_ontology})
     labels = {"entity": Counter[int](), "relation": Counter[int]()}
     try:
         for piece in _pieces(document, file, cut):

@@ -10,9 +10,8 @@ from annotation_service.inputs import Problem, Refused, clean_description, clean
 from annotation_service.models import User
 from ontologies.models import Ontology
 
-from ..importing.document import Progress
+from ..importing.document import ImportOptions, Progress
 from ..importing.formats import Reader
-from ..importing.options import ImportOptions
 from ..kinds import Kind
 from .dataset import Dataset
 

@@ -20,8 +20,8 @@ from ontologies.models import Ontology
 from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import AddForm, CreateForm, SourceForm
+from ..importing.document import Duplicates, ImportOptions
 from ..importing.formats import Format, detect
-from ..importing.options import Duplicates, ImportOptions
 from ..items import drawing
 from ..kinds import Kind
 from ..models import Dataset, Upload

@@ -1,7 +1,7 @@
 """Documents of each kind, reading and storing them."""
 
+from datasets.importing.document import ImportOptions
 from datasets.importing.formats import Format, Reader
-from datasets.importing.options import ImportOptions
 from datasets.kinds import Kind
 from tests import factories
 

@@ -10,10 +10,9 @@ from annotation_service import json_input
 from annotation_service.inputs import Problem, Refused
 from annotation_service.json_input import Elements
 from annotation_service.schemas import Checker
-from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Report
+from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Duplicates, Report
 from datasets.importing.formats import Format, Reader, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
-from datasets.importing.options import Duplicates
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
 from ontologies.documents import example_json

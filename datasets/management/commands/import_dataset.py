@@ -9,8 +9,8 @@ from annotation_service import access
 from annotation_service.inputs import Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, errors_of, progress_bar, user
 from annotation_service.models import User
+from datasets.importing.document import Duplicates
 from datasets.importing.formats import Format, detect
-from datasets.importing.options import Duplicates
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
 from datasets.preprocessing import OPERATIONS, Preprocessing
