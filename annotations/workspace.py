@@ -38,7 +38,7 @@ def place(project: Project, items: QuerySet[Item], item: Item) -> dict[str, Any]
     }
 
 
-def next_undone(project: Project, person: User, after: int = -1) -> int | None:
+def next_undone(project: Project, person: User, after: int) -> int | None:
     """The next item that the person has not done, from a position on and then from the beginning."""
     done = Annotation.objects.filter(item=OuterRef("pk"), annotator=person, done_at__isnull=False)
     undone = project.items_for(person).filter(~Exists(done)).values_list("pk", flat=True)

@@ -96,13 +96,10 @@ class ProjectForm(WordsForm):
     def __init__(self, *args: Any, datasets: QuerySet[Dataset], ontologies: QuerySet[Ontology], **options: Any) -> None:
         super().__init__(*args, **options)
         ontologies = ontologies.with_size().select_related("owner").order_by("name", "pk")  # type: ignore[attr-defined]
-        choices: dict[str, QuerySet[Any]] = {
-            "dataset": datasets.select_related("owner").order_by("name", "pk"),
-            "entity_ontology": ontologies.filter(kind=Ontology.Kind.ENTITY),
-            "relation_ontology": ontologies.filter(kind=Ontology.Kind.RELATION),
-        }
-        for name, queryset in choices.items():
-            self.fields[name].queryset = queryset  # type: ignore[attr-defined]
+        fields: dict[str, Any] = self.fields
+        fields["dataset"].queryset = datasets.select_related("owner").order_by("name", "pk")
+        fields["entity_ontology"].queryset = ontologies.filter(kind=Ontology.Kind.ENTITY)
+        fields["relation_ontology"].queryset = ontologies.filter(kind=Ontology.Kind.RELATION)
         self._lock_ontologies()
 
     def _lock_ontologies(self) -> None:

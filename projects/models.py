@@ -110,9 +110,9 @@ class Project(AssignsItems, Described):
                 annotators_per_item=annotators_per_item,
                 created_by=by,
             )
-            project.membership_set.create(user=by, role=MANAGER)
+            members = dict.fromkeys([by, *annotators], ANNOTATOR) | {by: MANAGER}
             Membership.objects.bulk_create(
-                Membership(project=project, user=user, role=ANNOTATOR) for user in annotators if user != by
+                Membership(project=project, user=u, role=role) for u, role in members.items()
             )
             copies = {o.pk: o.copy_to(project, by=by) for o in (entity_ontology, relation_ontology) if o}
             dataset.copy_to(project, by=by, ontologies=copies)

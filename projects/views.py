@@ -86,16 +86,13 @@ def _create(user: User, values: dict) -> HttpResponse:
 def use(request: Request) -> HttpResponse:
     """Where a blueprint can be used: in a new project, or in an own one that lacks this kind."""
     blueprint_access.require_creator(request)
-    if request.GET.get("dataset"):
-        thing: Dataset | Ontology = blueprint_access.readable(
-            request, Dataset, whole_number(request.GET["dataset"]) or 0
-        )
-        field, lacking = "dataset", Project.objects.none()
+    if pk := request.GET.get("dataset"):
+        context = {"thing": blueprint_access.readable(request, Dataset, whole_number(pk) or 0), "field": "dataset"}
     else:
         thing = blueprint_access.readable(request, Ontology, whole_number(request.GET.get("ontology", "")) or 0)
-        field = f"{thing.kind}_ontology"
         lacking = access.projects(request.user, Right.MANAGE).exclude(ontology__kind=thing.kind).order_by("name")
-    return render(request, "projects/_use.html", {"thing": thing, "field": field, "projects": lacking})
+        context = {"thing": thing, "field": f"{thing.kind}_ontology", "projects": lacking}
+    return render(request, "projects/_use.html", context)
 
 
 @require_GET

@@ -43,9 +43,9 @@ def listed(field: str) -> Callable[[Any], str]:
 
 
 for model in (model for resource_set in RESOURCE_SETS for model in resource_set.row_models.values()):
-    fields = [field for field in model._meta.concrete_fields if field.name not in ("id", "position", "resource_set")]
-    columns = [*(field.name for field in fields), *(listed(field.name) for field in model._meta.many_to_many)]
-    texts = [f"{field.name}__name" for field in fields if field.is_relation]
+    fields = model.content_fields()
+    columns = [listed(field.name) if field.many_to_many else field.name for field in fields]
+    texts = [f"{field.name}__name" for field in fields if field.is_relation and not field.many_to_many]
     texts += [field.name for field in fields if isinstance(field, CharField)]
     admin.site.register(
         model,
