@@ -10,8 +10,8 @@ from annotation_service.json_input import parse_json
 from annotation_service.models import User
 
 from .documents import NewItem, example_json, read_ontology
+from .lists import read_pasted
 from .models import Ontology, OntologyItem
-from .pasting import read_pasted
 
 # A refused file up to this size is put into the text area, to be corrected there.
 _EDITABLE = 500_000

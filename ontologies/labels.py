@@ -74,7 +74,7 @@ def kept_labels(key: tuple[Any, ...], items: QuerySet[Any]) -> Labels:
     with _lock:
         if found := _kept.get(key):
             return found
-    labels = Labels(read_labels(items))
+    labels = _read_labels(items)
     with _lock:
         for other in [other for other in _kept if other[0] == key[0]]:
             del _kept[other]
@@ -87,21 +87,18 @@ def kept_labels(key: tuple[Any, ...], items: QuerySet[Any]) -> Labels:
     return labels
 
 
-def read_labels(items: QuerySet[Any]) -> list[Label]:
+def _read_labels(items: QuerySet[Any]) -> Labels:
     """In tree order; the hidden root is not among the items."""
     columns = ["pk", "uid", "name", "color", "active", "level", "description"]
     rows = list(items.order_by("lft").values_list(*columns, Cast("example_terms", TextField())))
     # All JSON at once: parsing it row by row takes as long as everything else together.
     terms = json.loads(f"[{','.join(row[-1] for row in rows)}]")
-    labels: list[Label] = []
+    labels = Labels()
     above: list[Label] = []
     for (pk, uid, name, color, active, level, description, _), its_terms in zip(rows, terms, strict=True):
         del above[level - 1 :]
-        parent = above[-1] if above else None
-        fullname = f"{parent.fullname}/{name}" if parent else name
-        label = Label(
-            pk, uid, name, fullname, color, active, level, parent.uid if parent else None, description, its_terms
-        )
+        fullname, parent_uid = (f"{above[-1].fullname}/{name}", above[-1].uid) if above else (name, None)
+        label = Label(pk, uid, name, fullname, color, active, level, parent_uid, description, its_terms)
         labels.append(label)
         above.append(label)
     return labels

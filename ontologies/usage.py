@@ -87,10 +87,6 @@ class Usage:
     elsewhere: Counts
     """What names its copies in other projects."""
 
-    @property
-    def total(self) -> int:
-        return self.own.total + sum(each.counts.total for each in self.projects) + self.elsewhere.total
-
 
 def count(keys: Any, *, marks_of: str = "") -> Counts:
     """All rows that name items with these keys, or only the marks of a kind of ontology."""

@@ -13,10 +13,10 @@ from annotation_service.models import User
 from annotation_service.words import plural
 
 from .. import checks, usage
-from ..additions import Plan, PlannedItem
 from ..checks import Check
 from ..documents import NewItem, clean_color, clean_example_terms, rich_json
 from ..labels import LabelNames, Labels, kept_labels
+from ..lists import Plan, PlannedItem
 from ..tree import NewBranch, Tree
 from .item import OntologyItem, handed_down
 from .journal import Change, OntologyChange, Step, steps

@@ -8,8 +8,9 @@ from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies import colors, usage
 from ontologies.documents import NewItem
+from ontologies.lists import read_pasted
 from ontologies.models import Ontology
-from ontologies.pasting import read_pasted
+from ontologies.usage import Usage
 from tests import factories
 
 
@@ -358,7 +359,7 @@ def test_use_is_counted_in_one_query_without_removed_texts(alice, carol, django_
         assert labels.marks_by_uid() == {top.uid: 3, state.uid: 1}
     type(second).objects.filter(pk=second.pk).update(removed_at=project.dataset.created_at)
     assert labels.marks_by_uid() == {top.uid: 3}
-    assert (top.usage().own, top.usage().total, state.usage().total) == ({"marks": 3}, 3, 0)
+    assert (top.usage(), state.usage()) == (Usage({"marks": 3}, [], {}), Usage({}, [], {}))
 
 
 def test_annotators_see_only_how_often_they_used_a_label(as_alice, as_carol, as_dave, alice, carol, dave):
@@ -408,5 +409,5 @@ def test_a_blueprint_tells_its_use_in_projects(alice, bob):
             annotation.entity_set.create(label=label, uid=f"aaaaaaa{start}", start=start % 3, end=2 + start)
     use = blueprint.items()[0].usage({seen.pk})
     assert [(p.project_pk, p.project_name, p.counts) for p in use.projects] == [(seen.pk, "Seen", {"marks": 2})]
-    assert (use.own, use.elsewhere, use.total) == ({}, {"marks": 3}, 5)
-    assert blueprint.items()[0].usage().elsewhere == {"marks": 5} and blueprint.items()[1].usage().total == 0
+    assert (use.own, use.elsewhere) == ({}, {"marks": 3})
+    assert blueprint.items()[0].usage().elsewhere == {"marks": 5} and blueprint.items()[1].usage() == Usage({}, [], {})
