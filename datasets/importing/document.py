@@ -147,13 +147,6 @@ class Report(Counts):
             report.problems = Problems(**{**problems, "first": [Problem(**each) for each in problems["first"]]})
         return report
 
-    def add_item(self, item: NewItem) -> None:
-        self.items += 1
-        self.tokens += len(item.tokens)
-        self.entities += len(item.entities)
-        self.relations += len(item.relations)
-        self.without_offsets += item.offsets is None
-
     def add_same_id(self, item: NewItem, taken_by: str, *, in_dataset: bool) -> None:
         if in_dataset:
             self.same_in_dataset += 1

@@ -25,7 +25,6 @@ _ITEMS = 100
 # Pieces to look at, blank and broken ones included: explaining what is wrong with each takes long.
 _PIECES = 1000
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?:[{\]]|\Z)")
-_OBJECT = re.compile(r"\s*\{")
 
 
 class Format(TextChoices):
@@ -115,8 +114,8 @@ def _format(text: str, named: Format | None) -> Format:
         return named
     if _LIST_OF_OBJECTS.match(text):
         return Format.JSON
-    if _OBJECT.match(text):
-        is_json = named == Format.JSON and not _is_object(text.lstrip().partition("\n")[0])
+    if (start := text.lstrip()).startswith("{"):
+        is_json = named == Format.JSON and not _is_object(start.partition("\n")[0])
         return Format.JSON if is_json else Format.JSON_LINES
     return named or Format.TEXT
 
@@ -130,8 +129,10 @@ def _is_object(line: str) -> bool:
 
 def _kind(data: bytes, cut: Cut) -> Kind:
     """The kind that has all the fields of the first items."""
-    fields = {field for item in islice(_objects(data, cut), _ITEMS) for field in _fields(item)}
-    if fields & {"relations", "id"}:
+    items = list(islice(_objects(data, cut), _ITEMS))
+    fields = {field for item in items for field in item}
+    entities = [entity for item in items if isinstance(found := item.get("entities"), list) for entity in found]
+    if "relations" in fields or any(isinstance(entity, dict) and "id" in entity for entity in entities):
         return Kind.PREANNOTATED_RELATION
     return Kind.PREANNOTATED_ENTITY if "entities" in fields else Kind.RICH
 
@@ -142,11 +143,3 @@ def _objects(data: bytes, cut: Cut) -> Iterator[dict[str, Any]]:
         yield from (piece.value for piece in islice(pieces, _PIECES) if isinstance(piece.value, dict))
     except Refused:
         return  # the data ends before the document does
-
-
-def _fields(item: dict[str, Any]) -> Iterator[str]:
-    """The fields in which kinds differ."""
-    yield from item.keys() & {"entities", "relations"}
-    entities = item.get("entities")
-    if isinstance(entities, list) and any(isinstance(entity, dict) and "id" in entity for entity in entities):
-        yield "id"

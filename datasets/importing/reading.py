@@ -58,7 +58,11 @@ def read_json(document: Document, file: IO[bytes], cut: Cut) -> Iterator[NewItem
         for piece in _pieces(document, file, cut):
             report.lines += 1
             if (item := _item(document, builder, piece)) and (not item.external_id or ids.accept(item, piece)):
-                report.add_item(item)
+                report.items += 1
+                report.tokens += len(item.tokens)
+                report.entities += len(item.entities)
+                report.relations += len(item.relations)
+                report.without_offsets += item.offsets is None
                 labels["entity"].update([entity.label for entity in item.entities])
                 labels["relation"].update([relation.label for relation in item.relations])
                 yield item
