@@ -50,29 +50,24 @@ class NameForm(forms.Form):
 def edit(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpResponse:
     thing = access.editable(request, model, pk)
     form = BlueprintForm(request.POST if request.method == "POST" else None, thing=thing)
-    if form.is_bound and form.save():
+    if form.save():
         return HttpResponseClientRedirect(thing.get_absolute_url())
-    return _dialog(request, "edit", thing, form, status=form.status)
+    return render(request, "blueprints/_edit.html", {"form": form}, status=form.status)
 
 
 @require_http_methods(["GET", "POST"])
 def duplicate(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpResponse:
     """A new blueprint of the user with the same content: at once, or by a job if it is large."""
     thing = access.duplicable(request, model, pk)
-    if request.method == "GET":
-        return _dialog(
-            request,
-            "duplicate",
-            thing,
-            NameForm(initial={"name": f"{thing.name} (copy)"[: settings.MAX_NAME_CHARACTERS]}),
-        )
-    form = NameForm(request.POST)
+    initial = {"name": f"{thing.name} (copy)"[: settings.MAX_NAME_CHARACTERS]}
+    form = NameForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         try:
             return HttpResponseClientRedirect(_duplicate(request, thing, form.cleaned_data["name"]))
         except Refused as error:
-            form.add_error(None, str(error))
-    return _dialog(request, "duplicate", thing, form, status=422)
+            form.add_error(None, error)
+    context = {"thing": thing, "form": form}
+    return render(request, "blueprints/_duplicate.html", context, status=422 if form.is_bound else 200)
 
 
 def _duplicate(request: Request, thing: PagedBlueprint, name: str) -> str:
@@ -90,26 +85,13 @@ def _duplicate(request: Request, thing: PagedBlueprint, name: str) -> str:
 def delete(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpResponse:
     """Says first what goes with it, or why it cannot be deleted."""
     thing = access.editable(request, model, pk)
-    reason = thing.reason_not_to_delete()
-    if request.method == "GET":
-        return _dialog(request, "delete", thing, reason=reason)
-    try:
-        thing.erase()
-    except Refused as error:
-        return _dialog(request, "delete", thing, reason=str(error), status=422)
-    messages.success(request, f"“{thing}” was deleted.")
-    return HttpResponseClientRedirect(thing.list_url())
-
-
-def _dialog(
-    request: Request,
-    verb: str,
-    thing: PagedBlueprint,
-    form: forms.Form | None = None,
-    reason: str = "",
-    status: int = 200,
-) -> HttpResponse:
-    context = {"thing": thing, "form": form, "reason": reason, "kind": thing._meta.verbose_name}
-    context["count"] = thing.content_in_words()
-    context["note"] = thing.note_on_duplicate() if verb == "duplicate" else ""
-    return render(request, f"blueprints/_{verb}.html", context, status=status)
+    reason, status = thing.reason_not_to_delete(), 200
+    if request.method == "POST":
+        try:
+            thing.erase()
+            messages.success(request, f"“{thing}” was deleted.")
+            return HttpResponseClientRedirect(thing.list_url())
+        except Refused as error:
+            reason, status = str(error), 422
+    context = {"thing": thing, "kind": thing._meta.verbose_name, "reason": reason}
+    return render(request, "blueprints/_delete.html", context, status=status)

@@ -4,7 +4,7 @@ import errno
 import json
 import threading
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from django.db import OperationalError, connection, models, transaction
@@ -24,12 +24,8 @@ def write() -> Iterator[None]:
     SQLite has no queue for writers: each sleeps up to 100 ms and tries again, and an unlucky one waits for seconds. A lock
     of this process in front of it lets the threads take turns.
     """
-    if connection.vendor == "sqlite":
-        with _sqlite_turn, transaction.atomic():
-            yield
-    else:
-        with transaction.atomic():
-            yield
+    with _sqlite_turn if connection.vendor == "sqlite" else nullcontext(), transaction.atomic():
+        yield
 
 
 @contextmanager

@@ -47,10 +47,10 @@ class EditForm(forms.Form):
     """A form over fields of a thing that has an ``edit`` method; ``seen`` are the fingerprints to send along."""
 
     def __init__(self, data: Any = None, *, thing: Any) -> None:
-        super().__init__(data, initial={name: getattr(thing, name) for name in self.base_fields})
+        stored = {name: getattr(thing, name) for name in self.base_fields}
+        super().__init__(data, initial=stored)
         self.thing = thing
-        stored = {name: fingerprint(getattr(thing, name)) for name in self.base_fields}
-        self.seen = {name: (data or {}).get(f"was_{name}") or now for name, now in stored.items()}
+        self.seen = {name: (data or {}).get(f"was_{name}") or fingerprint(now) for name, now in stored.items()}
         self.status = 422 if self.is_bound else 200
 
     def save(self) -> bool:
@@ -65,8 +65,6 @@ class EditForm(forms.Form):
                 self.seen[name] = fingerprint(value)
                 shown = f"“{value}”" if value else "nothing"
                 self.add_error(name, f"Somebody changed this meanwhile, to {shown}. Save again to replace it.")
-            return False
         except Refused as error:
-            self.add_error(None, str(error))
-            return False
-        return True
+            self.add_error(None, error)
+        return self.is_valid()

@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from io import BytesIO
-from typing import IO, NamedTuple
+from typing import IO
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -95,12 +95,6 @@ def check_encoding(beginning: bytes) -> None:
     raise Refused(f"The file is {encoding}. Save it as UTF-8 and try again.", place="line 1")
 
 
-def why_not_utf_8(error: UnicodeDecodeError) -> str:
-    if error.object.translate(None, _NO_CONTROLS):
-        return "This is not a text file."
-    return f"Byte {error.object[error.start]:#04x} is not UTF-8. Save the file as UTF-8 and try again."
-
-
 def check_text(text: str) -> str:
     """The text itself, if it has content and only characters that every part of the service can keep."""
     if (position := text.find("\0")) >= 0:
@@ -170,14 +164,6 @@ def clean_prose(value: str, limit: int) -> str:
 BLOCK_BYTES = 1 << 16
 
 
-class Line(NamedTuple):
-    """``number`` counts from 1. A line longer than the limit has only its ``length``, and no text."""
-
-    number: int
-    text: str
-    length: int
-
-
 def blocks(file: IO[bytes]) -> Iterator[str]:
     """The text of a file in UTF-8, with or without byte order mark; lines end with LF, whatever they ended with.
 
@@ -195,7 +181,10 @@ def blocks(file: IO[bytes]) -> Iterator[str]:
             text = decoder.decode(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), final=not data)
         except UnicodeDecodeError as error:
             line += error.object[: error.start].count(b"\n")
-            raise Refused(why_not_utf_8(error), place=f"line {line}") from error
+            why = f"Byte {error.object[error.start]:#04x} is not UTF-8. Save the file as UTF-8 and try again."
+            if error.object.translate(None, _NO_CONTROLS):
+                why = "This is not a text file."
+            raise Refused(why, place=f"line {line}") from error
         if (position := text.find("\0")) >= 0:
             place = place_in(text, position, line, column)
             raise Refused("The NUL character is not text. Remove it and try again.", place=place)
@@ -204,16 +193,17 @@ def blocks(file: IO[bytes]) -> Iterator[str]:
             yield text
 
 
-def lines_of(texts: Iterable[str], limit: int) -> Iterator[Line]:
-    """The lines of a text that comes in blocks, blank ones included. A line over the limit is never held as a whole."""
+def lines_of(texts: Iterable[str], limit: int) -> Iterator[tuple[int, str, int]]:
+    """The lines of a text that comes in blocks, blank ones included: number from 1, text, length. A line over the limit is never
+    held as a whole, and has no text."""
     number, begun, length = 1, "", 0
     for text in texts:
         *whole, last = text.split("\n")
         for line in whole:
             length += len(line)
-            yield Line(number, begun + line if length <= limit else "", length)
+            yield number, begun + line if length <= limit else "", length
             number, begun, length = number + 1, "", 0
         length += len(last)
         begun = begun + last if length <= limit else ""
     if length:
-        yield Line(number, begun, length)
+        yield number, begun, length

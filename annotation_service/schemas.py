@@ -52,11 +52,8 @@ def load(path: Path) -> dict[str, Any]:
 
 class Checker:
     def __init__(self, schema: dict[str, Any]) -> None:
-        self._fast = jsonschema_rs.Draft202012Validator(schema)
+        self.is_valid = jsonschema_rs.Draft202012Validator(schema).is_valid
         self._slow = jsonschema.Draft202012Validator(schema)
-
-    def is_valid(self, value: Any) -> bool:
-        return self._fast.is_valid(value)
 
     def problems(self, value: Any, path: str = "$") -> Iterator[tuple[str, str]]:
         """Pairs of JSON path and text, one by one: there may be very many. None if the value is valid."""
@@ -64,7 +61,8 @@ class Checker:
             return
         last = None
         for error in self._slow.iter_errors(value):
-            problem = path + "".join(_step(part) for part in error.absolute_path), _in_words(error)
+            steps = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+            problem = path + "".join(steps), _in_words(error)
             if problem != last:  # jsonschema tells each missing field apart, we all at once
                 yield problem
             last = problem
@@ -82,10 +80,6 @@ class Checker:
             problems.add(where, text)
             wrong.add(re.split(r"[.[]", where.removeprefix(place).removeprefix("."))[0])
         return {key: value[key] for key in value if key not in wrong} if isinstance(value, dict) else {}
-
-
-def _step(part: str | int) -> str:
-    return f"[{part}]" if isinstance(part, int) else f".{part}"
 
 
 def _in_words(error: jsonschema.ValidationError) -> str:

@@ -45,9 +45,8 @@ def excerpt(text: str, wanted: str, *, before: int | None = None, after: int | N
     if start < 0 or not wanted:
         return None
     end = start + len(wanted)
-    if len(folded) != len(
-        text
-    ):  # folding may lengthen a text (“ß”): find the characters that the folded ones come from
+    # Folding may lengthen a text (“ß”): find the characters that the folded ones come from.
+    if len(folded) != len(text):
         origins = [i for i, char in enumerate(text) for _ in char.casefold()]
         start, end = origins[start], origins[end - 1] + 1
     head, tail = text[:start], text[end:]

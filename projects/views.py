@@ -117,7 +117,7 @@ def marks(request: Request, pk: int) -> HttpResponse:
 def edit(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk, Right.MANAGE)
     form = DetailsForm(request.POST if request.method == "POST" else None, thing=project)
-    if form.is_bound and form.save():
+    if form.save():
         return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
     context = {"form": form, "heading": "Edit the project"}
     return render(request, "blueprints/_edit.html", context, status=form.status)

@@ -15,7 +15,6 @@ register = template.Library()
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
-
 register.filter("number", words.number)
 register.filter("plural", words.plural)
 register.filter("size", words.size)
@@ -65,10 +64,10 @@ def passed(then: datetime, now: datetime) -> str:
         return "just now"
     if seconds < HOUR:
         return f"{words.plural(int(seconds // MINUTE), 'minute,minutes')} ago"
-    if seconds < DAY and days == 0:
+    if days == 0 or (days == 1 and seconds < 12 * HOUR):
         return f"{words.plural(int(seconds // HOUR), 'hour,hours')} ago"
     if days == 1:
-        return "yesterday" if seconds >= 12 * HOUR else f"{words.plural(int(seconds // HOUR), 'hour,hours')} ago"
+        return "yesterday"
     if days <= 30:
         return f"{words.plural(days, 'day,days')} ago"
     return day_of(then)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation_service import inputs
-from annotation_service.inputs import Line, Refused, blocks, decode, lines_of, split_lines
+from annotation_service.inputs import Refused, blocks, decode, lines_of, split_lines
 from annotation_service.json_input import Elements, parse_json
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
@@ -72,14 +72,14 @@ def test_a_stream_refuses_what_the_gate_refuses_at_the_same_line(data, size):
 def test_lines_are_those_of_the_whole_text(text, sizes):
     text = text.replace("\r", "\n")
     assert list(lines_of(cut(text, sizes), 1000)) == [
-        Line(n, line, len(line)) for n, line in enumerate(split_lines(text), 1)
+        (n, line, len(line)) for n, line in enumerate(split_lines(text), 1)
     ]
 
 
 @given(st.lists(st.text("ab\n")), st.lists(st.integers(1, 5), min_size=1))
 def test_lines_over_the_limit_have_only_their_length(texts, sizes):
     text = "\n".join(texts)
-    wanted = [Line(n, line if len(line) <= 3 else "", len(line)) for n, line in enumerate(split_lines(text), 1)]
+    wanted = [(n, line if len(line) <= 3 else "", len(line)) for n, line in enumerate(split_lines(text), 1)]
     assert list(lines_of(cut(text, sizes), 3)) == wanted
 
 
