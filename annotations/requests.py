@@ -17,13 +17,15 @@ from annotation_service.json_input import parse_json
 from datasets.models import Annotation, Entity, Mark, Relation
 from projects import access
 
-from .workspace import marks_state
-
 MAX_BODY = 10_000
 MAX_BODY_DEPTH = 4
 OPTIONAL = {"proof"}  # empty, if it is left out
 MARKS: dict[str, type[Mark]] = {"entity": Entity, "relation": Relation}
 PLACES: dict[str, dict[str, type]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
+SHOWN_FIELDS: dict[str, tuple[type[Mark], dict[str, str]]] = {
+    "entities": (Entity, {"start": "start", "end": "end"}),
+    "relations": (Relation, {"source": "source__uid", "target": "target__uid"}),
+}
 _NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
@@ -97,6 +99,16 @@ def current(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     """The user's marks as they are now: they may have another tab."""
     _, item = access.item_given(request, pk, item_pk)
     return marks_state(Annotation.visible_to(request.user, item))
+
+
+def marks_state(annotation: Annotation | None) -> dict[str, Any]:
+    state: dict[str, Any] = {"done": annotation is not None and annotation.done_at is not None}
+    for name, (model, place_fields) in SHOWN_FIELDS.items():
+        fields = {"uid": "uid", **place_fields, "label": "label__uid", "status": "status"}
+        marks = model._default_manager.filter(annotation=annotation).exclude(status=Mark.Status.REJECTED).order_by("pk")
+        rows = marks.values_list(*fields.values()) if annotation else ()
+        state[name] = [dict(zip(fields, row, strict=True)) for row in rows]
+    return state
 
 
 def _read_body(request: Request, **fields: type) -> dict[str, Any]:

@@ -1,7 +1,10 @@
+"""The annotation screen: an item, its place among the others, its marks, the labels."""
+
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -10,14 +13,16 @@ from django.views.decorators.http import require_GET
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
+from annotation_service.json_input import to_compact_json
 from annotation_service.models import User
-from datasets.models import Annotation, Item
+from datasets.models import Annotation, Entity, Item
+from ontologies.models import Ontology
 from projects import access
 from projects.models import Project
 from projects.progress import done_by
 from projects.roles import with_right
 
-from . import workspace
+from .requests import marks_state
 
 
 @require_GET
@@ -28,7 +33,7 @@ def start(request: Request, pk: int) -> HttpResponse:
         messages.info(request, "That item was removed, or it is no longer given to you. Here you go on.")
     after = request.GET.get("after", "")
     position = whole_number(after, digits=9)
-    if item := workspace.next_undone(project, request.user, after=-1 if position is None else position):
+    if item := _next_undone(project, request.user, after=-1 if position is None else position):
         return redirect("annotations:item", pk=pk, item_pk=item)
     first = project.items_for(request.user).values_list("pk", flat=True).first()
     manages = Right.MANAGE in project.rights_of(request.user)
@@ -59,8 +64,8 @@ def progress(request: Request, pk: int) -> JsonResponse:
 def labels(request: Request, pk: int, version: str) -> HttpResponse:
     """All labels of the project. The address names their version, so the browser may keep them."""
     ontologies = access.project(request, pk).ontology_set.order_by("kind")
-    response = HttpResponse(workspace.labels_json(ontologies), content_type="application/json")
-    is_current = workspace.labels_version(ontologies) == version
+    response = HttpResponse(_labels_json(ontologies), content_type="application/json")
+    is_current = _labels_version(ontologies) == version
     response["Cache-Control"] = "private, max-age=31536000, immutable" if is_current else "no-store"
     return response
 
@@ -69,8 +74,8 @@ def labels(request: Request, pk: int, version: str) -> HttpResponse:
 def read_start(request: Request, pk: int, who: str) -> HttpResponse:
     """To the first item that somebody has marked, for a manager."""
     project, person = access.annotators_work(request, pk, who)
-    items = workspace.items_to_read(project, person).values_list("pk", flat=True)
-    if first := workspace.marked_items(project, person).first() or items.first():
+    items = _items_to_read(project, person).values_list("pk", flat=True)
+    if first := _marked_items(project, person).first() or items.first():
         return redirect("annotations:read", pk=pk, who=person.pk, item_pk=first)
     raise Http404("No item is given to this person.")
 
@@ -79,10 +84,10 @@ def read_start(request: Request, pk: int, who: str) -> HttpResponse:
 def read(request: Request, pk: int, who: str, item_pk: int) -> HttpResponse:
     """Somebody's marks on an item, for a manager: the same screen, without any control that changes."""
     project, person = access.annotators_work(request, pk, who)
-    items = workspace.items_to_read(project, person)
+    items = _items_to_read(project, person)
     found = get_object_or_404(items, pk=item_pk)
     context = _workspace(request, project, found, person, items, reading=True)
-    marked = workspace.marked_items(project, person).filter(position__gt=found.position).first()
+    marked = _marked_items(project, person).filter(position__gt=found.position).first()
     context["next_marked"] = marked and reverse("annotations:read", args=[pk, person.pk, marked])
     annotates = {"membership__project": project, "membership__role__in": with_right(Right.ANNOTATE)}
     context["people"] = User.objects.filter(**annotates).order_by("username")
@@ -98,20 +103,23 @@ def _workspace(
     request: Request, project: Project, item: Item, person: User, items: QuerySet[Item], reading: bool = False
 ) -> dict[str, Any]:
     annotation = Annotation.visible_to(person, item)
-    place = workspace.place(project, items, item)
+    keys = items.values_list("pk", flat=True)
+    before, after = keys.filter(position__lt=item.position), keys.filter(position__gt=item.position)
+    neighbours = {"previous": before.order_by("-position").first(), "next": after.first()}
+    count = project.dataset.item_count if project.annotators_per_item is None else items.count()
     page: list[Any] = ["annotations:read", project.pk, person.pk] if reading else ["annotations:item", project.pk]
-    links = {name: place[name] and reverse(page[0], args=[*page[1:], place[name]]) for name in ("previous", "next")}
+    links = {name: key and reverse(page[0], args=[*page[1:], key]) for name, key in neighbours.items()}
     undone, marks = _undone(project.pk, item), reverse("annotations:marks", args=[project.pk, item.pk])
     state = {
         "item": {"number": item.number, "original": item.original, "tokens": item.tokens, "offsets": item.offsets},
-        **workspace.marks_state(annotation),
+        **marks_state(annotation),
         "reading": reading,
         "hasRelations": project.task == Project.Task.ENTITIES_AND_RELATIONS,
         "project": project.pk,
         "annotator": request.user.pk,
         "urls": {
             "labels": reverse(
-                "annotations:labels", args=[project.pk, workspace.labels_version(project.ontology_set.order_by("kind"))]
+                "annotations:labels", args=[project.pk, _labels_version(project.ontology_set.order_by("kind"))]
             ),
             "item": marks.removesuffix("marks/"),
             "marks": marks,
@@ -122,6 +130,61 @@ def _workspace(
             "login": reverse("account_login"),
         },
     }
-    own = annotation if annotation and annotation.annotator_id else None
-    context = {"project": project, "item": item, "person": person, "own": own, "place": place}
-    return {**context, **links, "reading": reading, "state": state}
+    return {
+        "project": project,
+        "item": item,
+        "person": person,
+        "own": annotation if annotation and annotation.annotator_id else None,
+        "place": {"number": before.count() + 1, "count": count},
+        **links,
+        "reading": reading,
+        "state": state,
+    }
+
+
+def _items_to_read(project: Project, person: User) -> QuerySet[Item]:
+    """The items given to somebody, and those that they have worked on."""
+    given = project.items_for(person)
+    if project.annotators_per_item is None:
+        return given
+    begun = Annotation.objects.filter(item=OuterRef("pk"), annotator=person)
+    return project.all_items().filter(Q(pk__in=given.order_by().values("pk")) | Exists(begun))
+
+
+def _next_undone(project: Project, person: User, after: int) -> int | None:
+    """The next item that the person has not done, from a position on and then from the beginning."""
+    done = Annotation.objects.filter(item=OuterRef("pk"), annotator=person, done_at__isnull=False)
+    undone = project.items_for(person).filter(~Exists(done)).values_list("pk", flat=True)
+    return undone.filter(position__gt=after).first() or undone.filter(position__lt=after).first()
+
+
+def _marked_items(project: Project, person: User) -> QuerySet[Item, int]:
+    """The keys of the items on which somebody has marks."""
+    marks = Entity.objects.filter(annotation__item=OuterRef("pk"), annotation__annotator=person)
+    return project.all_items().filter(Exists(marks)).values_list("pk", flat=True)
+
+
+def _labels_version(ontologies: Iterable[Ontology]) -> str:
+    """Part of the labels' address. A version number may come twice, when a transaction is taken back; a time does not."""
+    return "-".join(f"{each.version}.{int(each.updated_at.timestamp() * 1_000_000):x}" for each in ontologies)
+
+
+def _labels_json(ontologies: Iterable[Ontology]) -> bytes:
+    """``{kind: [[uid, name, place of the parent or -1, colour, active, description, example terms], ...]}``, in tree order."""
+    document = {}
+    for ontology in ontologies:
+        labels = ontology.labels()
+        places = {label.uid: place for place, label in enumerate(labels)}
+        document[ontology.kind] = [
+            [
+                label.uid,
+                label.name,
+                places.get(label.parent_uid or "", -1),
+                label.color,
+                int(label.active),
+                label.description,
+                label.example_terms,
+            ]
+            for label in labels
+        ]
+    return to_compact_json(document).encode()
