@@ -37,7 +37,7 @@ class Check(NamedTuple):
         return KINDS[self.kind]
 
 
-def run(labels: Labels) -> list[Check]:
+def likely_mistakes(labels: Labels) -> list[Check]:
     by_key: dict[str, list[Label]] = defaultdict(list)
     children: dict[str | None, list[Label]] = defaultdict(list)
     for label in labels:

@@ -10,6 +10,7 @@ from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 
+from ..checks import likely_mistakes
 from ..models import Ontology, OntologyChange, OntologyItem
 from ..usage import marks_below
 from . import answers
@@ -134,12 +135,12 @@ def figures(request: Request, ontology: Ontology) -> HttpResponse:
     """Count marks by item, marks of all items below each item, and likely mistakes, after the tree has been shown."""
     marks = ontology.marks_by_uid(_whose_marks(request, ontology))
     below = marks_below(ontology.labels(), marks)
-    return JsonResponse({"marks": marks, "below": below, "checks": len(ontology.checks())})
+    return JsonResponse({"marks": marks, "below": below, "checks": len(likely_mistakes(ontology.labels()))})
 
 
 @reads
 def checks(request: Request, ontology: Ontology) -> HttpResponse:
-    found = ontology.checks()
+    found = likely_mistakes(ontology.labels())
     return respond(request, ("_checks", {"checks": found[:SHOWN_CHECKS], "total": len(found)}))
 
 

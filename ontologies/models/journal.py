@@ -146,13 +146,20 @@ class Change:
     row: OntologyChange | None = None
 
     def set_each(self, field: str, values: Iterable[Setting]) -> None:
-        """Store one field of several items; values that an item has already are left alone."""
+        """Store one field of several items, by primary key, in one statement; values that an item has already are left alone."""
         new: dict[int, Any] = {}
         for pk, uid, before, after in values:
             if before != after:
-                new[pk] = after
+                new[pk] = json.dumps(after) if field == "example_terms" else after
                 self.items[uid] = [{field: before}, {field: after}]
-        _store_field(field, new)
+        column = OntologyItem._meta.get_field(field)
+        table = OntologyItem._meta.db_table
+        source = "json_each(%(values)s)" if connection.vendor == "sqlite" else "json_each_text(%(values)s)"
+        execute(
+            f'UPDATE {table} SET "{field}" = CAST(each.value AS {column.db_type(connection)}), updated_at = %(time)s'
+            f" FROM {source} AS each WHERE {table}.id = CAST(each.key AS bigint)",
+            {"values": json.dumps(new), "time": connection.ops.adapt_datetimefield_value(timezone.now())},
+        )
 
     def insert(self, branches: list[NewBranch]) -> list[str]:
         """Store new items; returns their uids."""
@@ -212,17 +219,3 @@ class Change:
 
 def _place(parent_uid: str | None, position: int) -> dict[str, Any]:
     return {"parent": None if parent_uid == ROOT_UID else parent_uid, "position": position}
-
-
-def _store_field(field: str, values: dict[int, Any]) -> None:
-    """Store a field that does not belong to the tree, by primary key, in one statement."""
-    assert field not in {"parent", "lft", "rght", "level", "tree_id"}
-    column = OntologyItem._meta.get_field(field)
-    table = OntologyItem._meta.db_table
-    source = "json_each(%(values)s)" if connection.vendor == "sqlite" else "json_each_text(%(values)s)"
-    stored = {pk: json.dumps(value) if field == "example_terms" else value for pk, value in values.items()}
-    execute(
-        f'UPDATE {table} SET "{field}" = CAST(each.value AS {column.db_type(connection)}), updated_at = %(time)s'
-        f" FROM {source} AS each WHERE {table}.id = CAST(each.key AS bigint)",
-        {"values": json.dumps(stored), "time": connection.ops.adapt_datetimefield_value(timezone.now())},
-    )

@@ -12,8 +12,7 @@ from annotation_service.inputs import Refused, clean_description, clean_name, cl
 from annotation_service.models import User
 from annotation_service.words import plural
 
-from .. import checks, usage
-from ..checks import Check
+from .. import usage
 from ..documents import NewItem, clean_color, clean_example_terms, rich_json
 from ..labels import LabelNames, Labels, kept_labels
 from ..lists import Plan, PlannedItem
@@ -117,10 +116,6 @@ class Ontology(PagedBlueprint):
         if self.is_blueprint:
             which |= Q(copied_from=self, project__isnull=False)
         return usage.marks_by_uid(self.kind, Ontology.objects.filter(which).values("pk"), made_by)
-
-    def checks(self) -> list[Check]:
-        """Likely mistakes, for people to judge."""
-        return checks.run(self.labels())
 
     def as_json(self) -> str:
         """The document of a download, which can be uploaded again."""

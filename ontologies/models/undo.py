@@ -18,7 +18,6 @@ from ..tree import ROOT_UID, NewBranch
 from .item import OntologyItem, Setting, check_free
 from .journal import FACTS, FEW, TIMES, Change, OntologyChange, names
 
-Kind = OntologyChange.Kind
 _GONE = "An item of this step is not there any more."
 _NO_PARENT = "The item that it stood below is not there any more."
 
@@ -36,7 +35,7 @@ def take_back(step: OntologyChange, change: Change) -> None:
     for later in _later_changes(last):
         uid = next(uid for uid, entry in last.items.items() if _share_a_field(entry, later.items.get(uid)))
         raise _refusal(f"“{names({uid}, [later, last])[uid]}” was changed", later)
-    if change.kind == Kind.REVERT:
+    if change.kind == OntologyChange.Kind.REVERT:
         change.verb = f"{'revert' if operation.stands else 'restore'} {operation.verb}"
     else:
         change.verb = step.verb
