@@ -90,7 +90,7 @@ def delete(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpRespon
         try:
             thing.erase()
             messages.success(request, f"“{thing}” was deleted.")
-            return HttpResponseClientRedirect(thing.list_url())
+            return HttpResponseClientRedirect(reverse(f"{thing._meta.app_label}:list"))
         except Refused as error:
             reason, status = str(error), 422
     context = {"thing": thing, "kind": thing._meta.verbose_name, "reason": reason}

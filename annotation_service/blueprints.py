@@ -161,12 +161,3 @@ class PagedBlueprint(Blueprint):
 
     def get_absolute_url(self) -> str:
         return reverse(f"{self._meta.app_label}:page", args=[self.pk])
-
-    @classmethod
-    def model_labelled(cls, label: str) -> type["PagedBlueprint"]:
-        """The model with a label such as “datasets.Dataset”."""
-        return next(model for model in cls.__subclasses__() if model._meta.label == label)
-
-    @classmethod
-    def list_url(cls) -> str:
-        return reverse(f"{cls._meta.app_label}:list")

@@ -23,7 +23,7 @@ from .blueprints import PagedBlueprint
 from .db import write
 from .http import Request
 from .inputs import Refused
-from .models import WORKER_SIGN, Job, Overtaken
+from .models import WORKER_SIGN, Job, Overtaken, kept_file
 
 log = logging.getLogger(__name__)
 KEEP_FILES = timedelta(hours=24)
@@ -136,12 +136,8 @@ def claim() -> Job | None:
     fresh = timezone.now() - Job.STALE
     waiting = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING, heartbeat_at__lt=fresh)
     job = Job.objects.filter(waiting).order_by("id").first()
-    if job is None:
-        return None
-    claimed = Job.objects.filter(waiting, pk=job.pk).update(
-        state=Job.State.RUNNING, heartbeat_at=timezone.now(), attempts=F("attempts") + 1
-    )
-    if not claimed:
+    claim = {"state": Job.State.RUNNING, "heartbeat_at": timezone.now(), "attempts": F("attempts") + 1}
+    if job is None or not Job.objects.filter(waiting, pk=job.pk).update(**claim):
         return None
     job.refresh_from_db()
     return job
@@ -150,11 +146,12 @@ def claim() -> Job | None:
 def run(job: Job) -> None:
     """Do one claimed job and record how it ended."""
     if job.attempts > Job.MAX_ATTEMPTS:
-        job.fail({"message": f"The worker stopped {Job.MAX_ATTEMPTS} times while doing this. Ask your administrator."})
+        message = f"The worker stopped {Job.MAX_ATTEMPTS} times while doing this. Ask your administrator."
+        job.end(Job.State.FAILED, errors={"message": message})
     else:
         _attempt(job)
     if job.file and job.is_over:  # otherwise another worker needs it
-        job.path.unlink(missing_ok=True)
+        kept_file(job.file).unlink(missing_ok=True)
 
 
 def _attempt(job: Job) -> None:
@@ -164,14 +161,16 @@ def _attempt(job: Job) -> None:
         except Overtaken:
             log.warning("another worker took up job %s (%s); this one's work is not stored", job.pk, job.kind)
         except Refused as error:
-            job.fail({"problems": [[p.place, p.text] for p in error.problems], "total": error.total})
+            problems = [[p.place, p.text] for p in error.problems]
+            job.end(Job.State.FAILED, errors={"problems": problems, "total": error.total})
         except Cancelled:
-            job.cancel()
+            job.end(Job.State.CANCELLED)
         except (OperationalError, InterfaceError):  # the database restarts: the job goes stale and is taken up again
             raise
         except Exception:
             log.exception("job %s (%s) failed", job.pk, job.kind)
-            job.fail({"message": "An unexpected error stopped this; nothing was stored. The details are in the log."})
+            message = "An unexpected error stopped this; nothing was stored. The details are in the log."
+            job.end(Job.State.FAILED, errors={"message": message})
 
 
 def work(stop: threading.Event, poll: float = 0.1) -> None:
@@ -185,8 +184,7 @@ def work(stop: threading.Event, poll: float = 0.1) -> None:
             if time.monotonic() >= next_cleanup:
                 next_cleanup = time.monotonic() + 3600
                 clean_up()
-            job = claim()
-            if job is not None:
+            if job := claim():
                 run(job)
                 continue
         except (OperationalError, InterfaceError) as error:  # the database restarts or is locked for long: try again
@@ -229,7 +227,8 @@ def delete_old_files() -> None:
 @kind("duplicate")
 def run_duplicate(job: Job, progress: Progress) -> None:
     """The person's right to read the source was checked when the job was started."""
-    thing = PagedBlueprint.model_labelled(job.target["model"])._default_manager.filter(pk=job.target["pk"]).first()
+    models = {model._meta.label: model for model in PagedBlueprint.__subclasses__()}
+    thing = models[job.target["model"]]._default_manager.filter(pk=job.target["pk"]).first()
     if thing is None:
         raise Refused("It was deleted before it could be duplicated.")
     progress(0, 0, "copying")

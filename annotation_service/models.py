@@ -1,15 +1,15 @@
 import unicodedata
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 from django.conf import settings
 from django.contrib.auth import models as auth_models
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
-from django.core.files import File
 from django.db import models
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -161,10 +161,6 @@ class Job(models.Model):
         silence = timezone.now() - self.heartbeat_at
         return int(silence.total_seconds()) if silence > self.QUIET else 0
 
-    @property
-    def path(self) -> Path:
-        return kept_file(self.file)
-
     def request_cancel(self) -> None:
         Job.objects.filter(pk=self.pk, state=self.State.QUEUED).update(
             state=self.State.CANCELLED, finished_at=timezone.now()
@@ -176,44 +172,32 @@ class Job(models.Model):
 
         Raises `Overtaken`, which takes the work back, if another worker has taken the job up in the meantime.
         """
-        if not self._end(self.State.DONE, result=result):
+        if not self.end(self.State.DONE, result=result):
             raise Overtaken
 
-    def fail(self, errors: dict[str, Any]) -> None:
-        self._end(self.State.FAILED, errors=errors)
-
-    def cancel(self) -> None:
-        self._end(self.State.CANCELLED)
-
-    def _end(self, state: "Job.State", **values: Any) -> bool:
-        """Whether it was still the job of the worker that has claimed it."""
+    def end(self, state: "Job.State", **values: Any) -> bool:
+        """Store how it ended; returns whether it was still the job of the worker that has claimed it."""
         mine = Job.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=self.attempts)
         ended = mine.update(state=state, finished_at=timezone.now(), **values)
         self.refresh_from_db()
         return bool(ended)
 
 
-def keep_upload(upload: File) -> str:
-    """Store a file where the workers find it; returns its name in ``UPLOAD_DIR``."""
-    name = new_file_name()
+@contextmanager
+def new_file() -> Iterator[tuple[str, IO[bytes]]]:
+    """The name of a new file in ``UPLOAD_DIR``, where the workers find it, and the file; deleted again if the work fails."""
+    path = kept_file(uuid.uuid4().hex)
+    path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with kept_file(name).open("wb") as target:
-            for chunk in upload.chunks():
-                target.write(chunk)
+        with path.open("wb") as target:
+            yield path.name, target
     except BaseException:
-        kept_file(name).unlink(missing_ok=True)
+        path.unlink(missing_ok=True)
         raise
-    return name
 
 
 def kept_file(name: str) -> Path:
     return Path(settings.UPLOAD_DIR) / name
-
-
-def new_file_name() -> str:
-    """A name that no file in ``UPLOAD_DIR`` has."""
-    Path(settings.UPLOAD_DIR).mkdir(parents=True, exist_ok=True)
-    return uuid.uuid4().hex
 
 
 def start_job(kind: str, *, title: str, by: User, target: dict[str, Any], file: str = "") -> Job:

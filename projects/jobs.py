@@ -4,7 +4,7 @@ from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind, only_the_starter
-from annotation_service.models import Job, User, kept_file, new_file_name
+from annotation_service.models import Job, User, new_file
 from datasets.models import Dataset
 from ontologies.models import Ontology
 
@@ -41,11 +41,7 @@ def make_bundle(job: Job, progress: Progress) -> None:
     project = Project.objects.filter(pk=job.target["project"]).first()
     if project is None:
         raise Refused("The project was deleted.")
-    name = new_file_name()
-    try:
-        with kept_file(name).open("wb") as target:
-            manifest = bundle.write(project, target, progress)
+    with new_file() as (name, target):
+        manifest = bundle.write(project, target, progress)
+        target.flush()
         job.finish(file=name, name=bundle.file_name(project), text=bundle.in_words(manifest))
-    except BaseException:
-        kept_file(name).unlink(missing_ok=True)
-        raise

@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation_service import limits
 from annotation_service.db import full_disk_refused, write
 from annotation_service.inputs import Problem, Refused, check_size
-from annotation_service.models import Job, User, keep_upload, kept_file, start_job
+from annotation_service.models import Job, User, kept_file, new_file, start_job
 
 from ..importing.document import Progress, Report, no_progress
 from ..importing.storage import Spool
@@ -256,8 +256,8 @@ class Upload(models.Model):
 def _keeping(file: File) -> Iterator[dict[str, str]]:
     """The name of a file, and that of a copy which is kept unless the rest fails."""
     check_size(file.size, settings.MAX_FILE_BYTES)
-    with full_disk_refused():
-        kept = keep_upload(file)
+    with full_disk_refused(), new_file() as (kept, target):
+        target.writelines(file.chunks())
     try:
         yield {"name": (Path(file.name or "").name or "text")[: settings.MAX_FILE_NAME_CHARACTERS], "file": kept}
     except BaseException:
