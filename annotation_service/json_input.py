@@ -60,7 +60,7 @@ class Decoder(json.JSONDecoder):
             object_pairs_hook=self._object,
             parse_int=self._integer,
             parse_float=self._float,
-            parse_constant=self._constant,
+            parse_constant=lambda written: self._refuse(written, f"{written} is not a JSON number."),
         )
 
     def raw_decode(self, s: str, idx: int = 0) -> tuple[Any, int]:
@@ -98,9 +98,6 @@ class Decoder(json.JSONDecoder):
     def _float(self, written: str) -> float:
         value = float(written)
         return self._refuse(written, "This number is too large.") if math.isinf(value) else value
-
-    def _constant(self, written: str) -> int:
-        return self._refuse(written, f"{written} is not a JSON number.")
 
     def _refuse(self, written: str, why: str) -> int:
         self._number = self._number or (written, why)

@@ -1,7 +1,7 @@
 """Lists in pages: sorted, searched, and quick at the last page, too.
 
 A view makes a page of a query set in its final order and hands it to its template as ``page``, where
-``components/_pager.html`` draws the controls::
+``components/_pager.html``, included with ``item_words`` for what the rows are, draws the controls::
 
     columns = sort_columns(request.GET.get("sort"), COLUMNS)
     page = Page.of(access.blueprints(request, Ontology).order_by(*order(columns)), request.GET.get("page"))
@@ -27,20 +27,11 @@ Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
 class Page(paginator.Page):
-    """What ``components/_pager.html`` shows; ``item_words`` name what the rows are."""
-
-    item_words: str
+    """What ``components/_pager.html`` shows."""
 
     @classmethod
     def of(
-        cls,
-        rows: QuerySet[Any],
-        wanted: str | None,
-        *,
-        size: int = 25,
-        count: int | None = None,
-        scan: bool = False,
-        item_words: str = "item,items",
+        cls, rows: QuerySet[Any], wanted: str | None, *, size: int = 25, count: int | None = None, scan: bool = False
     ) -> Self:
         """The wanted page of the rows. Beyond the end it is the last page, and the first one for what is no number."""
         number = whole_number((wanted or "")[:9]) or 1
@@ -59,16 +50,7 @@ class Page(paginator.Page):
                 page.object_list = list(rows.reverse()[pager.count - end : pager.count - start])[::-1]
             else:
                 page.object_list = list(rows[start:end])
-        page.item_words = item_words
         return page
-
-    @property
-    def count(self) -> int:  # type: ignore[override]
-        return self.paginator.count
-
-    @property
-    def pages(self) -> int:
-        return self.paginator.num_pages
 
 
 def search_text(request: HttpRequest) -> str:

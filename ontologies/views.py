@@ -44,7 +44,7 @@ def list_ontologies(request: Request) -> HttpResponse:
     if mine:
         found = found.filter(owner=request.user)
     columns = sort_columns(request.GET.get("sort"), COLUMNS)
-    page = Page.of(found.order_by(*order(columns)), request.GET.get("page"), item_words="ontology,ontologies")
+    page = Page.of(found.order_by(*order(columns)), request.GET.get("page"))
     context = {"query": query, "kind": kind, "kinds": Ontology.Kind.choices, "mine": mine, "page": page}
     return render(request, "ontologies/list.html", context | {"columns": columns, "section": "ontologies"})
 

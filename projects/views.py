@@ -36,7 +36,7 @@ def home(request: Request) -> HttpResponse:
 def project_list(request: Request) -> HttpResponse:
     query = search_text(request)
     found = named(access.projects(request.user), query).select_related("created_by").order_by("-created_at", "-pk")
-    page = Page.of(found, request.GET.get("page"), item_words="project,projects")
+    page = Page.of(found, request.GET.get("page"))
     projects = progress.with_progress(page.object_list, request.user)
     context = {"section": "projects", "page": page, "query": query, "projects": projects}
     return render(request, "projects/list.html", context)

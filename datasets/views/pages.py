@@ -56,7 +56,7 @@ def dataset_list(request: Request) -> HttpResponse:
     datasets = found.select_related("owner").order_by(*order(columns))
     if mine:
         datasets = datasets.filter(owner=request.user)
-    page = Page.of(datasets, request.GET.get("page"), item_words="dataset,datasets")
+    page = Page.of(datasets, request.GET.get("page"))
     context = {"section": "datasets", "page": page, "columns": columns, "query": query, "mine": mine}
     context["unfinished"] = Upload.unfinished_of(request.user).select_related("dataset", "job")
     return render(request, "datasets/list.html", context)

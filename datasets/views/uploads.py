@@ -163,7 +163,7 @@ def history(request: Request, pk: int) -> HttpResponse:
     """The stored uploads of a dataset, and the unfinished ones of the user."""
     dataset = access.readable(request, Dataset, pk)
     stored = dataset.additions().select_related("by")
-    page = Page.of(stored, request.GET.get("page"), item_words="upload,uploads")
+    page = Page.of(stored, request.GET.get("page"))
     unfinished = Upload.unfinished_of(request.user).select_related("dataset", "job").filter(dataset=dataset)
     context = shell(request, dataset, "uploads") | {"page": page, "unfinished": unfinished}
     return render(request, "datasets/uploads.html", context)
