@@ -79,7 +79,4 @@ class ResetPasswordForm(forms.ResetPasswordForm):
 
 class AddEmailForm(forms.AddEmailForm):
     def clean_email(self) -> str:
-        email = super().clean_email()
-        if User.objects.with_address(email).exists():
-            raise AccountAdapter().validation_error("email_taken")
-        return email
+        return AccountAdapter().validate_unique_email(super().clean_email())

@@ -64,12 +64,22 @@ class CappedPaginator(Paginator):
         return count if count <= self.limit else AtLeast(self.limit)
 
 
-class StaffAdmin(admin.ModelAdmin):
-    """Staff see everything of the service; accounts and groups stay with those who have Django's permissions for them.
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Shows rows that only the methods of their model change.
 
-    Nothing is added here, and deletion is left to actions that call the model's method: cascading in Python is too slow.
+    Staff see everything of the service; accounts and groups stay with those who have Django's permissions for them. Nothing is
+    added here, and deletion is left to actions that call the model's method: cascading in Python is too slow.
+
+    An app registers its models without a class of their own, with `linked` columns where a row belongs to something::
+
+        admin.site.register(Upload, ReadOnlyAdmin, list_display=["name", linked("dataset")], search_fields=["name"])
+
+    The page of a row shows all its fields, or those in ``fields``; foreign keys are links there.
     """
 
+    paginator: type[Paginator] = CappedPaginator
+    ordering = ["-pk"]
+    actions: Any = None
     list_per_page = 50
     show_full_result_count = False  # large tables are not counted for a headline
 
@@ -79,29 +89,11 @@ class StaffAdmin(admin.ModelAdmin):
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return self.has_module_permission(request)
 
-    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return self.has_module_permission(request)
-
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
-
-
-class ReadOnlyAdmin(StaffAdmin):
-    """Shows rows that only the methods of their model change.
-
-    An app registers its models without a class of their own, with `linked` columns where a row belongs to something::
-
-        admin.site.register(Upload, ReadOnlyAdmin, list_display=["name", linked("dataset")], search_fields=["name"])
-
-    The page of a row shows all its fields, or those in ``fields``; foreign keys are links there.
-    """
-
-    paginator = CappedPaginator
-    ordering = ["-pk"]
-    actions = None
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         return self.fields or [field.name for field in self.opts.concrete_fields if not field.primary_key]
@@ -110,18 +102,20 @@ class ReadOnlyAdmin(StaffAdmin):
         return False
 
 
-class BlueprintAdmin(StaffAdmin):
+class BlueprintAdmin(ReadOnlyAdmin):
     """Name, description and owner can be edited, all other fields are shown; deleting is an action that calls the model's
     method."""
 
     EDITED = ("name", "description", "owner")
 
+    paginator = Paginator
     actions = ["erase"]
     autocomplete_fields = ["owner"]
     list_filter = ["kind", ("project", admin.EmptyFieldListFilter), "updated_at"]
     list_select_related = ["owner", "project"]
     ordering = ["-updated_at"]
     search_fields = ["name", "description", "owner__username", "project__name"]
+    has_change_permission = ReadOnlyAdmin.has_view_permission
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         fields = [field.name for field in self.opts.concrete_fields if not field.primary_key]

@@ -23,7 +23,7 @@ from .blueprints import PagedBlueprint
 from .db import write
 from .http import Request
 from .inputs import Refused
-from .models import WORKER_SIGN, Job, Overtaken, kept_file
+from .models import WORKER_SIGN, Job, Overtaken
 
 log = logging.getLogger(__name__)
 KEEP_FILES = timedelta(hours=24)
@@ -148,13 +148,7 @@ def run(job: Job) -> None:
     if job.attempts > Job.MAX_ATTEMPTS:
         message = f"The worker stopped {Job.MAX_ATTEMPTS} times while doing this. Ask your administrator."
         job.end(Job.State.FAILED, errors={"message": message})
-    else:
-        _attempt(job)
-    if job.file and job.is_over:  # otherwise another worker needs it
-        kept_file(job.file).unlink(missing_ok=True)
-
-
-def _attempt(job: Job) -> None:
+        return
     with Progress(job) as progress:
         try:
             KINDS[job.kind].run(job, progress)
@@ -211,12 +205,11 @@ def clean_up() -> None:
 def delete_old_files() -> None:
     """Delete downloads that nobody fetched within a day, and what is left of work that was killed."""
     oldest = time.time() - KEEP_FILES.total_seconds()
-    waiting = set(Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING]).values_list("file", flat=True))
-    waiting.update(*(names() for names in FILES_IN_USE))
+    needed = {name for names in FILES_IN_USE for name in names()}
     folder = Path(settings.UPLOAD_DIR)
     for path in folder.iterdir() if folder.is_dir() else ():
         try:
-            if path.name not in waiting and path.is_file() and path.stat().st_mtime < oldest:
+            if path.name not in needed and path.is_file() and path.stat().st_mtime < oldest:
                 path.unlink()
         except FileNotFoundError:
             pass  # another worker was quicker

@@ -123,7 +123,6 @@ class Job(models.Model):
     title = models.CharField(max_length=250)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     target = models.JSONField(default=dict)
-    file = models.CharField(max_length=250, blank=True)
     state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
     phase = models.CharField(max_length=40, blank=True)
     done = models.PositiveIntegerField(default=0)
@@ -200,5 +199,5 @@ def kept_file(name: str) -> Path:
     return Path(settings.UPLOAD_DIR) / name
 
 
-def start_job(kind: str, *, title: str, by: User, target: dict[str, Any], file: str = "") -> Job:
-    return Job.objects.create(kind=kind, title=title[:250], by=by, target=target, file=file)
+def start_job(kind: str, *, title: str, by: User, target: dict[str, Any]) -> Job:
+    return Job.objects.create(kind=kind, title=title[:250], by=by, target=target)

@@ -47,7 +47,6 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(max_length=40)),
                 ('title', models.CharField(max_length=250)),
                 ('target', models.JSONField(default=dict)),
-                ('file', models.CharField(blank=True, max_length=250)),
                 ('state', models.CharField(choices=[('queued', 'Queued'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='queued', max_length=10)),
                 ('phase', models.CharField(blank=True, max_length=40)),
                 ('done', models.PositiveIntegerField(default=0)),

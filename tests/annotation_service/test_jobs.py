@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotation_service import jobs
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, kept_file, new_file, start_job
+from annotation_service.models import Job, new_file, start_job
 from tests import factories
 
 
@@ -89,29 +89,25 @@ def go_stale():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_work_that_was_taken_up_again_is_stored_once(work, settings):
+def test_work_that_was_taken_up_again_is_stored_once(work):
     alice = factories.manager("alice")
-    settings.UPLOAD_DIR.mkdir()
-    (settings.UPLOAD_DIR / "upload").write_text("x")
 
     def run(job, progress):
-        assert kept_file(job.file).read_text() == "x"
         with transaction.atomic():
             factories.user(f"outcome-of-attempt-{job.attempts}")
             job.finish(attempt=job.attempts)
 
     work(run)
-    start_job("test", title="A test", by=alice, target={}, file="upload")
+    queued(alice)
     slow = jobs.claim()
     go_stale()
     quick = jobs.claim()
     jobs.run(slow)
-    assert kept_file(quick.file).is_file() and Job.objects.get().state == "running"
+    assert Job.objects.get().state == "running"
     jobs.run(quick)
     jobs.run(slow)
     assert Job.objects.get().result == {"attempt": 2}
     assert [u.username for u in type(alice).objects.filter(username__startswith="outcome")] == ["outcome-of-attempt-2"]
-    assert not kept_file(quick.file).exists()
 
 
 @pytest.mark.parametrize("error", [Refused("No."), jobs.Cancelled(), ValueError("x")], ids=repr)
@@ -130,10 +126,8 @@ def test_a_worker_that_was_overtaken_does_not_end_the_job(alice, work, error):
     assert Job.objects.get().state == "done"
 
 
-def test_a_job_is_taken_up_again_after_the_database_was_away(alice, work, settings):
-    settings.UPLOAD_DIR.mkdir()
-    (settings.UPLOAD_DIR / "upload").write_text("x")
-    job = start_job("test", title="A test", by=alice, target={}, file="upload")
+def test_a_job_is_taken_up_again_after_the_database_was_away(alice, work):
+    job = queued(alice)
 
     def run(job, progress):
         if job.attempts == 1:
@@ -143,19 +137,14 @@ def test_a_job_is_taken_up_again_after_the_database_was_away(alice, work, settin
     work(run)
     with pytest.raises(OperationalError):
         jobs.run(jobs.claim())
-    assert kept_file(job.file).is_file()
     go_stale()
     assert done(job).state == "done"
-    assert not kept_file(job.file).exists()
 
 
-def test_the_upload_of_a_job_that_is_given_up_is_deleted(alice, settings):
-    settings.UPLOAD_DIR.mkdir()
-    (settings.UPLOAD_DIR / "upload").write_text("x")
-    job = start_job("test", title="A test", by=alice, target={}, file="upload")
+def test_a_job_whose_workers_stopped_too_often_is_given_up(alice):
+    job = queued(alice)
     Job.objects.update(attempts=Job.MAX_ATTEMPTS)
     assert done(job).state == "failed"
-    assert not kept_file(job.file).exists()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -289,13 +278,12 @@ def test_workers_share_the_work(work):
     assert len(taken) == 20
 
 
-def test_old_files_are_deleted_but_not_those_that_a_job_waits_for(alice, settings):
+def test_old_files_are_deleted_but_not_those_that_are_needed(db, settings, monkeypatch):
     settings.UPLOAD_DIR.mkdir()
-    for name in ("old", "waiting", "new"):
-        (settings.UPLOAD_DIR / name).write_text("x")
-        if name != "new":
-            os.utime(settings.UPLOAD_DIR / name, (0, 0))
-    start_job("test", title="t", by=alice, target={}, file="waiting")
+    for name in ("old", "waiting"):
+        old_file(settings.UPLOAD_DIR, name)
+    (settings.UPLOAD_DIR / "new").write_text("x")
+    monkeypatch.setattr(jobs, "FILES_IN_USE", [lambda: ["waiting"]])
     jobs.delete_old_files()
     assert sorted(path.name for path in settings.UPLOAD_DIR.iterdir()) == ["new", "waiting"]
 
