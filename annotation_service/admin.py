@@ -1,6 +1,6 @@
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
@@ -77,7 +77,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     The page of a row shows all its fields, or those in ``fields``; foreign keys are links there.
     """
 
-    paginator: type[Paginator] = CappedPaginator
+    paginator: ClassVar[Any] = CappedPaginator
     ordering = ["-pk"]
     actions: Any = None
     list_per_page = 50

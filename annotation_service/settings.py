@@ -119,7 +119,6 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "annotation_service.urls"
-WSGI_APPLICATION = "annotation_service.wsgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 TEMPLATES = [
@@ -223,7 +222,6 @@ STORAGES = {
 
 LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
-USE_TZ = True
 USE_I18N = False
 
 LOGGING = {
