@@ -57,11 +57,11 @@ def blueprints(request: Request, model: type[B]) -> QuerySet[B]:
 def readable(request: Request, model: type[B], pk: int) -> B:
     """A blueprint or project copy that the user may look at."""
     thing = get_object_or_404(model._default_manager.select_related("project", "owner"), pk=pk)
-    if thing.project is None:
+    if (project := thing.its_project) is None:
         if not can_create(request.user):
             raise Http404
         return thing
-    rights = thing.project.rights_of(request.user)
+    rights = project.rights_of(request.user)
     if Right.SEE not in rights:
         raise Http404
     if Right.READ not in rights and not thing.open_to_annotators:
@@ -70,8 +70,8 @@ def readable(request: Request, model: type[B], pk: int) -> B:
 
 
 def can_edit(user: Person, thing: Blueprint) -> bool:
-    if thing.project is not None:
-        return Right.MANAGE in thing.project.rights_of(user)
+    if project := thing.its_project:
+        return Right.MANAGE in project.rights_of(user)
     return user.is_staff or (can_create(user) and thing.owner_id == user.pk)
 
 

@@ -1,8 +1,8 @@
 """What ontologies, datasets and every other reusable resource have in common."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -25,6 +25,19 @@ class Right(StrEnum):
     ANNOTATE = "annotate"  # the items that are given to them
     READ = "read"  # its dataset and its other resources, and everybody's marks
     MANAGE = "manage"  # change it and everything in it
+
+
+class ProjectOfCopies(Protocol):
+    """All that may be asked of a project by what is copied into it: its model is in an app above."""
+
+    def rights_of(self, user: Any) -> Collection[Right]:
+        """What somebody may do in it, signed in or not."""
+
+    def locked(self) -> Self:
+        """The project, read again and locked until the transaction ends."""
+
+    def assign_changes(self) -> None:
+        """Assign the items that have come, and withdraw those that are gone."""
 
 
 class Described(models.Model):
@@ -81,6 +94,10 @@ class Blueprint(Described):
 
     class Meta:
         abstract = True
+
+    @property
+    def its_project(self) -> ProjectOfCopies | None:
+        return self.project
 
     @property
     def is_blueprint(self) -> bool:

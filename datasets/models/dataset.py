@@ -146,7 +146,7 @@ class Dataset(PagedBlueprint):
         Everybody locks in this order: the project, its ontologies, its dataset.
         """
         with write():
-            project = self.project.locked() if self.project else None
+            project = self.its_project.locked() if self.its_project else None
             for ontology in ontologies:
                 ontology.locked()
             dataset = self.locked()
