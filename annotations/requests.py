@@ -53,7 +53,8 @@ def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonRespo
 @answers_json
 def add(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
     values = _read_body(request, uid=str, label=str, proof=str, **PLACES[kind])
-    with access.annotating(request, pk, item_pk) as annotation:
+    with access.annotating(request, pk, item_pk) as item:
+        annotation = Annotation.start(item, request.user)
         add = annotation.add_entity if kind == "entity" else annotation.add_relation
         label = annotation.label(kind, values.pop("label"))
         return {kind: _shown(add(label=label, restore_token=values.pop("proof"), **values))}
@@ -63,7 +64,8 @@ def add(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
 @answers_json
 def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
     values = _read_body(request, uid=str, label=str, proof=str)
-    with access.annotating(request, pk, item_pk) as annotation:
+    with access.annotating(request, pk, item_pk) as item:
+        annotation = Annotation.start(item, request.user)
         mark = annotation.mark(MARKS[kind], values["uid"])
         was = _restorable(mark)
         mark.relabel(annotation.label(kind, values["label"]), values["proof"])
@@ -75,7 +77,8 @@ def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any
 def remove(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
     """Removed twice, it is gone once."""
     uid = _read_body(request, uid=str)["uid"]
-    with access.annotating(request, pk, item_pk) as annotation:
+    with access.annotating(request, pk, item_pk) as item:
+        annotation = Annotation.start(item, request.user)
         annotation.check_open()
         mark = annotation.marks(MARKS[kind]).filter(uid=uid).first()
         was = _restorable(mark) if mark else []
@@ -88,7 +91,8 @@ def remove(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]
 @answers_json
 def done(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     values = _read_body(request, done=bool)
-    with access.annotating(request, pk, item_pk) as annotation:
+    with access.annotating(request, pk, item_pk) as item:
+        annotation = Annotation.start(item, request.user)
         annotation.finish() if values["done"] else annotation.reopen()
         return values
 

@@ -15,7 +15,7 @@ from annotation_service.db import write
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
-from datasets.models import Annotation, Item
+from datasets.models import Item
 
 from . import roles
 from .assignment import given_item
@@ -66,13 +66,13 @@ def item_given(request: Request, project_pk: int, item_pk: int) -> tuple[Project
 
 
 @contextmanager
-def annotating(request: Request, project_pk: int, item_pk: int) -> Iterator[Annotation]:
-    """The user's annotation of an item that is given to them, for writing: the item is locked, then the right is checked."""
+def annotating(request: Request, project_pk: int, item_pk: int) -> Iterator[Item]:
+    """An item that is given to the user, for writing marks: the item is locked, then the right is checked."""
     with write():
         if connection.features.has_select_for_update:  # a transaction of SQLite has the database for itself already
             Item.objects.select_for_update(no_key=True).filter(pk=item_pk).values_list("pk").first()
         if item := given_item(request.user, project_pk, item_pk):
-            yield Annotation.start(item, request.user)
+            yield item
             return
         project(request, project_pk, Right.ANNOTATE)  # tells strangers from members
         raise Http404
