@@ -4,7 +4,7 @@ A view gets its object through a function of an access module and never queries 
 that a thing exists gets 404, somebody who knows it but lacks the right 403.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
@@ -18,6 +18,11 @@ from .blueprints import Blueprint, Right
 from .http import Request
 from .models import PROJECT_MANAGERS, Job, User
 
+REFUSALS = {
+    Right.ANNOTATE: "Only members of the project annotate in it.",
+    Right.READ: "Only the managers of the project can open this.",
+    Right.MANAGE: "Only the managers of the project can do this.",
+}
 B = TypeVar("B", bound=Blueprint)
 Person = Any  # a User, or an AnonymousUser
 
@@ -61,12 +66,16 @@ def readable(request: Request, model: type[B], pk: int) -> B:
         if not can_create(request.user):
             raise Http404
         return thing
-    rights = project.rights_of(request.user)
+    require(Right.SEE if thing.open_to_annotators else Right.READ, project.rights_of(request.user))
+    return thing
+
+
+def require(right: Right, rights: Collection[Right]) -> None:
+    """Ask for a right in a project among those that somebody has there. Strangers are not told that it exists."""
     if Right.SEE not in rights:
         raise Http404
-    if Right.READ not in rights and not thing.open_to_annotators:
-        raise PermissionDenied("Only the managers of the project can open this.")
-    return thing
+    if right not in rights:
+        raise PermissionDenied(REFUSALS[right])
 
 
 def can_edit(user: Person, thing: Blueprint) -> bool:
@@ -89,19 +98,12 @@ def duplicable(request: Request, model: type[B], pk: int) -> B:
     return readable(request, model, pk)
 
 
-ProjectsSeen = Callable[[User], Collection[int]]
-_projects_seen: list[ProjectsSeen] = []
-
-
-def tells_projects_seen(function: ProjectsSeen) -> ProjectsSeen:
-    """Register the function that returns the keys of the projects that a person may see."""
-    _projects_seen.append(function)
-    return function
+# Functions that return the keys of the projects that a person may see: the app of projects adds its own.
+projects_seen: list[Callable[[User], Iterable[int]]] = []
 
 
 def projects_seen_by(user: User) -> set[int]:
-    """The keys of the projects that a person may see."""
-    return {pk for function in _projects_seen for pk in function(user)}
+    return {pk for keys in projects_seen for pk in keys(user)}
 
 
 # --- Jobs --------------------------------------------------------------------------------------------------------------
@@ -111,6 +113,13 @@ def job(request: Request, pk: int) -> Job:
     """A job that the user may watch now, and whose file they may fetch: its kind decides; staff see all."""
     found = get_object_or_404(Job, pk=pk)
     if not request.user.is_staff:
-        check = jobs.KINDS[found.kind].check if found.kind in jobs.KINDS else jobs.only_the_starter
+        kind = jobs.KINDS.get(found.kind)
+        check = kind.check if kind and kind.check else _check_own
         check(request, found)
     return found
+
+
+def _check_own(request: Request, job: Job) -> None:
+    if job.by_id != request.user.pk:
+        raise Http404
+    require_creator(request)

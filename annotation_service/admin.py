@@ -2,12 +2,15 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any, ClassVar
 
+from allauth.account.admin import EmailAddressAdmin
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
+from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import Model, QuerySet
+from django.db import IntegrityError
+from django.db.models import Model, QuerySet, TextField
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import cached_property
@@ -17,8 +20,9 @@ from django.utils.safestring import SafeString
 from . import words
 from .blueprint_views import NameField
 from .blueprints import Blueprint
+from .db import store
 from .inputs import Refused, clean_description
-from .models import Job, User
+from .models import Job, User, fold
 
 admin.site.site_header = admin.site.site_title = "Annotation Service"
 admin.site.index_title = "Administration"
@@ -74,14 +78,20 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
         admin.site.register(Upload, ReadOnlyAdmin, list_display=["name", linked("dataset")], search_fields=["name"])
 
-    The page of a row shows all its fields, or those in ``fields``; foreign keys are links there.
+    The page of a row shows all its fields, or those in ``fields``; foreign keys are links there. ``part_of`` leads to the
+    blueprint or copy that a row is part of.
     """
 
+    part_of = ""
     paginator: ClassVar[Any] = CappedPaginator
     ordering = ["-pk"]
     actions: Any = None
     list_per_page = 50
     show_full_result_count = False  # large tables are not counted for a headline
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[Any]":
+        rows = super().get_queryset(request)
+        return rows.filter(**{f"{self.part_of}__deleted_at": None}) if self.part_of else rows
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_staff)
@@ -125,7 +135,10 @@ class BlueprintAdmin(ReadOnlyAdmin):
         return [*self.EDITED, *self.get_readonly_fields(request, obj)]
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
-        return NameField() if db_field.name == "name" else super().formfield_for_dbfield(db_field, request, **options)
+        field = NameField() if db_field.name == "name" else super().formfield_for_dbfield(db_field, request, **options)
+        if field and isinstance(db_field, TextField):
+            field.widget.needs_multipart_form = True
+        return field
 
     def save_model(self, request: HttpRequest, obj: Blueprint, form: Any, change: bool) -> None:
         obj.touch(name=obj.name, description=clean_description(obj.description), owner=obj.owner)
@@ -147,6 +160,17 @@ class PersonAdmin(UserAdmin):
     """Accounts of people who have left something behind can be deactivated, but not deleted."""
 
     actions = ["deactivate"]
+    search_fields = [*UserAdmin.search_fields, "username_folded", "email_folded"]
+
+    def changeform_view(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().changeform_view(*args, **options)
+        except (ValidationError, IntegrityError):  # somebody else took the name in the meantime: now the form says so
+            return super().changeform_view(*args, **options)
+
+    def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> Any:
+        found, duplicates = super().get_search_results(request, queryset, search_term)
+        return found | super().get_search_results(request, queryset, fold(search_term))[0], duplicates
 
     def render_delete_form(self, request: Any, context: dict[str, Any]) -> Any:
         return super().render_delete_form(request, {**context, "people": [context["object"]]})
@@ -162,10 +186,23 @@ class PersonAdmin(UserAdmin):
             if person == request.user:
                 self.message_user(request, "You cannot deactivate your own account.", messages.ERROR)
                 continue
-            person.is_active = False
-            person.save(update_fields=["is_active"])
+            store(person, is_active=False)
             self.log_change(request, person, "Deactivated.")
             self.message_user(request, f"“{person}” can no longer sign in. What they made stays.")
+
+
+admin.site.unregister(EmailAddress)
+
+
+@admin.register(EmailAddress)
+class AddressAdmin(EmailAddressAdmin):
+    """People add their addresses themselves, and the first one is a field of the person: here they are confirmed and deleted."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
 
 
 @admin.display(description="done")

@@ -1,13 +1,15 @@
-"""The dialogs that every kind of blueprint has: rename and describe, duplicate, delete.
+"""What every kind of blueprint has: a list, and dialogs to rename and describe, duplicate, delete.
 
 An app's URLs call them with its model: ``path("edit/", partial(edit, model=Ontology))`` or a view of two lines.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -15,11 +17,12 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from . import access
-from .blueprints import PagedBlueprint
-from .edits import EditForm
+from .blueprints import PagedBlueprint, with_uses
+from .edits import Conflict, fingerprint
 from .http import Request
 from .inputs import Refused, clean_title
 from .models import start_job
+from .paging import Column, Page, named, order, search_text, sort_columns
 
 
 class NameField(forms.CharField):
@@ -37,6 +40,33 @@ class DescriptionField(forms.CharField):
         super().__init__(required=False, max_length=settings.MAX_DESCRIPTION_CHARACTERS, widget=widget)
 
 
+class EditForm(forms.Form):
+    """A form over fields of a thing that has an ``edit`` method; ``seen`` are the fingerprints to send along."""
+
+    def __init__(self, data: Any = None, *, thing: Any) -> None:
+        stored = {name: getattr(thing, name) for name in self.base_fields}
+        super().__init__(data, initial=stored)
+        self.thing = thing
+        self.seen = {name: (data or {}).get(f"was_{name}") or fingerprint(now) for name, now in stored.items()}
+        self.status = 422 if self.is_bound else 200
+
+    def save(self) -> bool:
+        """Whether the fields were stored; if not, the form says why at the field and keeps what was typed."""
+        if not self.is_valid():
+            return False
+        try:
+            self.thing.edit(was=self.seen, **self.cleaned_data)
+        except Conflict as conflict:
+            self.status = 409
+            for name, value in conflict.fields.items():
+                self.seen[name] = fingerprint(value)
+                shown = f"“{value}”" if value else "nothing"
+                self.add_error(name, f"Somebody changed this meanwhile, to {shown}. Save again to replace it.")
+        except Refused as error:
+            self.add_error(None, error)
+        return self.is_valid()
+
+
 class BlueprintForm(EditForm):
     name = NameField()
     description = DescriptionField()
@@ -44,6 +74,18 @@ class BlueprintForm(EditForm):
 
 class NameForm(forms.Form):
     name = NameField()
+
+
+def list_context(request: Request, found: QuerySet[Any], columns: Sequence[Column], *searched: str) -> dict[str, Any]:
+    """A page of a list of blueprints: searched in these columns, sorted, and only one's own if that is wanted."""
+    query, mine = search_text(request), bool(request.GET.get("mine"))
+    found = with_uses(named(found, query, *searched)).select_related("owner")
+    if mine:
+        found = found.filter(owner=request.user)
+    columns = sort_columns(request.GET.get("sort"), columns)
+    page = Page.of(found.order_by(*order(columns)), request.GET.get("page"))
+    section = found.model._meta.app_label
+    return {"section": section, "query": query, "mine": mine, "columns": columns, "page": page}
 
 
 @require_http_methods(["GET", "POST"])

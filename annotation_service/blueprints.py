@@ -1,9 +1,12 @@
 """What ontologies, datasets and every other reusable resource have in common."""
 
-from collections.abc import Callable, Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import StrEnum
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 
+from django.apps import apps
 from django.conf import settings
 from django.db import models
 from django.db.models import Count, OuterRef, QuerySet, Subquery
@@ -12,10 +15,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from . import limits
-from .db import write
+from .db import delete_rows, store, write
 from .edits import changes
 from .inputs import Refused, clean_description, clean_title
 from .models import User
+
+# So many seconds somebody who deletes something waits for its rows to go, some thousands; what is left is for the worker.
+AT_ONCE = 0.05
 
 
 class Right(StrEnum):
@@ -59,17 +65,14 @@ class Described(models.Model):
 
     def locked(self) -> Self:
         """This row, read again and locked until the transaction ends: the first step of every write."""
-        row = type(self)._base_manager.select_for_update(no_key=True).filter(pk=self.pk).first()
+        row = type(self)._default_manager.select_for_update(no_key=True).filter(pk=self.pk).first()
         if row is None:
             raise Refused(f"“{self}” was deleted meanwhile.")
         return row
 
     def touch(self, **values: Any) -> None:
         """Store the values together with the time of the change."""
-        values["updated_at"] = timezone.now()
-        for field, value in values.items():
-            setattr(self, field, value)
-        self.save(update_fields=values)
+        store(self, updated_at=timezone.now(), **values)
 
     def edit(self, *, was: Mapping[str, str] | None = None, **words: str) -> None:
         """Store the fields that were changed; ``was`` are fingerprints of what their author saw (see `edits`)."""
@@ -79,10 +82,18 @@ class Described(models.Model):
                 self.touch(**changed)
 
 
+class Existing(models.Manager[Any]):
+    """Leaves out what is deleted. The base manager does not: rows that wait to be deleted still point to it."""
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return super().get_queryset().filter(deleted_at=None)
+
+
 class Blueprint(Described):
     """A resource that is created as a blueprint (``project`` is null) and copied into projects.
 
-    A copy belongs to its project and evolves on its own; ``copied_from`` only remembers where it came from.
+    A copy belongs to its project and evolves on its own; ``copied_from`` only remembers where it came from. What is deleted gets
+    a ``deleted_at`` and leaves its project, so that nobody finds it; `purge_deleted` deletes its rows.
     """
 
     # Whether annotators of a project may read the project's copy.
@@ -91,6 +102,9 @@ class Blueprint(Described):
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     project = models.ForeignKey("projects.Project", null=True, blank=True, on_delete=models.RESTRICT)
     copied_from = models.ForeignKey("self", null=True, blank=True, on_delete=models.SET_NULL, related_name="copies")
+    deleted_at = models.DateTimeField(null=True, editable=False)
+
+    objects = Existing()
 
     class Meta:
         abstract = True
@@ -114,9 +128,9 @@ class Blueprint(Described):
 
         def copy_to(self, project: Any = None, *, by: User, name: str = "") -> Self: ...
 
-        @staticmethod
-        def erase_all(things: QuerySet[Any]) -> None:
-            """Delete things with their content by sets of rows, when nothing else uses them."""
+        def content(self) -> Iterator[QuerySet[Any]]:
+            """All rows that belong to it, in an order in which they can be deleted. Each set is read when those before it are
+            gone."""
 
     def reason_not_to_delete(self) -> str:
         """Why it cannot be deleted on its own, or the empty string."""
@@ -134,7 +148,14 @@ class Blueprint(Described):
             self.locked()
             if reason := self.reason_not_to_delete():
                 raise Refused(reason)
-            self.erase_all(type(self)._default_manager.filter(pk=self.pk))
+            self.mark_deleted(type(self)._default_manager.filter(pk=self.pk))
+            purge_deleted(AT_ONCE)
+
+    @classmethod
+    def mark_deleted(cls, things: QuerySet[Any]) -> None:
+        """Take things away from everybody, at once, when nothing else uses them."""
+        things.model._base_manager.filter(copied_from__in=things).update(copied_from=None)
+        things.update(deleted_at=timezone.now(), project=None, copied_from=None)
 
     def copy_row(self, *, by: User, project: Any = None, name: str = "") -> Self:
         """A stored copy of this row alone, without its content."""
@@ -163,3 +184,23 @@ class PagedBlueprint(Blueprint):
 
     def get_absolute_url(self) -> str:
         return reverse(f"{self._meta.app_label}:page", args=[self.pk])
+
+
+def purge_deleted(seconds: float) -> int:
+    """Delete rows of what is marked as deleted, what uses others before these, for so long; returns how many went.
+
+    The time counts from the lock: those who do it at once take turns.
+    """
+    count, until = 0, 0.0
+    # What is used is looked for first: whatever used it was deleted before it.
+    models = [model for model in apps.get_models() if issubclass(model, Blueprint)]
+    deleted = [thing for model in models for thing in model._base_manager.exclude(deleted_at=None).order_by("-pk")]
+    for thing in reversed(deleted):
+        with write():
+            itself = type(thing)._base_manager.filter(pk=thing.pk)
+            itself.select_for_update().first()
+            until = until or time.monotonic() + seconds
+            count += delete_rows(chain(thing.content(), [itself]), until)
+        if time.monotonic() >= until:
+            break
+    return count

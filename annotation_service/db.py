@@ -1,16 +1,18 @@
-"""How the service writes to its database."""
+"""How the service writes to its database, and which errors of database and disk pass."""
 
 import errno
 import json
+import sqlite3
 import threading
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from enum import Enum
 from typing import Any, TypeVar
 
-from django.db import OperationalError, connection, models, transaction
+from django.core.cache.backends.db import DatabaseCache
+from django.db import DatabaseError, InterfaceError, OperationalError, connection, models, transaction
 from django.db.models.expressions import RawSQL
-
-from .inputs import Refused
 
 M = TypeVar("M", bound=models.Model)
 
@@ -53,6 +55,13 @@ def execute(sql: str, params: Mapping[str, Any] | None = None) -> int:
         return cursor.rowcount
 
 
+def store(row: models.Model, **values: Any) -> None:
+    """Store these fields of a row, and no others."""
+    for field, value in values.items():
+        setattr(row, field, value)
+    row.save(update_fields=values)
+
+
 def first(model: type[M], sql: str, params: Mapping[str, Any]) -> M | None:
     """The first row of a written-out query with ``%(name)s`` parameters, or ``None``.
 
@@ -71,20 +80,93 @@ def among(keys: Collection[int] | Collection[str]) -> Any:
     return RawSQL(f"SELECT unnest(%s::{kind}[])", [list(keys)])
 
 
-@contextmanager
-def full_disk_refused() -> Iterator[None]:
-    """Say in words that there is no room, be it for a file, for the database or for what it sorts."""
-    try:
-        yield
-    except (OSError, OperationalError) as error:
-        cause = error.__cause__ or error
-        is_full = (
-            getattr(cause, "errno", None) in {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
-            or getattr(cause, "sqlite_errorname", "") in {"SQLITE_FULL", "SQLITE_IOERR_WRITE", "SQLITE_IOERR_SHMSIZE"}
-            or getattr(cause, "sqlstate", "") == "53100"
-        )
-        if not is_full:
-            raise
-        raise Refused(
-            "There is no room left on the server’s disk, so nothing was stored. Tell your administrator."
-        ) from error
+def delete_rows(sets: Iterable[models.QuerySet[Any]], until: float) -> int:
+    """Delete the rows of these sets, in their order, until that moment of ``time.monotonic()``; returns how many went.
+
+    The ORM would look for rows to cascade to; here, sets that others point to come last. Whatever the moment, some rows go: few
+    at first, for an item with a long text takes 200 times as long as one with a short text.
+    """
+    count = 0
+    for rows in sets:
+        most = 32
+        while keys := list(rows.values_list("pk", flat=True)[:most]):
+            rows.model._base_manager.filter(pk__in=among(keys))._raw_delete(rows.db)
+            count += len(keys)
+            if time.monotonic() >= until:
+                return count
+            most *= 2
+    return count
+
+
+# --- When the database or the disk fails -----------------------------------------------------------------------------------
+
+
+class Trouble(Enum):
+    """What is nobody's mistake and passes; in words for people."""
+
+    LOST = "The database does not answer at the moment. Try again in a minute."
+    BUSY = "The database is busy with something else. Try again in a minute."
+    FULL = "There is no room left on the server’s disk, so nothing was stored. Tell your administrator."
+
+
+_FULL_DISK = {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
+_SQLITE = {
+    "SQLITE_FULL": Trouble.FULL,
+    "SQLITE_IOERR_WRITE": Trouble.FULL,
+    "SQLITE_IOERR_SHMSIZE": Trouble.FULL,
+    "SQLITE_IOERR": Trouble.LOST,
+    "SQLITE_CANTOPEN": Trouble.LOST,
+    "SQLITE_BUSY": Trouble.BUSY,
+    "SQLITE_LOCKED": Trouble.BUSY,
+}
+# Codes and classes of codes. The limits of what a statement may be (54) are OperationalErrors, too, but do not pass.
+_POSTGRESQL = {
+    "53100": Trouble.FULL,
+    "53": Trouble.BUSY,  # no memory, no connection left
+    "40": Trouble.BUSY,  # a deadlock
+    "55P03": Trouble.BUSY,  # lock_timeout
+    "57014": Trouble.BUSY,  # cancelled
+    "57": Trouble.LOST,  # shut down, restarting
+    "08": Trouble.LOST,
+    "58": Trouble.LOST,
+    "25P03": Trouble.LOST,  # idle_in_transaction_session_timeout
+}
+
+
+def trouble(error: BaseException | None) -> Trouble | None:
+    """Which trouble an error tells of; ``None`` for all other errors. Each of Django's has the driver's as its cause."""
+    if isinstance(error, OSError):
+        return Trouble.FULL if error.errno in _FULL_DISK else None
+    if not isinstance(error, DatabaseError | InterfaceError):
+        return None
+    cause = error.__cause__ or error
+    if isinstance(cause, sqlite3.Error):
+        name = getattr(cause, "sqlite_errorname", "")
+        return _SQLITE.get(name) or _SQLITE.get("_".join(name.split("_")[:2]))
+    if code := getattr(cause, "sqlstate", None):
+        return _POSTGRESQL.get(code) or _POSTGRESQL.get(code[:2])
+    # No server has answered.
+    return Trouble.LOST if isinstance(error, OperationalError | InterfaceError) else None
+
+
+class Statements:
+    """Around the statements of a request, as ``connection.execute_wrapper``: tells whether it has only read so far."""
+
+    only_read = True
+
+    def __call__(self, execute: Callable[..., Any], sql: str, *args: Any) -> Any:
+        self.only_read &= sql.startswith(("SELECT", "SET TRANSACTION", "BEGIN", "SAVEPOINT"))
+        return execute(sql, *args)
+
+
+class Cache(DatabaseCache):
+    """Django's keeps silent when it cannot write, and allauth would take that for too many attempts to sign in."""
+
+    def _base_set(self, *args: Any, **options: Any) -> bool:
+        stored = super()._base_set(*args, **options)  # type: ignore[misc]
+        if not stored:  # if that was an error, this one fails, too
+            execute(
+                "INSERT INTO cache (cache_key, value, expires) VALUES ('probe', '', CURRENT_TIMESTAMP)"
+                " ON CONFLICT (cache_key) DO UPDATE SET expires = CURRENT_TIMESTAMP"
+            )
+        return stored

@@ -1,9 +1,26 @@
-from django.http import HttpRequest, HttpResponse
+"""What views get, and what they answer with: refusals, and files.
+
+A file is complete before its first byte leaves: no transaction waits for a slow client, and what fails is an error page, not half
+a file. A view has got what it sends through an access module.
+"""
+
+import logging
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from django.conf import settings
+from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.http import content_disposition_header
 from django_htmx.http import trigger_client_event
 from django_htmx.middleware import HtmxDetails
 
 from .inputs import Refused
 from .models import User
+
+log = logging.getLogger(__name__)
 
 
 class Request(HttpRequest):
@@ -16,3 +33,30 @@ class Request(HttpRequest):
 def refused(reason: Refused | str) -> HttpResponse:
     """Show the reason as a toast, for requests without a form."""
     return trigger_client_event(HttpResponse(status=422), "toast", {"text": str(reason), "kind": "error"})
+
+
+def download(
+    request: Request, content: str | Path | Callable[[IO[bytes]], object], name: str, content_type: str | None = None
+) -> HttpResponseBase:
+    """Send a text, a stored file, or what a function writes; without a content type the name tells it."""
+    response: HttpResponseBase
+    if isinstance(content, str):
+        response = HttpResponse(content, content_type=content_type)
+    else:
+        file = content.open("rb") if isinstance(content, Path) else _written(content)
+        response = FileResponse(file, filename=name, content_type=content_type)
+    response["Content-Disposition"] = content_disposition_header(True, name)
+    log.info("%s took %s as %r", request.user, request.get_full_path(), name)
+    return response
+
+
+def _written(write: Callable[[IO[bytes]], object]) -> IO[bytes]:
+    """A temporary file, so that memory stays flat at any size."""
+    file = tempfile.TemporaryFile(dir=settings.FILE_UPLOAD_TEMP_DIR)  # noqa: SIM115 - the response closes it
+    try:
+        write(file)
+        file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file

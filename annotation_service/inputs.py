@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from io import BytesIO
+from io import SEEK_END, BytesIO
 from typing import IO
 
 from django.conf import settings
@@ -18,10 +18,17 @@ from django.core.exceptions import ValidationError
 from . import words
 
 MAX_PROBLEMS = 100
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_MAX_ACCENTS = 30  # as in the Stream-Safe Text Format of Unicode
+_TOO_MANY_ACCENTS = re.compile(rb"[^\0]{%d}" % (_MAX_ACCENTS + 1))
 # Bytes that may be in a text in whatever encoding.
 _NO_CONTROLS = bytes([*b"\t\n\v\f\r\x1b", *range(32, 256)])
 _LINE_END = re.compile(r"\r\n|\n|\r")
+# Embeddings, overrides and isolates: they change the order of what stands behind them on the page, too. Marks of direction and
+# joiners, which some scripts cannot do without, change nothing beyond their place.
+_REORDERING = re.compile("[\u202a-\u202e\u2066-\u2069]")
+# Letters and a symbol by their category, but blank.
+_BLANK = "\u115f\u1160\u2800\u3164\uffa0"
+_UNSEEN = {"Cc", "Cf", "Cs", "Zs", "Zl", "Zp", "Mn", "Mc", "Me"}
 
 
 def whole_number(text: str, digits: int = 18) -> int | None:
@@ -67,6 +74,10 @@ class Problems:
         if len(self.first) < MAX_PROBLEMS:
             self.first.append(Problem(place, text))
 
+    def add_all(self, refused: Refused) -> None:
+        for problem in refused.problems:
+            self.add(problem.place, problem.text)
+
     def raise_if_any(self) -> None:
         if self.total:
             raise Refused(self.first, self.total, at_least=self.at_least)
@@ -99,8 +110,10 @@ def check_text(text: str) -> str:
     """The text itself, if it has content and only characters that every part of the service can keep."""
     if (position := text.find("\0")) >= 0:
         raise Refused("The NUL character is not text. Remove it and try again.", place=place_in(text, position))
-    if match := _SURROGATE.search(text):
-        raise Refused("Half of a surrogate pair is not text.", place=place_in(text, match.start()))
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise Refused("Half of a surrogate pair is not text.", place=place_in(text, error.start)) from error
     if not text.strip():
         raise Refused("There is nothing in it: the text is empty.")
     return text
@@ -125,6 +138,16 @@ def place_after(text: str, line: int, column: int) -> tuple[int, int]:
     return line, column + len(text)
 
 
+def normalized(text: str) -> str:
+    """In NFC. Raises `Refused` for more accents on one letter than any script has: putting them in order takes the square of
+    their number, of a million half an hour."""
+    if unicodedata.is_normalized("NFC", text):
+        return text
+    if _TOO_MANY_ACCENTS.search(bytes(map(unicodedata.combining, text))):
+        raise Refused(f"More than {_MAX_ACCENTS} accents stand on one letter.")
+    return unicodedata.normalize("NFC", text)
+
+
 def clean_name(value: str) -> str:
     """A label's name as it is stored: a title without “/”. Raises `Refused` with the rule that it breaks."""
     name = clean_title(value)
@@ -135,14 +158,25 @@ def clean_name(value: str) -> str:
 
 def clean_title(value: str) -> str:
     """The name of an ontology, a dataset, a project as it is stored: NFC-normalised, stripped, not too long."""
-    name = unicodedata.normalize("NFC", value).strip()
+    name = normalized(value).strip()
     if not name:
         raise Refused("A name is needed.")
     if len(name) > settings.MAX_NAME_CHARACTERS:
         raise Refused(f"A name has at most {settings.MAX_NAME_CHARACTERS} characters; this one has {len(name)}.")
-    if any(unicodedata.category(c) in {"Cc", "Cs"} for c in name):
-        raise Refused("A name cannot contain control characters.")
+    if not name.isprintable():  # which is quick to find out
+        if any(unicodedata.category(c) in {"Cc", "Cs"} for c in name):
+            raise Refused("A name cannot contain control characters.")
+        if match := _REORDERING.search(name):
+            char = f"U+{ord(match[0]):04X}"
+            raise Refused(f"A name cannot contain {char}, which turns the direction of the text around it.")
+    if not any(map(can_be_seen, name)):
+        raise Refused("There is nothing to see in this name. A name needs at least one letter, digit or sign.")
     return name
+
+
+def can_be_seen(char: str) -> bool:
+    """Whether a character shows by itself: no space, nothing without width, no accent that waits for a letter."""
+    return char not in _BLANK and unicodedata.category(char) not in _UNSEEN
 
 
 def clean_description(value: str) -> str:
@@ -151,7 +185,7 @@ def clean_description(value: str) -> str:
 
 def clean_prose(value: str, limit: int) -> str:
     """A longer text as it is stored: NFC-normalised, stripped, lines ended by LF."""
-    text = unicodedata.normalize("NFC", _LINE_END.sub("\n", value)).strip()
+    text = normalized(value.replace("\r\n", "\n").replace("\r", "\n")).strip()
     if text:
         check_text(text)
     if len(text) > limit:
@@ -162,6 +196,23 @@ def clean_prose(value: str, limit: int) -> str:
 # --- Text that comes piece by piece from a file --------------------------------------------------------------------------
 
 BLOCK_BYTES = 1 << 16
+# What is read from 20 MB can take 200 MB: of a larger document nothing is kept before all of it is known to be right.
+CHECKED_FIRST = 2_000_000
+
+
+def text_blocks(source: str | IO[bytes]) -> Iterator[str]:
+    """The text from its beginning. Raises `Refused` as `blocks` and `check_text`."""
+    if isinstance(source, str):
+        check_text(source)
+        yield from (source[start : start + BLOCK_BYTES] for start in range(0, len(source), BLOCK_BYTES))
+    else:
+        source.seek(0)
+        yield from blocks(source)
+
+
+def size_of(source: str | IO[bytes]) -> int:
+    """In characters or bytes."""
+    return len(source) if isinstance(source, str) else source.seek(0, SEEK_END)
 
 
 def blocks(file: IO[bytes]) -> Iterator[str]:

@@ -1,7 +1,8 @@
 """Running jobs: the kinds there are, and what a worker does with one.
 
 A kind is a function ``run(job, progress)`` registered in the ``jobs`` module of an app. It calls ``job.finish(…)`` inside the
-transaction that writes its outcome; a worker that is killed leaves either both or nothing, and the job is taken up again.
+transaction that writes its outcome; a worker that is killed or loses its database leaves either both or nothing, and the job is
+taken up again.
 """
 
 import logging
@@ -14,13 +15,12 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.core.cache import cache
-from django.db import InterfaceError, OperationalError, close_old_connections, connection
+from django.db import close_old_connections, connection
 from django.db.models import F, Q
-from django.http import Http404
 from django.utils import timezone
 
-from .blueprints import PagedBlueprint
-from .db import write
+from .blueprints import PagedBlueprint, purge_deleted
+from .db import Trouble, trouble, write
 from .http import Request
 from .inputs import Refused
 from .models import WORKER_SIGN, Job, Overtaken
@@ -63,7 +63,7 @@ class Progress:
         self._thread.join()
 
     def _report(self) -> None:
-        running = Job.objects.filter(pk=self.job.pk, state=Job.State.RUNNING, attempts=self.job.attempts)
+        running = self.job.still_claimed()
         next_sign = 0.0
         try:
             while not self._over.wait(self.INTERVAL):
@@ -73,17 +73,17 @@ class Progress:
                     if time.monotonic() >= next_sign:
                         show_sign()
                         next_sign = time.monotonic() + 5
-                except (OperationalError, InterfaceError):
+                except Exception as error:
                     # Somebody writes for long, or the database restarts: the next report will do, on a new connection.
-                    log.info("the report of job %s has to wait", self.job.pk)
+                    log.log(logging.INFO if trouble(error) else logging.ERROR, "job %s: %s", self.job.pk, error)
                     connection.close()
         finally:
             connection.close()
 
 
 def show_sign() -> None:
-    """Tell the web processes for 15 seconds that there is a worker."""
-    cache.set(WORKER_SIGN, True, timeout=15)
+    """Tell the web processes that there is a worker."""
+    cache.set(WORKER_SIGN, time.time(), timeout=None)
 
 
 Run = Callable[[Job, Progress], None]
@@ -91,21 +91,19 @@ Check = Callable[[Request, Job], object]
 
 
 class Kind(NamedTuple):
-    """``check`` raises `Http404` or `PermissionDenied` for people who may not watch a job or fetch its file."""
+    """``check`` raises `Http404` or `PermissionDenied` for people who may not watch a job or fetch its file.
+
+    Without one, jobs are for those who started them, while they make blueprints: see `access.job`.
+    """
 
     run: Run
-    check: Check
+    check: Check | None = None
 
 
 KINDS: dict[str, Kind] = {}
 
 
-def only_the_starter(request: Request, job: Job) -> None:
-    if job.by_id != request.user.pk:
-        raise Http404
-
-
-def kind(name: str, check: Check = only_the_starter) -> Callable[[Run], Run]:
+def kind(name: str, check: Check | None = None) -> Callable[[Run], Run]:
     """Register a function as the work of a kind of job. The check is made at every use, for rights may end. Staff see all."""
 
     def register(run: Run) -> Run:
@@ -116,12 +114,22 @@ def kind(name: str, check: Check = only_the_starter) -> Callable[[Run], Run]:
 
 
 CLEANUPS: list[Callable[[], None]] = []
+PURGES: list[Callable[[float], int]] = [purge_deleted]
+# So many seconds others wait for a step, at most, before they can write.
+STEP = 0.03
 FILES_IN_USE: list[Callable[[], Iterable[str]]] = []
 
 
 def cleanup(work: Callable[[], None]) -> Callable[[], None]:
     """Register a function that removes what is old: a worker calls it every hour."""
     CLEANUPS.append(work)
+    return work
+
+
+def purge(work: Callable[[float], int]) -> Callable[[float], int]:
+    """Register a function that deletes what is to go, for so many seconds; returns how many rows went. A worker without a job
+    calls it in steps, between which others can write. What a killed worker leaves, the next one finds."""
+    PURGES.append(work)
     return work
 
 
@@ -144,9 +152,11 @@ def claim() -> Job | None:
 
 
 def run(job: Job) -> None:
-    """Do one claimed job and record how it ended."""
+    """Do one claimed job and record how it ended. If the database is lost or too busy, that is raised."""
     if job.attempts > Job.MAX_ATTEMPTS:
-        message = f"The worker stopped {Job.MAX_ATTEMPTS} times while doing this. Ask your administrator."
+        message = (
+            f"The worker or the database stopped {Job.MAX_ATTEMPTS} times while doing this. Ask your administrator."
+        )
         job.end(Job.State.FAILED, errors={"message": message})
         return
     with Progress(job) as progress:
@@ -159,34 +169,41 @@ def run(job: Job) -> None:
             job.end(Job.State.FAILED, errors={"problems": problems, "total": error.total})
         except Cancelled:
             job.end(Job.State.CANCELLED)
-        except (OperationalError, InterfaceError):  # the database restarts: the job goes stale and is taken up again
-            raise
-        except Exception:
+        except Exception as error:
+            reason = trouble(error)
+            if reason in {Trouble.LOST, Trouble.BUSY}:
+                raise
             log.exception("job %s (%s) failed", job.pk, job.kind)
             message = "An unexpected error stopped this; nothing was stored. The details are in the log."
-            job.end(Job.State.FAILED, errors={"message": message})
+            job.end(Job.State.FAILED, errors={"message": reason.value if reason else message})
 
 
 def work(stop: threading.Event, poll: float = 0.1) -> None:
     """Do jobs until told to stop, whatever happens."""
-    next_sign = next_cleanup = 0.0
+    next_sign = next_cleanup = next_purge = 0.0
+    job = None
     while not stop.is_set():
         try:
+            if job:  # its run was broken off
+                job.put_back()
+            if time.monotonic() >= next_cleanup:
+                next_cleanup = time.monotonic() + 3600
+                clean_up()  # may make room
             if time.monotonic() >= next_sign:
                 show_sign()
                 next_sign = time.monotonic() + 5
-            if time.monotonic() >= next_cleanup:
-                next_cleanup = time.monotonic() + 3600
-                clean_up()
             if job := claim():
                 run(job)
+                job = None
                 continue
-        except (OperationalError, InterfaceError) as error:  # the database restarts or is locked for long: try again
-            log.warning("the worker waits for the database: %s", error)
+            if time.monotonic() >= next_purge and not any(work(STEP) for work in PURGES):
+                next_purge = time.monotonic() + 10
+        except Exception as error:
+            if reason := trouble(error):
+                log.warning("the worker waits: %s: %s", reason.name, error)
+            else:
+                log.exception("the worker goes on after an unexpected error")
             close_old_connections()
-            stop.wait(1)
-        except Exception:
-            log.exception("the worker goes on after an unexpected error")
             stop.wait(1)
         stop.wait(poll)
 
@@ -196,9 +213,9 @@ def clean_up() -> None:
     for work in (*CLEANUPS, delete_old_files):
         try:
             work()
-        except (OperationalError, InterfaceError):
-            raise
-        except Exception:
+        except Exception as error:
+            if trouble(error) is Trouble.LOST:
+                raise
             log.exception("%s failed", work.__name__)
 
 

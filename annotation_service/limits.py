@@ -8,11 +8,11 @@ import os
 from django.core.exceptions import ImproperlyConfigured
 
 
-def env_int(name: str, default: int) -> int:
-    value = os.environ.get(name, "").strip()
-    if value and not value.isdecimal():
-        raise ImproperlyConfigured(f"{name} must be a whole number, not {value!r}.")
-    return int(value) if value else default
+def env_int(name: str, default: int, least: int = 0) -> int:
+    value = os.environ.get(name, "").strip() or str(default)
+    if not value.isdecimal() or int(value) < least:
+        raise ImproperlyConfigured(f"{name} must be a whole number{f' from {least}' if least else ''}, not {value!r}.")
+    return int(value)
 
 
 # --- Fixed: columns and addresses depend on them, so a change of these takes a migration -----------------------------------
@@ -29,6 +29,8 @@ MAX_FILE_NAME_CHARACTERS = 250
 MAX_SEARCH_CHARACTERS = 200
 MAX_LEVELS = 200
 MAX_GUIDELINES_CHARACTERS = 100_000
+# Of a request's body that is not multipart/form-data.
+MAX_FORM_BYTES = 1_000_000
 
 # --- Those that the environment variable of the same name changes ---------------------------------------------------------
 
@@ -51,3 +53,7 @@ MAX_EXAMPLE_TERMS = env_int("MAX_EXAMPLE_TERMS", 200)
 # Work above these sizes is done by the background worker, with a progress bar.
 JOB_FILE_BYTES = env_int("JOB_FILE_BYTES", 1_000_000)
 JOB_ROWS = env_int("JOB_ROWS", 20_000)
+# A request or answer that is on its way for longer than this, and for a second more with each so many bytes, is given up;
+# so is a connection on which nothing comes.
+SLOW_CLIENT_SECONDS = env_int("SLOW_CLIENT_SECONDS", 20, least=1)
+SLOW_CLIENT_BYTES = env_int("SLOW_CLIENT_BYTES", 1000, least=1)

@@ -2,21 +2,56 @@ from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 from django.conf import settings
+from django.db import close_old_connections, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
+
+from . import words
+from .db import Statements, Trouble
+from .limits import MAX_FORM_BYTES
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 def body_limit(get_response: GetResponse) -> GetResponse:
-    """Refuse a request that is larger than any file may be before somebody reads it."""
+    """Refuse a body that is too large before somebody reads it: the CSRF check does.
+
+    Decoding takes many times the size of a form that is not sent as multipart/form-data, as all forms with texts are.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         length = request.META.get("CONTENT_LENGTH") or "0"
-        if length.isdecimal() and int(length) > settings.MAX_FILE_BYTES + settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
-            return HttpResponse(render_to_string("413.html", {"limit": settings.MAX_FILE_BYTES}, request), status=413)
+        size = int(length) if length.isdecimal() else 0
+        if size > settings.MAX_FILE_BYTES + settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            most = words.size(settings.MAX_FILE_BYTES)
+            why = f"A file can have {most} at most. Split the file, or ask your administrator to raise the limit."
+            return too_large(request, why)
+        if size > MAX_FORM_BYTES and request.content_type != "multipart/form-data":
+            why = f"Without multipart/form-data a form can have {words.size(MAX_FORM_BYTES)} at most. Send a file instead."
+            return too_large(request, why)
+        if "chunked" in request.headers.get("Transfer-Encoding", "").lower() and not request.META.get("CONTENT_LENGTH"):
+            return HttpResponse("Send the length of the body in Content-Length.", "text/plain", status=411)
         return get_response(request)
+
+    return middleware
+
+
+def too_large(request: HttpRequest, reason: str) -> HttpResponse:
+    return HttpResponse(render_to_string("413.html", {"reason": reason}, request), status=413)
+
+
+def retry_once(get_response: GetResponse) -> GetResponse:
+    """Answer a request anew whose connection to the database was lost before it had begun to write."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        statements = Statements()
+        with connection.execute_wrapper(statements):
+            response = get_response(request)
+        if getattr(response, "trouble", None) is Trouble.LOST and statements.only_read:
+            close_old_connections()
+            response = get_response(request)
+        return response
 
     return middleware
 

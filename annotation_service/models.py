@@ -1,3 +1,4 @@
+import time
 import unicodedata
 import uuid
 from collections.abc import Collection, Iterable, Iterator
@@ -12,19 +13,34 @@ from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import Q, QuerySet
+from django.db.models.signals import pre_save
+from django.dispatch import receiver
 from django.utils import timezone
+
+from .db import Trouble, trouble
+from .inputs import can_be_seen
 
 PROJECT_MANAGERS = "Project managers"
 WORKER_SIGN = "worker-alive"
 
 
+_LONGER_THAN_NAMES = 1000
+
+
 def fold(text: str) -> str:
-    """A user name or mail address as it is compared: without case, in any script."""
+    """A user name or mail address as it is compared: without case, in any script. Of what is longer than any of them only the
+    beginning: anybody may send it, and normalising a million accents takes half an hour."""
+    text = text[:_LONGER_THAN_NAMES]
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
+
+
+SAVE_ONE_BY_ONE = "Save people one by one: the folded names have to follow."
 
 
 class People(QuerySet["User"]):
     def bulk_create(self, objs: Iterable[Any], *args: Any, **options: Any) -> list[Any]:
+        if options.get("update_conflicts"):
+            raise TypeError(SAVE_ONE_BY_ONE)
         objs = list(objs)
         for person in objs:
             person.fold_names()
@@ -32,7 +48,7 @@ class People(QuerySet["User"]):
 
     def update(self, **values: Any) -> int:
         if not User.NAMES.isdisjoint(values):
-            raise TypeError("Save people one by one: the folded names have to follow.")
+            raise TypeError(SAVE_ONE_BY_ONE)
         return super().update(**values)
 
 
@@ -47,7 +63,11 @@ class UserManager(auth_models.UserManager["User"]):
 
     def with_address(self, address: str) -> QuerySet["User"]:
         """Who has a mail address, as the main one or as a further one of those that allauth keeps."""
-        return self.filter(Q(email_folded=fold(address)) | Q(emailaddress__email=address.lower())).distinct()
+        folded = fold(address)
+        # The rows of allauth have no folded column: those that are not in small ASCII letters are compared here.
+        further = self.filter(Q(emailaddress__email=folded) | Q(emailaddress__email__regex=r"[^ -@\[-~]"))
+        rows = further.values_list("pk", "emailaddress__email")
+        return self.filter(Q(email_folded=folded) | Q(pk__in={pk for pk, email in rows if fold(email) == folded}))
 
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.with_name(username or "").get()
@@ -60,10 +80,11 @@ class User(auth_models.AbstractUser):
     """
 
     NAMES = frozenset({"username", "email"})
+    MAX_FOLDED_ADDRESS = 500
 
     username_folded = models.CharField(max_length=300, unique=True, editable=False)
     # Null without an address: many people may have none.
-    email_folded = models.CharField(max_length=500, unique=True, null=True, editable=False)  # noqa: DJ001
+    email_folded = models.CharField(max_length=MAX_FOLDED_ADDRESS, unique=True, null=True, editable=False)  # noqa: DJ001
 
     objects: ClassVar[UserManager] = UserManager()
 
@@ -84,14 +105,30 @@ class User(auth_models.AbstractUser):
         self.validate_names(exclude or ())
 
     def validate_names(self, exclude: Collection[str] = ()) -> None:
-        """Refuse a name or an address that somebody else has, in whatever case."""
-        taken = {}
-        if "username" not in exclude and User.objects.with_name(self.username).exclude(pk=self.pk).exists():
-            taken["username"] = "A user with that username already exists."
-        if "email" not in exclude and self.email and User.objects.with_address(self.email).exclude(pk=self.pk).exists():
-            taken["email"] = "A user is already registered with this email address."
-        if taken:
-            raise ValidationError(taken)
+        checks = {"username": self.wrong_name, "email": self.wrong_address}
+        if wrong := {field: why for field, check in checks.items() if field not in exclude and (why := check())}:
+            raise ValidationError(wrong)
+
+    def wrong_name(self) -> str:
+        """Why nobody can have this user name, or why this person cannot; empty if they can."""
+        if not all(map(can_be_seen, self.username)):
+            return "A user name cannot contain spaces or characters that nobody can see."
+        taken = User.objects.with_name(self.username).exclude(pk=self.pk).exists()
+        return "A user with that username already exists." if taken else ""
+
+    def wrong_address(self) -> str:
+        # Signs such as “㌖” are folded to several letters.
+        if len(fold(self.email)) > self.MAX_FOLDED_ADDRESS:
+            return "This email address is too long."
+        taken = self.email and User.objects.with_address(self.email).exclude(pk=self.pk).exists()
+        return "A user is already registered with this email address." if taken else ""
+
+
+@receiver(pre_save, sender=User)
+def fold_as_loaded(instance: User, raw: bool, **more: Any) -> None:
+    """Fixtures are stored without `User.save`."""
+    if raw:
+        instance.fold_names()
 
 
 class Overtaken(Exception):
@@ -117,6 +154,8 @@ class Job(models.Model):
     STALE = timedelta(seconds=60)
     # After so long without a heartbeat its page warns that the worker may be gone.
     QUIET = timedelta(seconds=10)
+    # A worker shows its sign every 5 seconds.
+    SIGN_SECONDS = 15
     MAX_ATTEMPTS = 3
 
     kind = models.CharField(max_length=40)
@@ -150,7 +189,8 @@ class Job(models.Model):
         """Whether nobody is there to do it: none to take it up, or the one that had it is gone."""
         if self.state == self.State.RUNNING and self.heartbeat_at:
             return self.heartbeat_at < timezone.now() - self.STALE
-        return self.state == self.State.QUEUED and cache.get(WORKER_SIGN) is None
+        # The sign never expires: it would be deleted on reading, which fails when the disk is full.
+        return self.state == self.State.QUEUED and cache.get(WORKER_SIGN, 0) < time.time() - self.SIGN_SECONDS
 
     @property
     def silent_for(self) -> int:
@@ -176,22 +216,33 @@ class Job(models.Model):
 
     def end(self, state: "Job.State", **values: Any) -> bool:
         """Store how it ended; returns whether it was still the job of the worker that has claimed it."""
-        mine = Job.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=self.attempts)
-        ended = mine.update(state=state, finished_at=timezone.now(), **values)
+        ended = self.still_claimed().update(state=state, finished_at=timezone.now(), **values)
         self.refresh_from_db()
         return bool(ended)
+
+    def put_back(self) -> None:
+        """Let a worker take it up at once, unless it was ended or taken up by another meanwhile."""
+        self.still_claimed().update(state=self.State.QUEUED)
+
+    def still_claimed(self) -> "QuerySet[Job]":
+        """Its row, while it is the job of the worker that has claimed it; else nothing."""
+        return Job.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=self.attempts)
 
 
 @contextmanager
 def new_file() -> Iterator[tuple[str, IO[bytes]]]:
-    """The name of a new file in ``UPLOAD_DIR``, where the workers find it, and the file; deleted again if the work fails."""
+    """The name of a new file in ``UPLOAD_DIR``, where the workers find it, and the file; deleted again if the work fails.
+
+    If the database is lost, a row that names it may have been stored: then it stays, and is cleaned up in time.
+    """
     path = kept_file(uuid.uuid4().hex)
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with path.open("wb") as target:
             yield path.name, target
-    except BaseException:
-        path.unlink(missing_ok=True)
+    except BaseException as error:
+        if trouble(error) is not Trouble.LOST:
+            path.unlink(missing_ok=True)
         raise
 
 

@@ -52,6 +52,7 @@ def load(path: Path) -> dict[str, Any]:
 
 class Checker:
     def __init__(self, schema: dict[str, Any]) -> None:
+        self.known = schema.get("properties", {}).keys()
         self.is_valid = jsonschema_rs.Draft202012Validator(schema).is_valid
         self._slow = jsonschema.Draft202012Validator(schema)
 
@@ -69,7 +70,7 @@ class Checker:
 
     def sound_fields(self, value: Any, place: str, problems: Problems) -> dict[str, Any]:
         """The fields of an object that follow the schema, once what is wrong with the others is among the problems. They can be
-        read on, so that all problems are reported at once."""
+        read on, so that all problems are reported at once. A field that the schema does not know is not among them."""
         if self.is_valid(value):
             return value
         if problems.total >= MAX_PROBLEMS:
@@ -79,7 +80,8 @@ class Checker:
         for where, text in self.problems(value, place):
             problems.add(where, text)
             wrong.add(re.split(r"[.[]", where.removeprefix(place).removeprefix("."))[0])
-        return {key: value[key] for key in value if key not in wrong} if isinstance(value, dict) else {}
+        sound = self.known - wrong
+        return {key: value[key] for key in value if key in sound} if isinstance(value, dict) else {}
 
 
 def _in_words(error: jsonschema.ValidationError) -> str:

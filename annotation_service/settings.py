@@ -4,6 +4,7 @@ Local mode: without ``SECRET_KEY`` in the environment the key that ``bin/run`` w
 service answers plain HTTP on this machine. Everywhere else the key and the allowed hosts must be given, and HTTPS is on.
 """
 
+import logging
 import os
 from pathlib import Path
 
@@ -58,8 +59,9 @@ CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS")
 SECURE_SSL_REDIRECT = SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_HSTS_SECONDS = 365 * 24 * 3600 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env_bool("BEHIND_PROXY", False) else None
-ALLAUTH_TRUSTED_PROXY_COUNT = 1 if env_bool("BEHIND_PROXY", False) else 0
+BEHIND_PROXY = env_bool("BEHIND_PROXY", False)
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
+ALLAUTH_TRUSTED_PROXY_COUNT = int(BEHIND_PROXY)
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_NAME = "__Host-sessionid" if HTTPS else "sessionid"
@@ -105,6 +107,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "annotation_service.middleware.body_limit",
+    "annotation_service.middleware.retry_once",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -138,6 +141,13 @@ TEMPLATES = [
     }
 ]
 
+# --- Web server --------------------------------------------------------------------------------------------------------
+
+WEB_PROCESSES = limits.env_int("WEB_PROCESSES", 1, least=1)
+WEB_THREADS = limits.env_int("WEB_THREADS", 8, least=1)
+# Behind a proxy all requests come from its address.
+MAX_UNFINISHED_PER_ADDRESS = limits.env_int("MAX_UNFINISHED_PER_ADDRESS", 0 if BEHIND_PROXY else 100)
+
 # --- Data --------------------------------------------------------------------------------------------------------------
 
 DATABASES = {
@@ -160,13 +170,20 @@ else:
         "options": "-c lock_timeout=20s -c idle_in_transaction_session_timeout=60s",
     }
 
-CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}}
+CACHES = {
+    "default": {
+        "BACKEND": "annotation_service.db.Cache",
+        "LOCATION": "cache",
+        # Above this many, entries go before their time, and with them the counts of attempts.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+}
 
 UPLOAD_DIR = Path(env("UPLOAD_DIR") or VAR_DIR / "uploads")
 FILE_UPLOAD_TEMP_DIR = env("FILE_UPLOAD_TEMP_DIR") or None
 
-# Room for the pasted text, percent-encoded by the browser, beside the other fields of its form.
-DATA_UPLOAD_MAX_MEMORY_SIZE = 4 * limits.MAX_PASTED_BYTES
+# Room for a pasted text that is too long: its form says so, and keeps it.
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * limits.MAX_PASTED_BYTES
 
 # --- Functions that are switched off by default --------------------------------------------------------------------------
 
@@ -198,8 +215,22 @@ ACCOUNT_FORMS = {
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional"
+ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # nobody gets a message because somebody else typed their address
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
-ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+# See `annotation_service.attempts`: “5/5m/key” is five in five minutes for one key, such as a name at an address. Only failed
+# sign-ins are limited, so that a class can begin at the same time.
+ACCOUNT_RATE_LIMITS = {
+    "login": None,
+    "login_failed": "5/5m/key",
+    "login_failed_at_address": "50/10m/ip",
+    "login_failed_for_name": "100/h/key",
+    "reset_password": None,
+    "reset_mail": "5/h/key",
+    "reset_mail_at_address": "50/h/ip",
+    # These send mails to addresses that somebody types, too.
+    "signup": "100/h/ip",
+    "manage_email": "20/h/user",
+}
 
 EMAIL_HOST = env("EMAIL_HOST")
 EMAIL_PORT = limits.env_int("EMAIL_PORT", 587)
@@ -207,7 +238,10 @@ EMAIL_HOST_USER = env("EMAIL_HOST_USER")
 EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
 EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", True)
 # Without a mail server, messages are printed where the service runs.
-EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+EMAIL_BACKEND = (
+    "annotation_service.accounts.MailBackend" if EMAIL_HOST else "django.core.mail.backends.console.EmailBackend"
+)
+EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env("DEFAULT_FROM_EMAIL", "annotation-service@localhost")
 
 # --- Files, language, log ----------------------------------------------------------------------------------------------
@@ -224,17 +258,30 @@ LANGUAGE_CODE = "en-gb"
 TIME_ZONE = "UTC"
 USE_I18N = False
 
+
+def without_traceback(record: logging.LogRecord) -> bool:
+    record.exc_info = None
+    return True
+
+
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
+    "filters": {"without_traceback": {"()": "django.utils.log.CallbackFilter", "callback": without_traceback}},
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line"},
+        "one_line": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["without_traceback"]},
+    },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": ["console"], "level": "WARNING", "propagate": False},
         # Refusals (4xx) are answered to whoever was refused; only the server's own failures are logged.
         "django.request": {"level": "ERROR"},
+        "waitress.queue": {"level": "ERROR"},  # requests wait for a thread: no failure
+        # Requests that no browser of ours makes, such as those for another host: not a failure of the service.
+        "django.security": {"handlers": ["one_line"], "propagate": False},
         # Who took which file.
-        "annotation_service.downloads": {"level": "INFO"},
+        "annotation_service.http": {"level": "INFO"},
     },
 }

@@ -3,7 +3,7 @@ from django.urls import include, path
 
 from projects.views import home
 
-from . import views
+from . import attempts, views
 
 job_urls = [
     path("", views.show_job, name="job"),
@@ -11,6 +11,9 @@ job_urls = [
     path("cancel/", views.cancel_job, name="cancel_job"),
     path("file/", views.job_file, name="job_file"),
 ]
+
+handler400 = "annotation_service.views.bad_request"
+handler500 = "annotation_service.views.server_error"
 
 urlpatterns = [
     path("", home, name="home"),
@@ -22,3 +25,5 @@ urlpatterns = [
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),
 ]
+
+handler429 = attempts.too_many

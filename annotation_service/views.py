@@ -1,14 +1,64 @@
+import logging
+import sys
+from contextlib import suppress
+
+from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.contrib.sessions.backends.base import UpdateError
+from django.core.exceptions import RequestDataTooBig
+from django.db import DatabaseError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
+from django.utils.encoding import escape_uri_path
+from django.views import defaults
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
-from . import access
-from .downloads import download
-from .http import Request
+from . import access, words
+from .db import Trouble, trouble
+from .http import Request, download
+from .middleware import too_large
 from .models import Job, kept_file
+
+log = logging.getLogger(__name__)
+RETRY_AFTER = 5  # seconds
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer for an error that nobody has caught: 507 for a full disk, 503 if the database is away, else 500."""
+    error = sys.exc_info()[1]
+    reason = trouble(error)
+    if reason is None:
+        return defaults.server_error(request)
+    address = escape_uri_path(request.path)  # as in the address bar: no line of the log is forged
+    log.warning("%s %s: %s: %s", request.method, address, reason.name, " ".join(str(error).split()))
+    response: HttpResponse
+    if request.headers.get("Accept") == "application/json":
+        response = JsonResponse({"error": reason.value})
+    elif "HX-Request" in request.headers:
+        response = HttpResponse(reason.value, content_type="text/plain")  # which static/js/app.js shows
+    else:
+        response = HttpResponse(render_to_string("503.html", _sent(request) | {"reason": reason}))
+    response.status_code = 507 if reason is Trouble.FULL else 503
+    response["Retry-After"] = str(RETRY_AFTER)
+    response.trouble = reason  # type: ignore[attr-defined]
+    response._has_been_logged = True  # type: ignore[attr-defined] # or Django adds a traceback
+    return response
+
+
+def _sent(request: HttpRequest) -> dict[str, object]:
+    """What somebody sent by a form, so that they can send it again: not files, and no passwords."""
+    if "_post" not in vars(request) or any("password" in name for name in request.POST):
+        return {"method": request.method}
+    fields = [(name, value) for name, values in request.POST.lists() for value in values]
+    return {
+        "method": request.method,
+        "address": request.get_full_path(),
+        "fields": fields,
+        "files": list(request.FILES),
+    }
 
 
 @require_GET
@@ -52,6 +102,17 @@ def announce_once(request: Request, job: Job) -> None:
     if job.result.get("text") and job.pk not in announced:
         request.session["announced_jobs"] = [*announced[-49:], job.pk]
         messages.success(request, job.result["text"])
+        with suppress(DatabaseError, UpdateError):  # then it is told once more: without room, reading works on
+            request.session.save()
+        request.session.modified = False
+
+
+def bad_request(request: Request, exception: Exception) -> HttpResponse:
+    """What Django refuses to read: too much text in a form, or what only scripts send."""
+    if isinstance(exception, RequestDataTooBig):
+        most = words.size(settings.MAX_PASTED_BYTES)
+        return too_large(request, f"A text can have {most} at most. Go back and send it as a file instead.")
+    return defaults.bad_request(request, exception)
 
 
 def _context(job: Job) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """How figures and parts of texts are written, on pages and in messages alike."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 NARROW_SPACE = "\u202f"
@@ -30,6 +31,14 @@ def size(value: int | None) -> str:
 def cut(text: str, length: int) -> str:
     """The text itself or, if it is longer, its beginning with an ellipsis."""
     return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def listed(parts: Iterable[str], most: int = 5) -> str:
+    """Parts as in a sentence: “a, b and c”, or the first ones and how many more there are."""
+    shown = list(parts)
+    if len(shown) > most:
+        return f"{', '.join(shown[:most])} and {number(len(shown) - most)} more"
+    return " and ".join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)
 
 
 class Excerpt(NamedTuple):

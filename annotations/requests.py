@@ -22,10 +22,6 @@ MAX_BODY_DEPTH = 4
 OPTIONAL = {"proof"}  # empty, if it is left out
 MARKS: dict[str, type[Mark]] = {"entity": Entity, "relation": Relation}
 PLACES: dict[str, dict[str, type]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
-SHOWN_FIELDS: dict[str, tuple[type[Mark], dict[str, str]]] = {
-    "entities": (Entity, {"start": "start", "end": "end"}),
-    "relations": (Relation, {"source": "source__uid", "target": "target__uid"}),
-}
 _NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
@@ -107,8 +103,8 @@ def current(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
 
 def marks_state(annotation: Annotation | None) -> dict[str, Any]:
     state: dict[str, Any] = {"done": annotation is not None and annotation.done_at is not None}
-    for name, (model, place_fields) in SHOWN_FIELDS.items():
-        fields = {"uid": "uid", **place_fields, "label": "label__uid", "status": "status"}
+    for name, model in (("entities", Entity), ("relations", Relation)):
+        fields = {"uid": "uid", **model.place_fields, "label": "label__uid", "status": "status"}
         marks = model._default_manager.filter(annotation=annotation).exclude(status=Mark.Status.REJECTED).order_by("pk")
         rows = marks.values_list(*fields.values()) if annotation else ()
         state[name] = [dict(zip(fields, row, strict=True)) for row in rows]
@@ -145,5 +141,5 @@ def _restorable(mark: Mark) -> list[dict[str, Any]]:
 
 
 def _shown(mark: Mark) -> dict[str, Any]:
-    place = dict(zip(PLACES[mark.kind], mark.place, strict=True))
+    place = dict(zip(mark.place_fields, mark.place, strict=True))
     return {"uid": mark.uid, **place, "label": mark.label.uid, "status": mark.status}

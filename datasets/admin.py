@@ -19,7 +19,7 @@ class ItemAdmin(ReadOnlyAdmin):
     fields += ["removed_at", "removed_by"]
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Item]":
-        return Item.with_removed.all()
+        return Item.with_removed.filter(dataset__deleted_at=None)
 
     def get_search_results(self, request: HttpRequest, queryset: Any, search_term: str) -> tuple[Any, bool]:
         return queryset.containing(search_term), False
@@ -43,6 +43,7 @@ admin.site.register(
 admin.site.register(
     Annotation,
     ReadOnlyAdmin,
+    part_of="item__dataset",
     list_display=["__str__", linked("item"), "annotator", "started_at", "done_at"],
     list_filter=[("annotator", admin.EmptyFieldListFilter), ("done_at", admin.EmptyFieldListFilter)],
     list_select_related=["item", "annotator"],
@@ -55,6 +56,7 @@ for model, columns, read in (
     admin.site.register(
         model,
         ReadOnlyAdmin,
+        part_of="annotation__item__dataset",
         list_display=["__str__", "label", *columns, "status", linked("annotation__item"), linked("annotation")],
         list_select_related=["label", "annotation__item", "annotation__annotator", *read],
         list_filter=["status"],

@@ -16,7 +16,7 @@ from .importing.document import Duplicates
 from .importing.formats import Format
 from .kinds import Kind
 from .models import Dataset
-from .preprocessing import OPERATIONS, Operation, Preprocessing
+from .preprocessing import OPERATIONS, Operation
 
 SAMPLE_CHARACTERS = 64_000
 
@@ -29,10 +29,6 @@ class PreprocessingForm(forms.Form):
         operations = [(name, operation.field()) for name, operation in OPERATIONS.items()]
         operations.sort(key=lambda named: not isinstance(named[1], forms.BooleanField))  # boxes to tick come first
         self.fields = {**dict(operations), **self.fields}
-
-    @property
-    def preprocessing(self) -> Preprocessing:
-        return Preprocessing(**{name: self.cleaned_data[name] for name in OPERATIONS if name in self.cleaned_data})
 
     def clean_up(self) -> list[tuple[forms.BoundField, Operation]]:
         """The fields of all operations but the tokeniser."""
@@ -104,8 +100,8 @@ class SourceForm(forms.Form):
     @property
     def options(self) -> dict[str, Any]:
         """What `models.Upload` keeps; of a form with errors, what there is."""
-        values = self.cleaned_data
-        return {"format": values.get("format", Format.TEXT), "duplicates": values.get("duplicates", Duplicates.REFUSE)}
+        values = ((name, value) for name, value in self.cleaned_data.items() if name not in ("text", "file"))
+        return {name: getattr(value, "pk", value) for name, value in values}
 
 
 class CreateForm(SourceForm, PreprocessingForm):
@@ -123,7 +119,7 @@ class CreateForm(SourceForm, PreprocessingForm):
             field: Any = self.fields[f"{kind}_ontology"]
             field.queryset = ontologies.filter(kind=kind)
         if self.initial.get("name") == _title_of(self.kept):  # another file brings its own
-            self.initial["name"] = ""
+            self.initial = {**self.initial, "name": ""}
 
     def clean(self) -> None:
         super().clean()
@@ -139,19 +135,6 @@ class CreateForm(SourceForm, PreprocessingForm):
             if not cleaned["name"]:
                 self.add_error("name", "Give the dataset a name.")
 
-    @property
-    def options(self) -> dict[str, Any]:
-        values = self.cleaned_data
-        kind = values.get("kind", Kind.STANDARD)
-        return super().options | {
-            "kind": kind,
-            "name": values.get("name", ""),
-            "description": values.get("description", ""),
-            "preprocessing": self.preprocessing.as_json() if kind == Kind.STANDARD else {},
-            "tokeniser": values.get("tokeniser", "punkt"),
-            **{f"{of}_ontology": getattr(values.get(f"{of}_ontology"), "pk", None) for of in Ontology.Kind.values},
-        }
-
 
 class AddForm(SourceForm):
     """More items of a dataset, whose kind, preprocessing and ontologies are settled."""
@@ -165,17 +148,6 @@ class AddForm(SourceForm):
             del self.fields["format"]
         else:
             self.fields["tokeniser"] = OPERATIONS["tokeniser"].field()
-
-    @property
-    def options(self) -> dict[str, Any]:
-        dataset = self.dataset
-        return super().options | {
-            "kind": dataset.kind,
-            "preprocessing": dataset.preprocessing,
-            "tokeniser": self.cleaned_data.get("tokeniser") or "punkt",
-            "entity_ontology": dataset.entity_ontology_id,
-            "relation_ontology": dataset.relation_ontology_id,
-        }
 
 
 def _title_of(file_name: str) -> str:

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
-from annotation_service.jobs import KEEP_FILES, Progress, cleanup, in_use, kind
+from annotation_service.jobs import KEEP_FILES, Progress, cleanup, in_use, kind, purge
 from annotation_service.models import Job
 
 from .access import get_upload
@@ -14,9 +14,8 @@ from .models.item import BIN
 
 
 def may_watch(request: Request, job: Job) -> None:
-    """Whoever started it, and those who may handle the upload."""
-    if job.by_id != request.user.pk:
-        get_upload(request, job.target["upload"])
+    """Those who may handle the upload."""
+    get_upload(request, job.target["upload"])
 
 
 @kind("check_upload", may_watch)
@@ -43,10 +42,10 @@ def discard_forgotten() -> None:
             upload.discard()
 
 
-@cleanup
-def empty_bins() -> None:
-    for dataset in Dataset.objects.filter(item__removed_at__lte=timezone.now() - BIN).distinct():
-        dataset.empty_bin()
+@purge
+def empty_bins(seconds: float) -> int:
+    dataset = Dataset.objects.filter(item__removed_at__lte=timezone.now() - BIN).first()
+    return dataset.empty_bin(seconds) if dataset else 0
 
 
 @in_use

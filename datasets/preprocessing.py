@@ -5,13 +5,14 @@ The order is that of the registry. The original line is kept beside the tokens, 
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from django import forms
 
+from .kinds import Kind
 from .tokenising import TOKENISERS, Span, offsets_of
 
 _BATCH_LINES = 200
@@ -138,8 +139,11 @@ class Preprocessing:
         if self.tokeniser not in TOKENISERS:
             raise ValueError(f"There is no tokeniser “{self.tokeniser}”.")
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+    @classmethod
+    def of(cls, values: Mapping[str, Any], kind: Kind) -> "Preprocessing":
+        """Those chosen in a form or for an upload, among its other fields. Only standard datasets have more than a tokeniser."""
+        names = OPERATIONS if kind == Kind.STANDARD else ("tokeniser",)
+        return cls(**{name: values[name] for name in names if name in values})
 
     def chosen(self) -> list[tuple[Operation, Any]]:
         """The operations with their values, in the order in which they are applied."""

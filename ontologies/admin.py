@@ -27,6 +27,7 @@ class OntologyAdmin(BlueprintAdmin):
 class OntologyItemAdmin(ReadOnlyAdmin):
     """The rows as they are; the tree editor changes them."""
 
+    part_of = "ontology"
     list_display = ["tree_name", "uid", linked("ontology"), "active", "color", "updated_at"]
     list_display_links = ["uid"]
     list_filter = ["ontology__kind", "active"]
@@ -37,7 +38,7 @@ class OntologyItemAdmin(ReadOnlyAdmin):
     fields = ["name", "fullname", "ontology", "uid", *FACTS[1:], *TIMES]
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[OntologyItem]":
-        return OntologyItem.objects.filter(level__gt=0)
+        return super().get_queryset(request).filter(level__gt=0)
 
     @admin.display(description="name")
     def tree_name(self, item: OntologyItem) -> SafeString:
@@ -47,6 +48,7 @@ class OntologyItemAdmin(ReadOnlyAdmin):
 admin.site.register(
     OntologyChange,
     ReadOnlyAdmin,
+    part_of="ontology",
     list_display=["__str__", linked("ontology"), "version", "user", "at"],
     list_filter=["verb", "at"],
     list_select_related=["ontology", "user"],

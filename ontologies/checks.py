@@ -1,9 +1,12 @@
 """Likely mistakes in a tree of labels: nothing is wrong with the tree itself, a person has to judge."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
+from math import dist
 from typing import NamedTuple
+
+from annotation_service import words
 
 from . import colors
 from .labels import Label, Labels
@@ -48,7 +51,7 @@ def likely_mistakes(labels: Labels) -> list[Check]:
         found += _siblings(siblings, labels.by_uid[parent_uid] if parent_uid else None)
     if deep := [label for label in labels if label.level > MANY_LEVELS]:
         deepest = max(label.level for label in deep)
-        items = "1 item stands" if len(deep) == 1 else f"{len(deep):,} items stand"
+        items = words.plural(len(deep), "item stands,items stand")
         text = f"{items} deeper than {MANY_LEVELS} levels; the deepest on level {deepest}."
         found.append(Check("many_levels", text, deep))
     order = {kind: index for index, kind in enumerate(KINDS)}
@@ -61,11 +64,11 @@ def _names(alike: list[Label]) -> Iterator[Check]:
     for label in alike:
         by_name[label.name].append(label)
     if len(by_name) > 1:
-        text = f"{_listed(f'“{name}”' for name in by_name)} differ only in case or spacing."
+        text = f"{words.listed(f'“{name}”' for name in by_name)} differ only in case or spacing."
         yield Check("similar_names", text, alike)
     for name, same in by_name.items():
         if len(same) > 1:
-            places = _listed(f"“{label.fullname}”" for label in same)
+            places = words.listed(f"“{label.fullname}”" for label in same)
             yield Check("same_name", f"“{name}” stands in {len(same):,} branches: {places}.", same)
 
 
@@ -90,17 +93,7 @@ def _look_alike(siblings: list[Label]) -> list[Label]:
     if len(siblings) > (colors.SEPARATE_CHILDREN if below else colors.SEPARATE_TOPS):
         return []
     least = ALIKE if below else ALIKE_AT_THE_TOP
-    close = {
-        label.uid
-        for pair in combinations(siblings, 2)
-        if pair[0].color == pair[1].color or colors.distance(pair[0].color, pair[1].color) < least
-        for label in pair
-    }
+    seen = [(colors.to_oklab(label.color), label.uid) for label in siblings]
+    pairs = combinations(seen, 2)
+    close = {uid for (one, a), (other, b) in pairs if dist(one, other) < least for uid in (a, b)}
     return [label for label in siblings if label.uid in close]
-
-
-def _listed(parts: Iterable[str], most: int = 5) -> str:
-    shown = list(parts)
-    if len(shown) > most:
-        return f"{', '.join(shown[:most])} and {len(shown) - most:,} more"
-    return f"{', '.join(shown[:-1])} and {shown[-1]}"

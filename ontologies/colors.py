@@ -33,19 +33,15 @@ def child_of(parent: str, index: int) -> str:
     return from_oklch(lighter, max(chroma * 0.95, 0.05), hue + (0, 7, -7, 14, -14)[index % 5])
 
 
-def distance(first: str, second: str) -> float:
-    """How different two colours look."""
-    return math.dist(_to_oklab(first), _to_oklab(second))
-
-
 def to_oklch(color: str) -> tuple[float, float, float]:
     """Lightness 0 to 1, chroma, hue in degrees."""
-    lightness, a, b = _to_oklab(color)
+    lightness, a, b = to_oklab(color)
     return lightness, math.hypot(a, b), math.degrees(math.atan2(b, a)) % 360
 
 
 @lru_cache(maxsize=50_000)
-def _to_oklab(color: str) -> tuple[float, float, float]:
+def to_oklab(color: str) -> tuple[float, float, float]:
+    """A place in a space in which the distance between two colours tells how different they look."""
     red, green, blue = (_to_linear(int(color[i : i + 2], 16) / 255) for i in (1, 3, 5))
     long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
     medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)

@@ -1,11 +1,11 @@
 import re
-from typing import Any
+from typing import IO, Any
 
 from django import forms
 from django.conf import settings
 
 from annotation_service.blueprint_views import DescriptionField, NameField
-from annotation_service.inputs import Problem, Refused, check_size, check_text, clean_description, decode
+from annotation_service.inputs import Problem, Refused, check_size, check_text, clean_description, decode, split_lines
 from annotation_service.json_input import parse_json
 from annotation_service.models import User
 
@@ -63,10 +63,10 @@ class CreateForm(ItemsForm):
 
     def read(self) -> list[NewItem]:
         kind = self.cleaned_data.get("kind")
-        text = self._text(kind)
-        return read_ontology(text, kind) if text and kind else []
+        source = self._source(kind)
+        return read_ontology(source, kind) if source and kind else []
 
-    def _text(self, kind: str | None) -> str:
+    def _source(self, kind: str | None) -> str | IO[bytes]:
         source = self.cleaned_data.get("source")
         if source == "example" and kind:
             return example_json(kind)
@@ -77,9 +77,10 @@ class CreateForm(ItemsForm):
             if not upload:
                 raise Refused("Choose a file.")
             check_size(upload.size, settings.MAX_ONTOLOGY_BYTES)
-            text = decode(upload.read())
-            self.file_text = text if len(text) <= _EDITABLE else ""
-            return text
+            if upload.size > _EDITABLE:
+                return upload
+            self.file_text = decode(upload.read())
+            return self.file_text
         return ""
 
 
@@ -99,10 +100,11 @@ class PasteForm(ItemsForm):
 
 
 class FieldForm(forms.Form):
-    """One field of an item, saved by the item's method ``verb``. ``was`` is the value that the person saw when they began to
-    edit."""
+    """One field of an item, saved by the item's method ``verb`` and shown by the template. ``was`` is the value that the person
+    saw when they began to edit."""
 
     verb: str
+    template: str
     was = forms.CharField(required=False, strip=False, widget=forms.HiddenInput)
 
     def __init__(self, data: Any, *, item: OntologyItem) -> None:
@@ -114,12 +116,12 @@ class FieldForm(forms.Form):
 
 
 class ItemNameForm(FieldForm):
-    verb = "rename"
+    verb, template = "rename", "_name_fields"
     name = NameField()
 
 
 class DescriptionForm(FieldForm):
-    verb = "describe"
+    verb, template = "describe", "_description"
     description = DescriptionField()
 
     def clean_was(self) -> str:
@@ -129,6 +131,7 @@ class DescriptionForm(FieldForm):
 class ExampleTermsForm(FieldForm):
     """``was`` are the terms as JSON; those in ``add`` are added to them, ``drop`` is removed."""
 
+    template = "_example_terms"
     add = forms.CharField(required=False, max_length=50_000)
     drop = forms.CharField(required=False, strip=False)
 
@@ -140,11 +143,12 @@ class ExampleTermsForm(FieldForm):
 
     def save(self, by: User) -> OntologyItem:
         was, drop, add = (self.cleaned_data[name] for name in ("was", "drop", "add"))
-        terms = [term for term in was if term != drop] + re.split(r"[,\n]", add)
+        # A browser sends another line end than it was given.
+        terms = [term for term in was if split_lines(term) != split_lines(drop)] + re.split(r"[,\n]", add)
         return self.item.set_example_terms(terms, was=was, by=by)
 
 
 class ColorForm(FieldForm):
-    verb = "recolor"
+    verb, template = "recolor", "_color"
     color = forms.CharField(max_length=7)
     branch = forms.BooleanField(required=False)

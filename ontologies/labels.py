@@ -8,10 +8,12 @@ from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
 from annotation_service import words
+from annotation_service.inputs import Refused, normalized
 
 
 class Label(NamedTuple):
@@ -106,8 +108,6 @@ def _read_labels(items: QuerySet[Any]) -> Labels:
 
 # --- Names in documents ---------------------------------------------------------------------------------------------------
 
-_NAMED = 5
-
 
 class LabelNames:
     """Finds the labels that an uploaded document names: by full name or, with ``bare``, also by a name that occurs only once."""
@@ -128,9 +128,8 @@ class LabelNames:
         name = _normal(text)
         meant = self._meant(name)
         if len(meant) > 1:
-            some = ", ".join(f"“{label.fullname}”" for label in meant[:_NAMED])
-            more = f" and {words.number(len(meant) - _NAMED)} more" if len(meant) > _NAMED else ""
-            return f"“{words.cut(name, 200)}” is the name of {words.number(len(meant))} labels: {some}{more}. Give the full name."
+            some = words.listed(f"“{label.fullname}”" for label in meant)
+            return f"“{words.cut(name, 200)}” is the name of {words.number(len(meant))} labels: {some}. Give the full name."
         if meant:
             return f"“{words.cut(name, 200)}” is switched off in “{self.ontology}”, so it cannot be used."
         nearest = self._nearest(name)
@@ -145,6 +144,8 @@ class LabelNames:
     def _nearest(self, name: str) -> Label | None:
         """Of the labels whose names share the most pairs of letters with the text, the one that is most alike, if it is."""
         last = name.rpartition("/")[2]
+        if len(last) > 2 * settings.MAX_NAME_CHARACTERS:
+            return None
         shared = Counter(i for pair in _pairs(last) for i in self._with_pair.get(pair, ()))
         candidates: dict[str, list[Label]] = defaultdict(list)
         for index, _ in shared.most_common(50):
@@ -165,7 +166,10 @@ class LabelNames:
 
 
 def _normal(text: str) -> str:
-    return unicodedata.normalize("NFC", text).strip()
+    try:
+        return normalized(text).strip()
+    except Refused:
+        return text  # no label has such a name
 
 
 def _pairs(name: str) -> set[str]:

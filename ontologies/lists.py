@@ -9,14 +9,17 @@ from django.conf import settings
 
 from annotation_service import words
 from annotation_service.db import among
-from annotation_service.inputs import Problems, Refused, check_text, clean_name, split_lines
+from annotation_service.inputs import Problems, Refused, check_text, clean_name
 
 from .documents import NewItem, read_ontology
 from .tree import NewBranch, Tree
 
 # --- Reading -----------------------------------------------------------------------------------------------------------
 
-_LINE = re.compile(r"([ \t]*)(?:(?:[-*+•‣◦–]|\d+(?:\.\d+)*[.)])(?:[ \t]+|$))?(.*)", re.DOTALL)
+_FILLED = re.compile(r"^[^\S\n]*+\S.*", re.MULTILINE)
+_LINE = re.compile(r"([ \t]*)(?:(?:[-*+•‣◦–]|\d++(?:\.\d++)*+[.)])(?:[ \t]+|$))?(.*)", re.DOTALL)
+Row = tuple[int, str, str]
+"""The number of a line, its indentation, and what follows its bullet or number."""
 
 
 def read_pasted(text: str, kind: str) -> list[NewItem]:
@@ -27,25 +30,36 @@ def read_pasted(text: str, kind: str) -> list[NewItem]:
     text = check_text(text.removeprefix("\ufeff"))
     if text.lstrip().startswith("["):
         return read_ontology(text, kind)
-    rows = [
-        (number, match[1], match[2])
-        for number, line in enumerate(split_lines(text), 1)
-        if line.strip() and (match := _LINE.fullmatch(line))
-    ]
+    rows = list(_filled_lines(text))
     problems = Problems()
     indented = any(indent != rows[0][1] for _, indent, _ in rows)
     if not indented and any("/" in rest for _, _, rest in rows):
         items = _read_paths(rows, problems)
     else:
         items = _read_indented(rows, problems)
-    if len(items) > settings.MAX_ONTOLOGY_ITEMS:
-        most, count = words.number(settings.MAX_ONTOLOGY_ITEMS), words.number(len(items))
-        problems.add("", f"An ontology has at most {most} items; this has {count}.")
     problems.raise_if_any()
     return items
 
 
-def _read_indented(rows: list[tuple[int, str, str]], problems: Problems) -> list[NewItem]:
+def _filled_lines(text: str) -> Iterator[Row]:
+    """The lines that are not blank. Raises `Refused` if these are more than an ontology may have items."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    number, end = 1, 0
+    for count, match in enumerate(_FILLED.finditer(text)):
+        if count >= settings.MAX_ONTOLOGY_ITEMS:
+            raise _too_many()
+        number += text.count("\n", end, match.start())
+        end = match.start()
+        line = _LINE.fullmatch(match[0])
+        assert line  # it matches everything
+        yield number, line[1], line[2]
+
+
+def _too_many() -> Refused:
+    return Refused(f"An ontology has at most {words.number(settings.MAX_ONTOLOGY_ITEMS)} items; this has more.")
+
+
+def _read_indented(rows: list[Row], problems: Problems) -> list[NewItem]:
     items: list[NewItem] = []
     indents = [rows[0][1]]
     names: list[dict[str, int]] = [{}]  # of the siblings at each level, with their lines
@@ -69,15 +83,18 @@ def _read_indented(rows: list[tuple[int, str, str]], problems: Problems) -> list
     return items
 
 
-def _read_paths(rows: list[tuple[int, str, str]], problems: Problems) -> list[NewItem]:
+def _read_paths(rows: list[Row], problems: Problems) -> list[NewItem]:
     tree: dict[str, Any] = {}
+    count = 0
     for number, _, path in rows:
-        parts = path.split("/")
-        if len(parts) > settings.MAX_LEVELS:
+        if path.count("/") >= settings.MAX_LEVELS:
             problems.add(f"line {number}", f"A tree has at most {settings.MAX_LEVELS} levels.")
             continue
         branch = tree
-        for name in [_read_name(part, number, problems) for part in parts]:
+        for name in [_read_name(part, number, problems) for part in path.split("/")]:
+            count += name not in branch
+            if count > settings.MAX_ONTOLOGY_ITEMS:
+                raise _too_many()
             branch = branch.setdefault(name, {})
     return list(_new_items(tree, 1))
 
@@ -112,42 +129,30 @@ class PlannedItem:
 class Plan:
     """Finds the place of each new item below an item: what stands there already is not added again, but descended into."""
 
-    def __init__(self, tree: Tree, new_items: Sequence[NewItem], below: Any, *, with_terms: bool) -> None:
-        self.below, self.with_terms = below, with_terms
+    def __init__(self, tree: Tree, new_items: Sequence[NewItem], below: Any) -> None:
         self.rows: list[PlannedItem] = []
         self._new: dict[int, list[NewItem]] = {}  # by the key of the existing item above
-        self._nodes = tree.model._base_manager.order_by()
-        self._room = settings.MAX_ONTOLOGY_ITEMS - tree.size
-        stored = self._nodes.filter(tree_id=tree.pk, lft__gt=below.lft, lft__lt=below.rght)
+        self._tree = tree
+        room = settings.MAX_ONTOLOGY_ITEMS - tree.size
+        stored = below.branch().order_by()
         existing = {(parent_id, name): pk for pk, parent_id, name in stored.values_list("pk", "parent_id", "name")}
         above = [(below.pk, 0)]  # for each level: the existing item above, and how many levels of new ones
-        names: list[set[str]] = [set()]
         for new in new_items:
-            del above[new.level :], names[new.level :]
+            del above[new.level :]
             parent, depth = above[-1]
             row = PlannedItem(new.level, new.name, exists=False)
             self.rows.append(row)
-            if new.name in names[-1]:
-                row.problem = f"“{new.name}” stands twice at this place of the list."
-            names[-1].add(new.name)
-            names.append(set())
             if depth == 0 and (found := existing.get((parent, new.name))):
                 row.exists = True
                 above.append((found, 0))
                 continue
-            row.problem = row.problem or self._problem(new)
+            room -= 1
+            if below.level + new.level > settings.MAX_LEVELS:
+                row.problem = f"A tree has at most {settings.MAX_LEVELS} levels."
+            elif room < 0:
+                row.problem = f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items."
             above.append((parent, depth + 1))
             self._new.setdefault(parent, []).append(replace(new, level=depth + 1))
-
-    def _problem(self, new: NewItem) -> str:
-        self._room -= 1
-        if self.below.level + new.level > settings.MAX_LEVELS:
-            return f"A tree has at most {settings.MAX_LEVELS} levels."
-        if new.example_terms and not self.with_terms:
-            return "Items of a relation ontology have no example terms."
-        if self._room < 0:
-            return f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items."
-        return ""
 
     def check(self) -> None:
         problems = Problems()
@@ -159,5 +164,5 @@ class Plan:
         problems.raise_if_any()
 
     def branches(self) -> list[NewBranch]:
-        parents = {node.pk: node for node in self._nodes.filter(pk__in=among(self._new))}
+        parents = self._tree.nodes.filter(pk__in=among(self._new)).in_bulk()
         return [NewBranch(parents[pk], items) for pk, items in self._new.items()]

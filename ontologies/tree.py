@@ -60,29 +60,21 @@ class Tree:
 
     def problems(self) -> Iterator[str]:
         """What is wrong with the tree; yields nothing if it is sound."""
-        nodes = list(self.nodes.order_by("lft").values())
-        roots = [node for node in nodes if node["parent_id"] is None]
-        if len(roots) != 1:
-            yield f"{len(roots)} roots instead of 1"
-            return
-        if any(node["tree_id"] != self.pk for node in nodes):
-            yield "a node has the number of another tree"
-        numbers = sorted([node["lft"] for node in nodes] + [node["rght"] for node in nodes])
-        if numbers != list(range(numbers[0], numbers[0] + 2 * len(nodes))):
+        nodes = list(self.nodes.order_by("lft").values("id", "uid", "parent_id", "level", "lft", "rght"))
+        numbers = sorted(number for node in nodes for number in (node["lft"], node["rght"]))
+        if not nodes or numbers != list(range(numbers[0], numbers[0] + 2 * len(nodes))):
             yield "the positions do not follow each other, each once"
-        if roots[0]["level"] != 0:
-            yield f"the root stands on level {roots[0]['level']}"
-        by_id = {node["id"]: node for node in nodes}
+        above: list[dict[str, Any]] = []
         for node in nodes:
-            if node["parent_id"] is None:
-                continue
-            parent = by_id.get(node["parent_id"])
-            if parent is None:
-                yield f"{node['uid']}: its parent is in another tree"
-            elif not (parent["lft"] < node["lft"] < node["rght"] < parent["rght"]):
+            while above and above[-1]["rght"] < node["lft"]:
+                above.pop()
+            if node["parent_id"] != (above[-1]["id"] if above else None):
                 yield f"{node['uid']}: not inside its parent"
-            elif node["level"] != parent["level"] + 1:
-                yield f"{node['uid']}: level {node['level']} below level {parent['level']}"
+            elif above and node["rght"] > above[-1]["rght"]:
+                yield f"{node['uid']}: ends behind its parent"
+            elif node["level"] != len(above):
+                yield f"{node['uid']}: level {node['level']} instead of {len(above)}"
+            above.append(node)
 
     # --- Writing ---
 
@@ -103,10 +95,8 @@ class Tree:
         lefts: dict[int, list[int]] = defaultdict(list)
         names: set[tuple[int, str]] = set()
         parents = among({branch.parent.pk for branch in branches})
-        children = (
-            self.model._base_manager.filter(parent__in=parents).values_list("parent_id", "lft", "name").order_by()
-        )
-        for parent_id, left, name in sorted(children, key=itemgetter(1)):
+        children = self.model._base_manager.filter(parent__in=parents).order_by("lft")
+        for parent_id, left, name in children.values_list("parent_id", "lft", "name"):
             lefts[parent_id].append(left)
             names.add((parent_id, name))
         planned: list[tuple[int, int, NewBranch]] = []
@@ -153,7 +143,7 @@ class Tree:
     def move(self, node: Any, parent: Any, position: int | None) -> None:
         """Move a node with its branch below a parent; ``position`` counts its new siblings, None is the last."""
         node.updated_at = timezone.now()
-        siblings = parent.child_items().exclude(pk=node.pk)
+        siblings = parent.children.exclude(pk=node.pk)
         before = None if position is None else siblings[max(0, position) :].first()
         target, where = (before, "left") if before else (parent, "last-child")
         self.model._tree_manager.move_node(node, target, position=where)

@@ -4,6 +4,7 @@ from annotation_service import blueprint_views
 
 from . import views
 from .editor import changing, reading
+from .forms import DescriptionForm, ExampleTermsForm
 from .models import Ontology
 
 app_name = "ontologies"
@@ -19,8 +20,8 @@ item_urls: list[URLPattern] = [
     path("paste/", changing.paste, name="paste_below"),
     path("paste/preview/", changing.preview, name="preview_below"),
     path("rename/", changing.rename, name="rename"),
-    path("describe/", changing.describe, name="describe"),
-    path("example-terms/", changing.set_example_terms, name="example_terms"),
+    path("describe/", changing.save_field, {"form": DescriptionForm}, name="describe"),
+    path("example-terms/", changing.save_field, {"form": ExampleTermsForm}, name="example_terms"),
     path("color/", changing.recolor, name="recolor"),
     path("active/", changing.switch, name="switch"),
     path("move/", changing.move, name="move"),

@@ -19,28 +19,33 @@ from .labels import Labels
 class ItemUse:
     """A model whose rows name items.
 
-    ``noun`` is what people call several rows, ``items`` are the fields that name items, ``project`` leads to the project of a
-    row. Only marks have the others: the ``kind`` of ontology that their labels are from, what tells that they are on texts which
-    have not been removed, and the field of the ``person`` who made them.
+    ``noun`` is what people call several rows, ``items`` are the fields that name items, ``part_of`` leads to the blueprint or
+    copy that a row is part of, ``project`` to the project of a row. Only marks have the others: the ``kind`` of ontology that
+    their labels are from, what tells that they are on texts which have not been removed, and the field of the ``person`` who
+    made them.
     """
 
     model: type[Model]
     noun: str
     items: tuple[str, ...]
+    part_of: str
     project: str
     kind: str = ""
     on_live_texts: Q | None = None
     person: str = ""
 
-    def rows(self, keys: Any) -> QuerySet[Any]:
-        """The rows that name items with these keys, each once."""
+    def rows(self, keys: Any, *, deleted: bool = False) -> QuerySet[Any]:
+        """The rows that name items with these keys, each once: of what is there or, instead, of what is marked as deleted."""
         rows = self.model._base_manager.all()
         named = Q()
         for field in self.items:
             names_one = Q(**{f"{field}__in": keys})
             is_list = self.model._meta.get_field(field).many_to_many
             named |= Q(pk__in=rows.filter(names_one).values("pk")) if is_list else names_one
-        return rows.filter(named)
+        return rows.filter(named, self.is_deleted(deleted))
+
+    def is_deleted(self, deleted: bool) -> Q:
+        return Q(**{f"{self.part_of}__deleted_at__isnull": not deleted})
 
     def live(self, rows: QuerySet[Any], made_by: Any = None) -> QuerySet[Any]:
         """Without marks on removed texts, and of marks only those of one person, if there is one."""
@@ -97,6 +102,11 @@ def count(keys: Any, *, marks_of: str = "") -> Counts:
     return Counts(+counts)
 
 
+def named_by_deleted(keys: Any) -> bool:
+    """Whether rows that are about to be deleted name items with these keys."""
+    return any(use.rows(keys, deleted=True).exists() for use in item_uses)
+
+
 def by_project(
     keys: Collection[int], names: Mapping[int, str], own: int | None, visible: Collection[int], made_by: Any = None
 ) -> Usage:
@@ -120,6 +130,7 @@ def marks_by_uid(kind: str, ontologies: QuerySet[Any], made_by: Any = None) -> d
         if use.kind == kind:
             (field,) = use.items
             rows = use.live(use.model._base_manager.filter(**{f"{field}__ontology__in": ontologies}), made_by)
+            rows = rows.filter(use.is_deleted(False))
             counts.update(dict(rows.order_by().values_list(f"{field}__uid").annotate(Count("pk"))))
     return dict(counts)
 

@@ -11,10 +11,9 @@ from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation_service import access
-from annotation_service.blueprints import with_uses
-from annotation_service.downloads import download
-from annotation_service.http import Request
-from annotation_service.paging import Column, Page, named, order, search_text, sort_columns
+from annotation_service.blueprint_views import list_context
+from annotation_service.http import Request, download
+from annotation_service.paging import Column
 from annotation_service.schemas import PUBLISHED, published
 
 from .documents import example_json, indented_text
@@ -35,18 +34,13 @@ COLUMNS = [
 
 @require_GET
 def list_ontologies(request: Request) -> HttpResponse:
-    query, kind, mine = search_text(request), request.GET.get("kind"), bool(request.GET.get("mine"))
-    everything = named(access.blueprints(request, Ontology), query, "name", "description", "owner__username")
-    found = with_uses(cast(OntologyQuerySet, everything).with_size()).select_related("owner").defer("description")
+    found = cast(OntologyQuerySet, access.blueprints(request, Ontology)).with_size().defer("description")
+    kind = request.GET.get("kind")
     kind = kind if kind in Ontology.Kind.values else ""
     if kind:
         found = found.filter(kind=kind)
-    if mine:
-        found = found.filter(owner=request.user)
-    columns = sort_columns(request.GET.get("sort"), COLUMNS)
-    page = Page.of(found.order_by(*order(columns)), request.GET.get("page"))
-    context = {"query": query, "kind": kind, "kinds": Ontology.Kind.choices, "mine": mine, "page": page}
-    return render(request, "ontologies/list.html", context | {"columns": columns, "section": "ontologies"})
+    context = list_context(request, found, COLUMNS, "name", "description", "owner__username")
+    return render(request, "ontologies/list.html", context | {"kind": kind, "kinds": Ontology.Kind.choices})
 
 
 @require_http_methods(["GET", "POST"])

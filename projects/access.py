@@ -3,29 +3,22 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
-from annotation_service.access import tells_projects_seen
+from annotation_service.access import projects_seen, require
 from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
-from annotation_service.models import User
+from annotation_service.models import User, fold
 from datasets.models import Item
 
 from . import roles
 from .assignment import given_item
 from .models import Membership, Project
-
-REFUSALS = {
-    Right.ANNOTATE: "Only members of the project annotate in it.",
-    Right.READ: "Only the managers of the project can open this.",
-    Right.MANAGE: "Only the managers of the project can do this.",
-}
 
 
 def projects(user: User, right: Right = Right.SEE) -> QuerySet[Project]:
@@ -36,21 +29,15 @@ def projects(user: User, right: Right = Right.SEE) -> QuerySet[Project]:
     return everything.filter(membership__user=user, membership__role__in=roles.with_right(right))
 
 
-@tells_projects_seen
-def _keys_seen(user: User) -> QuerySet[Project, int]:
-    return projects(user).values_list("pk", flat=True)
+projects_seen.append(lambda user: projects(user).values_list("pk", flat=True))
 
 
 def project(request: Request, pk: int, right: Right = Right.SEE) -> Project:
-    """A project in which the user has a right. Strangers are not told that it exists."""
+    """A project in which the user has a right."""
     # project__pk, not project: the lookup of a key knows that no row has a number beyond 64 bits.
     member = Membership.objects.select_related("project").filter(project__pk=pk, user=request.user).first()
     found = member.project if member else get_object_or_404(Project, pk=pk)
-    rights = roles.rights_of(request.user, member.role if member else None)
-    if Right.SEE not in rights:
-        raise Http404
-    if right not in rights:
-        raise PermissionDenied(REFUSALS[right])
+    require(right, roles.rights_of(request.user, member.role if member else None))
     return found
 
 
@@ -85,7 +72,7 @@ def annotators_work(request: Request, pk: int, who: str) -> tuple[Project, User]
     """
     found = project(request, pk, Right.READ)
     people = User.objects.filter(Q(membership__project=found) | Q(annotation__item__dataset__project=found))
-    by_name = people.filter(username=who)
+    by_name = people.filter(username_folded=fold(who))
     by_pk = people.filter(pk=whole_number(who) or 0)
     # Somebody's name may be another one's number: the number wins, for that is what links are made of.
     if person := by_pk.first() or by_name.first():

@@ -89,6 +89,7 @@ admin.site.register(
 admin.site.register(
     Assignment,
     ReadOnlyAdmin,
+    part_of="item__dataset",
     list_display=["annotator", linked("item")],
     list_select_related=["annotator", "item"],
     search_fields=["=annotator__username"],

@@ -6,8 +6,7 @@ from django.db.models import QuerySet
 from django.urls import reverse_lazy
 
 from annotation_service import limits, words
-from annotation_service.blueprint_views import DescriptionField, NameField
-from annotation_service.edits import EditForm
+from annotation_service.blueprint_views import DescriptionField, EditForm, NameField
 from annotation_service.models import User, fold
 from datasets.models import Dataset
 from ontologies.models import Ontology

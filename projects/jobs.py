@@ -1,9 +1,11 @@
 from typing import Any
 
+from django.http import Http404
+
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
-from annotation_service.jobs import Progress, kind, only_the_starter
+from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job, User, new_file
 from datasets.models import Dataset
 from ontologies.models import Ontology
@@ -32,7 +34,8 @@ def create_project(job: Job, progress: Progress) -> None:
 
 def may_download(request: Request, job: Job) -> None:
     """Whoever started it, while they manage the project."""
-    only_the_starter(request, job)
+    if job.by_id != request.user.pk:
+        raise Http404
     access.project(request, job.target["project"], Right.MANAGE)
 
 

@@ -7,14 +7,15 @@ from django.db.models import QuerySet, UniqueConstraint
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation_service import limits
-from annotation_service.blueprints import Described, Right
-from annotation_service.db import write
+from annotation_service import limits, words
+from annotation_service.blueprints import AT_ONCE, Blueprint, Described, Right, purge_deleted
+from annotation_service.db import store, write
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
 from annotation_service.models import Job, User
 from datasets.models import Dataset
+from datasets.models.violations import Broken, broken_in
 from ontologies.models import Ontology
-from resources.models import RESOURCE_SETS, ResourceSet
+from resources.models import RESOURCE_SETS, ConstraintSet, ResourceSet, rules_of
 
 from . import roles
 from .assignment import Assignment, AssignsItems
@@ -97,9 +98,13 @@ class Project(AssignsItems, Described):
         guidelines: str = "",
         annotators: Sequence[User] = (),
         annotators_per_item: int | None = None,
+        keep_violations: bool = False,
         job: Job | None = None,
     ) -> "Project":
-        """A project with copies of the blueprints, all in one transaction; its creator becomes its manager."""
+        """A project with copies of the blueprints, all in one transaction; its creator becomes its manager.
+
+        Refused if marks of the dataset break constraints among the resources, unless they are to be kept as they are.
+        """
         _check_kinds(dataset, entity_ontology, relation_ontology)
         with write():
             project = cls.objects.create(
@@ -118,10 +123,27 @@ class Project(AssignsItems, Described):
             dataset.copy_to(project, by=by, ontologies=copies)
             for resource in resources:
                 project._copy(resource, by=by)
+            if not keep_violations:
+                project._check_given_marks()
             project.assign_items()
             if job:
                 job.finish(url=project.get_absolute_url(), text=f"The project “{project}” is ready.")
         return project
+
+    def broken(self) -> list[Broken]:
+        """The marks that break the constraints: those that came with the dataset, and each annotator's accepted ones."""
+        rules = rules_of(ConstraintSet.objects.filter(project=self).order_by("kind"))
+        return list(broken_in(rules, self.dataset.pk)) if rules else []
+
+    def _check_given_marks(self) -> None:
+        if broken := self.broken():
+            first, times = broken[0], words.plural(len(broken), "time,times")
+            number = [*self.dataset.items().values_list("pk", flat=True)].index(first.item) + 1
+            names = {label.pk: label.name for ontology in self.ontology_set.all() for label in ontology.labels()}
+            raise Refused(
+                f"Marks of the dataset break the constraints {times}, the first in item {words.number(number)}:"
+                f" {first.violation.in_words(names.__getitem__)} Choose other constraints, or keep the marks as they are."
+            )
 
     def use(self, blueprint: B, *, by: User) -> B:
         """Add a copy of a relation ontology to a project that was made without one, or of constraints or preannotations."""
@@ -138,21 +160,19 @@ class Project(AssignsItems, Described):
                 raise Refused(f"“{blueprint}” is about relations: the project needs a relation ontology first.")
             return blueprint.copy_to(self, by=by, ontologies=own)
         copy = blueprint.copy_to(self, by=by)
-        self.task = self.Task.ENTITIES_AND_RELATIONS
-        self.save(update_fields=["task"])
+        store(self, task=self.Task.ENTITIES_AND_RELATIONS)
         return copy
 
     def erase(self) -> None:
-        """Delete the project with its copies, marks and assignments, by sets of rows."""
+        """Delete the project with its copies, marks and assignments."""
         with write():
             self.locked()
-            self.lock_items()
-            Dataset.erase_all(Dataset.objects.filter(project=self))
-            for model in RESOURCE_SETS:
-                model.erase_all(model._default_manager.filter(project=self))
-            Ontology.erase_all(Ontology.objects.filter(project=self))
+            copied: tuple[type[Blueprint], ...] = (Ontology, *RESOURCE_SETS, Dataset)
+            for model in copied:
+                model.mark_deleted(model._default_manager.filter(project=self))
             Membership.objects.filter(project=self)._raw_delete(self._state.db)
             Project.objects.filter(pk=self.pk)._raw_delete(self._state.db)
+            purge_deleted(AT_ONCE)
 
     # --- People ---
 

@@ -65,6 +65,7 @@ def overview(project: Project, user: User) -> dict[str, Any]:
         "dataset": project.dataset,
         "entity_ontology": ontologies.get(Ontology.Kind.ENTITY),
         "relation_ontology": ontologies.get(Ontology.Kind.RELATION),
+        "resources": project.resources(),
     }
 
 

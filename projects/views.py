@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service import access as blueprint_access
-from annotation_service import downloads
+from annotation_service import http
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
@@ -143,7 +143,7 @@ def download(request: Request, pk: int) -> HttpResponseBase:
     if progress.losses(project)["marks"] + project.dataset.item_count > DOWNLOAD_MARKS_AT_ONCE:
         title = f"Download “{project}”"
         return redirect("job", pk=start_job("bundle", title=title, by=request.user, target={"project": pk}).pk)
-    return downloads.download(request, partial(bundle.write, project), bundle.file_name(project))
+    return http.download(request, partial(bundle.write, project), bundle.file_name(project))
 
 
 @require_POST

@@ -22,6 +22,7 @@ class ResourceSetAdmin(BlueprintAdmin):
 
 
 class RowAdmin(ReadOnlyAdmin):
+    part_of = "resource_set"
     sortable_by = ()
     ordering = ["resource_set", "position"]
 

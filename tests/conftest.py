@@ -4,11 +4,15 @@ alice manages projects and owns the things of a test; bob is another project man
 elsewhere; sam is staff.
 """
 
+import math
+
 import hypothesis
 import pytest
 from django.test import Client
 
+from annotation_service import blueprints
 from ontologies.models import Ontology
+from projects import models
 from tests import factories
 from tests.soak import SOAK
 
@@ -19,8 +23,10 @@ hypothesis.settings.load_profile("service")
 
 
 @pytest.fixture(autouse=True)
-def surroundings(settings, tmp_path):
-    """Static files without a manifest, uploads in a folder of the test, quick passwords."""
+def surroundings(settings, tmp_path, monkeypatch):
+    """Static files without a manifest, uploads in a folder of the test, quick passwords; what is deleted goes at once."""
+    for module in (blueprints, models):
+        monkeypatch.setattr(module, "AT_ONCE", math.inf)
     settings.STORAGES = {
         **settings.STORAGES,
         "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
@@ -78,6 +84,15 @@ def dave(db):
 @pytest.fixture
 def sam(db):
     return factories.user("sam", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def labels(alice):
+    """What `tests.resource_sets.make` takes."""
+    return {
+        "entities": factories.ontology(owner=alice),
+        "relations": factories.ontology(owner=alice, kind="relation"),
+    }
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ from django.core.files.base import ContentFile
 
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Upload
-from datasets.preprocessing import Preprocessing
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
@@ -23,6 +22,18 @@ ENTITIES = [
     {"name": "State"},
 ]
 RELATIONS = [{"name": "hasPart"}, {"name": "hasParticipant", "children": [{"name": "hasPatient"}]}]
+# The fields of a dataset or a set of resources that a copy does not share with its source.
+OWN_OF_COPIES = {
+    "id",
+    "name",
+    "owner",
+    "project",
+    "copied_from",
+    "created_at",
+    "updated_at",
+    "entity_ontology",
+    "relation_ontology",
+}
 TEXT = "replace engine oil\nleft air conditioner thermostat not working\ncheck coolant level and top up\n"
 
 
@@ -44,13 +55,12 @@ def ontology(*, owner, kind="entity", name="", items=None):
     )
 
 
+def item(ontology, name):
+    return ontology.items().select_related("ontology", "parent").get(name=name)
+
+
 def dataset(*, owner, text=TEXT, name="Work orders", **preprocessing):
-    options = {
-        "kind": "standard",
-        "format": "text",
-        "name": name,
-        "preprocessing": Preprocessing(**preprocessing).as_json(),
-    }
+    options = {"kind": "standard", "format": "text", "name": name, **preprocessing}
     return upload(text, by=owner, options=options).store()
 
 

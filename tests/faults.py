@@ -1,26 +1,25 @@
-"""Making things go wrong at a chosen moment: a forked process that is killed, an exception, a full disk."""
+"""Making things go wrong at a chosen moment: a forked process that is killed, a lost connection, a full disk."""
 
 import os
 import random
+import resource
 import signal
+import sqlite3
 import time
 import traceback
 from contextlib import ExitStack, contextmanager
 from unittest import mock
 
 from django.apps import apps
-from django.db import OperationalError, connection, connections
+from django.db import connection, connections
 
 APPS = ("datasets", "projects", "ontologies", "resources")
-
-
-class Broken(OperationalError):
-    """What a database says when it goes away."""
+READS = ("SELECT", "BEGIN", "SET", "PRAGMA", "SAVEPOINT", "RELEASE", "ROLLBACK", "DROP TABLE IF EXISTS spool")
 
 
 @contextmanager
 def watching(point):
-    """Call ``point`` before each SQL statement and each block of a COPY, and before and after each commit of this thread."""
+    """Call ``point`` before each SQL statement and each row of a COPY, and before and after each commit of this thread."""
     database = connections["default"]
     commit = database._commit
 
@@ -39,8 +38,8 @@ def watching(point):
         if connection.vendor == "postgresql":
             from psycopg import Copy
 
-            write = Copy.write
-            stack.enter_context(mock.patch.object(Copy, "write", lambda self, data: (point(), write(self, data))[1]))
+            write = Copy.write_row
+            stack.enter_context(mock.patch.object(Copy, "write_row", lambda self, row: (point(), write(self, row))[1]))
         yield
 
 
@@ -59,8 +58,62 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def fail():
-    raise Broken("the database went away")
+def lose():
+    """End the server's side of this thread's connection, as a restart does; a file cannot be read any more."""
+    if connection.vendor == "sqlite":
+        say("SQLITE_IOERR_READ", "disk I/O error")
+    import psycopg
+
+    with psycopg.connect(connection.connection.info.dsn, password=connection.settings_dict["PASSWORD"]) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", [connection.connection.info.backend_pid])
+
+
+def fill():
+    """Say what the database says when its disk is full."""
+    if connection.vendor == "sqlite":
+        say("SQLITE_FULL", "database or disk is full")
+    import psycopg
+
+    if (
+        connection.connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.ACTIVE
+    ):  # in a COPY it takes nothing else
+        raise psycopg.errors.DiskFull("no space left on device")
+    with connection.wrap_database_errors:
+        connection.connection.execute("DO $$ BEGIN RAISE 'no space left on device' USING ERRCODE = 'disk_full'; END $$")
+
+
+def say(name, text):
+    """Raise an error of SQLite as Django does."""
+    error = sqlite3.OperationalError(text)
+    error.sqlite_errorname = name
+    with connection.wrap_database_errors:
+        raise error
+
+
+def leave_room(size):
+    """This process can make no file larger than so many bytes."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
+
+def give_room():
+    leave_room(resource.getrlimit(resource.RLIMIT_FSIZE)[1])
+
+
+class FullDisk:
+    """From `begin` to `end` whatever writes meets a full disk."""
+
+    full = False
+
+    def begin(self):
+        self.full = True
+
+    def end(self, *_):
+        self.full = False
+
+    def __call__(self, execute, sql, params, many, context):
+        if self.full and not sql.startswith(READS):
+            fill()
+        return execute(sql, params, many, context)
 
 
 def start_child(work):
@@ -72,6 +125,7 @@ def start_child(work):
     try:
         code = work() or 0
     except BaseException:
+        give_room()
         traceback.print_exc()
     finally:
         os._exit(code)

@@ -41,7 +41,7 @@ def make(format, *, owner, entities, relations, document=None, name=""):
     model, kind = FORMATS[format]
     return model.create(
         kind=kind,
-        text=json.dumps(DOCUMENTS[format] if document is None else document),
+        source=json.dumps(DOCUMENTS[format] if document is None else document),
         name=name or format.replace("_", " "),
         owner=owner,
         entity_ontology=entities,

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from tests import factories
 
 ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
@@ -62,6 +66,10 @@ def run_with(**environment):
             {"SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "a", "MAX_FILE_BYTES": "lots"},
             "MAX_FILE_BYTES must be a whole number",
         ),
+        (
+            {"SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "a", "SLOW_CLIENT_BYTES": "0"},
+            "SLOW_CLIENT_BYTES must be a whole number from 1",
+        ),
         ({"SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "a", "DEBUG": "1"}, "DEBUG is for local mode only"),
     ],
 )
@@ -85,6 +93,13 @@ def test_outside_of_local_mode_cookies_are_secure():
     assert found == ["True", "True", "False"]
 
 
+@pytest.mark.parametrize(("behind_proxy", "expected"), [("", ["0", "100"]), ("1", ["1", "0"])])
+def test_behind_a_proxy_its_word_is_taken_and_its_address_not_limited(tmp_path, behind_proxy, expected):
+    (tmp_path / "secret_key").write_text("x" * 60)
+    names = ["ALLAUTH_TRUSTED_PROXY_COUNT", "MAX_UNFINISHED_PER_ADDRESS"]
+    assert settings_with(names, VAR_DIR=str(tmp_path), BEHIND_PROXY=behind_proxy) == expected
+
+
 @pytest.mark.parametrize(("debug", "expected"), [("", "False"), ("0", "False"), ("1", "True")])
 def test_debugging_is_off_unless_asked_for(tmp_path, debug, expected):
     (tmp_path / "secret_key").write_text("x" * 60)
@@ -92,16 +107,55 @@ def test_debugging_is_off_unless_asked_for(tmp_path, debug, expected):
 
 
 def test_a_request_larger_than_any_file_is_refused_before_it_is_read(client, settings, db):
-    class Unread:
-        def read(self, *size):
-            raise AssertionError("the body was read")
-
-        readline = read
-
     settings.MAX_FILE_BYTES = settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
     response = client.generic("POST", "/datasets/new/", b"", CONTENT_LENGTH="3000000000", **{"wsgi.input": Unread()})
     assert response.status_code == 413
     assert "too large" in response.content.decode()
+
+
+class Unread:
+    def read(self, *size):
+        raise AssertionError("the body was read")
+
+    readline = read
+
+
+def send(body=b"", **environment):
+    """The status of a request whose body nobody may read, from somebody without a CSRF token."""
+    environment = {"wsgi.input": Unread(), **environment}
+    return Client(enforce_csrf_checks=True).generic("POST", "/accounts/login/", body, **environment)
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "application/json", "text/plain", ""])
+def test_a_large_body_that_is_no_multipart_form_is_refused_before_it_is_read(db, kind):
+    answer = send(CONTENT_LENGTH="1000001", content_type=kind)
+    assert answer.status_code == 413
+    assert "can have 1 MB at most" in answer.content.decode()
+
+
+def test_a_body_of_unknown_length_is_refused(db):
+    answer = send(HTTP_TRANSFER_ENCODING="chunked", CONTENT_LENGTH="")
+    assert answer.status_code == 411
+
+
+def test_more_text_than_a_form_may_have_is_refused_in_words(as_alice, settings):
+    settings.MAX_PASTED_BYTES, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000, 2000
+    answer = as_alice.post("/ontologies/new/", {"name": "x", "kind": "entity", "source": "paste", "text": "x" * 3000})
+    assert answer.status_code == 413
+    assert "A text can have 1 kB at most" in answer.content.decode()
+
+
+def test_forms_with_texts_are_sent_as_multipart(as_sam):
+    """The other encoding makes a text up to twelve times as large, and is refused above one megabyte."""
+    assert '<body hx-encoding="multipart/form-data"' in (ROOT / "templates/base.html").read_text()
+    for path in TEMPLATES:
+        for form in re.findall(r'<form[^>]*method="post".*?</form>', path.read_text(), re.DOTALL):
+            if re.search(r"<textarea|form\.(description|guidelines|text)\b", form):
+                assert 'enctype="multipart/form-data"' in form, path
+    project = factories.project(by=as_sam.user)
+    for thing in (project, project.dataset):
+        page = as_sam.get(reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_change", args=[thing.pk]))
+        assert b'enctype="multipart/form-data"' in page.content
 
 
 @pytest.mark.parametrize("address", ["/", "/?q=%00", "/nowhere/", "/accounts/login/"])

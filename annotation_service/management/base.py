@@ -5,13 +5,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from django.core.management.base import BaseCommand, CommandParser, OutputWrapper
 
 from annotation_service import words
 from annotation_service.blueprints import Blueprint
-from annotation_service.inputs import Problem, Refused, check_size, check_text, decode
+from annotation_service.db import trouble
+from annotation_service.inputs import Problem, Refused, check_size, check_text
 from annotation_service.models import User
 
 B = TypeVar("B", bound=Blueprint)
@@ -30,6 +31,11 @@ class ServiceCommand(BaseCommand, ABC):
                 total = f"{'at least ' if error.at_least else ''}{words.number(error.total)}"
                 self.stderr.write(f"The first {words.number(len(error.problems))} of {total} problems.")
             raise SystemExit(1) from error
+        except Exception as error:
+            if reason := trouble(error):
+                self.stderr.write(reason.value)
+                raise SystemExit(1) from error
+            raise
 
     @abstractmethod
     def run(self, **options: Any) -> None: ...
@@ -57,16 +63,21 @@ def errors_of(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Refused(f"The file cannot be read: {error.strerror or error}.", place=str(path)) from error
+        reason = trouble(error)
+        why = reason.value if reason else f"The file cannot be read: {error.strerror or error}."
+        raise Refused(why, place=str(path)) from error
     except Refused as error:
         problems = [Problem(f"{path}: {p.place}" if p.place else str(path), p.text) for p in error.problems]
         raise Refused(problems, error.total, at_least=error.at_least) from error
 
 
-def text_of(path: Path, limit: int) -> str:
-    """The text of a UTF-8 file within the limit."""
-    check_size(path.stat().st_size, limit)
-    return decode(path.read_bytes())
+@contextmanager
+def opened(path: Path, limit: int) -> Iterator[IO[bytes]]:
+    """A file within the limit; what is refused of it names the file."""
+    with errors_of(path):
+        check_size(path.stat().st_size, limit)
+        with path.open("rb") as file:
+            yield file
 
 
 @contextmanager

@@ -1,12 +1,9 @@
-"""A document that is being read, how it is read, and the report of what was found: of a dry run, and of an import."""
+"""How a document is read, and the report of what was found: of a dry run, and of an import."""
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from io import BytesIO
 from itertools import accumulate, islice
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from django.db.models import TextChoices
 
@@ -44,43 +41,33 @@ class ImportOptions:
     """How a document is read.
 
     ``format`` is a value of `formats.Format`. ``preprocessing`` is for lines of text only; those of a rich dataset are only cut
-    into tokens.
+    into tokens. ``ontologies`` have the labels of the marks, by kind.
     """
 
     kind: Kind
     format: str
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
-    entity_ontology: Ontology | None = None
-    relation_ontology: Ontology | None = None
+    ontologies: Mapping[str, Ontology] = field(default_factory=dict)
     duplicates: Duplicates = Duplicates.REFUSE
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
         """From `Upload.options`. Raises `Refused` if an ontology is not there any more."""
-        kind = Kind(value["kind"])
-        if kind == Kind.STANDARD:
-            preprocessing = Preprocessing(**value.get("preprocessing") or {})
-        else:
-            preprocessing = Preprocessing(tokeniser=value.get("tokeniser") or "whitespace")
+        kind = Kind(value.get("kind", Kind.STANDARD))
         return cls(
             kind=kind,
-            format=value["format"],
-            preprocessing=preprocessing,
-            **{f"{of}_ontology": _ontology(value, f"{of}_ontology") for of in kind.label_kinds},
-            duplicates=Duplicates(value.get("duplicates") or Duplicates.REFUSE),
+            format=value.get("format", "text"),
+            preprocessing=Preprocessing.of(value, kind),
+            ontologies={of: _ontology(of, value.get(f"{of}_ontology")) for of in kind.label_kinds},
+            duplicates=Duplicates(value.get("duplicates", Duplicates.REFUSE)),
         )
 
-    @property
-    def ontologies(self) -> list[Ontology]:
-        return [ontology for ontology in (self.entity_ontology, self.relation_ontology) if ontology]
 
-
-def _ontology(value: Mapping[str, Any], name: str) -> Ontology | None:
-    if (pk := value.get(name)) is None:
-        return None
-    if ontology := Ontology.objects.filter(pk=pk).first():
+def _ontology(kind: str, pk: int | None) -> Ontology:
+    if ontology := Ontology.objects.filter(pk=pk or 0, kind=kind).first():
         return ontology
-    raise Refused(f"The {name.replace('_', ' ')} was deleted in the meantime. Choose another one.")
+    which = f" Number {pk} is none, or was deleted." if pk else ""
+    raise Refused(f"The marks of such a dataset have labels: choose the blueprint of their {kind} ontology.{which}")
 
 
 @dataclass(slots=True)
@@ -178,50 +165,3 @@ def preview_of(item: NewItem) -> dict[str, Any]:
         "relations": [r._asdict() for r in item.relations if r.source in uids and r.target in uids],
         "is_whole": is_small and count == len(item.tokens) and len(original) <= PREVIEW_CHARACTERS,
     }
-
-
-class Document:
-    """A document that is being read, and the report of what has been found in it so far.
-
-    ``source`` is its file or its bytes. ``known_ids`` are the external ids of the items that the dataset has already, with the
-    numbers of these items; ``taken_ids`` are those of them that the document has, too. ``known_texts`` are the originals that it
-    has already, for a preprocessing that removes duplicates. ``on_problem`` is called with every problem.
-    """
-
-    def __init__(
-        self,
-        source: Path | bytes,
-        options: ImportOptions,
-        *,
-        known_ids: Mapping[str, int] | None = None,
-        known_texts: Iterable[str] = (),
-        progress: Progress = no_progress,
-        on_problem: Callable[[Problem], object] | None = None,
-    ) -> None:
-        self.source, self.options, self.progress, self.on_problem = source, options, progress, on_problem
-        self.known_ids, self.known_texts = known_ids or {}, known_texts
-        self.taken_ids: list[str] = []
-        self.report = Report()
-
-    @property
-    def replaced_ids(self) -> list[str]:
-        """The external ids of the items of the dataset that new ones replace."""
-        return self.taken_ids if self.options.duplicates == Duplicates.REPLACE else []
-
-    def open(self) -> AbstractContextManager[IO[bytes]]:
-        return nullcontext(BytesIO(self.source)) if isinstance(self.source, bytes) else self.source.open("rb")
-
-    def add_problem(self, place: str, text: str) -> None:
-        problem = Problem(words.cut(place, 200), words.cut(text, 500))
-        self.report.problems.add(problem.place, problem.text)
-        if self.on_problem:
-            self.on_problem(problem)
-
-    def add_problems(self, refused: Refused) -> None:
-        for problem in refused.problems:
-            self.add_problem(problem.place, problem.text)
-
-    def show_progress(self, count: int, file: IO[bytes]) -> None:
-        """Report progress; the total is estimated from the size of what has been read."""
-        size = len(self.source) if isinstance(self.source, bytes) else self.source.stat().st_size
-        self.progress(count, max(count, round(count * size / (file.tell() or 1))), "reading")

@@ -1,8 +1,7 @@
-"""The registry of upload formats, their reader, and the detection of format and kind, which people can overrule."""
+"""The registry of upload formats, and the detection of format and kind, which people can overrule."""
 
 import re
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -11,20 +10,20 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db.models import TextChoices
 
-from annotation_service import words
 from annotation_service.inputs import Refused, blocks
-from annotation_service.json_input import Elements, json_lines, parse_json
+from annotation_service.json_input import parse_json
+from annotation_service.json_input.lists import Elements, Piece, json_lines
 
 from ..kinds import Kind
-from .document import PREVIEW_ITEMS, Document, Report, preview_of
-from .items import NewItem
-from .reading import Cut, read_json, read_text
 
 _BYTES = 1_000_000
 _ITEMS = 100
 # Pieces to look at, blank and broken ones included: explaining what is wrong with each takes long.
 _PIECES = 1000
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?:[{\]]|\Z)")
+
+Cut = Callable[[Iterator[str], int], Iterable[Piece]]
+"""Cuts a text that comes in blocks into pieces. Of those longer than the limit the value does not matter."""
 
 
 class Format(TextChoices):
@@ -47,51 +46,6 @@ class Format(TextChoices):
     def of_kind(cls, kind: str) -> "list[Format]":
         """A standard dataset is made from lines of text, the others from everything."""
         return [format for format in cls if format.cut is None or kind != Kind.STANDARD]
-
-
-class Reader(Document):
-    """The items of a document, read as a stream: whatever its size, little of it is in memory.
-
-    Iterated, it yields every `NewItem` in order while ``report`` fills. After the first problem it yields nothing more, but
-    reads on to find the others; then, at the end, it raises `Refused` with the first of them.
-    """
-
-    def check(self) -> Report:
-        """Read everything, and return what was found, problems included."""
-        try:
-            for _ in self:
-                pass
-        except Refused:
-            pass
-        return self.report
-
-    def __iter__(self) -> Iterator[NewItem]:
-        report, most, format = self.report, settings.MAX_DATASET_ITEMS, Format(self.options.format)
-        try:
-            if format not in Format.of_kind(self.options.kind):
-                raise Refused(f"A standard dataset is made from lines of text. Choose the kind “{Kind.RICH.label}”.")
-            read = partial(read_json, cut=format.cut) if format.cut else read_text
-            with self.open() as file:
-                for item in read(self, file):
-                    if report.items > most:
-                        raise Refused(f"A dataset has at most {words.number(most)} items. Split the file.")
-                    if len(report.preview) < PREVIEW_ITEMS:
-                        report.preview.append(preview_of(item))
-                    if report.is_good:
-                        yield item
-            if report.is_good and not report.items:
-                raise Refused(self._nothing_left(format))
-        except Refused as error:
-            self.add_problems(error)
-        report.problems.raise_if_any()
-
-    def _nothing_left(self, format: Format) -> str:
-        is_text = format == Format.TEXT
-        if not self.report.lines:
-            return "There is nothing in it: the text is empty." if is_text else "There is no item in it."
-        if is_text:
-            return "No line is left after preprocessing. Choose fewer operations, or another text."
-        return "The external ids of all items are taken, so nothing is left to store."
 
 
 class Detected(NamedTuple):

@@ -1,18 +1,18 @@
 """The items that a document brings, on their way into the database, and how they are built from JSON values."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
 from django.conf import settings
 
 from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Refused
-from annotation_service.json_input import to_json
+from annotation_service.inputs import MAX_PROBLEMS
 from annotation_service.schemas import quoted
 from ontologies.models import Ontology
 
+from ..extra_fields import too_large
 from ..kinds import Kind, item_checker
 from ..tokenising import Span, offsets_of
 
@@ -74,13 +74,13 @@ class NewItem(NamedTuple):
 class ItemBuilder:
     """Makes items of JSON values."""
 
-    def __init__(self, kind: Kind, ontologies: dict[str, Ontology | None]) -> None:
+    def __init__(self, kind: Kind, ontologies: Mapping[str, Ontology]) -> None:
         self.kind, self.checker = kind, item_checker(kind)
-        # JSON that is shorter exceeds no limit. Extra fields are measured as they are stored: there 1e15 has 18 characters.
+        # JSON that is shorter exceeds no limit; for extra fields see `too_large`.
         self.short = min(
             settings.MAX_EXTRA_FIELDS_CHARACTERS // 5, *(getattr(settings, name) for _, name, _, _ in LIMITS)
         )
-        self.names = {of: _LabelLookup(of, ontologies[of]) for of in kind.label_kinds}
+        self.names = {of: _LabelLookup(ontologies[of]) for of in kind.label_kinds}
 
     def build(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
         """The item, or else what is wrong with it. ``length`` is that of its JSON."""
@@ -174,9 +174,7 @@ def _misfit(value: dict[str, Any], kind: Kind) -> Mistake:
 class _LabelLookup:
     """Finds the labels of an ontology that a document names, and counts the names that cannot be used."""
 
-    def __init__(self, kind: str, ontology: Ontology | None) -> None:
-        if ontology is None:
-            raise Refused(f"Choose the {kind} ontology that has the labels of this document.")
+    def __init__(self, ontology: Ontology) -> None:
         self.names = ontology.label_names()
         self.reasons: dict[str, str] = {}
         self.unusable = Counter[str]()
@@ -200,10 +198,5 @@ def _excesses(value: dict[str, Any]) -> Iterator[Mistake]:
     for field, name, measure, what in LIMITS:
         if (size := measure(value.get(field) or ())) > (limit := getattr(settings, name)):
             yield f"$.{field}", f"An item has at most {words.number(limit)} {what}; this one has {words.number(size)}."
-    if extra_fields := value.get("extra_fields"):
-        limit, size = settings.MAX_EXTRA_FIELDS_CHARACTERS, len(to_json(extra_fields))
-        if size > limit:
-            yield (
-                "$.extra_fields",
-                f"At most {words.number(limit)} characters of JSON are allowed; this has {words.number(size)}.",
-            )
+    if reason := too_large(value.get("extra_fields") or {}):
+        yield "$.extra_fields", reason

@@ -156,7 +156,8 @@ def write_rows(table: str, rows: list[Row]) -> None:
     """Write rows of all columns into a temporary table; nobody else has to wait meanwhile."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            with cursor.copy(f"COPY {table} FROM STDIN") as copy:
+            # Django turns the driver's errors into its own in `execute` only.
+            with connection.wrap_database_errors, cursor.copy(f"COPY {table} FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
             return

@@ -1,3 +1,4 @@
+import time
 from collections import ChainMap, Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from django.utils import timezone
 
 from annotation_service import words
 from annotation_service.blueprints import PagedBlueprint
-from annotation_service.db import among, write
+from annotation_service.db import among, delete_rows, write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies import usage
@@ -22,12 +23,15 @@ from ..importing.document import Report
 from ..importing.storage import Spool
 from ..kinds import Kind
 from ..preprocessing import Preprocessing
+from .annotation import Annotation
 from .item import BIN, Item, ItemQuerySet
-from .marks import Annotation, Entity, Mark, Relation
+from .marks import Entity, Mark, Relation
 
 # What is deleted together with items or datasets: models, each with the field that points to these. The apps above add theirs.
 goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
 goes_with_datasets: list[tuple[type[models.Model], str]] = []
+# When many items are deleted, so many are locked and deleted with their marks before the next.
+ITEMS_AT_ONCE = 500
 
 
 class Dataset(PagedBlueprint):
@@ -56,6 +60,12 @@ class Dataset(PagedBlueprint):
     def operations(self) -> list[str]:
         """The preprocessing that was applied, in words."""
         return Preprocessing(**self.preprocessing).operations() if self.preprocessing else []
+
+    @property
+    def import_options(self) -> dict[str, Any]:
+        """What it decides about the reading of an addition."""
+        ontologies = {"entity_ontology": self.entity_ontology_id, "relation_ontology": self.relation_ontology_id}
+        return {"kind": self.kind, **self.preprocessing, **ontologies}
 
     @property
     def row_count(self) -> int:
@@ -119,7 +129,7 @@ class Dataset(PagedBlueprint):
         """
         with write():
             to = ontologies or {
-                o.pk: self._blueprint_of(o.locked()) or o.copy_to(by=by) for o in self.given_ontologies()
+                o.pk: (self._blueprint_of(o.locked()) or o.copy_to(by=by)).locked() for o in self.given_ontologies()
             }
             source = self.locked()
             copy = source.copy_row(by=by, project=project, name=name)
@@ -214,18 +224,11 @@ class Dataset(PagedBlueprint):
         if self.item_count + count > settings.MAX_DATASET_ITEMS:
             raise Refused(f"A dataset has at most {words.number(settings.MAX_DATASET_ITEMS)} items. Make a second one.")
 
-    def empty_bin(self) -> int:
-        """Delete items whose time in the bin is over, with their marks; returns how many were deleted."""
-        count = 0
-        while True:
-            with write():  # in small steps, so that others wait for a moment only
-                dataset = self.locked()
-                old = Item.with_removed.filter(dataset=dataset, removed_at__lte=timezone.now() - BIN)
-                keys = list(old.order_by("removed_at").values_list("pk", flat=True)[:1000])
-                _erase_items(Item.with_removed.filter(pk__in=keys))
-            if not keys:
-                return count
-            count += len(keys)
+    def empty_bin(self, seconds: float) -> int:
+        """Delete items whose time in the bin is over, with their marks, for so long; returns how many rows went."""
+        with write():
+            old = Item.with_removed.filter(dataset=self.locked(), removed_at__lte=timezone.now() - BIN)
+            return delete_rows(_with_marks(old.order_by("removed_at")), time.monotonic() + seconds)
 
     def note_on_duplicate(self) -> str:
         if self.is_blueprint:
@@ -253,12 +256,18 @@ class Dataset(PagedBlueprint):
         used = OntologyItem.objects.filter(pk__in=given.values("label"))
         return None if used.exclude(uid__in=origin.items().order_by().values("uid")).exists() else origin
 
-    @staticmethod
-    def erase_all(datasets: "QuerySet[Dataset]") -> None:
-        """Delete datasets with all their marks, by sets of rows."""
-        _erase_items(Item.with_removed.filter(dataset__in=datasets))
-        Dataset.objects.filter(copied_from__in=datasets).update(copied_from=None)
-        _erase(datasets, goes_with_datasets)
+    # --- Deleting ---
+
+    @classmethod
+    def mark_deleted(cls, things: QuerySet[Any]) -> None:
+        for model, field in goes_with_datasets:  # few rows, which people find without their dataset
+            model._base_manager.filter(**{f"{field}__in": things})._raw_delete(things.db)
+        super().mark_deleted(things)
+
+    def content(self) -> Iterator[QuerySet[Any]]:
+        yield from _with_marks(Item.with_removed.filter(dataset=self).order_by("position"))
+        for model, field in goes_with_datasets:
+            yield model._base_manager.filter(**{field: self})
 
 
 class MarkCount(NamedTuple):
@@ -269,18 +278,16 @@ class MarkCount(NamedTuple):
     people: int
 
 
-def _erase_items(items: QuerySet[Item]) -> None:
-    annotations = Annotation.objects.filter(item__in=items)
-    for model in (Relation, Entity):
-        model.objects.filter(annotation__in=annotations)._raw_delete(items.db)
-    _erase(items, goes_with_items)
-
-
-def _erase(rows: QuerySet[Any], goes_with: list[tuple[type[models.Model], str]]) -> None:
-    """Delete rows and what goes with them by sets: cascading in Python is too slow."""
-    for model, field in goes_with:
-        model._base_manager.filter(**{f"{field}__in": rows})._raw_delete(rows.db)
-    rows._raw_delete(rows.db)
+def _with_marks(items: ItemQuerySet) -> Iterator[QuerySet[Any]]:
+    """The rows of items and of all that goes with them, in an order in which they can be deleted. Annotators lock the item whose
+    marks they change, so that none come in between."""
+    locked = items.select_for_update(of=("self",)).values_list("pk", flat=True)
+    while keys := list(locked[:ITEMS_AT_ONCE]):
+        for marks in (Relation, Entity):
+            yield marks.objects.filter(annotation__item__in=among(keys))
+        for model, field in goes_with_items:
+            yield model._base_manager.filter(**{f"{field}__in": among(keys)})
+        yield Item.with_removed.filter(pk__in=among(keys))
 
 
 usage.ontology_uses += [(Dataset, "entity_ontology"), (Dataset, "relation_ontology")]

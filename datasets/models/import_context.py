@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from annotation_service.models import User
 from ontologies.models import Ontology
 
 from ..importing.document import ImportOptions, Progress
-from ..importing.formats import Reader
+from ..importing.reading import Reader
 from ..kinds import Kind
 from .dataset import Dataset
 
@@ -27,7 +28,9 @@ class ImportContext:
         self.dataset = dataset and Dataset.objects.select_related("project").filter(pk=dataset.pk).first()
         if dataset and not self.dataset:
             raise Refused("The dataset was deleted meanwhile.")
-        self.options = self._options_of_dataset(self.dataset) if self.dataset else self._options_of_new_dataset()
+        self.options = ImportOptions.from_json(options)
+        if not dataset:
+            self._check_new_dataset()
         self.known_ids = _external_ids(self.dataset) if self.dataset else {}
 
     def reader(self, path: Path, progress: Progress, on_problem: Callable[[Problem], object]) -> Reader:
@@ -52,7 +55,7 @@ class ImportContext:
         None if what the reading depended on has changed: the labels, the external ids or, where duplicates are dropped, the items
         that are there.
         """
-        ontologies = self.options.ontologies
+        ontologies = self.options.ontologies.values()
         if self.dataset:
             with self.dataset.changing(*ontologies) as dataset:
                 yield dataset if self._is_unchanged(dataset) and _are_unchanged(ontologies) else None
@@ -62,18 +65,12 @@ class ImportContext:
                     ontology.locked()
                 yield self._new_dataset() if _are_unchanged(ontologies) else None
 
-    def _options_of_dataset(self, dataset: Dataset) -> ImportOptions:
-        """What the dataset decides comes from the dataset, everything else from the options."""
-        names = ("kind", "preprocessing", "entity_ontology_id", "relation_ontology_id")
-        decided = {name.removesuffix("_id"): getattr(dataset, name) for name in names}
-        return ImportOptions.from_json({**self.wanted, **decided})
-
-    def _options_of_new_dataset(self) -> ImportOptions:
-        clean_title(self.wanted["name"])  # refused before everything is read
-        for of in Kind(self.wanted["kind"]).label_kinds:
-            if not Ontology.objects.filter(pk=self.wanted.get(f"{of}_ontology") or 0, project=None, kind=of).exists():
-                raise Refused(f"The marks of such a dataset have labels: choose the blueprint of their {of} ontology.")
-        return ImportOptions.from_json(self.wanted)
+    def _check_new_dataset(self) -> None:
+        """Before everything is read."""
+        clean_title(self.wanted.get("name", ""))
+        for kind, ontology in self.options.ontologies.items():
+            if not ontology.is_blueprint:
+                raise Refused(f"“{ontology}” belongs to a project: choose the blueprint of the {kind} ontology.")
 
     def _is_unchanged(self, dataset: Dataset) -> bool:
         """Whether the dataset, now locked, has what was read of it."""
@@ -89,9 +86,8 @@ class ImportContext:
             name=clean_title(self.wanted["name"]),
             description=clean_description(self.wanted.get("description", "")),
             owner=self.by,
-            preprocessing=options.preprocessing.as_json() if options.kind == Kind.STANDARD else {},
-            entity_ontology=options.entity_ontology,
-            relation_ontology=options.relation_ontology,
+            preprocessing=asdict(options.preprocessing) if options.kind == Kind.STANDARD else {},
+            **{f"{kind}_ontology": ontology for kind, ontology in options.ontologies.items()},
         )
 
 

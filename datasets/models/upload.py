@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation_service import limits
-from annotation_service.db import full_disk_refused, write
+from annotation_service.db import store, write
 from annotation_service.inputs import Problem, Refused, check_size
 from annotation_service.models import Job, User, kept_file, new_file, start_job
 
@@ -111,22 +111,22 @@ class Upload(models.Model):
     def begin(cls, file: File, *, by: User, options: Mapping[str, Any], dataset: Dataset | None = None) -> "Upload":
         """Keep a file for a new dataset or, if one is given, for an addition to that."""
         with _keeping(file) as kept:
-            return cls.objects.create(dataset=dataset, by=by, options=dict(options), **kept)
+            return cls.objects.create(dataset=dataset, by=by, options=_complete(options, dataset), **kept)
 
     def change(self, options: Mapping[str, Any], *, file: File | None = None) -> None:
         """Change the options and, if one is given, the file. It has to be checked again."""
+        options, old = _complete(options, self.dataset), self.file
         if file is None:
-            self._restart(options=dict(options))
+            self._restart(options=options)
             return
-        old = self.file
         with _keeping(file) as kept:
-            self._restart(options=dict(options), **kept)
+            self._restart(options=options, **kept)
         delete_files(old)
 
     def examine(self, progress: Progress = no_progress, job: Job | None = None) -> Report:
         """Dry run: read everything and keep the report; store no items."""
         self._refuse_if_over(job, Upload.objects.all())
-        with full_disk_refused(), self._problem_list() as on_problem:
+        with self._problem_list() as on_problem:
             context = ImportContext(self.options, self.dataset, self.by)
             reader = context.reader(self.path, progress, on_problem)
             report = reader.check()
@@ -149,17 +149,16 @@ class Upload(models.Model):
         Raises `Refused`, and stores nothing, if there is a problem now.
         """
         self._refuse_if_over(job, Upload.objects.all())
-        with full_disk_refused():
-            for _ in range(_ATTEMPTS):
-                if dataset := self._try_to_store(progress, job):
-                    delete_files(self.file)
-                    self.refresh_from_db()
-                    return dataset
+        for _ in range(_ATTEMPTS):
+            if dataset := self._try_to_store(progress, job):
+                delete_files(self.file)
+                self.refresh_from_db()
+                return dataset
         raise Refused("The labels or the items of the dataset change at the moment. Try again.")
 
     def discard(self) -> None:
         with write():
-            self._locked()._update(state=self.State.DISCARDED, file="", report={})
+            store(self._locked(), state=self.State.DISCARDED, file="", report={})
         delete_files(self.file)
         self.refresh_from_db()
 
@@ -170,7 +169,7 @@ class Upload(models.Model):
         with write():
             upload = self._locked()
             self.job = start_job(kind, title=f"{verb} “{upload.name}”", by=by, target=target)
-            upload._update(job=self.job)
+            store(upload, job=self.job)
         return self.job
 
     def _try_to_store(self, progress: Progress, job: Job | None) -> Dataset | None:
@@ -191,7 +190,8 @@ class Upload(models.Model):
                     return None
                 upload = self._locked(job)
                 first = dataset.append_items(spool, report, replaced=reader.replaced_ids, by=self.by)
-                upload._update(
+                store(
+                    upload,
                     dataset=dataset,
                     number=(dataset.uploads.aggregate(n=Max("number"))["n"] or 0) + 1,
                     first_position=first,
@@ -219,12 +219,12 @@ class Upload(models.Model):
     def _keep(self, report: Report, job: Job | None) -> None:
         """Called inside a transaction."""
         state = self.State.CHECKED if report.is_good else self.State.REFUSED
-        self._locked(job)._update(state=state, report=report.as_json())
+        store(self._locked(job), state=state, report=report.as_json())
         self.refresh_from_db()
 
     def _restart(self, **values: Any) -> None:
         with write():
-            self._locked()._update(state=self.State.NEW, report={}, job=None, **values)
+            store(self._locked(), state=self.State.NEW, report={}, job=None, **values)
         self.problems_path.unlink(missing_ok=True)
         self.refresh_from_db()
 
@@ -246,23 +246,20 @@ class Upload(models.Model):
             raise Refused(f"“{self}” is being worked on at the moment. Wait until that is done, or cancel it.")
         return row
 
-    def _update(self, **values: Any) -> None:
-        for field, value in values.items():
-            setattr(self, field, value)
-        self.save(update_fields=values)
+
+def _complete(options: Mapping[str, Any], dataset: Dataset | None) -> dict[str, Any]:
+    """The options with all that the dataset decides, if there is one."""
+    return {**options, **(dataset.import_options if dataset else {})}
 
 
 @contextmanager
 def _keeping(file: File) -> Iterator[dict[str, str]]:
     """The name of a file, and that of a copy which is kept unless the rest fails."""
     check_size(file.size, settings.MAX_FILE_BYTES)
-    with full_disk_refused(), new_file() as (kept, target):
+    with new_file() as (kept, target):
         target.writelines(file.chunks())
-    try:
+        target.flush()
         yield {"name": (Path(file.name or "").name or "text")[: settings.MAX_FILE_NAME_CHARACTERS], "file": kept}
-    except BaseException:
-        delete_files(kept)
-        raise
 
 
 def delete_files(name: str) -> None:

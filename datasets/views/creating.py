@@ -15,8 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import trigger_client_event
 
 from annotation_service import access
-from annotation_service.downloads import download
-from annotation_service.http import Request
+from annotation_service.http import Request, download
 from annotation_service.inputs import Refused, split_lines, whole_number
 from annotation_service.paging import named, search_text
 from ontologies.models import Ontology
@@ -64,10 +63,7 @@ def receive(request: Request, form: SourceForm) -> HttpResponse:
         return show_form(request, form)
     is_valid, kept = form.is_valid(), None
     if form.sent and (is_valid or form.keeps_its_file):
-        try:
-            kept = Upload.begin(form.sent, by=request.user, options=form.options, dataset=form.dataset)
-        except Refused as error:  # the disk is full
-            form.add_error("file", error)
+        kept = Upload.begin(form.sent, by=request.user, options=form.options, dataset=form.dataset)
     if not (is_valid and kept):
         return show_form(request, form, kept)
     check(request, kept)
@@ -129,13 +125,11 @@ def preview(request: Request) -> HttpResponse:
     text = values["sample"][:SAMPLE_CHARACTERS]
     if not text.strip():
         return render(request, "datasets/_preview.html")
-    kind, format = detect(text.encode(), values["file_name"])
-    context = {"kind": kind, "format": format, "chosen": Kind(values["kind"])}
-    is_standard = values["kind"] == Kind.STANDARD
-    if is_standard or values["format"] == Format.TEXT:
+    chosen, (kind, format) = Kind(values["kind"]), detect(text.encode(), values["file_name"])
+    context = {"kind": kind, "format": format, "chosen": chosen}
+    if chosen == Kind.STANDARD or values["format"] == Format.TEXT:
         numbered = ((number, line) for number, line in enumerate(split_lines(text), start=1) if line.strip())
-        operations = form.preprocessing if is_standard else Preprocessing(tokeniser=values["tokeniser"])
-        context |= preview_lines(list(islice(numbered, PREVIEW_LINES)), operations)
+        context |= preview_lines(list(islice(numbered, PREVIEW_LINES)), Preprocessing.of(values, chosen))
     response = render(request, "datasets/_preview.html", context)
     return trigger_client_event(response, "detected", {"kind": kind, "format": format, "name": kind.label})
 

@@ -15,10 +15,9 @@ from django.views.decorators.http import require_GET
 from django_htmx.http import push_url
 
 from annotation_service import access
-from annotation_service.blueprints import with_uses
-from annotation_service.downloads import download
-from annotation_service.http import Request
-from annotation_service.paging import Column, Page, named, order, search_text, sort_columns
+from annotation_service.blueprint_views import list_context
+from annotation_service.http import Request, download
+from annotation_service.paging import Column, Page
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology
 
@@ -50,14 +49,7 @@ COUNTED_UNASKED = 300_000
 
 @require_GET
 def dataset_list(request: Request) -> HttpResponse:
-    query, mine = search_text(request), request.GET.get("mine") == "1"
-    columns = sort_columns(request.GET.get("sort"), COLUMNS)
-    found = with_uses(named(access.blueprints(request, Dataset), query))
-    datasets = found.select_related("owner").order_by(*order(columns))
-    if mine:
-        datasets = datasets.filter(owner=request.user)
-    page = Page.of(datasets, request.GET.get("page"))
-    context = {"section": "datasets", "page": page, "columns": columns, "query": query, "mine": mine}
+    context = list_context(request, access.blueprints(request, Dataset), COLUMNS)
     context["unfinished"] = Upload.unfinished_of(request.user).select_related("dataset", "job")
     return render(request, "datasets/list.html", context)
 

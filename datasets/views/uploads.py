@@ -10,8 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation_service import access
-from annotation_service.downloads import download
-from annotation_service.http import Request
+from annotation_service.http import Request, download
 from annotation_service.inputs import Refused
 from annotation_service.paging import Page
 from annotation_service.views import announce_once
@@ -66,7 +65,7 @@ def _found(upload: Upload) -> dict[str, Any]:
         options = ImportOptions.from_json(upload.options)
     except Refused as error:
         return context | {"gone": error}
-    trees = options.ontologies
+    trees = list(options.ontologies.values())
     by_pk = ChainMap(*(tree.labels().by_pk for tree in trees))
     drawn = [(item, drawing.draw(item, labels=by_pk), Field.all_of(item["extra_fields"])) for item in report.preview]
     return context | {
@@ -107,11 +106,10 @@ def change_upload(request: Request, pk: int) -> HttpResponse:
 
 
 def _form(request: Request, upload: Upload) -> SourceForm:
-    initial = upload.options | upload.options.get("preprocessing", {})
+    kept: Any = {"initial": upload.options, "kept": upload.name}
     if upload.dataset:
-        return AddForm(*posted(request), dataset=upload.dataset, initial=initial, kept=upload.name)
-    ontologies = access.blueprints(request, Ontology)
-    return CreateForm(*posted(request), ontologies=ontologies, initial=initial, kept=upload.name)
+        return AddForm(*posted(request), dataset=upload.dataset, **kept)
+    return CreateForm(*posted(request), ontologies=access.blueprints(request, Ontology), **kept)
 
 
 @require_POST

@@ -12,9 +12,9 @@ from annotation_service.blueprint_views import NameForm
 from annotation_service.edits import Conflict
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
-from annotation_service.words import number, plural
+from annotation_service.words import plural
 
-from ..forms import ColorForm, DescriptionForm, ExampleTermsForm, FieldForm, ItemNameForm, PasteForm
+from ..forms import ColorForm, FieldForm, ItemNameForm, PasteForm
 from ..models import Ontology, OntologyChange, OntologyItem
 from . import answers
 from .answers import Fragment, acts, edits, find_item, get_item, respond
@@ -31,25 +31,20 @@ ACTIVE = {"0": False, "1": True}
 @acts
 def rename(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     form = ItemNameForm(request.POST, item=get_item(ontology, uid))
-    answer = _save(request, form, "_name_fields", answers.details, saved="_row")
+    answer = _save(request, form, answers.details, saved="_row")
     return answer if answer.status_code == 200 else _into_form(answer)
 
 
 @acts
-def describe(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    return _save(request, DescriptionForm(request.POST, item=get_item(ontology, uid)), "_description")
-
-
-@acts
-def set_example_terms(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    return _save(request, ExampleTermsForm(request.POST, item=get_item(ontology, uid)), "_example_terms")
+def save_field(request: Request, ontology: Ontology, uid: str, form: type[FieldForm]) -> HttpResponse:
+    return _save(request, form(request.POST, item=get_item(ontology, uid)))
 
 
 @acts
 def recolor(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     item, version = get_item(ontology, uid), ontology.version
     form = ColorForm(request.POST, item=item)
-    answer = _save(request, form, "_color", lambda item: ("_swatch", {"item": item}), answers.row)
+    answer = _save(request, form, lambda item: ("_swatch", {"item": item}), answers.row)
     if ontology.version == version or not form.cleaned_data["branch"]:
         return answer
     text = f"“{item.name}” and its branch were recoloured, {item.descendant_count + 1:,} items."
@@ -57,7 +52,7 @@ def recolor(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 
 
 def _save(
-    request: Request, form: FieldForm, template: str, *also: Callable[[OntologyItem], Fragment], saved: str = ""
+    request: Request, form: FieldForm, *also: Callable[[OntologyItem], Fragment], saved: str = ""
 ) -> HttpResponse:
     """Save one field of an item. Answer with its control: with the new value, the error, or both values after a conflict."""
     context = {"item": form.item, "ontology": form.item.ontology, "form": form}
@@ -65,16 +60,18 @@ def _save(
         try:
             item = form.save(by=request.user)
         except Conflict:
-            return respond(request, (template, context | {"item": form.item.again(), "conflict": True}), status=409)
+            return respond(
+                request, (form.template, context | {"item": form.item.again(), "conflict": True}), status=409
+            )
         except Refused as error:
             form.add_error(None, error)
         else:
             ontology = item.ontology
-            control = (saved or template, {"item": item, "ontology": ontology, "row": item})
+            control = (saved or form.template, {"item": item, "ontology": ontology, "row": item})
             around = [("_changed", {"ontology": ontology}), answers.undo_buttons(request, ontology)]
             last = ("_last_change", {"item": item, "last": ontology.last_change(item)})
             return respond(request, control, *(show(item) for show in also), *around, last)
-    return respond(request, (template, context), status=422)
+    return respond(request, (form.template, context), status=422)
 
 
 def _into_form(answer: HttpResponse) -> HttpResponse:
@@ -238,11 +235,9 @@ def redo(request: Request, ontology: Ontology) -> HttpResponse:
 
 
 def _taken_back(ontology: Ontology, done: OntologyChange) -> HttpResponse:
-    steps = done.steps(limit=1)
-    what = f"“{steps[0].name}”" if done.count == 1 and steps else f"{number(done.count)} items"
     operation = done.operation
     assert operation
-    text = f"{'Done again' if operation.stands else 'Undone'}: {operation.verb}, {what}."
+    text = f"{'Done again' if operation.stands else 'Undone'}: {operation.verb}, {done.subject()}."
     return answers.tree_changed(HttpResponse(), ontology, text, undo=False)
 
 

@@ -17,8 +17,6 @@ from annotation_service.models import User
 from .. import colors, usage
 from ..documents import clean_color, clean_example_terms
 
-_UNSEEN: Any = object()
-
 Setting = tuple[int, str, Any, Any]
 """The primary key and the uid of an item, and the value of a field before and after."""
 
@@ -112,12 +110,10 @@ class OntologyItem(MPTTModel):
         """The item and everything below it, in tree order."""
         return OntologyItem.objects.filter(tree_id=self.tree_id, lft__gte=self.lft, lft__lt=self.rght).order_by("lft")
 
-    def child_items(self) -> "QuerySet[OntologyItem]":
-        return OntologyItem.objects.filter(parent=self).order_by("lft")
-
-    def position(self) -> int:
-        """The index among the siblings."""
-        return OntologyItem.objects.filter(parent_id=self.parent_id, lft__lt=self.lft).count()
+    def place(self) -> dict[str, Any]:
+        """The uid of the parent, None at the top level, and the index among the siblings."""
+        ahead = OntologyItem.objects.filter(parent_id=self.parent_id, lft__lt=self.lft)
+        return {"parent": self.parent_uid, "position": ahead.count()}
 
     def usage(self, visible: Collection[int] = (), made_by: User | None = None) -> usage.Usage:
         """Marks, constraints and the like that name this item or, of a blueprint's item, its copies in projects. ``visible``
@@ -131,21 +127,43 @@ class OntologyItem(MPTTModel):
             names = {copy.ontology.project_id: str(copy.ontology.project) for copy in copies}
         return usage.by_project(keys, names, self.ontology.project_id, visible, made_by)
 
+    @staticmethod
+    def lineages(keys: Collection[int]) -> dict[int, list[int]]:
+        """For the keys of some items: their own, their parent's, and so on to the top."""
+        # By parents, because the tree's positions would have to be searched: 0.1 ms instead of 3 in a tree of 10,000.
+        table = OntologyItem._meta.db_table
+        lines: dict[int, list[int]] = {key: [key] for key in keys}
+        if not lines:
+            return lines
+        above = (
+            f"SELECT l.item, i.parent_id, l.depth + 1 FROM line l JOIN {table} i ON i.id = l.above WHERE i.level > 1"
+        )
+        sql = f"""
+            WITH RECURSIVE line (item, above, depth) AS (
+                SELECT id, id, 0 FROM {table} WHERE id IN ({", ".join(["%s"] * len(lines))}) UNION ALL {above}
+            ) SELECT item, above FROM line WHERE depth > 0 ORDER BY depth
+        """
+        with connection.cursor() as cursor:
+            cursor.execute(sql, list(lines))
+            for key, parent in cursor.fetchall():
+                lines[key].append(parent)
+        return lines
+
     # --- Changing: every verb locks the ontology, reads the item again, and writes the journal ---
 
-    def rename(self, name: str, *, by: User, was: str = _UNSEEN) -> "OntologyItem":
+    def rename(self, name: str, *, by: User, was: str | None = None) -> "OntologyItem":
         """Marks, constraints and everything else point to the item, so they follow."""
         return self._set("rename", "name", clean_name(name), by=by, was=was)
 
-    def describe(self, description: str, *, by: User, was: str = _UNSEEN) -> "OntologyItem":
+    def describe(self, description: str, *, by: User, was: str | None = None) -> "OntologyItem":
         return self._set("describe", "description", clean_description(description), by=by, was=was)
 
-    def set_example_terms(self, terms: list[str], *, by: User, was: list[str] = _UNSEEN) -> "OntologyItem":
+    def set_example_terms(self, terms: list[str], *, by: User, was: list[str] | None = None) -> "OntologyItem":
         if not self.ontology.is_entity:
             raise Refused("Items of a relation ontology have no example terms.")
         return self._set("set example terms", "example_terms", clean_example_terms(terms), by=by, was=was)
 
-    def recolor(self, color: str, *, by: User, branch: bool = False, was: str = _UNSEEN) -> "OntologyItem":
+    def recolor(self, color: str, *, by: User, branch: bool = False, was: str | None = None) -> "OntologyItem":
         """Recolour this item, or its whole branch: the items below get variations of the new colour."""
         return self._set("recolour", "color", clean_color(color), by=by, was=was, branch=branch)
 
@@ -158,27 +176,24 @@ class OntologyItem(MPTTModel):
         *,
         by: User,
         to: "OntologyItem | None" = None,
-        position: int | None = None,
         before: "OntologyItem | None" = None,
         after: "OntologyItem | None" = None,
     ) -> "OntologyItem":
-        """Move the item with its branch below ``to`` or, without it, to the top level: before or after another item there, to
-        an index among its new siblings, or last. Marks point to the item, so they follow."""
+        """Move the item with its branch below ``to`` or, without it, to the top level: before or after another item there, or
+        last. Marks point to the item, so they follow."""
         if not settings.ONTOLOGY_MOVE_ITEMS:
             raise Refused("Moving items is switched off in this installation.")
         with self.ontology.changing("move", by=by) as change:
             item = self.again()
             parent = to.again() if to else self.ontology.root
             item.check_move(parent)
+            position = None
             if neighbour := before or after:
                 neighbour = neighbour.again()
                 if neighbour.parent_id != parent.pk:
                     raise Refused(f"“{neighbour.name}” does not stand at that place any more.")
-                if neighbour.pk != item.pk:
-                    ahead = parent.child_items().filter(lft__lt=neighbour.lft).exclude(pk=item.pk).count()
-                    position = ahead + (neighbour == after)
-                else:
-                    position = item.position()
+                ahead = parent.children.filter(lft__lt=neighbour.lft).exclude(pk=item.pk).count()
+                position = ahead + (neighbour == after != item)
             change.move(item, parent, position)
         return self.again()
 
@@ -213,13 +228,13 @@ class OntologyItem(MPTTModel):
         return Refused(f"“{self.name}” is not there any more: adding it was undone.")
 
     def _set(
-        self, verb: str, field: str, value: Any, *, by: User, was: Any = _UNSEEN, branch: bool = False
+        self, verb: str, field: str, value: Any, *, by: User, was: Any = None, branch: bool = False
     ) -> "OntologyItem":
         """Store a field of the item, or of its branch. Raises `Conflict` if somebody else has changed it since it was ``was``."""
         with self.ontology.changing(verb, by=by) as change:
             item = self.again()
             before = getattr(item, field)
-            changed = edits.changes(item, {field: value}, {} if was is _UNSEEN else {field: edits.fingerprint(was)})
+            changed = edits.changes(item, {field: value}, {} if was is None else {field: edits.fingerprint(was)})
             if "name" in changed:
                 check_free(item.parent_id, value)
             value = changed.get(field, before)

@@ -1,18 +1,19 @@
 """The journal of an ontology: one row for each operation, with what it changed before and after."""
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection, models
-from django.db.models import F, Q, UniqueConstraint
+from django.db.models import F, Q, UniqueConstraint, Window
+from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from annotation_service.db import among, execute
 from annotation_service.models import User
+from annotation_service.words import plural
 
 from ..tree import ROOT_UID, NewBranch
 from .item import OntologyItem, Setting
@@ -65,12 +66,15 @@ class OntologyChange(models.Model):
 
     def in_words(self) -> str:
         """Such as “rename “Pump” by alice on 3 May 2024, 10:20 UTC”."""
-        what = f"“{self.steps(limit=1)[0].name}”" if self.count == 1 and self.items else f"{self.count:,} items"
-        return f"{self.title} {what} by {self.user} on {self.at:%-d %B %Y, %H:%M} UTC"
+        return f"{self.title} {self.subject()} by {self.user} on {self.at:%-d %B %Y, %H:%M} UTC"
+
+    def subject(self) -> str:
+        """The name of its only item, or the number of its items."""
+        return f"“{self.steps()[0].name}”" if self.count == 1 and self.items else plural(self.count, "item,items")
 
     def steps(self, limit: int | None = None) -> "list[Step]":
         """Before and after, item by item."""
-        return steps([self], limit)[self.pk]
+        return steps([self], limit)[0][1]
 
     def same_operation(self) -> "models.QuerySet[OntologyChange]":
         """The operation and the rows about it, this one among them."""
@@ -84,51 +88,37 @@ class OntologyChange(models.Model):
 class Step(NamedTuple):
     """What an operation did to one field of one item. The field of a new or removed item is the empty string."""
 
-    uid: str
     name: str
     field: str
     before: Any
     after: Any
 
 
-def steps(changes: list[OntologyChange], limit: int | None = None) -> dict[int, list[Step]]:
-    """Before and after of several rows of one ontology, by their keys."""
-    entries = {change.pk: list(change.items.items())[:limit] for change in changes}
-    known = names({uid for items in entries.values() for uid, _ in items}, changes)
-    return {pk: [step for uid, entry in items for step in _steps(uid, entry, known)] for pk, items in entries.items()}
+def steps(changes: list[OntologyChange], limit: int | None = None) -> list[tuple[OntologyChange, list[Step]]]:
+    """Rows of one ontology with their first steps."""
+    shown = [(change, list(change.items.items())[:limit]) for change in changes]
+    known = names({uid for _, items in shown for uid, entry in items if None not in entry}, changes)
+    return [(change, [_step(known.get(uid, ""), *entry) for uid, entry in items]) for change, items in shown]
 
 
-def _steps(uid: str, entry: list[Any], known: dict[str, str]) -> Iterator[Step]:
-    before, after = entry
+def _step(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Step:
     if before is None or after is None:
-        yield Step(uid, (before or after)["name"], "", before, after)
-        return
-    for name in after:
-        if name != "position" or len(after) == 1:
-            yield Step(uid, known[uid], name, before[name], after[name])
+        return Step((before or after or {})["name"], "", before, after)
+    (field,) = after.keys() - {"position"}
+    return Step(name, field, before[field], after[field])
 
 
 def names(uids: set[str], changes: list[OntologyChange]) -> dict[str, str]:
     """What items are called now or, if they are not there any more, were called; the changes are of their ontology."""
-    if not uids:
-        return {}
-    ontology = changes[0].ontology_id
-    found = dict(OntologyItem.objects.filter(ontology=ontology, uid__in=among(uids)).values_list("uid", "name"))
-    found |= _names_in(changes, uids - found.keys())
+    of_ontology = {"ontology__in": {change.ontology_id for change in changes}}
+    found = dict(OntologyItem.objects.filter(**of_ontology, uid__in=among(uids)).values_list("uid", "name"))
     if missing := uids - found.keys():
-        additions = OntologyChange.objects.filter(ontology=ontology, verb__endswith="add")
-        found |= _names_in(additions.filter(items__has_any_keys=list(missing)[:FEW]), missing)
+        removals = OntologyChange.objects.filter(**of_ontology, verb__endswith="add")
+        for change in removals.filter(items__has_any_keys=list(missing)[:FEW]):
+            for uid in missing & change.items.keys():
+                before, after = change.items[uid]
+                found.setdefault(uid, (before or after)["name"])
     return dict.fromkeys(uids, "an item that was removed") | found
-
-
-def _names_in(changes: Iterable[OntologyChange], uids: set[str]) -> dict[str, str]:
-    """What items were called when they were added, removed or renamed."""
-    found: dict[str, str] = {}
-    for change in changes if uids else ():
-        for uid in uids & change.items.keys():
-            if state := next((state for state in change.items[uid] if state and "name" in state), None):
-                found.setdefault(uid, state["name"])
-    return found
 
 
 # --- Writing -----------------------------------------------------------------------------------------------------------
@@ -170,13 +160,10 @@ class Change:
 
     def delete(self, items: list[OntologyItem]) -> None:
         """Delete items whose branches are among them."""
-        parents = among({item.parent_id for item in items if item.parent_id})
-        siblings = OntologyItem.objects.filter(parent__in=parents).order_by("lft")
-        counts: Counter[str] = Counter()
-        places = {}
-        for pk, above in siblings.values_list("pk", "parent__uid"):
-            places[pk] = _place(above, counts[above])
-            counts[above] += 1
+        siblings = OntologyItem.objects.filter(parent__in=among({item.parent_id for item in items}))
+        numbers = Window(RowNumber(), partition_by="parent", order_by="lft")
+        rows = siblings.values_list("pk", "parent__uid", numbers)
+        places = {pk: _place(above, number - 1) for pk, above, number in rows}
         for item in items:
             state = {name: getattr(item, name) for name in FACTS}
             state |= {name: getattr(item, name).isoformat() for name in TIMES}
@@ -185,10 +172,9 @@ class Change:
 
     def move(self, item: OntologyItem, parent: OntologyItem, position: int | None) -> None:
         """Move an item with its branch; ``position`` is its index among its new siblings, None the last."""
-        before = _place(item.parent_uid, item.position())
+        before = item.place()
         self.ontology.tree.move(item, parent, position)
-        moved = item.again()
-        self.items[item.uid] = [before, _place(moved.parent_uid, moved.position())]
+        self.items[item.uid] = [before, item.again().place()]
 
     def store(self, by: User, count: int | None = None) -> None:
         """Write the row of the journal, if something has changed.
@@ -217,5 +203,5 @@ class Change:
         )
 
 
-def _place(parent_uid: str | None, position: int) -> dict[str, Any]:
+def _place(parent_uid: str, position: int) -> dict[str, Any]:
     return {"parent": None if parent_uid == ROOT_UID else parent_uid, "position": position}

@@ -1,19 +1,18 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
-from annotation_service.blueprints import PagedBlueprint
+from annotation_service.blueprints import Existing, PagedBlueprint
 from annotation_service.db import write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
 from annotation_service.models import User
 from annotation_service.words import plural
 
 from .. import usage
-from ..documents import NewItem, clean_color, clean_example_terms, rich_json
+from ..documents import NewItem, clean_color, rich_json
 from ..labels import LabelNames, Labels, kept_labels
 from ..lists import Plan, PlannedItem
 from ..tree import NewBranch, Tree
@@ -29,20 +28,13 @@ class OntologyQuerySet(models.QuerySet["Ontology"]):
         return self.annotate(size=Subquery(root.values(n=(F("rght") - F("lft") - 1) / 2)))
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """An ontology in figures; ``level_sizes`` counts the items of each level, from the top."""
 
-    level_sizes: list[int]
+    size: int
+    depth: int
     off: int
-
-    @property
-    def size(self) -> int:
-        return sum(self.level_sizes)
-
-    @property
-    def depth(self) -> int:
-        return len(self.level_sizes)
+    level_sizes: list[int]
 
 
 class Ontology(PagedBlueprint):
@@ -57,7 +49,7 @@ class Ontology(PagedBlueprint):
     kind = models.CharField(max_length=8, choices=Kind)
     version = models.PositiveIntegerField(default=0, editable=False)
 
-    objects = OntologyQuerySet.as_manager()
+    objects = Existing.from_queryset(OntologyQuerySet)()  # type: ignore[misc]
 
     class Meta:
         verbose_name_plural = "ontologies"
@@ -98,9 +90,10 @@ class Ontology(PagedBlueprint):
         return OntologyItem.objects.filter(tree_id=self.pk, level__gt=0).order_by("lft")
 
     def facts(self) -> Facts:
-        levels = self.items().order_by("level").values_list("level")
-        counted = list(levels.annotate(size=Count("pk"), off=Count("pk", filter=Q(active=False))))
-        return Facts(level_sizes=[size for _, size, _ in counted], off=sum(off for _, _, off in counted))
+        levels = self.items().order_by("level").values("level")
+        counted = levels.annotate(size=Count("pk"), off=Count("pk", filter=Q(active=False)))
+        sizes = [level["size"] for level in counted]
+        return Facts(sum(sizes), len(sizes), sum(level["off"] for level in counted), sizes)
 
     def labels(self) -> Labels:
         """Names, colours and activity of all items, kept in memory until the ontology changes."""
@@ -149,18 +142,14 @@ class Ontology(PagedBlueprint):
         if reason := super().reason_not_to_delete():
             return reason
         for model, field in usage.ontology_uses:
-            if user := model._base_manager.filter(**{field: self}).first():
+            if user := model._default_manager.filter(**{field: self}).first():
                 noun = model._meta.verbose_name
                 return f"The {noun} “{user}” uses its labels. Delete that {noun} first."
         return ""
 
-    @staticmethod
-    def erase_all(ontologies: "QuerySet[Ontology]") -> None:
-        """Delete ontologies by sets of rows. The caller has made sure that nothing uses their items."""
-        OntologyChange.objects.filter(ontology__in=ontologies)._raw_delete(ontologies.db)
-        OntologyItem.objects.filter(ontology__in=ontologies)._raw_delete(ontologies.db)
-        Ontology.objects.filter(copied_from__in=ontologies).update(copied_from=None)
-        ontologies._raw_delete(ontologies.db)
+    def content(self) -> Iterator[QuerySet[Any]]:
+        yield self.changes.order_by("-version")
+        yield OntologyItem.objects.filter(tree_id=self.pk).order_by("-lft")  # what is below an item before it
 
     # --- Changing ---
 
@@ -174,40 +163,22 @@ class Ontology(PagedBlueprint):
             change.store(by)
             self.version, self.updated_at = ontology.version, ontology.updated_at
 
-    def add_item(
-        self,
-        name: str,
-        *,
-        by: User,
-        parent: OntologyItem | None = None,
-        description: str = "",
-        example_terms: Sequence[str] = (),
-        color: str = "",
-    ) -> OntologyItem:
+    def add_item(self, name: str, *, by: User, parent: OntologyItem | None = None) -> OntologyItem:
         """A new item, last below the parent or, without one, last at the top level."""
-        if example_terms and not self.is_entity:
-            raise Refused("Items of a relation ontology have no example terms.")
-        new = NewItem(
-            level=1,
-            name=clean_name(name),
-            description=clean_description(description),
-            example_terms=clean_example_terms(example_terms),
-            color=clean_color(color) if color else "",
-        )
+        new = NewItem(level=1, name=clean_name(name))
         with self.changing("add", by=by) as change:
             (uid,) = change.insert([NewBranch(parent.again() if parent else self.root, [new])])
             return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
 
     def preview_items(self, new_items: Sequence[NewItem], parent: OntologyItem | None = None) -> list[PlannedItem]:
         """What `add_items` would do: for each new item whether it exists already, and what forbids it."""
-        return Plan(self.tree, new_items, parent or self.root, with_terms=self.is_entity).rows
+        return Plan(self.tree, new_items, parent or self.root).rows
 
     def add_items(self, new_items: Sequence[NewItem], *, by: User, parent: OntologyItem | None = None) -> list[str]:
         """Add a whole list below an item or at the top level, in one step; returns the uids of the new items. Where an item of
         the same name stands already, it stays as it is and what the list has below it is added there."""
         with self.changing("add", by=by) as change:
-            below = parent.again() if parent else self.root
-            plan = Plan(self.tree, new_items, below, with_terms=self.is_entity)
+            plan = Plan(self.tree, new_items, parent.again() if parent else self.root)
             plan.check()
             return change.insert(plan.branches())
 
@@ -264,9 +235,7 @@ class Ontology(PagedBlueprint):
 
     def history(self, *, start: int = 0, size: int = 50) -> list[tuple[OntologyChange, list[Step]]]:
         """The operations, newest first, each with the first steps of its before and after. Two queries, however many they are."""
-        changes = list(self.changes.select_related("user")[start : start + size])
-        read = steps(changes, limit=20)
-        return [(change, read[change.pk]) for change in changes]
+        return steps(list(self.changes.select_related("user")[start : start + size]), limit=20)
 
     def last_change(self, item: OntologyItem) -> OntologyChange | None:
         """The newest operation that changed an item, or the creation of the ontology; None for an untouched copy."""

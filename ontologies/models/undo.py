@@ -5,7 +5,7 @@ back any step of the history. All are refused if something later touched the sam
 """
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -18,9 +18,6 @@ from ..tree import ROOT_UID, NewBranch
 from .item import OntologyItem, Setting, check_free
 from .journal import FACTS, FEW, TIMES, Change, OntologyChange, names
 
-_GONE = "An item of this step is not there any more."
-_NO_PARENT = "The item that it stood below is not there any more."
-
 
 def take_back(step: OntologyChange, change: Change) -> None:
     """Apply the opposite of a step as part of another operation, whose kind says why. The step was read after the lock."""
@@ -32,9 +29,10 @@ def take_back(step: OntologyChange, change: Change) -> None:
     last = step.same_operation().select_related("operation").defer("operation__items").first()
     assert last
     operation = last.operation or last
-    for later in _later_changes(last):
-        uid = next(uid for uid, entry in last.items.items() if _share_a_field(entry, later.items.get(uid)))
-        raise _refusal(f"“{names({uid}, [later, last])[uid]}” was changed", later)
+    if later := _later_change(last):
+        uid = _shared_item(last, later)
+        assert uid
+        raise _refusal(f"“{names({uid}, [later])[uid]}” was changed", later)
     if change.kind == OntologyChange.Kind.REVERT:
         change.verb = f"{'revert' if operation.stands else 'restore'} {operation.verb}"
     else:
@@ -42,7 +40,7 @@ def take_back(step: OntologyChange, change: Change) -> None:
     change.operation = operation
     before, after = next(iter(last.items.values()))  # an operation does the same to all its items
     if before is None:
-        _remove(change, list(last.items))
+        _remove(change, last.items)
     elif after is None:
         _insert_again(change, {uid: entry[0] for uid, entry in last.items.items()})
     elif "parent" in before:
@@ -55,24 +53,26 @@ def _refusal(text: str, later: OntologyChange) -> Refused:
     return Refused(f"{text} by a later step: {later.in_words()}. That would have to be undone first.")
 
 
-def _later_changes(step: OntologyChange) -> list[OntologyChange]:
-    """Newer rows on the same fields of the same items, without those that took each other back: of one operation, pairs."""
+def _later_change(step: OntologyChange) -> OntologyChange | None:
+    """A newer row on the same fields of the same items, of an operation that is not as it was then: its rows take each other back
+    in turn, so that with an even number of newer ones the oldest of these does not stand."""
     rows = OntologyChange.objects.filter(ontology=step.ontology_id, version__gt=step.version).select_related("user")
     if len(step.items) <= FEW:
         rows = rows.filter(items__has_any_keys=list(step.items))
-    by_operation: dict[int, list[OntologyChange]] = defaultdict(list)
-    for row in rows:
-        few, many = sorted((step.items, row.items), key=len)
-        if any(_share_a_field(entry, many.get(uid)) for uid, entry in few.items()):
-            by_operation[row.operation_id or row.pk].append(row)
-    return [rows[-1] for rows in by_operation.values() if len(rows) % 2]
+    oldest = {row.operation_id or row.pk: row for row in rows if _shared_item(step, row)}  # they come newest first
+    return next((row for row in oldest.values() if row.stands), None)
 
 
-def _share_a_field(entry: list[Any], other: list[Any] | None) -> bool:
-    """Adding or removing an item touches all its fields."""
-    if other is None:
-        return False
-    return None in entry or None in other or not entry[0].keys().isdisjoint(other[0])
+def _shared_item(one: OntologyChange, other: OntologyChange) -> str | None:
+    """The uid of an item of which both changed the same field; adding or removing an item changes all its fields."""
+    few, many = sorted((one.items, other.items), key=len)
+    for uid in filter(many.__contains__, few):
+        if None in few[uid] or None in many[uid] or few[uid][0].keys() & many[uid][0].keys():
+            return uid
+    return None
+
+
+# No item is missing in what follows: a step whose items were removed since has been refused.
 
 
 def _set_back(change: Change, entries: dict[str, list[Any]]) -> None:
@@ -80,41 +80,36 @@ def _set_back(change: Change, entries: dict[str, list[Any]]) -> None:
     back: list[Setting] = []
     stored = change.ontology.tree.nodes.filter(uid__in=among(entries))
     for pk, uid, parent_id, now in stored.values_list("pk", "uid", "parent_id", field):
-        before, after = entries[uid]
-        if now != after[field]:
-            raise Refused("An item is not as this step left it.")
+        before = entries[uid][0][field]
         if field == "name":
-            check_free(parent_id, before[field])
-        back.append((pk, uid, now, before[field]))
-    if len(back) < len(entries):
-        raise Refused(_GONE)
+            check_free(parent_id, before)
+        back.append((pk, uid, now, before))
     change.set_each(field, back)
 
 
 def _move_back(change: Change, entries: dict[str, list[Any]]) -> None:
     ((uid, (before, _)),) = entries.items()
-    item = _items(change, {uid}, _GONE)[uid].again()
-    (parent,) = _items(change, {before["parent"] or ROOT_UID}, _NO_PARENT).values()
+    item = change.ontology.tree.nodes.select_related("parent").get(uid=uid)
+    (parent,) = _parents(change, {before["parent"] or ROOT_UID})
     item.check_move(parent)
     change.move(item, parent, before["position"])
 
 
-def _remove(change: Change, uids: list[str]) -> None:
+def _remove(change: Change, uids: Collection[str]) -> None:
     # On PostgreSQL a mark that is being made with an item waits until the item is removed, and is then refused.
-    items = list(_items(change, uids, _GONE, lock=True).values())
-    keys = [item.pk for item in items]
-    below = OntologyItem.objects.filter(parent__in=among(keys)).exclude(uid__in=among(uids)).order_by("lft")
+    items = list(change.ontology.tree.nodes.filter(uid__in=among(uids)).select_for_update())
+    keys = among([item.pk for item in items])
+    below = OntologyItem.objects.filter(parent__in=keys).exclude(uid__in=among(uids)).order_by("lft")
     if child := below.first():
-        text = f"“{child.name}” was put below an item that would have to be removed"
-        changes = change.ontology.changes.select_related("user")
-        if later := changes.filter(items__has_key=child.uid).first():
-            raise _refusal(text, later)
-        raise Refused(f"{text}.")
-    if used := usage.count(among(keys)):
+        later = change.ontology.changes.select_related("user").filter(items__has_key=child.uid)[0]
+        raise _refusal(f"“{child.name}” was put below an item that would have to be removed", later)
+    if used := usage.count(keys):
         raise Refused(
             f"{'The item is' if len(items) == 1 else 'The items are'} used by {used.in_words()}"
             " and cannot be removed. Switch it off instead."
         )
+    if usage.named_by_deleted(keys):
+        raise Refused("Something that used the item was deleted just now. Try again in a minute.")
     change.delete(items)
 
 
@@ -122,26 +117,26 @@ def _insert_again(change: Change, removed: dict[str, dict[str, Any]]) -> None:
     below: dict[str, list[str]] = defaultdict(list)
     for uid, state in sorted(removed.items(), key=lambda entry: entry[1]["position"]):
         below[state["parent"] or ROOT_UID].append(uid)
-    branches = []
-    for parent_uid, parent in _items(change, below.keys() - removed.keys(), _NO_PARENT).items():
-        for before, top in enumerate(below[parent_uid]):
-            items = []
-            stack = [(1, top)]
-            while stack:
-                level, uid = stack.pop()
-                state = removed[uid]
-                fields = {name: state[name] for name in FACTS}
-                fields |= {name: datetime.fromisoformat(state[name]) for name in TIMES if name in state}
-                items.append(NewItem(level, uid=uid, **fields))
-                stack += [(level + 1, child) for child in reversed(below.get(uid, ()))]
-            branches.append(NewBranch(parent, items, removed[top]["position"] - before))
-    change.insert(branches)
+
+    def branch(uid: str, level: int) -> Iterator[NewItem]:
+        fields = {name: removed[uid][name] for name in FACTS}
+        fields |= {name: datetime.fromisoformat(removed[uid][name]) for name in TIMES}
+        yield NewItem(level, uid=uid, **fields)
+        for child in below.get(uid, ()):
+            yield from branch(child, level + 1)
+
+    change.insert(
+        [
+            NewBranch(parent, list(branch(top, 1)), removed[top]["position"] - before)
+            for parent in _parents(change, below.keys() - removed.keys())
+            for before, top in enumerate(below[parent.uid])
+        ]
+    )
 
 
-def _items(change: Change, uids: Collection[str], refusal: str, *, lock: bool = False) -> dict[str, OntologyItem]:
-    """Items by uid, the root among them if its uid is given."""
-    found = change.ontology.tree.nodes.filter(uid__in=among(uids))
-    items = {item.uid: item for item in (found.select_for_update() if lock else found)}
-    if len(items) < len(uids):
-        raise Refused(refusal)
-    return items
+def _parents(change: Change, uids: Collection[str]) -> list[OntologyItem]:
+    """The items below which others stood, the root among them if its uid is given."""
+    found = list(change.ontology.tree.nodes.filter(uid__in=among(uids)))
+    if len(found) < len(uids):
+        raise Refused("The item that it stood below is not there any more.")
+    return found

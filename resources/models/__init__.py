@@ -1,3 +1,3 @@
-from .sets import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet
+from .sets import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet, rules_of
 
-__all__ = ["FORMATS", "RESOURCE_SETS", "ConstraintSet", "PreannotationSet", "ResourceSet"]
+__all__ = ["FORMATS", "RESOURCE_SETS", "ConstraintSet", "PreannotationSet", "ResourceSet", "rules_of"]

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from django.db import models
 from django.db.models import QuerySet, UniqueConstraint
@@ -13,6 +13,7 @@ from annotation_service import limits
 from ontologies.models import OntologyItem
 
 from ..documents import Entry
+from ..rules import EntityRule, RelationRule, SetName
 
 BATCH = 2000
 
@@ -71,15 +72,10 @@ class Row(models.Model):
     @classmethod
     def from_entry(cls, entry: Entry) -> Self:
         """The row of an entry, still without a set and a position."""
-        values, lists = {}, {}
-        for field in cls.content_fields():
-            value = entry.value(field, cls._kind(field))
-            if field.many_to_many:
-                lists[field.name] = value or []
-            else:
-                values[field.attname] = value
+        read = [(field, entry.value(field, cls._kind(field))) for field in cls.content_fields()]
+        values = {field.attname: value for field, value in read if not field.many_to_many}
         row = cls(**values)
-        row.lists = lists
+        row.lists = {field.name: value or [] for field, value in read if field.many_to_many}
         if entry.is_valid:
             row.check_entry(entry)
             entry.check_once(cls.repeated, *values.values())
@@ -91,7 +87,7 @@ class Row(models.Model):
     @classmethod
     def entries(cls, rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
         """The entries of rows; ``names`` are the full names of labels by primary key."""
-        lists = {field.name: _lists(rows, field, names) for field in cls._meta.many_to_many}
+        lists = cls.lists_of(rows)
         fields = [field for field in cls.content_fields() if not field.many_to_many]
         labels = [field.name for field in fields if field.is_relation]
         for entry in rows.values("pk", *(field.name for field in fields)).iterator():
@@ -99,8 +95,19 @@ class Row(models.Model):
             for label in labels:
                 entry[label] = names[entry[label]]
             for name, listed in lists.items():
-                entry[name] = listed[pk]
+                entry[name] = [names[label] for label in listed[pk]]
             yield entry
+
+    @classmethod
+    def lists_of(cls, rows: QuerySet[Any]) -> dict[str, defaultdict[int, list[int]]]:
+        """The labels in the lists of rows, by the list's name and the key of the row."""
+        lists = {field.name: defaultdict[int, list[int]](list) for field in cls._meta.many_to_many}
+        for field in cls._meta.many_to_many:
+            row, listed = field.m2m_field_name(), cast(Any, field.remote_field).through.objects
+            found = listed.filter(**{f"{row}__in": rows.order_by()}).order_by("pk")
+            for pk, label in found.values_list(f"{row}_id", "ontologyitem_id").iterator():
+                lists[field.name][pk].append(label)
+        return lists
 
     @classmethod
     def copy_statements(cls) -> Iterator[str]:
@@ -142,16 +149,6 @@ class Row(models.Model):
             )
 
 
-def _lists(rows: QuerySet[Any], field: Any, names: Mapping[int, str]) -> defaultdict[int, list[str]]:
-    """The names of the labels in a list, by the primary key of their row."""
-    row = field.m2m_field_name()
-    lists = defaultdict(list)
-    listed = field.remote_field.through.objects.filter(**{f"{row}__in": rows.order_by()}).order_by("pk")
-    for pk, label in listed.values_list(f"{row}_id", "ontologyitem_id").iterator():
-        lists[pk].append(names[label])
-    return lists
-
-
 class EntityConstraint(Row):
     """``excludes``: types that cannot coexist or be nested with the domain. ``can_contain``: types that can be nested within it;
     none at all if the list is empty, and without a limit from this row if there is no list.
@@ -186,6 +183,13 @@ class EntityConstraint(Row):
                 del entry["can_contain"]
             yield entry
 
+    @classmethod
+    def rules(cls, rows: QuerySet[Any], of: SetName) -> Iterator[EntityRule]:
+        lists = cls.lists_of(rows)
+        for row in rows:
+            contents = lists["can_contain"][row.pk] if row.limits_contents else None
+            yield EntityRule(of, row.position, row.domain_id, lists["excludes"][row.pk], contents)
+
 
 class RelationConstraint(Row):
     """Which types the target of a relation may have if its source has the type ``domain``.
@@ -203,6 +207,12 @@ class RelationConstraint(Row):
 
     class Meta(Row.Meta):
         constraints = _unique_rows("relation", "domain")
+
+    @classmethod
+    def rules(cls, rows: QuerySet[Any], of: SetName) -> Iterator[RelationRule]:
+        ranges = cls.lists_of(rows)["range"]
+        for row in rows:
+            yield RelationRule(of, row.position, row.relation_id, row.domain_id, ranges[row.pk])
 
 
 class EntityPreannotation(Row):

@@ -1,8 +1,10 @@
 """Constraints (which entities can stand together, and which of them a relation may connect) and preannotations (texts of
 entities, and pairs of them, with the labels that they usually get)."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import IO, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -18,6 +20,7 @@ from ontologies import usage
 from ontologies.models import Ontology, OntologyItem
 
 from .. import documents
+from ..rules import EntityRule, RelationRule, Rules, SetName
 from .rows import EntityConstraint, EntityPreannotation, RelationConstraint, RelationPreannotation
 
 
@@ -96,7 +99,7 @@ class ResourceSet(Blueprint):
         cls,
         *,
         kind: str,
-        text: str,
+        source: str | IO[bytes],
         name: str,
         owner: User,
         entity_ontology: Ontology,
@@ -120,7 +123,7 @@ class ResourceSet(Blueprint):
         resource_set._check_ontologies()
         names = {kind: ontology.label_names(bare=True) for kind, ontology in resource_set.ontologies.items()}
         row_model = cls.row_models[kind]
-        rows = documents.read(text, resource_set.format, names, row_model.from_entry)
+        rows = documents.read(source, resource_set.format, names, row_model.from_entry)
         with write():
             for ontology in resource_set.ontologies.values():
                 if ontology.locked().version != ontology.version:
@@ -184,15 +187,33 @@ class ResourceSet(Blueprint):
                     " not made for each other."
                 )
 
-    @staticmethod
-    def erase_all(resource_sets: QuerySet[Any]) -> None:
-        """Delete sets with their rows."""
-        resource_sets.delete()
+    def content(self) -> Iterator[QuerySet[Any]]:
+        for field in self.row_models[self.kind]._meta.many_to_many:
+            yield field.remote_field.through.objects.filter(**{f"{field.m2m_field_name()}__in": self.rows().order_by()})
+        yield self.rows()
 
 
 class ConstraintSet(ResourceSet):
     noun = "constraint"
     row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
+
+    def rules(self) -> Iterator[EntityRule | RelationRule]:
+        """The rows as rules, in their order."""
+        rows: Iterator[EntityRule | RelationRule]
+        rows = self.row_models[self.kind].rules(self.rows(), SetName(self.pk, self.name))
+        return rows
+
+
+def rules_of(sets: Iterable[ConstraintSet]) -> Rules | None:
+    """What constraint sets allow together; None if there are none. Kept in memory until one of them changes."""
+    versions = tuple((each.pk, each.name, each.updated_at) for each in sets)
+    return _rules(versions) if versions else None
+
+
+@lru_cache(maxsize=100)
+def _rules(versions: tuple[tuple[int, str, datetime], ...]) -> Rules:
+    sets = ConstraintSet.objects.in_bulk(pk for pk, _, _ in versions)
+    return Rules(rule for pk, _, _ in versions if pk in sets for rule in sets[pk].rules())  # one may be gone by now
 
 
 class PreannotationSet(ResourceSet):
@@ -215,4 +236,6 @@ FORMATS = {model.format_of(kind): (model, kind) for model in RESOURCE_SETS for k
 for model in RESOURCE_SETS:
     usage.ontology_uses += [(model, "entity_ontology"), (model, "relation_ontology")]
     for rows in model.row_models.values():
-        usage.item_uses.append(usage.ItemUse(rows, f"{model.noun}s", rows.label_fields, "resource_set__project"))
+        usage.item_uses.append(
+            usage.ItemUse(rows, f"{model.noun}s", rows.label_fields, "resource_set", "resource_set__project")
+        )

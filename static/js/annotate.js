@@ -321,6 +321,7 @@ function tell(saving, count) {
     saved: refusals ? `${plural(refusals, "change was", "changes were")} refused` : "✓ all saved",
     saving: "saving",
     retrying: `${count} not saved yet, trying again`,
+    "no room": `${count} not saved yet: no room left on the server, trying again`,
     "signed out": `${count} not saved yet: sign in again`,
   }[saving];
   const write = () => {

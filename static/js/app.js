@@ -50,10 +50,10 @@ const REASONS = {
   400: "The server could not read this request. Reload the page and try again.",
   403: "Your account may not do this, or you were signed out in another tab.",
   404: "This does not exist any more, or you have no access to it.",
-  413: "This is larger than the server accepts.",
-  429: "Too many requests in a short time. Wait a minute, then try again.",
+  413: "This is larger than the server takes. Paste less at once, or upload it as a file.",
   500: "Something failed on the server. Try again; if it happens again, tell your administrator.",
   503: "The service is busy or being updated. Try again in a minute.",
+  507: "There is no room left on the server’s disk, so nothing was stored. Tell your administrator.",
   offline: "You are offline. Try again when the connection is back.",
   unreachable: "The server cannot be reached. Try again in a moment.",
   timeout: "The server did not answer in time. Check whether it was done, then try again.",
@@ -61,7 +61,8 @@ const REASONS = {
 };
 const failed = (reason) => showToast(`${reason} What you typed is kept.`, { kind: "error" });
 
-document.addEventListener("htmx:responseError", ({ detail: { xhr: { status } } }) => {
+document.addEventListener("htmx:responseError", ({ detail: { xhr, xhr: { status } } }) => {
+  if (xhr.getResponseHeader("Content-Type") === "text/plain") return failed(xhr.responseText);
   failed(REASONS[status] ?? (status < 500 ? `The server refused this (${status}).` : REASONS[500]));
 });
 document.addEventListener("htmx:sendError", () => failed(navigator.onLine ? REASONS.unreachable : REASONS.offline));

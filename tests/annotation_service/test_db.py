@@ -1,12 +1,13 @@
+import errno
+import sqlite3
 import threading
 import time
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import OperationalError, connection
+from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError, connection
 
-from annotation_service.db import full_disk_refused, snapshot, write
-from annotation_service.inputs import Refused
+from annotation_service.db import Trouble, snapshot, trouble, write
 
 
 @pytest.mark.django_db(transaction=True)
@@ -32,10 +33,57 @@ def test_a_snapshot_does_not_see_what_is_written_meanwhile_and_holds_nobody_up()
     assert names() - before == {"meanwhile"}
 
 
-@pytest.mark.parametrize(("code", "expected"), [("53100", Refused), ("57014", OperationalError)])
-def test_a_full_disk_of_the_database_server_is_told(code, expected):
+@pytest.mark.parametrize(
+    ("error", "code", "expected"),
+    [
+        (OperationalError, "53100", Trouble.FULL),
+        (OperationalError, "53300", Trouble.BUSY),
+        (OperationalError, "55P03", Trouble.BUSY),
+        (OperationalError, "57014", Trouble.BUSY),
+        (OperationalError, "57P01", Trouble.LOST),
+        (OperationalError, "54000", None),
+        (OperationalError, None, Trouble.LOST),
+        (InterfaceError, None, Trouble.LOST),
+        (InternalError, "25P03", Trouble.LOST),
+        (InternalError, "XX000", None),
+        (ProgrammingError, "42P01", None),
+        (ProgrammingError, None, None),
+    ],
+)
+def test_what_postgresql_says_is_told_apart(error, code, expected):
     class Cause(Exception):
         sqlstate = code
 
-    with pytest.raises(expected), full_disk_refused():
-        raise OperationalError from Cause()
+    assert trouble(made(error, Cause())) is expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("SQLITE_FULL", Trouble.FULL),
+        ("SQLITE_IOERR_WRITE", Trouble.FULL),
+        ("SQLITE_IOERR_SHMSIZE", Trouble.FULL),
+        ("SQLITE_IOERR_READ", Trouble.LOST),
+        ("SQLITE_CANTOPEN", Trouble.LOST),
+        ("SQLITE_BUSY", Trouble.BUSY),
+        ("SQLITE_BUSY_SNAPSHOT", Trouble.BUSY),
+        ("SQLITE_ERROR", None),  # no such table
+    ],
+)
+def test_what_sqlite_says_is_told_apart(code, expected):
+    cause = sqlite3.OperationalError("x")
+    cause.sqlite_errorname = code
+    assert trouble(made(OperationalError, cause)) is expected
+
+
+def made(error, cause):
+    error = error("x")
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"), [(errno.ENOSPC, Trouble.FULL), (errno.EDQUOT, Trouble.FULL), (errno.EACCES, None)]
+)
+def test_what_a_file_system_says_is_told_apart(code, expected):
+    assert trouble(OSError(code, "x")) is expected

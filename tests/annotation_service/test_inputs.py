@@ -11,8 +11,19 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from annotation_service import limits
-from annotation_service.inputs import Refused, check_size, clean_name, clean_title, decode, split_lines, whole_number
+from annotation_service.inputs import (
+    Refused,
+    check_size,
+    clean_description,
+    clean_name,
+    clean_title,
+    decode,
+    normalized,
+    split_lines,
+    whole_number,
+)
 from annotation_service.json_input import parse_json
+from annotation_service.models import fold
 from annotation_service.schemas import PUBLISHED, load
 
 
@@ -137,6 +148,37 @@ def test_names_are_refused_with_the_rule(name, reason):
     assert reason in refusal(clean_name, name).text
 
 
+UNSEEN = {
+    "zero width": "\u200b\u200d\u2060\ufeff",
+    "direction": "\u200e\u200f\u061c",
+    "soft hyphen": "\u00ad",
+    "blank letters": "\u3164\u115f\uffa0",
+    "blank pattern": "\u2800",
+    "accents without a letter": "\u0301\u20dd\ufe0f",
+    "tags": "\U000e0041\U000e007f",
+    "spaces between": "\u200b\u3000\u200b",
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN.values(), ids=UNSEEN.keys())
+def test_names_that_nobody_can_see_are_refused(name):
+    for clean in (clean_name, clean_title):
+        assert "nothing to see" in refusal(clean, name).text
+
+
+@pytest.mark.parametrize("char", "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+def test_names_do_not_turn_the_text_beside_them(char):
+    assert f"U+{ord(char):04X}" in refusal(clean_title, f"in{char}voice").text
+
+
+SEEN = ["می\u200cخواهم", "👩\u200d🔧", "❤\ufe0f", "שלום\u200f!", "क्\u200dष", "…", "한글", "1", "\U0001facd"]
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_names_in_any_script_and_of_signs_are_taken(name):
+    assert clean_title(name) == name
+
+
 def test_titles_may_have_a_slash_and_names_of_labels_may_not():
     assert clean_title("2024/25 orders") == "2024/25 orders"
     assert "/" in refusal(clean_name, "2024/25 orders").text
@@ -182,3 +224,18 @@ def test_no_migration_depends_on_a_limit_of_the_environment():
     command = [sys.executable, "manage.py", "makemigrations", "--check", "--dry-run"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert len(changeable) > 10 and done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("clean", [clean_name, clean_title, clean_description, fold, normalized])
+def test_a_million_accents_on_one_letter_are_not_put_in_order(clean):
+    """That would take half an hour. The test would not come to its end."""
+    text = "a" + "\u0301\u0327" * 500_000
+    if clean is fold:
+        assert len(fold(text)) <= 1000
+    else:
+        assert "accents" in refusal(clean, text).text
+
+
+def test_accents_of_a_word_are_put_in_order():
+    assert normalized("e\u0301\u0323") == "\u1eb9\u0301"
+    assert normalized("a" + "\u0301" * 30) == "\u00e1" + "\u0301" * 29

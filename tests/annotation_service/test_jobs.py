@@ -18,7 +18,7 @@ def work(monkeypatch):
     """Registers a function as the work of the kind “test”."""
 
     def register(run):
-        monkeypatch.setitem(jobs.KINDS, "test", jobs.Kind(run, jobs.only_the_starter))
+        monkeypatch.setitem(jobs.KINDS, "test", jobs.Kind(run))
 
     return register
 

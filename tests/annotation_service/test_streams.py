@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from annotation_service import inputs
 from annotation_service.inputs import Refused, blocks, decode, lines_of, split_lines
-from annotation_service.json_input import Elements, parse_json
+from annotation_service.json_input import parse_json
+from annotation_service.json_input.lists import Elements
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
 JSON = st.recursive(

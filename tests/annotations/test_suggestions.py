@@ -110,6 +110,15 @@ def test_a_removed_suggestion_comes_back_although_its_label_was_switched_off(
     assert statuses()[1] == {SAME: "rejected", "r2": "accepted"}
 
 
+def test_a_suggestion_whose_label_was_switched_off_is_not_accepted(as_carol, alice, project, send, given, label):
+    body = {"uid": SAME, "label": label("State")}
+    OntologyItem.objects.get(ontology__project=project, name="State").switch(False, by=alice)
+    answers = [send(as_carol, "entities/label/", body), send(as_carol, "entities/add/", {**body, "start": 1, "end": 1})]
+    assert [answer.status_code for answer in answers] == [422, 422]
+    assert "switched off" in answers[0].json()["error"]
+    assert not Annotation.objects.filter(annotator__isnull=False, entity__status="accepted").exists()
+
+
 def test_a_removed_suggested_relation_is_kept_as_rejected(as_carol, send, given, statuses, label):
     for _ in (1, 2):
         assert send(as_carol, "relations/remove/", {"uid": SAME}).status_code == 200

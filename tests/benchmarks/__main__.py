@@ -16,7 +16,19 @@ from . import figures
 from .service import Service
 
 # In this order, because some count the rows that there are. Their functions register themselves.
-MODULES = ["install", "lists", "ontologies", "editor", "browser", "imports", "projects", "marks"]
+MODULES = [
+    "install",
+    "lists",
+    "ontologies",
+    "editor",
+    "browser",
+    "imports",
+    "refusals",
+    "projects",
+    "marks",
+    "constraints",
+    "slow",
+]
 WIDTHS = (82, 20, 18, 7)
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from django.contrib.auth.models import Group
 from django.core.files.base import ContentFile
+from django.utils import timezone
 
+from annotation_service.db import execute
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation, Dataset, Entity, Relation, Upload
-from datasets.preprocessing import Preprocessing
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
@@ -60,7 +61,7 @@ def dataset(lines: int, name: str = "Texts") -> Dataset:
     """Made once, by whoever needs it first."""
     if known := Dataset.objects.filter(project=None, name=name, item_count=lines).first():
         return known
-    options = {"kind": "standard", "format": "text", "name": name, "preprocessing": Preprocessing().as_json()}
+    options = {"kind": "standard", "format": "text", "name": name}
     return Upload.begin(ContentFile(text(lines).encode(), "texts.txt"), by=manager(), options=options).store()
 
 
@@ -84,12 +85,12 @@ def marked_items(count: int, entities: Ontology, relations: Ontology) -> Iterato
         }
 
 
-def project(lines: int, name: str = "Project") -> Project:
+def project(lines: int, name: str = "Project", labels: int = 100) -> Project:
     return Project.create(
         name=name,
         by=manager(),
         dataset=dataset(lines),
-        entity_ontology=ontology(100),
+        entity_ontology=ontology(labels),
         relation_ontology=ontology(20, "relation"),
         annotators=list(User.objects.filter(username__in=ANNOTATORS)),
     )
@@ -119,3 +120,19 @@ def add_marks(dataset: Dataset, annotator: User | None, ontologies: list[Ontolog
         if n % 3 == 0 or n % 6 == 1
     ]
     Relation.objects.bulk_create(relations, batch_size=BATCH)
+
+
+def mark_every_item(dataset: Dataset, annotator: User, ontology: Ontology) -> None:
+    """An entity on each item of a dataset, written inside the database."""
+    params = {"dataset": dataset.pk, "annotator": annotator.pk, "label": ontology.items()[0].pk, "now": timezone.now()}
+    execute(
+        "INSERT INTO datasets_annotation (item_id, annotator_id, started_at)"
+        " SELECT id, %(annotator)s, %(now)s FROM datasets_item WHERE dataset_id = %(dataset)s",
+        params,
+    )
+    execute(
+        'INSERT INTO datasets_entity (annotation_id, label_id, uid, start, "end", status, created_at, updated_at)'
+        " SELECT a.id, %(label)s, 'e', 0, 0, 'accepted', %(now)s, %(now)s FROM datasets_annotation a"
+        " JOIN datasets_item i ON i.id = a.item_id WHERE i.dataset_id = %(dataset)s AND a.annotator_id = %(annotator)s",
+        params,
+    )

@@ -1,19 +1,26 @@
-"""Annotators who save marks: alone, all at once, and while a large import and a copy are written."""
+"""Annotators who save marks: alone, all at once, while a large import and a copy are written, and during a backup."""
 
+import itertools
 import random
+import subprocess
 import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from functools import partial
 
+from django.db import connection
+
+from datasets.models import Dataset, Item
 from projects.models import Project
 
 from . import data, imports
-from .figures import Figure, benchmark, milliseconds, p50_p95
+from .figures import Figure, benchmark, milliseconds, p50_p95, seconds
 from .service import Browser, Service
 
 ITEMS = 1000
 RATE = 20
+DELETED_ITEMS = 200_000
 
 
 class Annotator:
@@ -92,6 +99,89 @@ def load(service: Service) -> Iterator[Figure]:
     # In the short run, too large a part of the saves meets the import and the copy to compare it with the budget.
     yield Figure("  p50 / p95", p50_p95(times), "ms", (60, 60) if service.long else None)
     yield Figure("  the longest", 1000 * max(times), "ms", 500)
+
+
+@benchmark("deletion")
+def deletion(service: Service) -> Iterator[Figure]:
+    """Saves while a dataset of the largest size goes, with its project and a mark on every item."""
+    kept, gone = data.project(ITEMS, name="Kept"), data.project(DELETED_ITEMS, name="Gone")
+    data.mark_every_item(gone.dataset, data.manager(), gone.entity_ontology)
+    annotators = [Annotator(service, kept, name) for name in data.ANNOTATORS]
+    browser = Browser(service, data.MANAGER)
+    answered = []
+
+    def delete() -> None:
+        answered.append(seconds(lambda: browser.submit(f"/projects/{gone.pk}/delete/", name=gone.name)))
+        while Dataset._base_manager.exclude(deleted_at=None).exists():
+            time.sleep(0.5)
+
+    alone, _ = _saving_while(annotators, partial(time.sleep, 10))
+    times, took = _saving_while(annotators, delete)
+    yield Figure(f"delete a project of {DELETED_ITEMS:,} items with marks: gone for everybody", answered[0], "s")
+    yield Figure("  until the worker has deleted all rows", took, "s")
+    yield Figure("  ten saves a second meanwhile, p50 / p95", p50_p95(times), "ms", (60, 60))
+    yield Figure("  the longest", 1000 * max(times), "ms", 500)
+    yield Figure("  p50 / p95 in ten seconds without a deletion", p50_p95(alone), "ms")
+    yield Figure("  the longest in them", 1000 * max(alone), "ms")
+
+
+@benchmark("backup")
+def backup(service: Service) -> Iterator[Figure]:
+    project = data.project(ITEMS, name="Backup")
+    annotators = [Annotator(service, project, name) for name in data.ANNOTATORS]
+    _fill(500)
+    for annotator in annotators:
+        annotator.save()
+    command = [".venv/bin/python", "manage.py", "backup", "backup.zip"]
+    run = partial(subprocess.run, command, cwd=service.folder, env=service.environment, check=True, capture_output=True)
+    alone, _ = _saving_while(annotators, partial(time.sleep, 10))
+    times, took = _saving_while(annotators, run)
+    yield Figure("back up a database of 500 MB", took, "s", 60)
+    yield Figure("  ten saves a second meanwhile, p50 / p95", p50_p95(times), "ms")
+    yield Figure("  the longest", 1000 * max(times), "ms", 500)
+    yield Figure("  the longest in ten seconds without a backup", 1000 * max(alone), "ms")
+
+
+def _saving_while(annotators: list[Annotator], work: Callable[[], object]) -> tuple[list[float], float]:
+    """How long each of ten saves a second takes from the moment when it is due, and how long the work takes beside them."""
+    over, times, took = threading.Event(), [], []
+    start = time.perf_counter()
+
+    def save(annotator: Annotator, first: int) -> None:
+        for number in itertools.count(first, len(annotators)):
+            due = start + number / 10
+            if over.wait(max(0, due - time.perf_counter())):
+                return
+            annotator.save()
+            times.append(time.perf_counter() - due)
+
+    def do() -> None:
+        try:
+            took.append(seconds(work))
+        finally:
+            over.set()
+
+    _together([do, *(partial(save, annotator, n) for n, annotator in enumerate(annotators))])
+    return times, took[0]
+
+
+def _fill(megabytes: int) -> None:
+    """Items of a dataset over and over, until the database has that size."""
+    dataset = data.dataset(imports.LINES, "Backup")
+    columns = [field.column for field in Item._meta.concrete_fields if field.column not in ("id", "position")]
+    size = "pg_database_size(current_database())"
+    if connection.vendor == "sqlite":
+        size = "(SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size())"
+    with connection.cursor() as cursor:
+        for position in range(imports.LINES, 10**9, imports.LINES):
+            cursor.execute(f"SELECT {size}")
+            if cursor.fetchone()[0] >= megabytes * 1_000_000:
+                return
+            cursor.execute(
+                f"INSERT INTO datasets_item (position, {', '.join(columns)})"
+                f" SELECT {position} + position, {', '.join(columns)} FROM datasets_item"
+                f" WHERE dataset_id = {dataset.pk} AND position < {imports.LINES}"
+            )
 
 
 def _together(works: list[Callable[[], None]]) -> None:

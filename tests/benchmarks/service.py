@@ -132,13 +132,13 @@ class Browser:
     def submit_json(self, path: str, **fields: object) -> None:
         self.ask(path, json.dumps(fields).encode(), Content_Type="application/json", Accept="application/json")
 
-    def upload(self, path: str, file: bytes, **fields: object) -> str:
+    def upload(self, path: str, file: bytes, *, expected: int = 302, **fields: object) -> str:
         """Send a form with a file, as multipart/form-data."""
         mark = uuid.uuid4().hex
         parts = [f'--{mark}\r\nContent-Disposition: form-data; name="{k}"\r\n\r\n{v}\r\n' for k, v in fields.items()]
         parts.append(f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\n\r\n')
         body = "".join(parts).encode() + file + f"\r\n--{mark}--\r\n".encode()
-        return self.ask(path, body, expected=302, Content_Type=f"multipart/form-data; boundary={mark}")[1]
+        return self.ask(path, body, expected=expected, Content_Type=f"multipart/form-data; boundary={mark}")[1]
 
     def follow(self, path: str) -> str:
         """Wait for the job that a form led to, if it is one, and open the page that it leads to; returns its address."""

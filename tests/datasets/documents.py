@@ -1,10 +1,16 @@
 """Documents of each kind, reading and storing them."""
 
+import tempfile
+import uuid
+from pathlib import Path
+
 from datasets.importing.document import ImportOptions
-from datasets.importing.formats import Format, Reader
+from datasets.importing.formats import Format
+from datasets.importing.reading import Reader
 from datasets.kinds import Kind
 from tests import factories
 
+FOLDER = tempfile.TemporaryDirectory()
 RICH = [
     {"original": "Replace “it”\nnow, 😀", "tokens": ["Replace", "“it”", "now", ",", "😀"]},
     {
@@ -43,14 +49,20 @@ class Ontologies:
         return ImportOptions(
             kind,
             Format(format),
-            entity_ontology=self.entity if kind.has_entities else None,
-            relation_ontology=self.relation if kind.has_relations else None,
+            ontologies={of: getattr(self, of) for of in kind.label_kinds},
             **options,
         )
 
     def report(self, document, kind, format=Format.JSON, *, known_ids=None, on_problem=None, **options):
-        data = document if isinstance(document, bytes) else document.encode()
-        return Reader(data, self.options(kind, format, **options), known_ids=known_ids, on_problem=on_problem).check()
+        options = self.options(kind, format, **options)
+        return reader(document, options, known_ids=known_ids, on_problem=on_problem).check()
+
+
+def reader(document, options, **more):
+    """The reader of a document that stands in a file of its own."""
+    path = Path(FOLDER.name) / uuid.uuid4().hex
+    path.write_bytes(document if isinstance(document, bytes) else document.encode())
+    return Reader(path, options, **more)
 
 
 def item(**fields):

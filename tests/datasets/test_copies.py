@@ -13,17 +13,7 @@ from tests import factories
 
 # What a copy does not share with its source; every other field must be the same.
 OWN = {
-    Dataset: {
-        "id",
-        "name",
-        "owner",
-        "project",
-        "copied_from",
-        "created_at",
-        "updated_at",
-        "entity_ontology",
-        "relation_ontology",
-    },
+    Dataset: factories.OWN_OF_COPIES,
     Item: {"id", "dataset"},
     Annotation: {"id", "item"},
     Entity: {"id", "annotation", "label"},

@@ -182,12 +182,12 @@ def test_the_log_tells_who_took_which_file(as_alice, dataset, caplog):
     as_alice.get("/datasets/schemas/rich.json")
     assert [(record.name, record.levelname, record.getMessage()) for record in caplog.records] == [
         (
-            "annotation_service.downloads",
+            "annotation_service.http",
             "INFO",
             f"alice took /datasets/{dataset.pk}/download/text/?q=engine as 'work-orders-märz.txt'",
         ),
         (
-            "annotation_service.downloads",
+            "annotation_service.http",
             "INFO",
             "alice took /datasets/schemas/rich.json as 'rich_dataset.schema.json'",
         ),

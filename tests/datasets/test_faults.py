@@ -1,26 +1,32 @@
 """Whatever happens in the middle of a write: everything is stored or nothing, no row is left over, and a repeat does it once."""
 
+import math
 import os
-import resource
 import signal
 import threading
 import time
+import zipfile
+from contextlib import contextmanager
 from datetime import timedelta
+from itertools import count
+from unittest import mock
 
 import pytest
 from django.core.management import call_command
-from django.db import connections
+from django.db import DatabaseError, connection, connections
 from django.utils import timezone
 
 from annotation_service import jobs
-from annotation_service.inputs import Refused
+from annotation_service.db import Trouble, trouble
 from annotation_service.models import Job, start_job
+from datasets.importing import storage
 from datasets.models import Dataset, Entity, Item, Upload
 from projects.models import Project
 from tests import factories, faults
 from tests.soak import SOAK, amount
 
 pytestmark = pytest.mark.django_db(transaction=True)
+PASSED = 5
 
 MARKED = [
     {
@@ -138,7 +144,7 @@ class Emptying(Restoring):
         Item.with_removed.exclude(removed_at=None).update(removed_at=timezone.now() - timedelta(days=31))
 
     def do(self):
-        self.dataset.empty_bin()
+        self.dataset.empty_bin(math.inf)
 
 
 class Copy(ByJob):
@@ -240,29 +246,155 @@ def test_killed_at_every_statement(kind):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", WORKS)
-def test_an_exception_at_every_statement(kind):
+@pytest.mark.parametrize("fault", amount([faults.lose], [faults.lose, faults.fill]))
+def test_a_fault_at_every_statement(kind, fault):
     size = size_afterwards(kind)
     outcomes = []
     work, before = prepared(kind)
-    while fails_at(len(outcomes) + 1, work):
+    while fails_at(len(outcomes) + 1, fault, work):
         outcomes.append(check_all_or_nothing(before, size))
         if outcomes[-1] or SOAK:
             check_repeat(work, size)
             work, before = prepared(kind)
+        elif isinstance(work, ByJob):
+            Job.objects.update(state=Job.State.RUNNING)
     assert check_all_or_nothing(before, size)
     assert outcomes == sorted(outcomes) and outcomes.count(False) > 6 and outcomes[-1]
 
 
-def fails_at(number, work):
-    """Whether the database went away at the n-th point; it is there again afterwards."""
+def fails_at(number, fault, work):
+    """Whether the n-th point was passed, where the database failed; it works again afterwards."""
+    passed = []
+
+    def point():
+        passed.append(number)
+        fault()
+
     try:
-        with faults.watching(faults.at(number, faults.fail)):
+        with faults.watching(faults.at(number, point)):
             work.do()
-    except faults.Broken:
-        return True
+    except DatabaseError as error:
+        assert trouble(error) in (Trouble.LOST, Trouble.FULL)
     finally:
         connections.close_all()
-    return False
+    if fault is faults.lose:
+        assert not Job.objects.filter(state=Job.State.FAILED).exists()  # a worker takes it up again
+    return bool(passed)
+
+
+# --- Workers -------------------------------------------------------------------------------------------------------------
+
+
+class Check(Import):
+    """The dry run."""
+
+    def prepare(self, alice):
+        self.upload(alice, MARKED).start_job("check_upload", by=alice)
+
+
+class Bundle(Copy):
+    def prepare(self, alice):
+        super().prepare(alice)
+        self.do()
+        project = Project.objects.get()
+        start_job("bundle", title="Bundle", by=alice, target={"project": project.pk})
+
+
+def killed(watching_at):
+    with watching_at(faults.die):
+        do_all_jobs()
+
+
+def lost(watching_at):
+    with watching_at(faults.lose):
+        do_all_jobs()
+
+
+def full(watching_at):
+    """It is full from that moment on, until the worker has noticed and waits."""
+    disk = faults.FullDisk()
+    with connection.execute_wrapper(disk), watching_at(disk.begin):
+        do_all_jobs(disk.end)
+
+
+def full_for_a_moment(watching_at):
+    """For one statement: the worker can still say why it has failed."""
+    with watching_at(faults.fill):
+        do_all_jobs()
+
+
+def do_all_jobs(wait=lambda seconds: None):
+    """What a worker does until there is nothing to do; ``wait`` is called when it waits."""
+    stop = threading.Event()
+    stop.wait = wait
+
+    def claim():
+        job = claim_one()
+        if job is None and not Job.objects.filter(state__in=("queued", "running")).exists():
+            stop.set()
+        elif job is None:  # lost between claiming and knowing it
+            go_stale()
+        return job
+
+    claim_one = jobs.claim
+    with mock.patch.object(jobs, "claim", claim):
+        jobs.work(stop)
+
+
+def go_stale():
+    Job.objects.filter(state="running").update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", [Check, Import, Addition, Copy, Duplicate, Bundle])
+@pytest.mark.parametrize("fault", [killed, lost, full, full_for_a_moment])
+def test_a_worker_meets_a_fault_at_every_statement(kind, fault, settings):
+    """Claiming, reading, storing, committing, finishing: in the end the job is done, once, or has failed and says why."""
+
+    def queue():
+        before = prepared(kind)[1]
+        Job.objects.exclude(state=Job.State.DONE).update(state=Job.State.QUEUED, attempts=0)
+        return Job.objects.latest("pk"), before
+
+    def child(number):
+        passed = []
+
+        @contextmanager
+        def watching_at(action):
+            def point():
+                passed.append(number)
+                action()
+
+            with faults.watching(faults.at(number, point)):
+                yield
+
+        fault(watching_at)
+        return PASSED if passed else 0
+
+    queue()
+    do_all_jobs()
+    size = faults.counts(faults.rows())
+    attempts = set()
+    for number in count(1, amount(17, 1)):
+        job, before = queue()
+        code = faults.end_of(faults.start_child(lambda number=number: child(number)))
+        assert code in (0, PASSED, -signal.SIGKILL), code
+        if code == -signal.SIGKILL:
+            go_stale()
+            do_all_jobs()
+        job.refresh_from_db()
+        attempts.add(job.attempts)
+        if fault is full_for_a_moment and job.state == "failed":
+            assert job.errors == {"message": Trouble.FULL.value}
+            assert faults.rows() == before
+        else:
+            assert job.state == "done" and job.attempts <= 2
+            assert faults.counts(faults.rows()) == size and not faults.orphans()
+            if kind is Bundle:
+                assert zipfile.ZipFile(settings.UPLOAD_DIR / job.result["file"]).testzip() is None
+        if code == 0:
+            break
+    assert number > 17 and (attempts == {1, 2} or fault is full_for_a_moment)
 
 
 # --- A large import ------------------------------------------------------------------------------------------------------
@@ -273,7 +405,7 @@ LINES = amount(5_000, 100_000)
 class LargeImport(ByJob):
     def prepare(self, alice):
         text = "".join(f"replace the engine oil of truck {n} before the next shift\n" for n in range(LINES))
-        options = {"kind": "standard", "format": "text", "name": "Large", "preprocessing": {"tokeniser": "punkt"}}
+        options = {"kind": "standard", "format": "text", "name": "Large", "tokeniser": "punkt"}
         upload = factories.upload(text, by=alice, options=options)
         upload.start_job("store_upload", by=alice)
         self.claim()
@@ -338,7 +470,6 @@ def test_a_worker_that_is_killed_is_replaced():
 
 # --- A full disk ---------------------------------------------------------------------------------------------------------
 
-FULL = "There is no room left on the server’s disk"
 REFUSED, STORED = 3, 4
 
 
@@ -346,11 +477,11 @@ def with_room_for(size, work):
     """What a child says that can make no file larger than so many bytes."""
 
     def limited():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        faults.leave_room(size)
         try:
             work()
-        except Refused as error:
-            return REFUSED if FULL in str(error) else 99
+        except Exception as error:
+            return REFUSED if trouble(error) is Trouble.FULL else 99
         return STORED
 
     return faults.end_of(faults.start_child(limited))
@@ -378,3 +509,13 @@ def test_a_full_disk_is_told_when_a_file_is_kept(alice, settings):
     assert with_room_for(300_000, begin) == REFUSED
     assert not Upload.objects.exists()
     assert not list(settings.UPLOAD_DIR.iterdir())
+
+
+def test_a_connection_that_is_lost_between_two_rows_raises_an_error_of_django():
+    with storage.Spool():
+        row = (1, 0, "a", "[]", None, "a", "", "{}")
+        with pytest.raises(DatabaseError) as caught, faults.watching(faults.at(3, faults.lose)):
+            for _ in range(3):
+                storage.write_rows("spool_item", [row] * 3)  # on SQLite one statement
+        assert trouble(caught.value) is Trouble.LOST
+        connections.close_all()

@@ -6,13 +6,13 @@ import tracemalloc
 
 import pytest
 
-from datasets.importing.formats import Format, Reader, detect
+from datasets.importing.formats import Format, detect
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
 from tests import factories
 from tests.soak import SOAK, amount
 
-from .documents import Ontologies, document
+from .documents import Ontologies, document, reader
 
 NASTY = [
     None,
@@ -150,10 +150,10 @@ def test_damaged_documents_are_read_or_refused(alice, monkeypatch):
         detect(data)
         preprocessing = Preprocessing(tokeniser=rng.choice(["whitespace", "punkt"]), lowercase=rng.random() < 0.5)
         options = ontologies.options(kind, format, preprocessing=preprocessing)
-        report = Reader(data, options).check()
+        report = reader(data, options).check()
         if report.is_good:
             good += 1
-            items = list(Reader(data, options))
+            items = list(reader(data, options))
             assert len(items) == report.items > 0
             for item in items:
                 check_good(item, options)

@@ -54,7 +54,7 @@ def nothing_is_stored():
 
 
 def upload(data, alice, **preprocessing):
-    options = {"kind": "standard", "format": "text", "name": "x", "preprocessing": preprocessing}
+    options = {"kind": "standard", "format": "text", "name": "x", **preprocessing}
     return Upload.begin(ContentFile(data, "x.txt"), by=alice, options=options)
 
 

@@ -8,17 +8,18 @@ from jsonschema import Draft202012Validator
 
 from annotation_service import json_input
 from annotation_service.inputs import Problem, Refused
-from annotation_service.json_input import Elements
+from annotation_service.json_input.lists import Elements
 from annotation_service.schemas import Checker
 from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Duplicates, Report
-from datasets.importing.formats import Format, Reader, detect
+from datasets.importing.formats import Format, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
+from datasets.importing.reading import Reader
 from datasets.kinds import Kind
 from datasets.preprocessing import Preprocessing
 from ontologies.documents import example_json
 from tests import factories
 
-from .documents import Ontologies, entity, item, relation
+from .documents import Ontologies, entity, item, reader, relation
 
 JSON_KINDS = [Kind.RICH, Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION]
 
@@ -33,7 +34,7 @@ def pk(ontology, fullname):
 
 
 def items_of(document, options, **more):
-    return list(Reader(document if isinstance(document, bytes) else document.encode(), options, **more))
+    return list(reader(document, options, **more))
 
 
 def as_lines(items):
@@ -95,7 +96,7 @@ def test_tokens_are_searched_from_left_to_right(ontologies):
         ("", ["a"], None),
     ]
     document = json.dumps([{"original": original, "tokens": tokens} for original, tokens, _ in cases])
-    reading = Reader(document.encode(), ontologies.options(Kind.RICH))
+    reading = reader(document, ontologies.options(Kind.RICH))
     assert [read.offsets for read in reading] == [offsets for *_, offsets in cases]
     assert reading.report.without_offsets == 5
     assert "5 items with tokens that are not in the original" in reading.report.in_words()
@@ -179,7 +180,7 @@ def test_texts_that_are_there_already_are_duplicates():
     options = Ontologies(None, None).options(
         Kind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates=True, lowercase=True)
     )
-    reading = Reader(b"A  b\nc\nC\nd\n", options, known_texts=["a b", "D"])
+    reading = reader(b"A  b\nc\nC\nd\n", options, known_texts=["a b", "D"])
     assert [read.original for read in reading] == ["c"]
     assert (reading.report.items, reading.report.duplicates) == (1, 3)
 
@@ -187,13 +188,6 @@ def test_texts_that_are_there_already_are_duplicates():
 def test_json_is_no_standard_dataset(ontologies):
     [problem] = ontologies.report("[{}]", Kind.STANDARD).problems.first
     assert "“Rich dataset”" in problem.text
-
-
-def test_labels_need_their_ontology(ontologies):
-    without = Ontologies(None, None)
-    for kind in (Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION):
-        [problem] = without.report(json.dumps([item()]), kind).problems.first
-        assert "entity ontology" in problem.text
 
 
 # --- The report ---
@@ -282,7 +276,7 @@ def test_every_problem_is_told_and_the_first_hundred_are_kept(ontologies):
 
 def test_after_a_problem_nothing_comes_and_at_the_end_it_is_raised(ontologies):
     values = [item(), item(tokens=[]), item(), item(tokens=[])]
-    reading, read = Reader(json.dumps(values).encode(), ontologies.options(Kind.RICH)), []
+    reading, read = reader(json.dumps(values), ontologies.options(Kind.RICH)), []
     with pytest.raises(Refused) as refused:
         for one in reading:
             read.append(one.place)
@@ -308,7 +302,7 @@ def test_progress_is_told_and_may_stop_it(ontologies):
     ):
         told.clear()
         with pytest.raises(Stop):
-            list(Reader(document.encode(), ontologies.options(kind, format), progress=progress))
+            list(reader(document, ontologies.options(kind, format), progress=progress))
         assert all(0 < done <= total and phase == "reading" for done, total, phase in told)
         assert told[0][0] < told[1][0] < told[2][0]
 
@@ -322,7 +316,7 @@ def same_ids(ontologies, duplicates, known=None, format=Format.JSON):
     values = [item(extra_fields={"n": n}, **({"external_id": id} if id else {})) for id, n in SAME]
     text = json.dumps(values) if format == Format.JSON else as_lines(values)
     options = ontologies.options(Kind.RICH, format, duplicates=duplicates)
-    reading = Reader(text.encode(), options, known_ids=known)
+    reading = reader(text, options, known_ids=known)
     return [(i.external_id, i.extra_fields["n"]) for i in reading], reading
 
 
@@ -407,7 +401,9 @@ def test_the_beginning_of_a_large_document_is_enough(tmp_path):
 def test_of_broken_items_only_the_first_are_looked_at(data, monkeypatch):
     looked_at = []
     parse_json, element = json_input.parse_json, Elements._element
-    monkeypatch.setattr(json_input, "parse_json", lambda text, **options: looked_at.append(text) or parse_json(text))
+    monkeypatch.setattr(
+        json_input.lists, "parse_json", lambda text, **options: looked_at.append(text) or parse_json(text)
+    )
     monkeypatch.setattr(Elements, "_element", lambda self, number: looked_at.append(number) or element(self, number))
     detect(data, "orders.json")
     assert 100 < len(looked_at) < 2000

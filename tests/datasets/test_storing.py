@@ -1,6 +1,7 @@
 """What an upload stores: items and their given marks, their places, and the figures of the dataset."""
 
 import json
+import math
 import threading
 from datetime import timedelta
 
@@ -317,7 +318,7 @@ def test_positions_of_items_that_were_deleted_for_good_are_not_used_again(upload
 
 def test_an_addition_takes_kind_ontologies_and_preprocessing_from_its_dataset(upload, alice, labels):
     standard = factories.dataset(owner=alice, text="Replace PUMP\n", lowercase=True, remove_duplicates=True)
-    options = {"format": "text", "kind": "rich", "preprocessing": {}, "entity_ontology": labels["entity_ontology"]}
+    options = {"format": "text", "kind": "rich", "entity_ontology": labels["entity_ontology"]}
     upload("Check OIL\nREPLACE pump\n", to=standard, **options).store()
     assert [item.tokens for item in standard.items()] == [["replace", "pump"], ["check", "oil"]]
     assert figures(standard) == 2
@@ -523,19 +524,11 @@ def test_after_thirty_days_items_are_deleted_with_their_marks(upload, alice, sha
         Item.with_removed.filter(pk=each.pk).update(removed_at=timezone.now() - timedelta(days=days))
     assert list(dataset.bin()) == [young]
     assert dataset.restore(Item.with_removed.get_queryset().filter(pk=old.pk)) == 0
-    assert dataset.empty_bin() == 1
+    dataset.empty_bin(math.inf)
     assert not Item.with_removed.filter(pk=old.pk).exists()
     assert Annotation.objects.filter(item__dataset=dataset).count() == 4
     assert (Entity.objects.count(), Relation.objects.count()) == (12, 8)
     assert dataset.restore(dataset.bin()) == 1 and figures(dataset) == 2
-
-
-def test_the_bin_is_emptied_in_steps(upload, alice):
-    dataset = upload("".join(f"line {n}\n" for n in range(2500)), kind="standard", format="text").store()
-    dataset.remove(dataset.items(), by=alice)
-    Item.with_removed.update(removed_at=timezone.now() - timedelta(days=31))
-    assert dataset.empty_bin() == 2500
-    assert not Item.with_removed.exists()
 
 
 def test_a_dataset_is_erased_with_its_bin_and_its_uploads(upload, alice, shared):
@@ -571,7 +564,7 @@ def test_additions_removals_and_marks_at_the_same_time():
             connection.close()
 
     def add(n):
-        options = {"format": "text", "preprocessing": {}}
+        options = {"format": "text"}
         factories.upload(f"one {n}\ntwo {n}\n", by=alice, options=options, dataset=project.dataset).store()
 
     def remove(n):

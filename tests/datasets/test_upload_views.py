@@ -1,5 +1,6 @@
 """The screens on which data comes in: what is sent is kept, checked and shown; it is stored when somebody says so."""
 
+import errno
 import json
 from html import unescape
 
@@ -9,7 +10,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation_service import jobs
-from annotation_service.inputs import Refused
 from annotation_service.jobs import claim, run
 from annotation_service.models import Job
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
@@ -369,11 +369,12 @@ def test_a_file_that_is_not_there_any_more_is_told(as_alice, settings):
 
 def test_a_file_for_which_there_is_no_room_is_told(as_alice, monkeypatch):
     def full(*args, **values):
-        raise Refused("The disk is full.")
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Upload, "begin", full)
+    as_alice.raise_request_exception = False
     response = post(as_alice, file=b"first\n")
-    assert response.status_code == 422 and "The disk is full." in html(response)
+    assert response.status_code == 507 and "no room left" in response.content.decode()
 
 
 # --- External ids ---

@@ -1,11 +1,14 @@
 """An upload on its way: by the worker or in a request, cancelled, changed, discarded, taken up again; and what is put away."""
 
+import math
 import os
 import threading
 import time
 from datetime import timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 from django.core.files.base import ContentFile
 from django.db import connection
 from django.utils import timezone
@@ -14,6 +17,7 @@ from annotation_service import jobs
 from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
+from datasets.jobs import empty_bins
 from datasets.models import Dataset, Item, Upload
 from datasets.models.import_context import ImportContext
 from tests import factories
@@ -278,7 +282,7 @@ def test_what_was_changed_while_it_was_read_is_not_stored(alice, upload, monkeyp
 
 def test_a_failure_in_the_middle_leaves_nothing(alice, upload, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(Upload, "_update", lambda self, **values: 1 / 0)
+        patch.setattr("datasets.models.upload.store", lambda *_, **values: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             upload.store()
     assert nothing_is_stored()
@@ -345,8 +349,30 @@ def test_the_files_of_an_upload_that_can_still_be_stored_are_kept(alice, setting
 def test_bins_are_emptied(alice, upload):
     dataset = upload.store()
     dataset.remove(dataset.items(), by=alice)
-    jobs.clean_up()
+    assert not empty_bins(math.inf)
     assert Item.with_removed.count() == 2
     Item.with_removed.update(removed_at=timezone.now() - timedelta(days=31))
-    jobs.clean_up()
+    assert empty_bins(math.inf) == 2
     assert not Item.with_removed.exists()
+
+
+def test_options_of_the_old_layout_are_flattened(alice):
+    """Unfinished uploads had the operations on lines of text in an object of their own."""
+    old = {
+        "kind": "standard",
+        "format": "text",
+        "name": "x",
+        "tokeniser": "punkt",
+        "preprocessing": {"lowercase": True},
+    }
+    upload = factories.upload("ONE", by=alice, options=old)
+    import_module("datasets.migrations.0003_flat_upload_options").flatten(apps, None)
+    upload.refresh_from_db()
+    assert upload.options == {
+        "kind": "standard",
+        "format": "text",
+        "name": "x",
+        "tokeniser": "punkt",
+        "lowercase": True,
+    }
+    assert upload.store().items()[0].tokens == ["one"]

@@ -116,7 +116,11 @@ class Editor:
         self.settled()
 
     def focus(self, name: str) -> None:
-        self.item(name).focus()
+        """As soon as its branch is open."""
+        until(
+            lambda: self.item(name).evaluate("li => (li.focus(), document.activeElement === li)"),
+            f"{name} has no focus",
+        )
 
     def type(self, name: str) -> None:
         """Into the field of a new or renamed item."""

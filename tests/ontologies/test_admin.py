@@ -9,11 +9,6 @@ MODELS = ["ontologies_ontology", "ontologies_ontologyitem", "ontologies_ontology
 POSITIONS = ("lft", "rght", "tree_id", "level", "parent")
 
 
-@pytest.fixture
-def ontology(alice):
-    return factories.ontology(owner=alice, name="Maintenance")
-
-
 def change_url(thing):
     return reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_change", args=[thing.pk])
 

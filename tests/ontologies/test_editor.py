@@ -5,35 +5,13 @@ import json
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.urls import reverse
 
 from annotation_service.inputs import Refused
 from annotation_service.words import excerpt
 from datasets.models import Annotation
 from ontologies.models import Ontology
 from tests import factories
-from tests.ontologies.test_pages import uids_in
-
-
-def url(name, *args):
-    return reverse(f"ontologies:{name}", args=args)
-
-
-@pytest.fixture
-def ontology(alice):
-    return factories.ontology(owner=alice, name="Maintenance")
-
-
-@pytest.fixture
-def item(ontology):
-    """“SensingObject”, with “Thermostat” below."""
-    return ontology.items()[1]
-
-
-@pytest.fixture
-def large(alice):
-    document = [{"name": f"T{i}", "children": [{"name": f"C{j}"} for j in range(60)]} for i in range(10)]
-    return factories.ontology(owner=alice, name="Large", items=document)
+from tests.ontologies.test_pages import uids_in, url
 
 
 def events(answer):
@@ -363,7 +341,7 @@ def test_an_item_is_moved_beside_another_one(as_alice, moving, ontology, item):
 
 
 def test_impossible_moves_are_refused_in_words(as_alice, moving, ontology, item):
-    below = item.child_items()[0]
+    below = item.children.all()[0]
     for fields in ({"to": below.uid}, {"to": "ffffffff"}, {"to": "", "after": below.uid}):
         answer = as_alice.post(url("move", ontology.pk, item.uid), fields)
         assert answer.status_code == 422 and events(answer)["toast"]["text"]

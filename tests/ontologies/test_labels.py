@@ -6,15 +6,7 @@ from django.db import transaction
 from ontologies import labels
 from ontologies.models import Ontology
 from tests import factories
-
-
-@pytest.fixture
-def ontology(alice):
-    return factories.ontology(owner=alice)
-
-
-def item(ontology, name):
-    return ontology.items().select_related("ontology", "parent").get(name=name)
+from tests.factories import item
 
 
 def names(ontology):

@@ -17,23 +17,6 @@ def url(name, *args):
     return reverse(f"ontologies:{name}", args=args)
 
 
-@pytest.fixture
-def ontology(alice):
-    return factories.ontology(owner=alice, name="Maintenance")
-
-
-@pytest.fixture
-def item(ontology):
-    """“SensingObject”, with “Thermostat” below."""
-    return ontology.items()[1]
-
-
-@pytest.fixture
-def large(alice):
-    document = [{"name": f"T{i}", "children": [{"name": f"C{j}"} for j in range(60)]} for i in range(10)]
-    return factories.ontology(owner=alice, name="Large", items=document)
-
-
 def uids_in(answer):
     return re.findall(r'id="i-([0-9a-f]{8})"', answer.content.decode())
 
@@ -205,7 +188,7 @@ def test_of_a_large_tree_only_open_branches_come(as_alice, large):
     assert uids_in(as_alice.get(url("page", large.pk))) == [i.uid for i in large.items().filter(level=1)]
     first = large.items()[0]
     below = as_alice.get(url("children", large.pk, first.uid))
-    assert uids_in(below) == [i.uid for i in first.child_items()]
+    assert uids_in(below) == [i.uid for i in first.children.all()]
 
 
 def test_a_large_tree_can_be_opened_in_one_request(as_alice, large):
@@ -320,6 +303,12 @@ def test_example_terms_come_and_go_one_by_one(as_alice, item):
     assert item.again().example_terms == ["a", "b", "c"]
     post(as_alice, "example_terms", item, was='["a", "b", "c"]', drop="b")
     assert item.again().example_terms == ["a", "c"]
+
+
+def test_a_term_of_two_lines_goes_as_a_browser_names_it(as_alice, item):
+    item.set_example_terms(["a\nb", "c"], by=as_alice.user)
+    post(as_alice, "example_terms", item, was=r'["a\nb", "c"]', drop="a\r\nb")
+    assert item.again().example_terms == ["c"]
 
 
 @pytest.mark.parametrize("was", ["{", "7", "[1]", "[" * 5000, "null"])

@@ -1,8 +1,6 @@
 """What keeps trees sound: the constraints, the lock, copying, deletion, and who may write."""
 
 import ast
-import random
-import threading
 from pathlib import Path
 
 import pytest
@@ -16,11 +14,6 @@ from ontologies.tree import START
 from tests import factories
 
 # --- Constraints of the database ---------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def ontology(alice):
-    return factories.ontology(owner=alice)
 
 
 def refused(**changes):
@@ -235,55 +228,3 @@ def test_nobody_saves_an_item_without_naming_the_fields():
 
 def test_items_are_not_ordered_by_insertion():
     assert not getattr(OntologyItem._mptt_meta, "order_insertion_by", None)
-
-
-# --- Several people at once --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.django_db(transaction=True)
-def test_writers_at_the_same_time_leave_sound_trees():
-    alice = factories.manager("alice")
-    pair = [factories.ontology(owner=alice, name=name) for name in ("one", "two")]
-    bystander = factories.ontology(owner=alice, name="three")
-    before = list(bystander.items().values())
-    failures = []
-
-    def work(seed):
-        chance = random.Random(seed)
-        try:
-            for turn in range(40):
-                ontology = Ontology.objects.get(pk=chance.choice(pair).pk)
-                item = chance.choice(list(ontology.items().select_related("ontology")))
-                try:
-                    match chance.randrange(4):
-                        case 0:
-                            ontology.add_item(f"n{seed}-{turn}", by=alice, parent=chance.choice([item, None]))
-                        case 1:
-                            item.rename(f"r{chance.randrange(30)}", by=alice)
-                        case 2:
-                            item.switch(chance.random() < 0.5, by=alice, branch=chance.random() < 0.5)
-                        case 3:
-                            item.recolor(f"#{chance.randrange(0xFFFFFF):06X}", by=alice, branch=True)
-                except Refused:
-                    pass  # two siblings with one name
-        except Exception as error:
-            failures.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=work, args=[seed]) for seed in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    for ontology in [*pair, bystander]:
-        assert not list(ontology.tree.problems())
-    for ontology in pair:
-        ontology.refresh_from_db()
-        versions = list(ontology.changes.order_by("version").values_list("version", flat=True))
-        assert versions == list(range(1, ontology.version + 1))
-        added = ontology.changes.filter(verb="add").count()
-        assert ontology.row_count == 7 + added
-    assert sum(ontology.version for ontology in pair) > 60
-    assert list(bystander.items().values()) == before

@@ -9,25 +9,12 @@ from ontologies import usage
 from ontologies.documents import NewItem
 from ontologies.models import Ontology, OntologyChange, OntologyItem
 from tests import factories
-
-
-@pytest.fixture
-def ontology(alice):
-    return factories.ontology(owner=alice)
-
-
-@pytest.fixture
-def objects(ontology):
-    return ontology.items()[0]
+from tests.factories import item
 
 
 def state(ontology):
     fields = ("uid", "level", "name", "description", "example_terms", "color", "active")
     return list(ontology.items().values_list(*fields))
-
-
-def item(ontology, name):
-    return ontology.items().select_related("ontology", "parent").get(name=name)
 
 
 OPERATIONS = {
@@ -36,8 +23,8 @@ OPERATIONS = {
     "set example terms": lambda o, by: item(o, "PhysicalObject").set_example_terms(["x"], by=by),
     "recolour": lambda o, by: item(o, "PhysicalObject").recolor("#010203", branch=True, by=by),
     "switch off": lambda o, by: item(o, "PhysicalObject").switch(False, by=by),
-    "add": lambda o, by: o.add_item("Fan", parent=item(o, "PhysicalObject"), color="#123456", by=by),
-    "move": lambda o, by: item(o, "SensingObject").move(position=1, by=by),
+    "add": lambda o, by: o.add_item("Fan", parent=item(o, "PhysicalObject"), by=by),
+    "move": lambda o, by: item(o, "PhysicalObject").move(before=item(o, "State"), by=by),
 }
 
 
@@ -301,13 +288,7 @@ def test_the_history_tells_who_when_what_before_and_after(ontology, objects, ali
     assert [e[0].title for e in (undone, added, renamed, created)] == ["undo add", "add", "rename", "create"]
     assert [e[0].stands for e in (undone, added, renamed, created)] == [True, False, True, True]
     change, (step,) = renamed
-    assert (step.uid, step.name, step.field, step.before, step.after) == (
-        objects.uid,
-        "A",
-        "name",
-        "PhysicalObject",
-        "A",
-    )
+    assert step == ("A", "name", "PhysicalObject", "A")
     (step,) = added[1]
     assert (step.name, step.field, step.before, step.after["parent"]) == ("Fan", "", None, objects.uid)
     assert undone[1][0].after is None and created[1] == []
@@ -343,13 +324,28 @@ def test_the_last_change_of_an_item(ontology, objects, alice, bob):
 def test_a_move_whose_effect_is_gone_is_undone_all_the_same(ontology, alice, bob, settings):
     settings.ONTOLOGY_MOVE_ITEMS = True
     item(ontology, "Activity").rename("Work", by=alice)
-    item(ontology, "State").move(position=1, by=alice)
-    item(ontology, "Work").move(position=0, by=bob)  # which puts “State” back to where it stood
-    places = [(i.name, i.position()) for i in ontology.items().filter(level=1)]
+    item(ontology, "State").move(before=item(ontology, "Work"), by=alice)
+    item(ontology, "Work").move(
+        before=item(ontology, "PhysicalObject"), by=bob
+    )  # which puts “State” back to where it stood
+    places = [i.name for i in ontology.items().filter(level=1)]
     undone = ontology.undo(by=alice)
     assert undone.verb == "move" and undone.count == 1
     assert [s.name for s in undone.steps()] == ["State"] * len(undone.steps())
     assert ontology.redoable(alice).verb == "move"
     assert ontology.undo(by=alice).verb == "rename"
     assert ontology.redo(by=alice).verb == "rename" and ontology.redo(by=alice).verb == "move"
-    assert [(i.name, i.position()) for i in ontology.items().filter(level=1)] == places
+    assert [i.name for i in ontology.items().filter(level=1)] == places
+
+
+def test_a_move_is_not_undone_where_its_name_is_taken(ontology, alice, bob, settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    item(ontology, "Replace").move(to=item(ontology, "State"), by=alice)
+    other = ontology.add_item("Replace", by=bob, parent=item(ontology, "Activity"))
+    names = [i.name for i in ontology.items()]
+    with pytest.raises(Refused, match="There is already an item “Replace” at this place"):
+        ontology.undo(by=alice)
+    assert [i.name for i in ontology.items()] == names
+    other.rename("Change", by=bob)
+    ontology.undo(by=alice)
+    assert item(ontology, "Replace").parent == item(ontology, "Activity")

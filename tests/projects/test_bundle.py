@@ -158,19 +158,6 @@ def test_a_bundle_that_breaks_off_leaves_no_file(project, alice, settings, monke
     assert job.is_over and not list(settings.UPLOAD_DIR.iterdir())
 
 
-def test_only_who_manages_the_project_now_gets_the_file_of_a_job(project, alice, bob, as_alice, as_sam):
-    project.add_members([bob], "manager")
-    start_job("bundle", title="b", by=alice, target={"project": project.pk})
-    job = jobs.claim()
-    jobs.run(job)
-    pages = [f"/jobs/{job.pk}/{page}" for page in ("", "progress/", "file/")]
-    assert [as_alice.get(page).status_code for page in pages] == [200, 200, 200]
-    project.remove_member(project.membership_set.get(user=alice))
-    assert [as_alice.get(page).status_code for page in pages] == [404, 404, 404]
-    assert as_alice.post(f"/jobs/{job.pk}/cancel/").status_code == 404
-    assert [as_sam.get(page).status_code for page in pages] == [200, 200, 200]
-
-
 def test_given_marks_stand_in_the_file_of_the_dataset(alice, carol):
     kind = Kind.PREANNOTATED_RELATION
     dataset = documents.stored(alice, kind, documents.document(kind))

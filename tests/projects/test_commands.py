@@ -1,3 +1,4 @@
+import io
 import json
 import zipfile
 
@@ -76,7 +77,21 @@ def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, cap
     passwords = dict(line.split() for line in accounts.read_text().splitlines())
     assert set(passwords) == {"admin", "manager", "anna", "ben"}
     assert all(User.objects.get(username=name).check_password(password) for name, password in passwords.items())
-    assert passwords["admin"] in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert str(accounts) in told
+    assert not any(password in told for password in passwords.values())
     assert Annotation.objects.filter(done_at__isnull=False).count() == 3
     call_command("demo")
     assert Project.objects.count() == 1
+
+
+def test_the_demo_shows_its_passwords_on_a_terminal_only(db, settings, tmp_path):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    settings.VAR_DIR = tmp_path
+    Group.objects.get_or_create(name=PROJECT_MANAGERS)
+    terminal = Terminal()
+    call_command("demo", stdout=terminal)
+    assert (tmp_path / "demo_accounts.txt").read_text() in terminal.getvalue()

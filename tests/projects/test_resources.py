@@ -21,14 +21,6 @@ def switched_on(settings):
 
 
 @pytest.fixture
-def labels(alice):
-    return {
-        "entities": factories.ontology(owner=alice),
-        "relations": factories.ontology(owner=alice, kind="relation"),
-    }
-
-
-@pytest.fixture
 def blueprints(alice, labels):
     return [make(format, owner=alice, **labels) for format in FORMATS]
 
@@ -251,3 +243,10 @@ def test_a_project_is_created_with_them(alice, labels, blueprints, capsys):
         call_command("create_project", constraints=[999], **options)
     assert "There is no constraint set blueprint with the id 999." in capsys.readouterr().err
     assert Project.objects.count() == 1
+
+
+def test_the_page_of_a_project_lists_its_constraints(as_alice, alice, labels, blueprints):
+    project = create(alice, labels, blueprints)
+    page = " ".join(as_alice.get(project.get_absolute_url()).content.decode().split())
+    for resource in project.resources():
+        assert f"{resource.name} <span" in page and resource.content_in_words() in page

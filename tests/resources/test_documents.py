@@ -13,25 +13,9 @@ from resources import documents
 from resources.documents import SCHEMAS
 from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet
 from tests import factories
+from tests.factories import item
 from tests.resource_sets import DOCUMENTS, document_of, labels_in, make
 from tests.soak import amount
-
-
-@pytest.fixture(autouse=True)
-def switched_on(settings):
-    settings.PREANNOTATION_RESOURCES = True
-
-
-@pytest.fixture
-def labels(alice):
-    return {
-        "entities": factories.ontology(owner=alice),
-        "relations": factories.ontology(owner=alice, kind="relation"),
-    }
-
-
-def item(ontology, name):
-    return ontology.items().get(name=name)
 
 
 def refusal(format, document, owner, labels):
@@ -42,7 +26,7 @@ def refusal(format, document, owner, labels):
     with pytest.raises(Refused) as caught:
         model.create(
             kind=kind,
-            text=text,
+            source=text,
             name="x",
             owner=owner,
             entity_ontology=labels["entities"],
@@ -168,14 +152,14 @@ def test_whatever_is_taken_is_the_same_after_a_second_upload(alice, labels, rows
 # --- Malformed input ---
 
 MALFORMED = [
-    ("entity_constraints", "", "This is not JSON"),
+    ("entity_constraints", "", "There is nothing in it"),
     ("entity_constraints", "[{", "line 1, column"),
-    ("entity_constraints", "{}", "$: A list of objects was expected"),
-    ("entity_constraints", "null", "$: A list of objects was expected"),
+    ("entity_constraints", "{}", "line 1, column 1: A list of items starts with “[”"),
+    ("entity_constraints", "null", "line 1, column 1: A list of items starts with “[”"),
     (
         "entity_constraints",
         '[{"domain": "State", "domain": "State", "excludes": []}]',
-        "$[0]: The key “domain” stands twice",
+        "item 1, $: The key “domain” stands twice",
     ),
     ("entity_constraints", "[" * 300, "nested too deep"),
     ("entity_constraints", [5], "item 1, $[0]: An object was expected, not a whole number."),
@@ -340,7 +324,7 @@ def test_the_first_hundred_problems_and_their_number_are_told(alice, labels):
 def test_the_number_of_rows_has_a_limit(alice, labels, settings):
     settings.MAX_RESOURCE_ROWS = 2
     [line] = refusal("entity_constraints", DOCUMENTS["entity_constraints"], alice, labels)
-    assert line == "$: At most 2 items are allowed; this has 3."
+    assert line == "$: At most 2 items are allowed; this has more."
 
 
 # --- Ontologies, settings, names ---
@@ -348,7 +332,7 @@ def test_the_number_of_rows_has_a_limit(alice, labels, settings):
 
 def test_ontologies_must_fit_the_kind(alice, labels):
     entities, relations = labels["entities"], labels["relations"]
-    options = {"text": "[]", "name": "x", "owner": alice}
+    options = {"source": "[]", "name": "x", "owner": alice}
     for kind, ontologies, words in [
         ("entity", (relations, None), "“relation labels” is no entity ontology."),
         ("entity", (entities, relations), "Entity constraints take no relation ontology."),
@@ -384,7 +368,14 @@ def test_preannotations_are_off_by_default(alice, labels, settings):
 @pytest.mark.parametrize("name", ["", "a\x07b", "x" * 201])
 def test_names_keep_their_rules(alice, labels, name):
     with pytest.raises(Refused, match=r"name"):
-        ConstraintSet.create(kind="entity", text="[]", name=name, owner=alice, entity_ontology=labels["entities"])
+        ConstraintSet.create(kind="entity", source="[]", name=name, owner=alice, entity_ontology=labels["entities"])
+
+
+@pytest.mark.parametrize("value", [[], {}, [[1]], True, "yes", None])
+def test_a_column_that_no_document_has_is_not_read(alice, labels, value):
+    document = [{"domain": "State", "excludes": [], "limits_contents": value}]
+    (problem,) = refusal("entity_constraints", document, alice, labels)
+    assert "“limits_contents” is not known here" in problem
 
 
 def test_an_ontology_that_changes_meanwhile_stops_the_upload(alice, labels, monkeypatch):

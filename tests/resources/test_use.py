@@ -17,34 +17,9 @@ from ontologies.models import Ontology, OntologyItem
 from projects.models import Project
 from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet
 from tests import factories
+from tests.factories import item
 from tests.resource_sets import DOCUMENTS, document_of, make
 from tests.soak import amount
-
-# What a copy does not share with its source; every other field must be the same.
-OWN = {
-    "id",
-    "name",
-    "owner",
-    "project",
-    "copied_from",
-    "created_at",
-    "updated_at",
-    "entity_ontology",
-    "relation_ontology",
-}
-
-
-@pytest.fixture(autouse=True)
-def switched_on(settings):
-    settings.PREANNOTATION_RESOURCES = True
-
-
-@pytest.fixture
-def labels(alice):
-    return {
-        "entities": factories.ontology(owner=alice),
-        "relations": factories.ontology(owner=alice, kind="relation"),
-    }
 
 
 @pytest.fixture
@@ -62,10 +37,6 @@ def project(alice, labels, blueprints):
         relation_ontology=labels["relations"],
         resources=list(blueprints.values()),
     )
-
-
-def item(ontology, name):
-    return ontology.items().get(name=name)
 
 
 def items_named(resource):
@@ -121,7 +92,7 @@ def take(step, ontology, place, name, on, by):
         case "add":
             ontology.add_item(name, parent=some if on else None, by=by)
         case "move":
-            some.move(to=ontology.items().first() if on else None, position=0, by=by)
+            some.move(before=ontology.items().first(), by=by)
 
 
 @pytest.mark.soak
@@ -172,7 +143,7 @@ def test_a_duplicate_has_the_same_content_and_the_same_ontologies(bob, blueprint
     assert (copy.entity_ontology, copy.relation_ontology) == (source.entity_ontology, source.relation_ontology)
     assert document_of(copy) == DOCUMENTS[format]
     for field in type(source)._meta.concrete_fields:
-        assert field.name in OWN or getattr(copy, field.attname) == getattr(source, field.attname)
+        assert field.name in factories.OWN_OF_COPIES or getattr(copy, field.attname) == getattr(source, field.attname)
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -13,7 +13,7 @@ from datasets.importing.document import Duplicates
 from datasets.importing.formats import Format, detect
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
-from datasets.preprocessing import OPERATIONS, Preprocessing
+from datasets.preprocessing import OPERATIONS
 
 _OF_A_NEW_ONE = {"name", "entity_ontology", "relation_ontology", *OPERATIONS} - {"tokeniser"}
 
@@ -93,6 +93,6 @@ def _upload_options(options: dict[str, Any]) -> dict[str, Any]:
         "kind": options["kind"],
         "format": options["format"] or detect(path, path.name)[1],
         "name": clean_title(name) if options["into"] is None else name,
-        "preprocessing": Preprocessing(**chosen).as_json(),
-        **{name: options[name] for name in ("tokeniser", "entity_ontology", "relation_ontology", "duplicates")},
+        **chosen,
+        **{name: options[name] for name in ("entity_ontology", "relation_ontology", "duplicates")},
     }

@@ -18,5 +18,5 @@ class Command(BaseCommand):
                 self.stdout.write(f"{ontology.pk} “{ontology}”: {'; '.join(found[:5])}")
         if unsound:
             raise SystemExit(1)
-        items = OntologyItem.objects.filter(level__gt=0).count()
+        items = OntologyItem.objects.filter(level__gt=0, ontology__deleted_at=None).count()
         self.stdout.write(f"{words.number(ontologies.count())} ontologies, {words.number(items)} items: all sound")

@@ -4,7 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from annotation_service.management.base import ServiceCommand, add_owner, errors_of, text_of, user
+from annotation_service.management.base import ServiceCommand, add_owner, opened, user
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 
@@ -20,8 +20,8 @@ class Command(ServiceCommand):
 
     def run(self, **options: Any) -> None:
         path, kind, owner = options["file"], options["kind"], user(options["owner"])
-        with errors_of(path):
-            items = read_ontology(text_of(path, settings.MAX_ONTOLOGY_BYTES), kind)
+        with opened(path, settings.MAX_ONTOLOGY_BYTES) as file:
+            items = read_ontology(file, kind)
         ontology = Ontology.create(kind=kind, name=options["name"], owner=owner, items=items)
         self.stdout.write(f"“{ontology}”: {ontology.content_in_words()}.")
         self.stdout.write(str(ontology.pk))

@@ -22,6 +22,12 @@ class Command(ServiceCommand):
         parser.add_argument("--constraints", type=int, metavar="ID", **several)
         parser.add_argument("--preannotations", type=int, metavar="ID", **several)
         parser.add_argument("--annotator", metavar="USER", **several)
+        parser.add_argument(
+            "--violations",
+            choices=["refuse", "keep"],
+            default="refuse",
+            help="what to do about marks of the dataset that break the constraints",
+        )
 
     def run(self, **options: Any) -> None:
         relation = options["relation_ontology"]
@@ -37,6 +43,7 @@ class Command(ServiceCommand):
             relation_ontology=blueprint(Ontology, relation) if relation is not None else None,
             resources=resources,
             annotators=list(dict.fromkeys(user(name) for name in options["annotator"])),
+            keep_violations=options["violations"] == "keep",
         )
         self.stdout.write(f"Created the project “{project}” with {project.dataset.content_in_words()}.")
         self.stdout.write(str(project.pk))

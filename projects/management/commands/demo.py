@@ -12,7 +12,6 @@ from django.core.management.base import BaseCommand
 from annotation_service.db import write
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation, Upload
-from datasets.preprocessing import Preprocessing
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
@@ -62,7 +61,8 @@ class Command(BaseCommand):
             "format": "text",
             "name": "Work orders",
             "description": "Short texts as mechanics write them.",
-            "preprocessing": Preprocessing(tokeniser="punkt", remove_duplicates=True).as_json(),
+            "tokeniser": "punkt",
+            "remove_duplicates": True,
         }
         with (FILES / "work_orders.txt").open("rb") as file:
             dataset = Upload.begin(File(file), by=manager, options=options).store()
@@ -99,7 +99,9 @@ class Command(BaseCommand):
         path = settings.VAR_DIR / "demo_accounts.txt"
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(lines)
+        # A log is read by more people, and kept for longer, than a terminal.
+        shown = f"\n\n{lines}" if self.stdout.isatty() else ""
         self.stdout.write(
-            f"A demo is ready. Its accounts are shown only now and kept in {path}:\n\n"
-            f"{lines}\nadmin is the administrator, manager makes projects, anna and ben annotate.\n"
+            f"A demo is ready. The passwords of its accounts are in {path}.{shown}\n"
+            "admin is the administrator, manager makes projects, anna and ben annotate."
         )

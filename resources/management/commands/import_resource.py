@@ -4,7 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from annotation_service.management.base import ServiceCommand, add_owner, blueprint, errors_of, text_of, user
+from annotation_service.management.base import ServiceCommand, add_owner, blueprint, opened, user
 from ontologies.models import Ontology
 from resources.models import FORMATS
 
@@ -26,10 +26,10 @@ class Command(ServiceCommand):
         relation = options["relation_ontology"]
         entity_ontology = blueprint(Ontology, options["entity_ontology"])
         relation_ontology = blueprint(Ontology, relation) if relation is not None else None
-        with errors_of(path):
+        with opened(path, settings.MAX_RESOURCE_BYTES) as file:
             resource_set = model.create(
                 kind=kind,
-                text=text_of(path, settings.MAX_RESOURCE_BYTES),
+                source=file,
                 name=options["name"],
                 owner=owner,
                 entity_ontology=entity_ontology,

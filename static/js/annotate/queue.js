@@ -37,7 +37,6 @@ export class Queue {
     this.sent += 1;
     this.#waiting.push({ operation, inverse });
     if (!this.#running) this.#run();
-    else if (this.state !== "retrying" && this.state !== "signed out") this.#say("saving");
     else this.#say(this.state);
   }
 
@@ -55,8 +54,8 @@ export class Queue {
       const outcome = await this.#send(this.#waiting[0].operation);
       if (outcome.again) {
         failures += 1;
-        if (outcome.signedOut && this.state !== "signed out") this.signedOut();
-        this.#say(outcome.signedOut ? "signed out" : "retrying");
+        if (outcome.again === "signed out" && this.state !== "signed out") this.signedOut();
+        this.#say(outcome.again);
         const pause = Math.min(30_000, 500 * 2 ** Math.min(failures, 6));
         await Promise.race([wait(pause), woken]);
         continue;
@@ -124,14 +123,15 @@ export class Queue {
       });
       if (response.ok) return { answer: await response.json() };
     } catch {
-      return { again: true };
+      return { again: "retrying" };
     }
     const { status } = response;
-    if (status === 401) return { again: true, signedOut: true };
-    if (status >= 500 || status === 408 || status === 429) return { again: true };
+    if (status === 401) return { again: "signed out" };
+    if (status === 507) return { again: "no room" };
+    if (status >= 500 || status === 408 || status === 429) return { again: "retrying" };
     const answer = await response.json().catch(() => ({}));
     // Not an answer of ours: the cookie with the token went together with the session's.
-    if (status === 403 && !answer.error) return { again: true, signedOut: true };
+    if (status === 403 && !answer.error) return { again: "signed out" };
     return { gone: status === 404, reason: answer.error ?? `The server refused this (${status}). Reload the page and try again.` };
   }
 }

@@ -102,6 +102,7 @@ export function close(li) {
 
 /** Show so many levels. Branches that are not there yet are fetched all at once. */
 export async function show(levels) {
+  await running; // a tree that is on its way has the branches as they were
   const branches = items().filter(isBranch);
   if (branches.some((li) => level(li) < levels && !listOf(li))) {
     const answer = await ask(`${base}?levels=${levels}&within=${state.branch}`);

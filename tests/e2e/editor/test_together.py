@@ -121,7 +121,8 @@ def test_whatever_somebody_else_moved_adds_up(moving, editor, page, sam):
             item, place = chance.choice(items[:-1]), chance.choice(items)
             try:
                 if chance.random() < 0.7:
-                    item.move(to=place, position=chance.randint(0, 2), by=sam)
+                    siblings = (place or editor.ontology.root).children.all()
+                    item.move(to=place, before=chance.choice([*siblings, None]), by=sam)
                 else:
                     editor.ontology.add_item(f"New {i}", parent=place, by=sam)
             except Refused:

@@ -1,0 +1,94 @@
+"""Which marks break the constraints of their project."""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
+from typing import Any, NamedTuple
+
+from django.db import connection
+
+from ontologies.models import OntologyItem
+from resources.rules import Rules, Span, Violation
+
+# Of an annotator only accepted marks count; of those that came with the dataset, all. Written out because whoever saves a mark
+# waits for both: 0.1 ms, composed by the ORM 0.9.
+_COUNTS = "(a.annotator_id IS NULL OR ({}.status = 'accepted' AND {}.status = 'accepted'))"
+_PAIRS = f"""
+SELECT a.item_id, a.annotator_id, e.uid, e.label_id, e.start, e."end", o.uid, o.label_id, o.start, o."end"
+  FROM datasets_entity e
+  JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND o.start <= e."end" AND o."end" >= e.start
+  JOIN datasets_annotation a ON a.id = e.annotation_id
+ WHERE {_COUNTS.format("e", "o")} AND {{which}}
+"""
+_RELATIONS = f"""
+SELECT a.item_id, a.annotator_id, r.uid, r.label_id, s.uid, s.label_id, t.uid, t.label_id
+  FROM datasets_relation r
+  JOIN datasets_entity s ON s.id = r.source_id
+  JOIN datasets_entity t ON t.id = r.target_id
+  JOIN datasets_annotation a ON a.id = r.annotation_id
+ WHERE {_COUNTS.format("r", "r")} AND {{which}}
+"""
+_IN_DATASET = "a.item_id IN (SELECT id FROM datasets_item WHERE dataset_id = %(dataset)s AND removed_at IS NULL)"
+
+
+class Broken(NamedTuple):
+    """Two entities, or a relation, that break a constraint; ``marks`` are the uids of the two or, of a relation, of its ends."""
+
+    item: int
+    annotator: int | None
+    marks: tuple[str, str]
+    relation: str
+    """The uid of the relation, empty for entities."""
+    violation: Violation
+    state: tuple[Any, ...]
+    """The labels and places of all marks involved."""
+
+    @property
+    def key(self) -> frozenset[str] | str:
+        """Names the pair or the relation, whatever becomes of it."""
+        return self.relation or frozenset(self.marks)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with each of the marks."""
+        text = json.dumps([self.relation, sorted(self.marks), sorted(map(str, self.state))])
+        return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def broken_by(rules: Rules, entities: Collection[int], relations: Collection[int]) -> Iterator[Broken]:
+    """What entities and relations with these keys break, together with the other marks of their annotation."""
+    if not entities:  # a mark that is not stored yet
+        return
+    one_of = {"e": ", ".join(map(str, entities)) or "0", "r": ", ".join(map(str, relations)) or "0"}
+    at_ends = "(r.id IN ({r}) OR r.source_id IN ({e}) OR r.target_id IN ({e}))".format(**one_of)
+    yield from _broken(rules, "e.id IN ({e}) AND o.id <> e.id".format(**one_of), at_ends, {})
+
+
+def broken_in(rules: Rules, dataset: int) -> Iterator[Broken]:
+    """What the marks of a dataset break, each pair and relation once, those that came with it first."""
+    order = "ORDER BY a.annotator_id IS NOT NULL, a.item_id, a.annotator_id"
+    return _broken(
+        rules,
+        f"o.id > e.id AND {_IN_DATASET} {order}, e.id, o.id",
+        f"{_IN_DATASET} {order}, r.id",
+        {"dataset": dataset},
+    )
+
+
+def _broken(rules: Rules, which_pairs: str, which_relations: str, params: Mapping[str, Any]) -> Iterator[Broken]:
+    with connection.cursor() as cursor:
+        cursor.execute(_PAIRS.format(which=which_pairs), params)
+        pairs = cursor.fetchall()
+        cursor.execute(_RELATIONS.format(which=which_relations), params)
+        relations = cursor.fetchall()
+    labels = chain(((row[3], row[7]) for row in pairs), ((row[3], row[5], row[7]) for row in relations))
+    lines = OntologyItem.lineages(set(chain.from_iterable(labels)))
+    for item, annotator, one, label, start, end, other, its_label, its_start, its_end in pairs:
+        spans = Span(start, end, lines[label]), Span(its_start, its_end, lines[its_label])
+        for violation in rules.between(*spans):
+            places = (one, label, start, end), (other, its_label, its_start, its_end)
+            yield Broken(item, annotator, (one, other), "", violation, places)
+    for item, annotator, uid, label, source, source_label, target, target_label in relations:
+        if found := rules.against_relating(lines[source_label], lines[label], lines[target_label]):
+            yield Broken(item, annotator, (source, target), uid, found, (source_label, label, target_label))

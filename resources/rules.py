@@ -1,0 +1,155 @@
+"""What constraints allow: which entities may share words or stand inside each other, and what a relation may connect.
+
+Nothing here reads the database. A label is given as its *lineage*: its own key, its parent's, and so on to the top. So a rule
+holds for everything below the types that it names.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from annotation_service import words
+
+Lineage = Sequence[int]
+
+
+class SetName(NamedTuple):
+    """Which constraint set a row belongs to."""
+
+    pk: int
+    name: str
+
+
+class EntityRule(NamedTuple):
+    """A row of entity constraints; positions count from 0. ``can_contain`` is None if the row sets no limit."""
+
+    set: SetName
+    position: int
+    domain: int
+    excludes: Sequence[int]
+    can_contain: Sequence[int] | None
+
+
+class RelationRule(NamedTuple):
+    """A row of relation constraints; positions count from 0."""
+
+    set: SetName
+    position: int
+    relation: int
+    domain: int
+    range: Sequence[int]
+
+
+class Span(NamedTuple):
+    """An entity: its tokens ``start`` to ``end``, inclusive, and the lineage of its label."""
+
+    start: int
+    end: int
+    label: Lineage
+
+    def meets(self, other: "Span") -> bool:
+        """Whether the two share a token."""
+        return self.start <= other.end and other.start <= self.end
+
+    def holds(self, other: "Span") -> bool:
+        """Whether the other one lies strictly inside."""
+        return self.start <= other.start and other.end <= self.end and self[:2] != other[:2]
+
+
+class Violation(NamedTuple):
+    """Why marks cannot stand together.
+
+    ``kind`` is “excludes”, “can_contain” or “relation”. ``row`` is the one that decides: None where a relation has rules, but
+    none for this source. ``labels`` are the lineages of the two labels or, of a relation, of source, relation and target.
+    """
+
+    kind: str
+    set: SetName
+    row: EntityRule | RelationRule | None
+    labels: tuple[Lineage, ...]
+
+    @property
+    def position(self) -> int | None:
+        """Of the row that decides."""
+        return self.row.position if self.row else None
+
+    def in_words(self, name_of: Callable[[int], str]) -> str:
+        """A sentence that names the labels and the rule; ``name_of`` gives the name of a label by its key."""
+
+        def quoted(labels: Iterable[int]) -> str:
+            return words.listed(f"“{name_of(label)}”" for label in labels)
+
+        first, second, last = (quoted(self.labels[index][:1]) for index in (0, 1, -1))
+        if self.row is None:
+            return f"{second} cannot lead from {first}: “{self.set.name}” has rules for it, but none for this source."
+        rule = f"rule {words.number(self.row.position + 1)} of “{self.set.name}”"
+        domain = f"every {quoted([self.row.domain])}"
+        if isinstance(self.row, RelationRule):
+            ends = f"only to {quoted(self.row.range)}" if self.row.range else "nowhere"
+            return f"{second} cannot lead from {first} to {last}: by {rule} it leads from {domain} {ends}."
+        if self.kind == "can_contain":
+            contents = f"only {quoted(self.row.can_contain)}" if self.row.can_contain else "nothing"
+            return f"{last} cannot stand inside {first}: by {rule} {domain} can contain {contents}."
+        excluded = quoted([_excluded(self.row, *self.labels)])
+        return f"{first} cannot share words with {last}: {rule} excludes {excluded} for {domain}."
+
+
+class Rules:
+    """The rows of all constraint sets of a project, which decide together."""
+
+    def __init__(self, rows: Iterable[EntityRule | RelationRule]) -> None:
+        self._excluded: dict[int, dict[int, EntityRule]] = defaultdict(dict)
+        self._containers: dict[int, EntityRule] = {}
+        self._relations: dict[int, dict[int, RelationRule]] = defaultdict(dict)
+        for row in rows:
+            if isinstance(row, RelationRule):
+                self._relations[row.relation][row.domain] = row
+                continue
+            for label in row.excludes:
+                self._excluded[row.domain].setdefault(label, row)
+                self._excluded[label].setdefault(row.domain, row)
+            if row.can_contain is not None:
+                self._containers[row.domain] = row
+
+    def against_coexisting(self, one: Lineage, other: Lineage) -> Violation | None:
+        """Why entities with these labels cannot share words: the first row that excludes one for the other, whichever way."""
+        tables = [self._excluded[label] for label in one if label in self._excluded]
+        rows = [table[label] for table in tables for label in other if label in table]
+        row = min(rows, key=lambda row: row.position, default=None)
+        return Violation("excludes", row.set, row, (one, other)) if row else None
+
+    def against_nesting(self, outer: Lineage, inner: Lineage) -> Violation | None:
+        """Why an entity cannot lie strictly inside another: the nearest type of the outer one that limits what it contains does
+        not list the inner one. Whether the two may share words at all is another question."""
+        row = next((self._containers[label] for label in outer if label in self._containers), None)
+        if row is None or not set(row.can_contain or ()).isdisjoint(inner):
+            return None
+        return Violation("can_contain", row.set, row, (outer, inner))
+
+    def against_relating(self, source: Lineage, relation: Lineage, target: Lineage) -> Violation | None:
+        """Why a relation cannot lead from a source to a target: of the nearest relation that has rules, the rule for the nearest
+        domain does not list the target, or there is none for this source."""
+        by_domain = next((self._relations[label] for label in relation if label in self._relations), None)
+        if by_domain is None:
+            return None
+        row = next((by_domain[label] for label in source if label in by_domain), None)
+        if row and not set(row.range).isdisjoint(target):
+            return None
+        its_set = next(iter(by_domain.values())).set
+        return Violation("relation", its_set, row, (source, relation, target))
+
+    def between(self, one: Span, other: Span) -> Iterator[Violation]:
+        """What two entities of a text break together."""
+        if not one.meets(other):
+            return
+        if found := self.against_coexisting(one.label, other.label):
+            yield found
+        outer, inner = (one, other) if one.holds(other) else (other, one)
+        if outer.holds(inner) and (found := self.against_nesting(outer.label, inner.label)):
+            yield found
+
+
+def _excluded(row: EntityRule, one: Lineage, other: Lineage) -> int:
+    """The type that the row excludes for its domain, which the labels of the two lineages are."""
+    sides = ((one, other), (other, one))
+    return next(label for domain, ends in sides if row.domain in domain for label in row.excludes if label in ends)

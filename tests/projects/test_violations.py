@@ -1,0 +1,160 @@
+"""The report of marks that break constraints: the command, in words and as JSON."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+
+from datasets.models import Annotation, Item
+from ontologies.models import OntologyItem
+from projects.models import Project
+from tests import factories
+from tests.annotations.test_constraints import constrain
+from tests.datasets import marked
+from tests.resource_sets import make
+
+
+@pytest.fixture
+def project(alice, carol):
+    return factories.project(by=alice, annotators=[carol])
+
+
+@pytest.fixture
+def mark(project):
+    """``mark(1, carol, "e1", "State", 0, 2)`` or, with uids for the last two, a relation; nobody's are given ones."""
+
+    def mark(number, annotator, uid, name, first, last, status="accepted"):
+        item = project.dataset.items()[number - 1]
+        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=annotator)
+        label = OntologyItem.objects.get(ontology__project=project, name=name)
+        if isinstance(first, int):
+            annotation.entity_set.create(uid=uid, label=label, start=first, end=last, status=status)
+        else:
+            source, target = (annotation.entity_set.get(uid=end) for end in (first, last))
+            annotation.relation_set.create(uid=uid, label=label, source=source, target=target, status=status)
+
+    return mark
+
+
+def report(project, *options):
+    out = StringIO()
+    call_command("check_constraints", str(project.pk), *options, stdout=out)
+    return out.getvalue()
+
+
+def violations(project):
+    return json.loads(report(project, "--json"))
+
+
+def test_without_constraints_or_marks_there_is_nothing(project, carol, mark):
+    mark(1, carol, "a", "Thermostat", 0, 1)
+    mark(1, carol, "b", "Replace", 1, 1)
+    assert violations(project) == []
+    assert report(project) == "0 violations in “Pumps”.\n"
+
+
+def test_each_pair_and_kind_of_rule_and_each_relation_is_told_once(project, carol, mark):
+    mark(2, carol, "a", "Thermostat", 0, 2)
+    mark(2, carol, "b", "Replace", 1, 1)
+    mark(2, carol, "c", "State", 3, 3)
+    mark(2, carol, "r", "hasPart", "c", "a")
+    mark(2, carol, "ok", "hasPatient", "c", "a")
+    constrain(project)
+    entity_set, relation_set = project.resources()
+    common = {"item_id": 2, "external_id": None, "annotator": "carol"}
+    assert violations(project) == [
+        {**common, "rule": "excludes", "set": entity_set.pk, "position": 0, "marks": ["a", "b"], "label": None},
+        {**common, "rule": "can_contain", "set": entity_set.pk, "position": 0, "marks": ["a", "b"], "label": None},
+        {
+            **common,
+            "rule": "relation",
+            "set": relation_set.pk,
+            "position": None,
+            "marks": ["c", "a"],
+            "label": "hasPart",
+        },
+    ]
+
+
+def test_given_marks_count_whatever_their_status_and_annotators_only_if_accepted(project, carol, mark):
+    for who, status in ((None, "suggested"), (carol, "suggested")):
+        mark(1, who, "a", "Thermostat", 0, 1, status)
+        mark(1, who, "b", "Replace", 1, 1, status)
+    mark(3, carol, "a", "Thermostat", 0, 1)
+    mark(3, carol, "b", "Replace", 1, 1, "rejected")
+    constrain(project)
+    # Of the same words inside and outside: it is excluded, and cannot stand inside.
+    assert [(each["item_id"], each["annotator"], each["rule"]) for each in violations(project)] == [
+        (1, None, "excludes"),
+        (1, None, "can_contain"),
+    ]
+
+
+def test_numbers_are_those_of_the_bundle(project, carol, alice, mark):
+    mark(1, carol, "a", "Thermostat", 0, 0)
+    mark(1, carol, "b", "Replace", 0, 0)
+    mark(3, carol, "a", "Thermostat", 0, 0)
+    mark(3, carol, "b", "Replace", 0, 0)
+    constrain(project)
+    items = list(project.dataset.items())
+    Item.objects.filter(pk=items[2].pk).update(external_id="WO-3")
+    Item.objects.filter(pk=items[0].pk).update(removed_at="2026-01-01T00:00:00Z")
+    assert [(each["item_id"], each["external_id"]) for each in violations(project)] == [(2, "WO-3")]
+
+
+def test_in_words_it_has_counts_people_and_examples(project, carol, mark):
+    mark(2, carol, "a", "Thermostat", 0, 2)
+    mark(2, carol, "b", "Replace", 0, 2)
+    constrain(project)
+    assert report(project) == (
+        "“entity constraints”, rule 1 (excludes): 1 (carol 1)\n"
+        "  item 2, carol: “Thermostat” cannot share words with “Replace”: rule 1 of “entity constraints” excludes"
+        " “Activity” for every “PhysicalObject”.\n"
+        "1 violation in “Pumps”.\n"
+    )
+
+
+def test_an_unknown_project_is_refused(db, capsys):
+    with pytest.raises(SystemExit):
+        call_command("check_constraints", "4711")
+    assert "There is no project with the id 4711." in capsys.readouterr().err
+
+
+# --- Creating a project whose dataset has marks ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def options(alice):
+    """What the command takes for a dataset in which a PhysicalObject contains a DrivingObject, and has it as a part."""
+    dataset = marked.dataset(owner=alice)
+    entities, relations = dataset.given_ontologies()
+    document = [{"domain": "PhysicalObject", "excludes": [], "can_contain": ["State"]}]
+    constraints = make("entity_constraints", owner=alice, entities=entities, relations=relations, document=document)
+    return {
+        "name": "Marked",
+        "manager": "alice",
+        "dataset": dataset.pk,
+        "entity_ontology": entities.pk,
+        "relation_ontology": relations.pk,
+        "constraints": [constraints.pk],
+    }
+
+
+def test_a_project_is_not_made_if_the_marks_of_its_dataset_break_its_constraints(options, capsys):
+    with pytest.raises(SystemExit) as caught:
+        call_command("create_project", **options)
+    assert caught.value.code == 1
+    assert (
+        "Marks of the dataset break the constraints 1 time, the first in item 1: “DrivingObject” cannot stand inside"
+        " “PhysicalObject”: by rule 1 of “entity constraints” every “PhysicalObject” can contain only “State”. Choose other"
+        " constraints, or keep the marks as they are." in capsys.readouterr().err
+    )
+    assert not Project.objects.exists() and not Item.objects.filter(dataset__project__isnull=False).exists()
+
+
+def test_or_its_manager_keeps_them_and_the_report_tells(options, capsys):
+    call_command("create_project", **options, violations="keep")
+    (violation,) = violations(Project.objects.get())
+    assert (violation["item_id"], violation["annotator"], violation["rule"]) == (1, None, "can_contain")
+    assert capsys.readouterr().out.splitlines()[-1] == str(Project.objects.get().pk)

@@ -1,0 +1,106 @@
+"""The page of a job, its progress, its file and the button that cancels it are for those who have the right now."""
+
+import pytest
+from django.contrib.auth.models import Group
+
+from annotation_service.jobs import KINDS
+from annotation_service.models import Job, start_job
+from tests import factories
+from tests.test_access import READ_AS
+
+OWN = ("duplicate", "create_project", "check_upload", "store_upload")
+OF_A_PROJECT = ("bundle", "check_upload of its dataset", "store_upload of its dataset")
+
+
+@pytest.fixture
+def project(alice, bob):
+    project = factories.project(by=alice)
+    project.add_members([bob], "manager")
+    return project
+
+
+@pytest.fixture
+def start(project, settings):
+    """Starts a job of a kind, as somebody, and finishes it with a file, whether such jobs have one or not."""
+
+    def start(name, by):
+        kind, _, of_project = name.partition(" of ")
+        target = {"project": project.pk}
+        if kind.endswith("_upload"):
+            dataset = project.dataset if of_project else None
+            target = {"upload": factories.upload("x\n", by=by, options=READ_AS, dataset=dataset).pk}
+        job = start_job(kind, title="t", by=by, target=target)
+        settings.UPLOAD_DIR.mkdir(exist_ok=True)
+        (settings.UPLOAD_DIR / "made").write_text("made")
+        Job.objects.filter(pk=job.pk).update(state=Job.State.DONE, result={"file": "made", "name": "made.zip"})
+        return job
+
+    return start
+
+
+def answers(client, job):
+    reads = [client.get(f"/jobs/{job.pk}/{page}") for page in ("", "progress/", "file/")]
+    found = {each.status_code for each in (*reads, client.post(f"/jobs/{job.pk}/cancel/"))}
+    assert all(b"made" not in each.getvalue() for each in reads) or found == {200, 302}
+    return found
+
+
+ALL, SIGN_IN, FORBIDDEN, UNKNOWN = {200, 302}, {302}, {403}, {404}
+
+
+def remove(project, person):
+    project.remove_member(project.membership_set.get(user=person))
+
+
+def demote(project, person):
+    project.membership_set.filter(user=person).update(role="annotator")
+
+
+def delete(project, person):
+    project.erase()
+
+
+def deactivate(project, person):
+    person.is_active = False
+    person.save()
+
+
+def leave_the_group(project, person):
+    person.groups.remove(Group.objects.get(name="Project managers"))
+
+
+def test_every_kind_is_looked_at():
+    assert {name.partition(" of ")[0] for name in OWN + OF_A_PROJECT} == set(KINDS)
+
+
+@pytest.mark.parametrize("name", OF_A_PROJECT)
+@pytest.mark.parametrize(
+    ("loss", "expected"), [(remove, UNKNOWN), (demote, FORBIDDEN), (delete, UNKNOWN), (deactivate, SIGN_IN)]
+)
+def test_who_lost_the_right_to_manage_gets_nothing_of_the_jobs_that_they_started(
+    start, project, alice, as_alice, name, loss, expected
+):
+    job = start(name, by=alice)
+    assert answers(as_alice, job) == ALL
+    loss(project, alice)
+    assert answers(as_alice, job) == expected
+
+
+@pytest.mark.parametrize("name", OF_A_PROJECT)
+def test_staff_get_it_while_they_are_staff(start, sam, as_sam, name):
+    job = start(name, by=sam)
+    assert answers(as_sam, job) == ALL
+    sam.is_staff = sam.is_superuser = False
+    sam.save()
+    assert answers(as_sam, job) == UNKNOWN
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize(("loss", "expected"), [(deactivate, SIGN_IN), (leave_the_group, FORBIDDEN)])
+def test_who_makes_no_blueprints_any_more_gets_nothing_of_their_jobs(
+    start, project, alice, as_alice, as_bob, name, loss, expected
+):
+    job = start(name, by=alice)
+    assert (answers(as_alice, job), answers(as_bob, job)) == (ALL, UNKNOWN)
+    loss(project, alice)
+    assert answers(as_alice, job) == expected
