@@ -221,12 +221,8 @@ def _place(ontology: Ontology, uid: str | None) -> OntologyItem | None:
 
 @acts
 def undo(request: Request, ontology: Ontology) -> HttpResponse:
-    """Undo the user's newest operation. A toast names the one that it offers to undo; if newer ones followed, revert that one."""
     version = whole_number(request.GET.get("version", ""), digits=9) or 0
-    offered = ontology.changes.filter(version=version, user=request.user).first()
-    if offered and ontology.undoable(request.user) != offered:
-        return _taken_back(ontology, ontology.revert(offered, by=request.user))
-    return _taken_back(ontology, ontology.undo(by=request.user))
+    return _taken_back(ontology, ontology.undo_offered(version, by=request.user))
 
 
 @acts

@@ -1,13 +1,13 @@
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
-from annotation_service.blueprints import Existing, PagedBlueprint
+from annotation_service.blueprints import Existing
 from annotation_service.db import write
-from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
+from annotation_service.inputs import clean_description, clean_name, clean_title
+from annotation_service.journal import Entries, Journaled
 from annotation_service.models import User
 from annotation_service.words import plural
 
@@ -17,8 +17,8 @@ from ..labels import LabelNames, Labels, kept_labels
 from ..lists import Plan, PlannedItem
 from ..tree import NewBranch, Tree
 from .item import OntologyItem, handed_down
-from .journal import Change, OntologyChange, Step, steps
-from .undo import take_back
+from .journal import Change, OntologyChange
+from .undo import put_back
 
 
 class OntologyQuerySet(models.QuerySet["Ontology"]):
@@ -37,17 +37,17 @@ class Facts(NamedTuple):
     level_sizes: list[int]
 
 
-class Ontology(PagedBlueprint):
+class Ontology(Journaled):
     """A tree of entity or relation labels."""
 
     open_to_annotators = True
+    change_class = Change
 
     class Kind(models.TextChoices):
         ENTITY = "entity", "Entity ontology"
         RELATION = "relation", "Relation ontology"
 
     kind = models.CharField(max_length=8, choices=Kind)
-    version = models.PositiveIntegerField(default=0, editable=False)
 
     objects = Existing.from_queryset(OntologyQuerySet)()  # type: ignore[misc]
 
@@ -153,16 +153,6 @@ class Ontology(PagedBlueprint):
 
     # --- Changing ---
 
-    @contextmanager
-    def changing(self, verb: str, *, by: User) -> Iterator[Change]:
-        """One operation: locks the ontology, then writes what was changed to the journal and counts the version up."""
-        with write():
-            ontology = self.locked()
-            change = Change(ontology, verb)
-            yield change
-            change.store(by)
-            self.version, self.updated_at = ontology.version, ontology.updated_at
-
     def add_item(self, name: str, *, by: User, parent: OntologyItem | None = None) -> OntologyItem:
         """A new item, last below the parent or, without one, last at the top level."""
         new = NewItem(level=1, name=clean_name(name))
@@ -195,47 +185,8 @@ class Ontology(PagedBlueprint):
             change.set_each("active", handed_down(self.items(), uids, "active", active, branch=branch))
         return len(change.items)
 
-    # --- Taking back: see `undo` ---
-
-    def undo(self, *, by: User) -> OntologyChange:
-        """Take back the user's own newest operation; refused, naming it, if a later one depends on it."""
-        return self._take_back(OntologyChange.Kind.UNDO, self.undoable, by=by)
-
-    def redo(self, *, by: User) -> OntologyChange:
-        """Do again what the user has undone last."""
-        return self._take_back(OntologyChange.Kind.REDO, self.redoable, by=by)
-
-    def revert(self, step: OntologyChange, *, by: User) -> OntologyChange:
-        """Take back a step of the history, whoever made it, if nothing later depends on it. The rest stays."""
-        return self._take_back(OntologyChange.Kind.REVERT, lambda _: self.changes.get(pk=step.pk), by=by)
-
-    def undoable(self, by: User) -> OntologyChange | None:
-        """What the user would undo next: their newest row that stands and is no undo."""
-        return self._standing(by).exclude(kind=OntologyChange.Kind.UNDO).exclude(verb="create").first()
-
-    def redoable(self, by: User) -> OntologyChange | None:
-        """The undo that the user's redo would take back: their newest that is newer than their last operation or revert."""
-        others = self.changes.filter(user=by).exclude(kind__in=[OntologyChange.Kind.UNDO, OntologyChange.Kind.REDO])
-        last = others.values_list("version", flat=True).first()
-        return self._standing(by).filter(kind=OntologyChange.Kind.UNDO, version__gt=last or 0).first()
-
-    def _standing(self, by: User) -> QuerySet[OntologyChange]:
-        # What happened to thousands of items takes long to read, and a button needs none of it.
-        return self.changes.filter(user=by, stands=True).select_related("user").defer("items")
-
-    def _take_back(self, kind: str, find: Callable[[User], OntologyChange | None], *, by: User) -> OntologyChange:
-        with self.changing("", by=by) as change:
-            change.kind = kind
-            step = find(by)
-            if step is None:
-                raise Refused(f"There is nothing to {kind}.")
-            take_back(step, change)
-        assert change.row
-        return change.row
-
-    def history(self, *, start: int = 0, size: int = 50) -> list[tuple[OntologyChange, list[Step]]]:
-        """The operations, newest first, each with the first steps of its before and after. Two queries, however many they are."""
-        return steps(list(self.changes.select_related("user")[start : start + size]), limit=20)
+    def put_back(self, change: Change, entries: Entries) -> None:
+        put_back(change, entries)
 
     def last_change(self, item: OntologyItem) -> OntologyChange | None:
         """The newest operation that changed an item, or the creation of the ontology; None for an untouched copy."""
