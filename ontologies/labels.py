@@ -119,19 +119,17 @@ class LabelNames:
             self.bare[label.name].append(label)
 
     def find(self, text: str) -> Label | None:
-        """The label that the text names, if it can be used: for None, `why_not` tells the reason."""
+        """The label that the text names, even if it is switched off: for None, `why_not` tells the reason."""
         meant = self._meant(_normal(text))
-        return meant[0] if len(meant) == 1 and meant[0].active else None
+        return meant[0] if len(meant) == 1 else None
 
     def why_not(self, text: str) -> str:
-        """Why a text names no label that can be used, with what is like it."""
+        """Why a text names no label, with what is like it."""
         name = _normal(text)
         meant = self._meant(name)
         if len(meant) > 1:
             some = words.listed(f"“{label.fullname}”" for label in meant)
             return f"“{words.cut(name, 200)}” is the name of {words.number(len(meant))} labels: {some}. Give the full name."
-        if meant:
-            return f"“{words.cut(name, 200)}” is switched off in “{self.ontology}”, so it cannot be used."
         nearest = self._nearest(name)
         hint = f" The nearest is “{nearest.fullname}”." if nearest else ""
         return f"“{words.cut(name, 200)}” is not a label of “{self.ontology}”.{hint}"

@@ -116,6 +116,8 @@ class Entry:
         """The primary key of the item with this full name, or with this name alone if that occurs once."""
         names = self.names[kind]
         if label := names.find(text):
+            if not label.active:
+                self.add_problem(place, f"“{text}” is switched off in “{names.ontology}”, so it cannot be used.")
             return label.pk
         # Finding the nearest label takes long.
         self.add_problem(place, names.why_not(text) if self.problems.total < MAX_PROBLEMS else "")

@@ -203,7 +203,7 @@ ROWS = [
     *upload_rows("datasets:upload"),
     *upload_rows("datasets:change_upload"),
     *upload_rows("datasets:change_upload", {"duplicates": "x"}, answer="422"),
-    *upload_rows("datasets:decide_duplicates", {"duplicates": "skip"}, answer="302"),
+    *upload_rows("datasets:decide", {"duplicates": "skip"}, answer="302"),
     *upload_rows("datasets:store_upload", {}, answer="302"),
     *upload_rows("datasets:discard_upload", {}, answer="302"),
     *upload_rows("datasets:upload_problems"),

@@ -36,6 +36,13 @@ class Duplicates(TextChoices):
     REPLACE = "replace", "Replace the earlier ones"
 
 
+class Inactive(TextChoices):
+    """What becomes of marks whose labels are switched off: nobody makes such marks anew, but a download may have them."""
+
+    REFUSE = "refuse", "Refuse the file"
+    KEEP = "keep", "Keep these marks"
+
+
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """How a document is read.
@@ -49,6 +56,7 @@ class ImportOptions:
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     ontologies: Mapping[str, Ontology] = field(default_factory=dict)
     duplicates: Duplicates = Duplicates.REFUSE
+    inactive: Inactive = Inactive.REFUSE
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
@@ -60,6 +68,7 @@ class ImportOptions:
             preprocessing=Preprocessing.of(value, kind),
             ontologies={of: _ontology(of, value.get(f"{of}_ontology")) for of in kind.label_kinds},
             duplicates=Duplicates(value.get("duplicates", Duplicates.REFUSE)),
+            inactive=Inactive(value.get("inactive", Inactive.REFUSE)),
         )
 
 
@@ -74,9 +83,9 @@ def _ontology(kind: str, pk: int | None) -> Ontology:
 class Report(Counts):
     """Counts of what was found. Complete when the `formats.Reader` is exhausted.
 
-    ``labels`` has full names with the numbers of their marks, the most frequent first, for each kind of ontology, and
-    ``unusable_labels`` the names of labels that are unknown or switched off. ``preview`` has the first items as `preview_of`
-    makes them.
+    ``labels`` has full names with the numbers of their marks, the most frequent first, for each kind of ontology;
+    ``inactive_labels`` has those that are switched off, whether their marks are kept or refused, and ``unusable_labels`` what
+    is no label. ``preview`` has the first items as `preview_of` makes them.
     """
 
     blank: int = 0
@@ -95,6 +104,7 @@ class Report(Counts):
     marks_at_stake: dict[str, int] = field(default_factory=dict)
     """Marks of those items of the dataset whose external ids the document has, too, as `Dataset.marks_of` counts them."""
     labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
+    inactive_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     unusable_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     preview: list[dict[str, Any]] = field(default_factory=list)
     problems: Problems = field(default_factory=Problems)
@@ -108,6 +118,11 @@ class Report(Counts):
     def same_id_total(self) -> int:
         return self.same_in_document + self.same_in_dataset
 
+    @property
+    def inactive_marks(self) -> int:
+        """How many marks have labels that are switched off."""
+        return sum(sum(counts.values()) for counts in self.inactive_labels.values())
+
     def in_words(self) -> str:
         parts = (
             (self.items, "item", "items", ""),
@@ -119,6 +134,7 @@ class Report(Counts):
             (self.empty, "line without a token", "lines without a token", " dropped"),
             (self.skipped, "item with a taken external id", "items with a taken external id", " left out"),
             (self.replaced, "item", "items", " replaced"),
+            (self.inactive_marks, "mark", "marks", " with labels that are switched off"),
             (self.without_offsets, "item", "items", " with tokens that are not in the original"),
         )
         return ", ".join(f"{words.number(n)} {one if n == 1 else many}{what}" for n, one, many, what in parts if n)

@@ -74,13 +74,13 @@ class NewItem(NamedTuple):
 class ItemBuilder:
     """Makes items of JSON values."""
 
-    def __init__(self, kind: Kind, ontologies: Mapping[str, Ontology]) -> None:
+    def __init__(self, kind: Kind, ontologies: Mapping[str, Ontology], *, keep_inactive: bool = False) -> None:
         self.kind, self.checker = kind, item_checker(kind)
         # JSON that is shorter exceeds no limit; for extra fields see `too_large`.
         self.short = min(
             settings.MAX_EXTRA_FIELDS_CHARACTERS // 5, *(getattr(settings, name) for _, name, _, _ in LIMITS)
         )
-        self.names = {of: _LabelLookup(ontologies[of]) for of in kind.label_kinds}
+        self.names = {of: _LabelLookup(ontologies[of], keep_inactive) for of in kind.label_kinds}
 
     def build(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
         """The item, or else what is wrong with it. ``length`` is that of its JSON."""
@@ -174,17 +174,24 @@ def _misfit(value: dict[str, Any], kind: Kind) -> Mistake:
 class _LabelLookup:
     """Finds the labels of an ontology that a document names, and counts the names that cannot be used."""
 
-    def __init__(self, ontology: Ontology) -> None:
-        self.names = ontology.label_names()
+    def __init__(self, ontology: Ontology, keep_inactive: bool) -> None:
+        self.names, self.keep_inactive = ontology.label_names(), keep_inactive
         self.reasons: dict[str, str] = {}
         self.unusable = Counter[str]()
+        self.inactive = Counter[str]()
 
     def find(self, text: str) -> int | None:
         """The key of the label, or None if it cannot be used."""
         label = self.names.find(text)
-        return label.pk if label else None
+        return label.pk if label and (label.active or self.keep_inactive) else None
 
     def why_not(self, text: str) -> str:
+        if label := self.names.find(text):
+            self.inactive[label.fullname] += 1
+            name = words.cut(label.fullname, 200)
+            return (
+                f"“{name}” is switched off in “{self.names.ontology}”: marks with it are refused, unless you keep them."
+            )
         if text in self.unusable or len(self.unusable) < MAX_PROBLEMS:
             self.unusable[text] += 1
         if text not in self.reasons:

@@ -12,7 +12,16 @@ from annotation_service.inputs import Problem, Refused, blocks, lines_of
 from annotation_service.json_input.lists import Piece
 
 from ..kinds import Kind
-from .document import PREVIEW_ITEMS, Duplicates, ImportOptions, Progress, Report, no_progress, preview_of
+from .document import (
+    PREVIEW_ITEMS,
+    Duplicates,
+    ImportOptions,
+    Inactive,
+    Progress,
+    Report,
+    no_progress,
+    preview_of,
+)
 from .formats import Cut, Format
 from .items import ItemBuilder, NewItem
 
@@ -132,7 +141,7 @@ class Reader:
     def _from_json(self, file: IO[bytes], cut: Cut) -> Iterator[NewItem]:
         """The items of a document whose external ids are free, or which replace the others that have them."""
         report, options, ids = self.report, self.options, _ExternalIds(self, cut)
-        builder = ItemBuilder(options.kind, options.ontologies)
+        builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=options.inactive == Inactive.KEEP)
         labels = {"entity": Counter[int](), "relation": Counter[int]()}
         try:
             for piece in self.pieces(file, cut):
@@ -150,6 +159,8 @@ class Reader:
             for kind, names in builder.names.items():
                 by_pk = names.names.labels.by_pk
                 report.labels[kind] = {by_pk[key].fullname: count for key, count in labels[kind].most_common()}
+                kept = {label.fullname: labels[kind][key] for key in labels[kind] if not (label := by_pk[key]).active}
+                report.inactive_labels[kind] = dict((names.inactive + Counter(kept)).most_common())
                 report.unusable_labels[kind] = dict(names.unusable.most_common())
 
     def _item(self, builder: ItemBuilder, piece: Piece) -> NewItem | None:

@@ -19,7 +19,7 @@ from ontologies.models import Ontology
 from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import AddForm, CreateForm, SourceForm
-from ..importing.document import Duplicates, ImportOptions
+from ..importing.document import Duplicates, ImportOptions, Inactive
 from ..importing.formats import Format, detect
 from ..items import drawing
 from ..kinds import Kind
@@ -34,6 +34,11 @@ DUPLICATES = {
     Duplicates.SKIP: "What is there first stays as it is.",
     Duplicates.REPLACE: "Items that the dataset has already go to its bin with their marks, and can be restored for 30 days.",
 }
+INACTIVE = {
+    Inactive.REFUSE: "The labels have to be switched on, or the marks changed, first.",
+    Inactive.KEEP: "They come in as they are; nobody can give these labels to other marks.",
+}
+DECISIONS: dict[str, dict[Any, str]] = {"duplicates": DUPLICATES, "inactive": INACTIVE}
 
 
 @require_GET
@@ -58,7 +63,7 @@ def upload_page(request: Request, pk: int) -> HttpResponse:
 def _found(upload: Upload) -> dict[str, Any]:
     """The report, with the first items drawn and the labels in their colours."""
     report, kind = upload.found, Kind(upload.options["kind"])
-    context: dict[str, Any] = {"report": report, "kind": kind, "duplicates": DUPLICATES}
+    context: dict[str, Any] = {"report": report, "kind": kind, "decisions": DECISIONS}
     if report.items:
         context["tokens_an_item"] = round(report.tokens / report.items)
     try:
@@ -113,12 +118,13 @@ def _form(request: Request, upload: Upload) -> SourceForm:
 
 
 @require_POST
-def decide_duplicates(request: Request, pk: int) -> HttpResponse:
-    """Decide about items whose external id is taken, and check again."""
+def decide(request: Request, pk: int) -> HttpResponse:
+    """Take a decision of the report's, and check again."""
     upload = get_upload(request, pk)
-    if (wanted := request.POST.get("duplicates")) in Duplicates.values:
+    sent = {name: request.POST.get(name) for name in DECISIONS}
+    if wanted := {name: value for name, value in sent.items() if value in DECISIONS[name]}:
         with refusal_as_message(request):
-            upload.change({**upload.options, "duplicates": wanted})
+            upload.change({**upload.options, **wanted})
             check(request, upload)
     return redirect(upload)
 

@@ -5,6 +5,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from datasets.models import Dataset, Entity, Upload
+from ontologies.models import Ontology
 from tests import factories
 
 from .documents import entity, item
@@ -129,6 +130,22 @@ def test_items_are_added_to_a_dataset(alice, tmp_path, labels):
     path.write_text("check it, now\n")
     assert run(path, "--format", "text", "--tokeniser", "punkt", into=dataset.pk)[0] == 0
     assert dataset.items().last().tokens == ["check", "it", ",", "now"]
+
+
+def test_marks_with_labels_that_are_off_are_kept_if_asked_for(alice, tmp_path, labels):
+    path = tmp_path / "orders.json"
+    path.write_text(json.dumps([item(entities=[entity(0, 0, "State"), entity(1, 1)])]))
+    factories.item(Ontology.objects.get(pk=labels[1]), "State").switch(False, by=alice)
+    code, _, errors = run(path, *labels[:2], kind="preannotated_entity")
+    assert code == 1 and f"{path}: item 1, $.entities[0].label: “State” is switched off in" in errors
+    code, out, _ = run(path, *labels[:2], "--inactive", "keep", kind="preannotated_entity")
+    assert code == 0 and "1 mark with labels that are switched off" in out[0]
+    dataset = Dataset.objects.get(pk=out[-1])
+    assert [mark.label.active for mark in Entity.objects.order_by("start")] == [False, True]
+    assert run(path, into=dataset.pk)[0] == 1
+    assert run(path, "--inactive", "keep", into=dataset.pk)[0] == 0
+    code, _, errors = run(path, "--inactive", "keep", kind="rich")
+    assert code == 1 and "A rich dataset has no labels" in errors
 
 
 def test_items_are_added_by_those_who_may_change_the_dataset(alice, bob, carol, path):

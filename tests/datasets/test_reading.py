@@ -10,7 +10,7 @@ from annotation_service import json_input
 from annotation_service.inputs import Problem, Refused
 from annotation_service.json_input.lists import Elements
 from annotation_service.schemas import Checker
-from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Duplicates, Report
+from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Duplicates, Inactive, Report
 from datasets.importing.formats import Format, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
 from datasets.importing.reading import Reader
@@ -261,8 +261,28 @@ def test_labels_that_cannot_be_used_are_counted(ontologies):
     ontologies.entity.switch_items([ontologies.entity.items().get(name="State").uid], False, by=ontologies.entity.owner)
     values = [item(entities=[entity(0, 0, "State"), entity(1, 1, "Stat"), entity(2, 2, "Activity")])] * 3
     report = ontologies.report(json.dumps([*values, item(entities=[entity(0, 0, "Stat")])]), Kind.PREANNOTATED_ENTITY)
-    assert report.unusable_labels == {"entity": {"Stat": 4, "State": 3}, "relation": {}}
+    assert report.unusable_labels == {"entity": {"Stat": 4}, "relation": {}}
+    assert report.inactive_labels == {"entity": {"State": 3}, "relation": {}}
     assert Report.from_json(report.as_json()).unusable_labels == report.unusable_labels
+
+
+def test_marks_with_labels_that_are_off_are_counted_refused_or_kept(ontologies):
+    for ontology, name in ((ontologies.entity, "PhysicalObject"), (ontologies.relation, "hasPart")):
+        factories.item(ontology, name).switch(False, by=ontology.owner)
+    off, on = "PhysicalObject/SensingObject", "Activity"
+    marked = item(entities=[entity(0, 0, off, id="e1"), entity(1, 1, on, id="e2")], relations=[relation()])
+    document = json.dumps([marked, item(entities=[entity(0, 0, off, id="e1"), entity(1, 1, off, id="e2")])])
+    found = {"entity": {off: 3}, "relation": {"hasPart": 1}}
+
+    refused = ontologies.report(document, Kind.PREANNOTATED_RELATION)
+    assert (refused.inactive_labels, refused.items, refused.problems.total) == (found, 0, 4)
+    assert refused.problems.first[0].text.startswith(f"“{off}” is switched off in “entity labels”")
+    kept = ontologies.report(document, Kind.PREANNOTATED_RELATION, inactive=Inactive.KEEP)
+    assert (kept.inactive_labels, kept.items, kept.is_good) == (found, 2, True)
+    assert kept.in_words().endswith("4 marks with labels that are switched off")
+    assert Report.from_json(kept.as_json()) == kept
+    missing = json.dumps([item(entities=[entity(0, 0, "Stat")])])
+    assert not ontologies.report(missing, Kind.PREANNOTATED_ENTITY, inactive=Inactive.KEEP).is_good
 
 
 def test_every_problem_is_told_and_the_first_hundred_are_kept(ontologies):

@@ -75,6 +75,11 @@ def store(client, upload=None):
     return client.post(f"{upload.get_absolute_url()}store/")
 
 
+def downloaded(client):
+    """The newest dataset as JSON."""
+    return json.loads(client.get(f"{Dataset.objects.latest('pk').get_absolute_url()}download/json/").getvalue())
+
+
 def nothing_is_stored():
     return not Dataset.objects.exists() and not Item.with_removed.exists()
 
@@ -386,9 +391,9 @@ def test_external_ids_that_occur_twice_are_shown_and_decided(as_alice):
     page = shown(as_alice, response)
     assert "External ids that are taken" in page and "item 3" in page and "wo-1" in page
     assert "Create dataset" not in page
-    page = shown(as_alice, as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "skip"}))
+    page = shown(as_alice, as_alice.post(f"{response['Location']}decide/", {"duplicates": "skip"}))
     assert "items with a taken external id, left out" in page and "Create dataset" in page
-    as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "replace"})
+    as_alice.post(f"{response['Location']}decide/", {"duplicates": "replace"})
     store(as_alice)
     assert {i.external_id: i.original for i in Dataset.objects.get().items()} == {
         "wo-1": "pump replaced",
@@ -398,7 +403,7 @@ def test_external_ids_that_occur_twice_are_shown_and_decided(as_alice):
 
 def test_what_is_no_decision_changes_nothing(as_alice):
     response = post_rich(as_alice, [*RICH, RICH[0]])
-    as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "magic"})
+    as_alice.post(f"{response['Location']}decide/", {"duplicates": "magic"})
     assert Upload.objects.get().state == "refused"
 
 
@@ -507,7 +512,7 @@ def test_ids_that_the_dataset_has_are_taken(as_alice):
     add = {"format": "json", "tokeniser": "punkt"}
     response = as_alice.post(f"/datasets/{dataset.pk}/add/", {**add, "file": named_file(RICH[:1])})
     assert "in the dataset" in shown(as_alice, response)
-    as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "replace"})
+    as_alice.post(f"{response['Location']}decide/", {"duplicates": "replace"})
     store(as_alice)
     assert [item.external_id for item in dataset.items()] == ["wo-2", "wo-1"]
 
@@ -522,7 +527,7 @@ def test_before_items_are_replaced_the_marks_that_go_with_them_are_told(as_alice
     response = as_alice.post(f"/datasets/{dataset.pk}/add/", add)
     goes = "5 marks go with it: 3 that came with the dataset, and <b>2 made by 1 annotator</b>."
     assert goes in shown(as_alice, response)
-    assert goes in shown(as_alice, as_alice.post(f"{response['Location']}duplicates/", {"duplicates": "replace"}))
+    assert goes in shown(as_alice, as_alice.post(f"{response['Location']}decide/", {"duplicates": "replace"}))
 
 
 def test_an_addition_to_a_project_says_that_annotators_get_it_at_once(as_alice, as_carol):
@@ -782,3 +787,38 @@ def test_unusable_labels_are_counted_on_the_page(as_alice):
     response = post_rich(as_alice, document, kind="preannotated_entity", entity_ontology=ontology.pk)
     page = shown(as_alice, response)
     assert "Not entity labels" in page and '<span>Thermostat</span><span class="end">2</span>' in page
+
+
+def test_a_download_is_uploaded_again_after_a_label_was_retired(as_alice):
+    ontology = factories.ontology(owner=as_alice.user)
+    options = {"kind": "preannotated_entity", "entity_ontology": ontology.pk}
+    marks = [{"start": 0, "end": 0, "label": name} for name in ("State", "Activity")]
+    post_rich(as_alice, [{**RICH[0], "entities": marks}], **options)
+    store(as_alice)
+    document = downloaded(as_alice)
+    factories.item(ontology, "State").switch(False, by=as_alice.user)
+
+    response = post_rich(as_alice, document, **options)
+    page = shown(as_alice, response)
+    assert "1 mark has a label that is switched off" in page and "<span>State</span>" in page
+    assert 'name="inactive" value="refuse" checked' in page and "Create dataset" not in page
+    decide = f"{response['Location']}decide/"
+    assert as_alice.post(decide, {"inactive": "maybe"}).status_code == 302
+    assert "Create dataset" not in shown(as_alice, response)
+    as_alice.post(decide, {"inactive": "keep"})
+    page = shown(as_alice, response)
+    assert 'name="inactive" value="keep" checked' in page and "Create dataset" in page
+    store(as_alice)
+    assert Dataset.objects.count() == 2 and downloaded(as_alice) == document
+
+
+def test_each_file_asks_anew_about_labels_that_are_off(as_alice):
+    ontology = factories.ontology(owner=as_alice.user)
+    factories.item(ontology, "State").switch(False, by=as_alice.user)
+    options = {"kind": "preannotated_entity", "entity_ontology": ontology.pk}
+    document = [{**RICH[0], "entities": [{"start": 0, "end": 0, "label": "State"}]}]
+    response = post_rich(as_alice, document, **options)
+    as_alice.post(f"{response['Location']}decide/", {"inactive": "keep"})
+    other = {**LINES, **options, "name": "Other", "format": "json", "text": json.dumps([*document, *document])}
+    as_alice.post(f"{response['Location']}change/", other)
+    assert 'name="inactive" value="refuse" checked' in shown(as_alice, response)

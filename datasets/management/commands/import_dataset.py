@@ -9,7 +9,7 @@ from annotation_service import access
 from annotation_service.inputs import Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, errors_of, progress_bar, user
 from annotation_service.models import User
-from datasets.importing.document import Duplicates
+from datasets.importing.document import Duplicates, Inactive
 from datasets.importing.formats import Format, detect
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
@@ -39,13 +39,19 @@ class Command(ServiceCommand):
             default="refuse",
             help="what to do about external ids that are taken",
         )
+        parser.add_argument(
+            "--inactive",
+            choices=Inactive.values,
+            default="refuse",
+            help="what to do about marks with labels that are switched off",
+        )
         for name, operation in sorted(OPERATIONS.items()):
             parser.add_argument(f"--{name.replace('_', '-')}", **operation.option)
 
     def run(self, **options: Any) -> None:
         path, owner = options["file"], user(options["owner"])
         dataset = None if options["into"] is None else _dataset(options["into"], by=owner)
-        _check(options)
+        _check(options, Kind(dataset.kind if dataset else options["kind"]))
         with errors_of(path):
             with path.open("rb") as file:
                 wanted = _upload_options(options)
@@ -69,14 +75,16 @@ def _dataset(pk: int, by: User) -> Dataset:
     return dataset
 
 
-def _check(options: dict[str, Any]) -> None:
+def _check(options: dict[str, Any], kind: Kind) -> None:
     """Refuse what would have no effect."""
     if options["into"] is not None and (given := [name for name in options if name in _OF_A_NEW_ONE and options[name]]):
         option = given[0].replace("_", "-")
         raise Refused(f"--{option} is for a new dataset; an addition takes what its dataset has.")
     for of in ("entity", "relation"):
-        if options[f"{of}_ontology"] is not None and of not in Kind(options["kind"]).label_kinds:
-            raise Refused(f"A {Kind(options['kind']).label.lower()} has no {of} labels, so it takes no {of} ontology.")
+        if options[f"{of}_ontology"] is not None and of not in kind.label_kinds:
+            raise Refused(f"A {kind.label.lower()} has no {of} labels, so it takes no {of} ontology.")
+    if options["inactive"] != Inactive.REFUSE and not kind.label_kinds:
+        raise Refused(f"A {kind.label.lower()} has no labels, so there are none that are switched off.")
 
 
 def _shown_name(path: Path) -> str:
@@ -94,5 +102,5 @@ def _upload_options(options: dict[str, Any]) -> dict[str, Any]:
         "format": options["format"] or detect(path, path.name)[1],
         "name": clean_title(name) if options["into"] is None else name,
         **chosen,
-        **{name: options[name] for name in ("entity_ontology", "relation_ontology", "duplicates")},
+        **{name: options[name] for name in ("entity_ontology", "relation_ontology", "duplicates", "inactive")},
     }
