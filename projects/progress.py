@@ -12,6 +12,7 @@ from annotation_service.http import Request
 from annotation_service.models import Job, User
 from datasets.models import Annotation, Dataset, Entity, Mark, Relation, Upload
 from ontologies.models import Ontology
+from resources.models import ConstraintSet
 
 from .models import Assignment, Membership, Project
 from .roles import ROLES
@@ -60,12 +61,14 @@ def overview(project: Project, user: User) -> dict[str, Any]:
     """What every member sees: the project's resources and their own progress."""
     [mine] = with_progress([project], user)
     ontologies = {ontology.kind: ontology for ontology in project.ontology_set.with_size()}
+    resources = project.resources()
     return {
         "mine": mine,
         "dataset": project.dataset,
         "entity_ontology": ontologies.get(Ontology.Kind.ENTITY),
         "relation_ontology": ontologies.get(Ontology.Kind.RELATION),
-        "resources": project.resources(),
+        "resources": resources,
+        "constraints": [each for each in resources if isinstance(each, ConstraintSet)],
     }
 
 

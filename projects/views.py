@@ -2,6 +2,7 @@ from functools import partial
 
 from django.conf import settings
 from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -18,12 +19,15 @@ from annotation_service.models import User, start_job
 from annotation_service.paging import Page, named, search_text
 from datasets.models import Dataset
 from ontologies.models import Ontology
+from resources.models import ConstraintSet
 
 from . import access, bundle, progress
 from .forms import DeleteForm, DetailsForm, MembersForm, ProjectForm
 from .models import Project
+from .violations import Report, Selection
 
 DOWNLOAD_MARKS_AT_ONCE = 20_000
+VIOLATIONS_A_PAGE = 50
 
 
 @require_GET
@@ -111,6 +115,26 @@ def marks(request: Request, pk: int) -> HttpResponse:
     """The figures that take longer to count, loaded after the page."""
     project = access.project(request, pk, Right.READ)
     return render(request, "projects/_figures.html", {"project": project, **progress.marks(project)})
+
+
+@require_GET
+def violations(request: Request, pk: int) -> HttpResponse:
+    """The marks that break the constraints: per rule, per annotator, and a list with links to each place."""
+    project = access.project(request, pk, Right.READ)
+    report = Report(project)
+    shown = Selection(report, rule=request.GET.get("rule", ""), who=request.GET.get("who", ""))
+    page = Paginator(shown.broken, VIOLATIONS_A_PAGE).get_page(request.GET.get("page"))
+    context = {"section": "projects", "project": project, "dataset": project.dataset, "report": report}
+    context |= {"shown": shown, "page": page, "rows": shown.rows(page)}
+    context |= {"constraints": [each for each in project.resources() if isinstance(each, ConstraintSet)]}
+    return render(request, "projects/violations.html", context)
+
+
+@require_GET
+def violations_count(request: Request, pk: int) -> HttpResponse:
+    """How many marks break the constraints, loaded after the page of the project."""
+    project = access.project(request, pk, Right.READ)
+    return render(request, "projects/_violations_count.html", {"project": project, "report": Report(project)})
 
 
 @require_http_methods(["GET", "POST"])

@@ -1,12 +1,35 @@
 """The report of marks that break the constraints of their project."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
 from annotation_service.models import User
+from datasets.models import Entity, Item
 from datasets.models.violations import Broken
 
 from .models import Project
+
+GIVEN = "given"
+"""Stands in addresses for the marks that came with the dataset."""
+
+
+class Rule(NamedTuple):
+    """Names what is broken: a row of a set or, where a relation has rules but none for the source, the relation."""
+
+    kind: str
+    set: int
+    position: int | None
+    relation: int | None
+
+    @classmethod
+    def of(cls, broken: Broken) -> "Rule":
+        violation = broken.violation
+        relation = violation.labels[1][0] if violation.row is None else None
+        return cls(violation.kind, violation.set.pk, violation.position, relation)
+
+    def __str__(self) -> str:
+        return "-".join(map(str, self))
 
 
 class Report:
@@ -17,21 +40,27 @@ class Report:
         self.labels = {label.pk: label for ontology in project.ontology_set.all() for label in ontology.labels()}
         people = {broken.annotator for broken in self.broken if broken.annotator}
         self.people = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
-        positions = project.dataset.items().values_list("pk", flat=True) if self.broken else ()
-        self.numbers = {pk: number for number, pk in enumerate(positions, start=1)}
+        items = project.dataset.items() if self.broken else project.dataset.items().none()
+        self.numbers = {pk: number for number, pk in enumerate(items.values_list("pk", flat=True), start=1)}
         """The numbers of the items in the dataset, from 1, as in the bundle."""
-        self.external_ids = dict(project.dataset.items().exclude(external_id="").values_list("pk", "external_id"))
+        self.external_ids = dict(items.exclude(external_id="").values_list("pk", "external_id"))
 
-    def by_rule(self) -> dict[tuple[str, int, int | None], list[Broken]]:
-        """The violations of each rule: its kind, the set and the position in it."""
-        rules: dict[tuple[str, int, int | None], list[Broken]] = {}
+    def by_rule(self) -> dict[Rule, list[Broken]]:
+        """The violations of each rule."""
+        rules: dict[Rule, list[Broken]] = {}
         for broken in self.broken:
-            violation = broken.violation
-            rules.setdefault((violation.kind, violation.set.pk, violation.position), []).append(broken)
+            rules.setdefault(Rule.of(broken), []).append(broken)
         return rules
 
+    def by_annotator(self) -> Counter[int | None]:
+        """How many violations each person has; None has those of the marks that came with the dataset."""
+        return Counter(broken.annotator for broken in self.broken)
+
+    def name_of(self, label: int) -> str:
+        return self.labels[label].name
+
     def sentence(self, broken: Broken) -> str:
-        return broken.violation.in_words(lambda pk: self.labels[pk].name)
+        return broken.violation.in_words(self.name_of)
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """An object for each pair of entities and kind of rule, or relation, that is broken."""
@@ -47,3 +76,71 @@ class Report:
                 "marks": list(broken.marks),
                 "label": self.labels[violation.labels[1][0]].fullname if broken.relation else None,
             }
+
+
+class Selection:
+    """The violations that somebody wants to see: of a rule, of a person, or both; empty means all."""
+
+    def __init__(self, report: Report, *, rule: str, who: str) -> None:
+        self.report, self.rule, self.who = report, rule, who
+        of_rule = [broken for broken in report.broken if rule in ("", str(Rule.of(broken)))]
+        of_person = [broken for broken in report.broken if who in ("", _who(broken.annotator))]
+        self.broken = [broken for broken in of_rule if who in ("", _who(broken.annotator))]
+        self._by_rule = Counter(Rule.of(broken) for broken in of_person)
+        self._by_person = Counter(broken.annotator for broken in of_rule)
+
+    def rules(self) -> list[dict[str, Any]]:
+        """Every rule that is broken, with how often the chosen person breaks it; what is broken most comes first."""
+        most_first = sorted(self.report.by_rule().items(), key=lambda found: -len(found[1]))
+        found = [(rule, broken[0].violation) for rule, broken in most_first]
+        return [
+            {
+                "key": str(rule),
+                "set": violation.set.name,
+                "number": None if violation.position is None else violation.position + 1,
+                "text": violation.rule_in_words(self.report.name_of),
+                "count": self._by_rule[rule],
+            }
+            for rule, violation in found
+        ]
+
+    def people(self) -> list[dict[str, Any]]:
+        """Everybody who breaks a rule, with how often they break the chosen one; those that came with the dataset first."""
+        return [
+            {"key": _who(person), "name": self.report.people.get(person or 0, ""), "count": self._by_person[person]}
+            for person in self.report.by_annotator()
+        ]
+
+    def rows(self, shown: Iterable[Broken]) -> list[dict[str, Any]]:
+        """Violations as the list has them, with the words of the two marks."""
+        shown = list(shown)
+        items = Item.objects.in_bulk([broken.item for broken in shown])
+        uids = {uid for broken in shown for uid in broken.marks}
+        ends = Entity.objects.filter(annotation__item__in=items, uid__in=uids)
+        places: dict[tuple[int, int | None, str], list[int]] = {
+            (item, annotator, uid): place
+            for item, annotator, uid, *place in ends.values_list(
+                "annotation__item", "annotation__annotator", "uid", "start", "end"
+            )
+        }
+        return [
+            {
+                "item": items[broken.item],
+                "number": self.report.numbers[broken.item],
+                "person": broken.annotator,
+                "name": self.report.people.get(broken.annotator or 0, ""),
+                "text": self.report.sentence(broken),
+                "words": [
+                    _words(items[broken.item], *places[broken.item, broken.annotator, uid]) for uid in broken.marks
+                ],
+            }
+            for broken in shown
+        ]
+
+
+def _who(annotator: int | None) -> str:
+    return GIVEN if annotator is None else str(annotator)
+
+
+def _words(item: Item, start: int, end: int) -> str:
+    return " ".join(item.tokens[start : end + 1])

@@ -73,11 +73,24 @@ class Violation(NamedTuple):
         """Of the row that decides."""
         return self.row.position if self.row else None
 
+    def rule_in_words(self, name_of: Callable[[int], str]) -> str:
+        """The rule that is broken, whichever marks do it."""
+        if self.row is None:
+            return f"{_quoted(self.labels[1][:1], name_of)} has rules, but none for the source."
+        domain = _quoted([self.row.domain], name_of)
+        if isinstance(self.row, RelationRule):
+            ends = f"only to {_quoted(self.row.range, name_of)}" if self.row.range else "nowhere"
+            return f"{_quoted([self.row.relation], name_of)} leads from {domain} {ends}."
+        if self.kind == "can_contain":
+            contents = f"only {_quoted(self.row.can_contain, name_of)}" if self.row.can_contain else "nothing"
+            return f"{domain} can contain {contents}."
+        return f"{domain} excludes {_quoted(self.row.excludes, name_of)}."
+
     def in_words(self, name_of: Callable[[int], str]) -> str:
         """A sentence that names the labels and the rule; ``name_of`` gives the name of a label by its key."""
 
         def quoted(labels: Iterable[int]) -> str:
-            return words.listed(f"“{name_of(label)}”" for label in labels)
+            return _quoted(labels, name_of)
 
         first, second, last = (quoted(self.labels[index][:1]) for index in (0, 1, -1))
         if self.row is None:
@@ -147,6 +160,10 @@ class Rules:
         outer, inner = (one, other) if one.holds(other) else (other, one)
         if outer.holds(inner) and (found := self.against_nesting(outer.label, inner.label)):
             yield found
+
+
+def _quoted(labels: Iterable[int], name_of: Callable[[int], str]) -> str:
+    return words.listed(f"“{name_of(label)}”" for label in labels)
 
 
 def _excluded(row: EntityRule, one: Lineage, other: Lineage) -> int:

@@ -243,6 +243,8 @@ ROWS = [
     Row("projects:use", "302 403 403 404 404 404", query="?dataset=x"),
     Row("projects:page", MEMBERS, ("project",)),
     Row("projects:figures", MANAGERS, ("project",)),
+    Row("projects:violations", MANAGERS, ("project",)),
+    Row("projects:violations_count", MANAGERS, ("project",)),
     Row("projects:edit", MANAGERS, ("project",)),
     Row("projects:edit", MANAGERS, ("project",), {"name": "New"}),
     Row("projects:delete", MANAGERS, ("project",)),

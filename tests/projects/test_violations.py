@@ -158,3 +158,71 @@ def test_or_its_manager_keeps_them_and_the_report_tells(options, capsys):
     (violation,) = violations(Project.objects.get())
     assert (violation["item_id"], violation["annotator"], violation["rule"]) == (1, None, "can_contain")
     assert capsys.readouterr().out.splitlines()[-1] == str(Project.objects.get().pk)
+
+
+# --- The pages ------------------------------------------------------------------------------------------------------------------
+
+
+def words_of(response):
+    return " ".join(response.content.decode().split())
+
+
+@pytest.fixture
+def broken(project, carol, alice, mark):
+    """Two pairs of carol's and one that came with the dataset break a rule, a relation of alice's another."""
+    for number, who in ((1, carol), (2, carol), (2, None)):
+        mark(number, who, "a", "Thermostat", 0, 2)
+        mark(number, who, "b", "Replace", 0, 2)
+    mark(3, alice, "c", "State", 3, 3)
+    mark(3, alice, "d", "Thermostat", 0, 1)
+    mark(3, alice, "r", "hasPart", "c", "d")
+    constrain(project)
+    return project
+
+
+def test_the_page_counts_per_rule_and_person_and_links_to_each_place(as_alice, broken, carol, alice):
+    response = as_alice.get(f"/projects/{broken.pk}/violations/")
+    shown, html = response.context["shown"], words_of(response)
+    assert [(rule["text"], rule["number"], rule["count"]) for rule in shown.rules()] == [
+        ("“PhysicalObject” excludes “Activity”.", 1, 3),
+        ("“hasPart” has rules, but none for the source.", None, 1),
+    ]
+    people = {"given": 1, str(carol.pk): 2, str(alice.pk): 1}
+    assert {person["key"]: person["count"] for person in shown.people()} == people
+    items = list(broken.dataset.items())
+    for item in items[:2]:
+        assert f'href="/projects/{broken.pk}/marks/{carol.pk}/{item.pk}/"' in html
+    assert f'href="/datasets/{broken.dataset.pk}/items/{items[1].pk}/"' in html
+    assert f'href="/projects/{broken.pk}/marks/{alice.pk}/{items[2].pk}/"' in html
+    assert (
+        "“hasPart” cannot lead from “State”: “relation constraints” has rules for it, but none for this source." in html
+    )
+    assert "and · check coolant" in html  # the words of its two ends
+
+
+def test_a_rule_and_a_person_can_be_chosen(as_alice, broken, carol):
+    def numbers(**chosen):
+        return [row["number"] for row in as_alice.get(f"/projects/{broken.pk}/violations/", chosen).context["rows"]]
+
+    first, second = as_alice.get(f"/projects/{broken.pk}/violations/").context["shown"].rules()
+    assert numbers() == [2, 1, 2, 3]
+    assert numbers(rule=first["key"]) == [2, 1, 2]
+    assert numbers(rule=first["key"], who=str(carol.pk)) == [1, 2]
+    assert numbers(who="given") == [2]
+    assert numbers(rule=second["key"], who="given") == numbers(rule="x") == numbers(who="x") == []
+    assert numbers(page="99999999999") == numbers(page="x") == numbers()
+
+
+def test_the_project_page_has_the_counts(as_alice, as_carol, broken):
+    address = f"/projects/{broken.pk}/violations/count/"
+    assert address in words_of(as_alice.get(f"/projects/{broken.pk}/"))
+    assert address not in words_of(as_carol.get(f"/projects/{broken.pk}/"))
+    assert "4 violations</span> of 2 rules" in words_of(as_alice.get(address))
+
+
+def test_where_nothing_is_broken_the_pages_say_so(as_alice, project):
+    assert "violations/count/" not in words_of(as_alice.get(f"/projects/{project.pk}/"))
+    assert "This project has no constraints" in words_of(as_alice.get(f"/projects/{project.pk}/violations/"))
+    constrain(project)
+    assert "Nothing breaks the constraints" in words_of(as_alice.get(f"/projects/{project.pk}/violations/"))
+    assert "No mark breaks" in words_of(as_alice.get(f"/projects/{project.pk}/violations/count/"))
