@@ -46,6 +46,14 @@ class Labels(list[Label]):
     def by_fullname(self) -> dict[str, Label]:
         return {label.fullname: label for label in self}
 
+    def lineage(self, label: Label) -> tuple[int, ...]:
+        """The keys of the label, its parent, and so on to the top."""
+        line = [label.pk]
+        while label.parent_uid:
+            label = self.by_uid[label.parent_uid]
+            line.append(label.pk)
+        return tuple(line)
+
     def find(self, text: str) -> list[Label]:
         """Those with the text in their name, description or example terms, in any case and any script, in tree order."""
         wanted = unicodedata.normalize("NFC", text).casefold().strip()

@@ -131,18 +131,26 @@ class Rules:
         row = min(rows, key=lambda row: row.position, default=None)
         return Violation("excludes", row.set, row, (one, other)) if row else None
 
+    def limiting(self, outer: Lineage) -> EntityRule | None:
+        """The row that says what an entity can contain, if any."""
+        return next((self._containers[label] for label in outer if label in self._containers), None)
+
     def against_nesting(self, outer: Lineage, inner: Lineage) -> Violation | None:
         """Why an entity cannot lie strictly inside another: the nearest type of the outer one that limits what it contains does
         not list the inner one. Whether the two may share words at all is another question."""
-        row = next((self._containers[label] for label in outer if label in self._containers), None)
+        row = self.limiting(outer)
         if row is None or not set(row.can_contain or ()).isdisjoint(inner):
             return None
         return Violation("can_contain", row.set, row, (outer, inner))
 
+    def of_relation(self, relation: Lineage) -> dict[int, RelationRule] | None:
+        """The rows that a relation obeys, by their domains; None if there are none."""
+        return next((self._relations[label] for label in relation if label in self._relations), None)
+
     def against_relating(self, source: Lineage, relation: Lineage, target: Lineage) -> Violation | None:
         """Why a relation cannot lead from a source to a target: of the nearest relation that has rules, the rule for the nearest
         domain does not list the target, or there is none for this source."""
-        by_domain = next((self._relations[label] for label in relation if label in self._relations), None)
+        by_domain = self.of_relation(relation)
         if by_domain is None:
             return None
         row = next((by_domain[label] for label in source if label in by_domain), None)

@@ -25,7 +25,7 @@ def constraints(service: Service) -> Iterator[Figure]:
     rules = [{"domain": name, "excludes": names[5000 + n : 5010 + n]} for n, name in enumerate(names[:RULES])]
     blueprint = ConstraintSet.create(
         kind="entity",
-        text=json.dumps(rules),
+        source=json.dumps(rules),
         name="Rules",
         owner=data.manager(),
         entity_ontology=bound.entity_ontology.copied_from,

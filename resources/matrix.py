@@ -1,0 +1,154 @@
+"""The rules of a set as a table: what each label may do with each other one, and which rule says so.
+
+A tree of thousands of labels does not fit into a table. It shows the labels that rules name, in branches that open and close.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from annotation_service import words
+from ontologies.labels import Label, Labels
+
+from .rules import EntityRule, Lineage, RelationRule, Rules, Violation
+
+SHOWN_AT_FIRST = 40
+MOST_SHOWN = 100  # a table of 10,000 cells
+EVERY_TOP = "top"  # stands for a uid where all labels of the top level are asked for
+
+
+# --- Cells ---------------------------------------------------------------------------------------------------------------
+
+
+class Cell(NamedTuple):
+    """What the label of a row may do with the label of a column.
+
+    ``rule`` is the one that says so, if one does; ``is_own`` is whether it names these very labels, and not types above them.
+    """
+
+    state: str  # “excluded”, “inside” or “outside”; of relations “leads” or “barred”
+    rule: EntityRule | RelationRule | None
+    is_own: bool
+    labels: tuple[Lineage, ...]
+    violation: Violation | None
+
+    def in_words(self, name_of: Callable[[int], str]) -> str:
+        if self.violation:
+            return self.violation.in_words(name_of)
+        first, second, last = (f"“{name_of(self.labels[index][0])}”" for index in (0, 1, -1))
+        if isinstance(self.rule, RelationRule):
+            listed = f"“{name_of(_listed(self.rule.range, self.labels[2]))}”"
+            rule = f"rule {words.number(self.rule.position + 1)} lists {listed} for every “{name_of(self.rule.domain)}”"
+            return f"{second} may lead from {first} to {last}: {rule}."
+        if len(self.labels) == 3:
+            return f"{second} may lead from {first} to {last}: no rule limits {second}."
+        if self.rule is None:
+            return f"{last} may stand inside {first}: no rule limits what {first} can contain."
+        listed = f"“{name_of(_listed(self.rule.can_contain or (), self.labels[1]))}”"
+        rule = f"rule {words.number(self.rule.position + 1)} lists {listed} for every “{name_of(self.rule.domain)}”"
+        return f"{last} may stand inside {first}: {rule}."
+
+
+def _listed(labels: Iterable[int], lineage: Lineage) -> int:
+    """The type in a list that the label has."""
+    return next(label for label in labels if label in lineage)
+
+
+def entity_cell(rules: Rules, outer: Lineage, inner: Lineage) -> Cell:
+    """Whether the two cannot share words, and whether the inner one may stand inside the outer one."""
+    if found := rules.against_coexisting(outer, inner):
+        row = found.row
+        is_own = isinstance(row, EntityRule) and any(
+            row.domain == one and other in row.excludes for one, other in ((outer[0], inner[0]), (inner[0], outer[0]))
+        )
+        return Cell("excluded", row, is_own, (outer, inner), found)
+    limit = rules.limiting(outer)
+    if found := rules.against_nesting(outer, inner):
+        return Cell("outside", limit, bool(limit and limit.domain == outer[0]), (outer, inner), found)
+    is_own = bool(limit and limit.domain == outer[0] and inner[0] in (limit.can_contain or ()))
+    return Cell("inside", limit, is_own, (outer, inner), None)
+
+
+def relation_cell(rules: Rules, source: Lineage, relation: Lineage, target: Lineage) -> Cell:
+    """Whether a relation may lead from the source to the target."""
+    labels = source, relation, target
+    by_domain = rules.of_relation(relation) or {}
+    row = next((by_domain[label] for label in source if label in by_domain), None)
+    names_ends = bool(row and (row.relation, row.domain) == (relation[0], source[0]))
+    if found := rules.against_relating(*labels):
+        return Cell("barred", row, names_ends, labels, found)
+    return Cell("leads", row, names_ends and bool(row and target[0] in row.range), labels, None)
+
+
+# --- Lines ---------------------------------------------------------------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """A label of the table."""
+
+    label: Label
+    lineage: Lineage
+    children: int
+    shown: int  # of its children
+    hidden: int  # labels below it that rules name and the table does not show
+
+    @property
+    def more(self) -> int:
+        """How many of its children an open branch leaves out."""
+        return self.children - self.shown if self.shown else 0
+
+
+class Lines(list[Line]):
+    """The labels that a table shows, in tree order; ``left_out`` are those for which there was no room."""
+
+    left_out = 0
+
+
+def lines(labels: Labels, named: Collection[int], opened: Collection[str], closed: Collection[str]) -> Lines:
+    """The labels that rules name, with the types above them, level by level while they are few.
+
+    Of ``opened`` branches all children are shown, of ``closed`` ones none.
+    """
+    children: dict[str | None, list[Label]] = defaultdict(list)
+    for label in labels:
+        children[label.parent_uid].append(label)
+    named_below: Counter[str | None] = Counter()  # and the labels themselves
+    for label in reversed(labels):
+        named_below[label.uid] += label.pk in named
+        named_below[label.parent_uid] += named_below[label.uid]
+
+    shown, chosen, at_first = Lines(), set[str](), 0
+    level: list[str | None] = [None]
+    while level:
+        below: list[str | None] = []
+        for uid in level:
+            usual = [label for label in children[uid] if named_below[label.uid]]
+            at_first += len(usual)
+            is_asked_for = (uid or EVERY_TOP) in opened
+            if uid and not is_asked_for and at_first > SHOWN_AT_FIRST:
+                continue
+            wanted = children[uid] if is_asked_for else usual
+            added = [label.uid for label in wanted[: MOST_SHOWN - len(chosen)]]
+            shown.left_out += len(wanted) - len(added)
+            chosen.update(added)
+            below += [each for each in added if each not in closed]
+        level = below
+    for label in labels:
+        if label.uid in chosen:
+            its_shown = [child for child in children[label.uid] if child.uid in chosen]
+            hidden = named_below[label.uid] - (label.pk in named) - sum(named_below[child.uid] for child in its_shown)
+            shown.append(Line(label, labels.lineage(label), len(children[label.uid]), len(its_shown), hidden))
+    return shown
+
+
+def named_by(rows: Iterable[EntityRule | RelationRule]) -> set[int]:
+    """The entity labels that rules name."""
+    return {label for row in rows for label in (row.domain, *_lists(row))}
+
+
+def _lists(row: EntityRule | RelationRule) -> Iterator[int]:
+    if isinstance(row, RelationRule):
+        yield from row.range
+    else:
+        yield from row.excludes
+        yield from row.can_contain or ()
