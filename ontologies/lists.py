@@ -118,12 +118,14 @@ def _read_name(text: str, number: int, problems: Problems) -> str:
 
 @dataclass(slots=True)
 class PlannedItem:
-    """A new item as people see it before it is added. ``level`` counts from 1 in the list."""
+    """A new item as people see it before it is added. ``level`` counts from 1 in the list; ``starts_off`` because an item above
+    it is off."""
 
     level: int
     name: str
     exists: bool
     problem: str = ""
+    starts_off: bool = False
 
 
 class Plan:
@@ -135,24 +137,27 @@ class Plan:
         self._tree = tree
         room = settings.MAX_ONTOLOGY_ITEMS - tree.size
         stored = below.branch().order_by()
-        existing = {(parent_id, name): pk for pk, parent_id, name in stored.values_list("pk", "parent_id", "name")}
-        above = [(below.pk, 0)]  # for each level: the existing item above, and how many levels of new ones
+        columns = ("parent_id", "name", "pk", "active")
+        existing = {(parent_id, name): its for parent_id, name, *its in stored.values_list(*columns)}
+        # For each level: the existing item above, whether it is on, and how many levels of new ones.
+        above = [(below.pk, below.active, 0)]
         for new in new_items:
             del above[new.level :]
-            parent, depth = above[-1]
+            parent, is_on, depth = above[-1]
             row = PlannedItem(new.level, new.name, exists=False)
             self.rows.append(row)
             if depth == 0 and (found := existing.get((parent, new.name))):
                 row.exists = True
-                above.append((found, 0))
+                above.append((*found, 0))
                 continue
+            row.starts_off = not is_on
             room -= 1
             if below.level + new.level > settings.MAX_LEVELS:
                 row.problem = f"A tree has at most {settings.MAX_LEVELS} levels."
             elif room < 0:
                 row.problem = f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items."
-            above.append((parent, depth + 1))
-            self._new.setdefault(parent, []).append(replace(new, level=depth + 1))
+            above.append((parent, is_on, depth + 1))
+            self._new.setdefault(parent, []).append(replace(new, level=depth + 1, active=is_on and new.active))
 
     def check(self) -> None:
         problems = Problems()

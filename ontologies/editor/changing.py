@@ -112,6 +112,8 @@ def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
             above = item.get_ancestors().filter(level__gt=0)
             around = [answers.facts(ontology), answers.undo_buttons(request, ontology), *map(answers.row, above)]
             answer = respond(request, ("_list", {"parent": parent, "rows": [item]}), *around)
+            if not item.active:
+                answers.toast(answer, ontology, f"“{item.name}” starts off, like “{item.parent}” above it.")
             return trigger_client_event(reselect(answer, "li"), "itemAdded", {"uid": item.uid}, after="settle")
     return _into_form(respond(request, ("_name_fields", {"form": form}), status=422))
 
@@ -132,6 +134,8 @@ def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
             context |= {"problems": error.problems, "total": error.total}
         else:
             text = f"{plural(len(added), 'item was,items were')} added."
+            if off := context["off"]:
+                text += f" {plural(off, 'starts,start')} off, like the item above."
             return answers.tree_changed(HttpResponse(), ontology, text, uid=added[0])
     return respond(request, ("_paste", context), status=422)
 
@@ -153,6 +157,7 @@ def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> d
         "more": len(planned) - SHOWN_PLANNED,
         "new": len(planned) - existing,
         "existing": existing,
+        "off": sum(row.starts_off for row in planned),
         "wrong": [row for row in planned if row.problem][:10],
     }
 

@@ -154,10 +154,11 @@ class Ontology(Journaled):
     # --- Changing ---
 
     def add_item(self, name: str, *, by: User, parent: OntologyItem | None = None) -> OntologyItem:
-        """A new item, last below the parent or, without one, last at the top level."""
-        new = NewItem(level=1, name=clean_name(name))
+        """A new item, last below the parent or, without one, last at the top level. Below an item that is off it starts off."""
+        name = clean_name(name)
         with self.changing("add", by=by) as change:
-            (uid,) = change.insert([NewBranch(parent.again() if parent else self.root, [new])])
+            above = parent.again() if parent else self.root
+            (uid,) = change.insert([NewBranch(above, [NewItem(level=1, name=name, active=above.active)])])
             return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
 
     def preview_items(self, new_items: Sequence[NewItem], parent: OntologyItem | None = None) -> list[PlannedItem]:
@@ -166,7 +167,8 @@ class Ontology(Journaled):
 
     def add_items(self, new_items: Sequence[NewItem], *, by: User, parent: OntologyItem | None = None) -> list[str]:
         """Add a whole list below an item or at the top level, in one step; returns the uids of the new items. Where an item of
-        the same name stands already, it stays as it is and what the list has below it is added there."""
+        the same name stands already, it stays as it is and what the list has below it is added there. Below an item that is off
+        they start off."""
         with self.changing("add", by=by) as change:
             plan = Plan(self.tree, new_items, parent.again() if parent else self.root)
             plan.check()

@@ -96,6 +96,28 @@ def test_fields_of_a_document_come_along(ontology, alice, objects):
     assert a.uid != taken and item(ontology, "B").uid == "abcdef12" and item(ontology, "State").description == ""
 
 
+def test_what_is_added_below_an_item_that_is_off_starts_off(ontology, objects, alice):
+    objects.switch(False, by=alice)
+    item(ontology, "SensingObject").switch(True, by=alice, branch=False)
+    assert not ontology.add_item("Fan", parent=objects, by=alice).active
+    assert ontology.add_item("Gauge", parent=item(ontology, "SensingObject"), by=alice).active
+    assert ontology.add_item("Place", by=alice).active
+    text = "PhysicalObject\n  Valve\n    Gate\n  SensingObject\n    Scale\n    Thermostat\n      Old\nPlace\n  Site"
+    planned = ontology.preview_items(new(text))
+    assert [row.name for row in planned if row.starts_off] == ["Valve", "Gate", "Old"]
+    ontology.add_items(new(text), by=alice)
+    below = {name: item(ontology, name).active for name in ("Valve", "Gate", "Scale", "Old", "Site")}
+    assert below == {"Valve": False, "Gate": False, "Scale": True, "Old": False, "Site": True}
+
+
+def test_doing_an_addition_again_brings_items_as_they_were(ontology, objects, alice, bob):
+    ontology.add_item("Fan", parent=objects, by=alice)
+    ontology.undo(by=alice)
+    objects.switch(False, by=bob)
+    ontology.redo(by=alice)
+    assert item(ontology, "Fan").active
+
+
 def test_a_list_with_a_problem_is_not_added(ontology, alice, settings):
     deep = [NewItem(level, f"{level}") for level in range(1, 202)]
     assert ontology.preview_items(deep)[200].problem == "A tree has at most 200 levels."

@@ -207,6 +207,7 @@ class Trees(RuleBasedStateMachine):
         possible = self.model.can_stand(name, parent)
         by = self.users[user]
         if item := self.agrees(possible, lambda: self.ontology.add_item(name, parent=self.item(parent), by=by)):
+            assert item.active == (parent is None or self.model.nodes[parent]["active"])
             self.added(user, [(item, parent)])
 
     def added(self, user, items):
@@ -227,15 +228,22 @@ class Trees(RuleBasedStateMachine):
                 path = own
                 listed[*top, *own] = replace(line, level=len(own))
         new = {path: line for path, line in listed.items() if path not in uids}
+        there = {path: self.model.nodes[uid]["active"] for path, uid in uids.items() if uid}
+        above_is_on = {path: self.nearest(there, path) for path in new}
         added = self.ontology.add_items(list(listed.values()), parent=self.item(parent), by=self.users[user])
         stored = {tuple(item.fullname.split("/")): item for item in self.ontology.items().filter(uid__in=added)}
         assert stored.keys() == new.keys() and len(added) == len(new)
         for path, line in new.items():
             item = stored[path]
             assert (item.description, item.example_terms) == (line.description, line.example_terms)
-            assert item.active == line.active and line.color in ("", item.color)
+            assert item.active == (line.active and above_is_on[path]) and line.color in ("", item.color)
             uids[path] = item.uid
         self.added(user, [(stored[path], uids[path[:-1]]) for path in new])
+
+    @staticmethod
+    def nearest(there, path):
+        """Whether the nearest item above that is there already is on."""
+        return next((there[path[:n]] for n in reversed(range(len(path))) if path[:n] in there), True)
 
     @with_items
     @rule(user=users, which=chosen, edit=edits)
