@@ -223,7 +223,9 @@ def test_the_editor_says_that_what_is_added_starts_off(as_alice, alice, ontology
     answer = as_alice.post(url("add_child", ontology.pk, item.uid), {"name": "Gauge"})
     assert events(answer)["toast"]["text"] == "“Gauge” starts off, like “SensingObject” above it."
     assert '<span class="chip off">off</span>' in answer.content.decode()
-    answer = as_alice.post(url("paste_below", ontology.pk, ontology.items()[0].uid), {"text": "SensingObject/Fan\nRotor"})
+    answer = as_alice.post(
+        url("paste_below", ontology.pk, ontology.items()[0].uid), {"text": "SensingObject/Fan\nRotor"}
+    )
     assert events(answer)["toast"]["text"] == "2 items were added. 1 starts off, like the item above."
     preview = as_alice.post(url("preview_below", ontology.pk, item.uid), {"text": "A\nB"}).content.decode()
     assert "2 start off, like the item above." in preview.replace("\u202f", " ") and preview.count("<small>off") == 2
