@@ -9,8 +9,6 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
-from django.db.models import Model
-
 
 class Conflict(Exception):
     """Somebody else has changed the same fields meanwhile; ``fields`` are their values of now."""
@@ -26,7 +24,7 @@ def fingerprint(value: Any) -> str:
     return blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def changes(stored: Model, wanted: Mapping[str, Any], was: Mapping[str, str]) -> dict[str, Any]:
+def changes(stored: object, wanted: Mapping[str, Any], was: Mapping[str, str]) -> dict[str, Any]:
     """The wanted values that differ from the database. ``was`` are fingerprints; a field without one is simply stored.
 
     Raises `Conflict` if somebody else has changed one of them.

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, linked
 
-from .models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet
+from .models import RESOURCE_SETS, ConstraintChange, ConstraintSet, PreannotationSet, ResourceSet
 
 
 @admin.register(ConstraintSet, PreannotationSet)
@@ -55,3 +55,13 @@ for model in (model for resource_set in RESOURCE_SETS for model in resource_set.
         fields=["resource_set", *columns],
         search_fields=[*texts, "resource_set__name"],
     )
+
+admin.site.register(
+    ConstraintChange,
+    ReadOnlyAdmin,
+    part_of="constraint_set",
+    list_display=["__str__", linked("constraint_set"), "version", "user", "at"],
+    list_filter=["verb", "at"],
+    list_select_related=["constraint_set", "user"],
+    search_fields=["verb", "constraint_set__name", "user__username"],
+)

@@ -33,6 +33,7 @@ OWN_OF_COPIES = {
     "updated_at",
     "entity_ontology",
     "relation_ontology",
+    "version",
 }
 TEXT = "replace engine oil\nleft air conditioner thermostat not working\ncheck coolant level and top up\n"
 

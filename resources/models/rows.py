@@ -10,6 +10,7 @@ from django.db.models import QuerySet, UniqueConstraint
 from django.utils.functional import classproperty
 
 from annotation_service import limits
+from annotation_service.inputs import Refused
 from ontologies.models import OntologyItem
 
 from ..documents import Entry
@@ -65,14 +66,14 @@ class Row(models.Model):
         return tuple(field.name for field in cls.content_fields() if field.is_relation)
 
     @classmethod
-    def _kind(cls, field: Any) -> str:
+    def ontology_kind(cls, field: str) -> str:
         """Of the ontology that a field points to."""
-        return "relation" if field.name == cls.relation_field else "entity"
+        return "relation" if field == cls.relation_field else "entity"
 
     @classmethod
     def from_entry(cls, entry: Entry) -> Self:
         """The row of an entry, still without a set and a position."""
-        read = [(field, entry.value(field, cls._kind(field))) for field in cls.content_fields()]
+        read = [(field, entry.value(field, cls.ontology_kind(field.name))) for field in cls.content_fields()]
         values = {field.attname: value for field, value in read if not field.many_to_many}
         row = cls(**values)
         row.lists = {field.name: value or [] for field, value in read if field.many_to_many}
@@ -116,7 +117,7 @@ class Row(models.Model):
         fields = [field for field in cls.content_fields() if not field.many_to_many]
         columns = [f'"{field.column}"' for field in fields]
         values = [
-            _copied_label(column, cls._kind(field)) if field.is_relation else column
+            _copied_label(column, cls.ontology_kind(field.name)) if field.is_relation else column
             for field, column in zip(fields, columns, strict=True)
         ]
         yield f"""
@@ -149,7 +150,59 @@ class Row(models.Model):
             )
 
 
-class EntityConstraint(Row):
+State = dict[str, list[str] | None]
+"""The lists of a rule by their names, as uids of labels; the list that limits something may be missing, as None."""
+
+
+class Rule(Row):
+    """A row of a constraint set. It has a key, made of the uids of the labels that no other rule of its set has, so that it can
+    be removed and come back."""
+
+    optional_list: ClassVar[str] = ""  # the list that limits nothing where it is missing
+
+    class Meta(Row.Meta):
+        abstract = True
+
+    @classproperty
+    def key_fields(cls) -> tuple[str, ...]:
+        return tuple(name for name in cls.label_fields if name not in cls.list_fields)
+
+    @classproperty
+    def list_fields(cls) -> tuple[str, ...]:
+        return tuple(field.name for field in cls._meta.many_to_many)
+
+    @property
+    def key(self) -> str:
+        return "-".join(getattr(self, field).uid for field in self.key_fields)
+
+    def state(self) -> State:
+        lists = self.lists_of(type(self)._default_manager.filter(pk=self.pk))
+        uids = dict(
+            OntologyItem.objects.filter(pk__in={key for each in lists.values() for key in each[self.pk]}).values_list(
+                "pk", "uid"
+            )
+        )
+        return {field: [uids[key] for key in listed[self.pk]] for field, listed in lists.items()}
+
+    def set_limit(self, state: State) -> None:
+        """Remember whether the optional list is there."""
+
+    def check_lists(self, state: State, names: Mapping[str, str]) -> None:
+        """Refuse lists that no document may have, either; ``names`` are those of labels by uid."""
+        for field, uids in state.items():
+            for uid in uids or ():
+                if (uids or ()).count(uid) > 1:
+                    raise Refused(f"“{names.get(uid)}” stands in the list “{field.replace('_', ' ')}” already.")
+
+    def store_list(self, field: str, labels: list[int]) -> None:
+        """Store a list anew, in its order."""
+        through: Any = type(self)._meta.get_field(field).remote_field.through  # type: ignore[union-attr]
+        own = self._meta.get_field(field).m2m_column_name()  # type: ignore[union-attr]
+        through.objects.filter(**{own: self.pk}).delete()
+        through.objects.bulk_create(through(**{own: self.pk, "ontologyitem_id": label}) for label in labels)
+
+
+class EntityConstraint(Rule):
     """``excludes``: types that cannot coexist or be nested with the domain. ``can_contain``: types that can be nested within it;
     none at all if the list is empty, and without a limit from this row if there is no list.
 
@@ -157,6 +210,7 @@ class EntityConstraint(Row):
     """
 
     repeated = "A constraint for this domain"
+    optional_list = "can_contain"
 
     resource_set = models.ForeignKey("ConstraintSet", on_delete=models.CASCADE, db_index=False)
     domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
@@ -166,8 +220,22 @@ class EntityConstraint(Row):
         help_text="Whether only the types of can_contain can be nested within the domain."
     )
 
-    class Meta(Row.Meta):
+    class Meta(Rule.Meta):
         constraints = _unique_rows("domain")
+
+    def state(self) -> State:
+        state = super().state()
+        return state if self.limits_contents else state | {"can_contain": None}
+
+    def set_limit(self, state: State) -> None:
+        self.limits_contents = state["can_contain"] is not None
+
+    def check_lists(self, state: State, names: Mapping[str, str]) -> None:
+        super().check_lists(state, names)
+        if both := set(state["excludes"] or ()).intersection(state["can_contain"] or ()):
+            raise Refused(
+                f"“{names.get(both.pop())}” is both excluded and among what can be contained. It can only be one of both."
+            )
 
     def check_entry(self, entry: Entry) -> None:
         self.limits_contents = entry.values.get("can_contain") is not None
@@ -191,7 +259,7 @@ class EntityConstraint(Row):
             yield EntityRule(of, row.position, row.domain_id, lists["excludes"][row.pk], contents)
 
 
-class RelationConstraint(Row):
+class RelationConstraint(Rule):
     """Which types the target of a relation may have if its source has the type ``domain``.
 
     A relation has one constraint for each domain, for the same reason as above.
@@ -205,7 +273,7 @@ class RelationConstraint(Row):
     domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
     range = models.ManyToManyField(OntologyItem, related_name="+")
 
-    class Meta(Row.Meta):
+    class Meta(Rule.Meta):
         constraints = _unique_rows("relation", "domain")
 
     @classmethod

@@ -1,7 +1,7 @@
 """Constraints (which entities can stand together, and which of them a relation may connect) and preannotations (texts of
 entities, and pairs of them, with the labels that they usually get)."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import IO, Any, ClassVar, Self
@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet, UniqueConstraint
 from annotation_service.blueprints import Blueprint
 from annotation_service.db import execute, write
 from annotation_service.inputs import Refused, clean_description, clean_title
+from annotation_service.journal import Entries, Journaled
 from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
@@ -21,7 +22,8 @@ from ontologies.models import Ontology, OntologyItem
 
 from .. import documents
 from ..rules import EntityRule, RelationRule, Rules, SetName
-from .rows import EntityConstraint, EntityPreannotation, RelationConstraint, RelationPreannotation
+from .journal import RuleChange, rule_name
+from .rows import EntityConstraint, EntityPreannotation, RelationConstraint, RelationPreannotation, Rule, State
 
 
 class ResourceSet(Blueprint):
@@ -130,7 +132,11 @@ class ResourceSet(Blueprint):
                     raise Refused(f"“{ontology}” was changed while the document was read. Try again.")
             resource_set.save(force_insert=True)
             row_model.store(resource_set, rows)
+            resource_set.note_creation(len(rows))
         return resource_set
+
+    def note_creation(self, count: int) -> None:
+        """Keep what a journal says about it."""
 
     def copy_to(
         self, project: Any = None, *, by: User, name: str = "", ontologies: Mapping[str, Ontology] | None = None
@@ -193,15 +199,106 @@ class ResourceSet(Blueprint):
         yield self.rows()
 
 
-class ConstraintSet(ResourceSet):
+class ConstraintSet(Journaled, ResourceSet):
+    """Its rows are called rules. They are named by their keys, and their labels by uids: see `Rule`."""
+
     noun = "constraint"
     row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
+    change_class = RuleChange
+
+    class Meta(ResourceSet.Meta):
+        pass
+
+    # --- Reading ---
+
+    @property
+    def row_model(self) -> type[Rule]:
+        model: type[Rule] = self.row_models[self.kind]
+        return model
+
+    def content_in_words(self) -> str:
+        return plural(self.row_count, "rule,rules")
+
+    def rules_with(self, keys: Collection[str]) -> QuerySet[Any]:
+        """The rules with these keys, with the labels that these are made of."""
+        fields = self.row_model.key_fields
+        parts = [dict(zip((f"{field}__uid" for field in fields), key.split("-"), strict=False)) for key in keys]
+        return self.rows().filter(Q(*(Q(**part) for part in parts), _connector=Q.OR)).select_related(*fields)
+
+    def names_by_uid(self) -> dict[str, str]:
+        return {label.uid: label.name for ontology in self.ontologies.values() for label in ontology.labels()}
+
+    def rule_name(self, key: str) -> str:
+        return rule_name(self.names_by_uid(), key)
 
     def rules(self) -> Iterator[EntityRule | RelationRule]:
         """The rows as rules, in their order."""
         rows: Iterator[EntityRule | RelationRule]
         rows = self.row_models[self.kind].rules(self.rows(), SetName(self.pk, self.name))
         return rows
+
+    def content(self) -> Iterator[QuerySet[Any]]:
+        yield self.changes.order_by("-version")
+        yield from super().content()
+
+    # --- Making ---
+
+    def note_creation(self, count: int) -> None:
+        RuleChange(self, "create").store(self.owner, count=count)
+
+    def copy_to(self, *args: Any, **options: Any) -> Self:
+        with write():
+            copy = super().copy_to(*args, **options)
+            copy.touch(version=0)
+        return copy
+
+    # --- Changing ---
+
+    def add_rule(self, key: str, *, by: User, **lists: list[str] | None) -> None:
+        """A new rule, last; lists that are not given are empty, or missing where they may be."""
+        with self.changing("add", by=by) as change:
+            change.add(key, lists)
+
+    def change_rule(
+        self, key: str, *, by: User, was: Mapping[str, str] | None = None, **lists: list[str] | None
+    ) -> None:
+        """Give a rule other lists. ``was`` are fingerprints of those that the person saw: see `edits`."""
+        with self.changing("change", by=by) as change:
+            change.set(key, lists, was)
+
+    def remove_rule(self, key: str, *, by: User) -> None:
+        with self.changing("remove", by=by) as change:
+            change.remove(key)
+
+    def add_rules(self, new: Mapping[str, State], *, by: User, verb: str = "add") -> int:
+        """Add several rules in one step. Where one stands already, its lists get the labels that they do not have; returns how
+        many rules are new or have changed."""
+        with self.changing(verb, by=by) as change:
+            there = {row.key: row.state() for row in self.rules_with(new)} if new else {}
+            for key, lists in new.items():
+                if key in there:
+                    change.set(key, {name: _joined(there[key][name], added) for name, added in lists.items()})
+                else:
+                    change.add(key, lists)
+        return len(change.items)
+
+    def put_back(self, change: RuleChange, entries: Entries) -> None:
+        # From the last to the first and back: so each of several rules gets the position that it had.
+        added = [(after["position"], key) for key, (before, after) in entries.items() if before is None]
+        for _, key in sorted(added, reverse=True):
+            change.remove(key)
+        removed = [(before["position"], key, before) for key, (before, after) in entries.items() if after is None]
+        for position, key, state in sorted(removed):
+            change.add(key, {name: uids for name, uids in state.items() if name != "position"}, position)
+        for key, (before, after) in entries.items():
+            if before is not None and after is not None:
+                change.set(key, before)
+
+
+def _joined(there: list[str] | None, added: list[str] | None) -> list[str] | None:
+    if there is None or added is None:
+        return there if added is None else added
+    return [*there, *(uid for uid in added if uid not in there)]
 
 
 def rules_of(sets: Iterable[ConstraintSet]) -> Rules | None:

@@ -45,7 +45,7 @@ def test_a_document_comes_back_as_it_was(alice, labels, format):
     resource = make(format, owner=alice, **labels)
     assert document_of(resource) == DOCUMENTS[format]
     assert resource.format == format and resource.row_count == len(DOCUMENTS[format])
-    assert resource.content_in_words().endswith("constraints" if "constraints" in format else "preannotations")
+    assert resource.content_in_words().endswith("rules" if "constraints" in format else "preannotations")
 
 
 @pytest.mark.parametrize("format", FORMATS)

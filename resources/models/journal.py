@@ -1,0 +1,144 @@
+"""The journal of a constraint set, and the writing of its rules."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, UniqueConstraint
+
+from annotation_service import edits, journal
+from annotation_service.db import among
+from annotation_service.inputs import Refused
+from annotation_service.journal import JournalRow, Step
+from annotation_service.words import number
+from ontologies.models import OntologyItem
+
+from .rows import Rule, State
+
+# Added to positions while others are moved: no two rows of a set may ever have the same one.
+_FAR = 1_000_000_000
+
+
+class ConstraintChange(JournalRow):
+    """Rules are named by their keys, labels in their lists by their uids. ``position`` is that of a rule that was added or
+    removed."""
+
+    nouns = "rule,rules"
+
+    constraint_set = models.ForeignKey(
+        "resources.ConstraintSet", on_delete=models.RESTRICT, related_name="changes", db_index=False
+    )
+
+    class Meta(JournalRow.Meta):
+        constraints = [UniqueConstraint(fields=["constraint_set", "version"], name="constraintchange_version")]
+
+    @classmethod
+    def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
+        if not changes:
+            return []
+        names = changes[0].constraint_set.names_by_uid()
+        shown = [(change, list(change.items.items())[:limit]) for change in changes]
+        return [(change, [step for entry in items for step in _steps(names, *entry)]) for change, items in shown]
+
+    def names(self, keys: Collection[str]) -> dict[str, str]:
+        names = self.constraint_set.names_by_uid()
+        return {key: rule_name(names, key) for key in keys}
+
+
+def rule_name(names: Mapping[str, str], key: str) -> str:
+    """What a rule is called: by its domain or, of a relation, such as “hasPart from Activity”."""
+    return " from ".join(names.get(uid, "a label that was removed") for uid in key.split("-"))
+
+
+def _steps(names: Mapping[str, str], key: str, entry: Sequence[Any]) -> list[Step]:
+    before, after = entry
+    name = rule_name(names, key)
+    if before is None or after is None:
+        return [Step(name, "", before, after)]
+    fields = [(field, field.replace("_", " ")) for field in after]
+    return [Step(name, words, *(_in_words(names, each[field]) for each in entry)) for field, words in fields]
+
+
+def _in_words(names: Mapping[str, str], uids: Sequence[str] | None) -> str:
+    if uids is None:
+        return "anything"
+    return ", ".join(names.get(uid, "a label that was removed") for uid in uids) or "nothing"
+
+
+class RuleChange(journal.Change):
+    """One operation on the rules of a locked constraint set."""
+
+    def add(self, key: str, state: State, position: int | None = None) -> None:
+        """Store a new rule, last or at a position."""
+        model: type[Rule] = self.thing.row_model
+        uids, count = key.split("-"), self.thing.row_count
+        if len(uids) != len(model.key_fields):
+            raise Refused(f"A rule needs {'a relation and a domain' if len(model.key_fields) == 2 else 'a domain'}.")
+        if self.thing.rules_with([key]).exists():
+            raise Refused(f"There is a rule for “{self.thing.rule_name(key)}” already.")
+        if count >= settings.MAX_RESOURCE_ROWS:
+            raise Refused(f"A set has at most {number(settings.MAX_RESOURCE_ROWS)} rules.")
+        position = count if position is None else min(position, count)
+        ends = {
+            field: self._found(model.ontology_kind(field), [uid])[uid]
+            for field, uid in zip(model.key_fields, uids, strict=True)
+        }
+        self._move_from(position, 1)
+        row = model(**{"resource_set": self.thing, "position": position, **ends})
+        state = {field: state.get(field, None if field == model.optional_list else []) for field in model.list_fields}
+        self._write(row, state)
+        self.items[key] = [None, state | {"position": position}]
+
+    def set(self, key: str, wanted: State, was: Mapping[str, str] | None = None) -> None:
+        """Store lists of a rule. Raises `Conflict` if somebody else has changed one of them; see `edits`."""
+        row = self._rule(key)
+        before = row.state()
+        changed = edits.changes(_Seen(before), wanted, was or {})
+        if changed:
+            self._write(row, before | changed, changed)
+            self.items[key] = [{field: before[field] for field in changed}, changed]
+
+    def remove(self, key: str) -> None:
+        row = self._rule(key)
+        self.items[key] = [row.state() | {"position": row.position}, None]
+        row.delete()
+        self._move_from(row.position + 1, -1)
+
+    def _rule(self, key: str) -> Rule:
+        row: Rule | None = self.thing.rules_with([key]).first()
+        if row is None:
+            raise Refused(f"The rule for “{self.thing.rule_name(key)}” is not there any more.")
+        return row
+
+    def _move_from(self, position: int, by: int) -> None:
+        """Move all rules from a position on."""
+        rows = self.thing.rows()
+        rows.filter(position__gte=position).update(position=F("position") + _FAR + by)
+        rows.filter(position__gte=_FAR).update(position=F("position") - _FAR)
+
+    def _write(self, row: Rule, state: State, changed: Collection[str] | None = None) -> None:
+        """Store a rule, and its lists: all or those that have changed."""
+        row.check_lists(state, self.thing.names_by_uid())
+        listed = [uid for uids in state.values() for uid in uids or ()]
+        items = self._found("entity", listed)
+        row.set_limit(state)
+        row.save()
+        for field in state if changed is None else changed:
+            row.store_list(field, [items[uid].pk for uid in state[field] or ()])
+
+    def _found(self, kind: str, uids: Collection[str]) -> dict[str, OntologyItem]:
+        """Labels of the ontology of a kind, which stay there until the transaction ends."""
+        items = {item.uid: item for item in self.thing.ontologies[kind].items().filter(uid__in=among(set(uids)))}
+        for uid in uids:
+            if uid not in items:
+                raise Refused("A label of this rule is not there any more: adding it was undone. Reload the page.")
+            items[uid].hold()
+        return items
+
+
+class _Seen:
+    """A state whose lists are read as fields."""
+
+    def __init__(self, state: State) -> None:
+        self.__dict__.update(state)
