@@ -8,7 +8,7 @@ import time
 import zipfile
 from contextlib import contextmanager
 from datetime import timedelta
-from itertools import count
+from itertools import count, product
 from unittest import mock
 
 import pytest
@@ -197,12 +197,16 @@ def prepared(kind):
 
 
 def size_afterwards(kind):
-    """How many rows there are when all went well."""
+    """How many rows there are when all went well, and the numbers of the points to try: all of them or, in the short form, some
+    and those around the last commits, where most can go wrong."""
     work, before = prepared(kind)
-    work.do()
+    passed = []
+    with faults.watching(lambda: passed.append(1)):
+        work.do()
     after = faults.rows()
     assert after != before
-    return faults.counts(after)
+    last = len(passed)
+    return faults.counts(after), sorted({*range(1, last, amount(5, 1)), *range(last - amount(7, 0), last + 1)})
 
 
 def check_all_or_nothing(before, size):
@@ -228,19 +232,19 @@ def check_repeat(work, size):
 @pytest.mark.soak
 @pytest.mark.parametrize("kind", WORKS)
 def test_killed_at_every_statement(kind):
-    size = size_afterwards(kind)
+    size, points = size_afterwards(kind)
     outcomes = []
     work, before = prepared(kind)
-    while faults.killed_at(len(outcomes) + 1, work.do):
+    for number in points:
+        assert faults.killed_at(number, work.do)
         outcomes.append(check_all_or_nothing(before, size))
         if outcomes[-1] or SOAK:
             check_repeat(work, size)
             work, before = prepared(kind)
-    assert check_all_or_nothing(before, size)
     # Up to the commit nothing, after it everything.
-    assert outcomes == sorted(outcomes) and outcomes.count(False) > 6 and outcomes[-1]
+    assert outcomes == sorted(outcomes) and len(set(outcomes)) == 2
     work, before = prepared(kind)
-    assert faults.killed_at(outcomes.count(False), work.do)
+    assert faults.killed_at(points[outcomes.count(False) - 1], work.do)
     check_repeat(work, size)
 
 
@@ -248,18 +252,18 @@ def test_killed_at_every_statement(kind):
 @pytest.mark.parametrize("kind", WORKS)
 @pytest.mark.parametrize("fault", amount([faults.lose], [faults.lose, faults.fill]))
 def test_a_fault_at_every_statement(kind, fault):
-    size = size_afterwards(kind)
+    size, points = size_afterwards(kind)
     outcomes = []
     work, before = prepared(kind)
-    while fails_at(len(outcomes) + 1, fault, work):
+    for number in points:
+        assert fails_at(number, fault, work)
         outcomes.append(check_all_or_nothing(before, size))
         if outcomes[-1] or SOAK:
             check_repeat(work, size)
             work, before = prepared(kind)
         elif isinstance(work, ByJob):
             Job.objects.update(state=Job.State.RUNNING)
-    assert check_all_or_nothing(before, size)
-    assert outcomes == sorted(outcomes) and outcomes.count(False) > 6 and outcomes[-1]
+    assert outcomes == sorted(outcomes) and len(set(outcomes)) == 2
 
 
 def fails_at(number, fault, work):
@@ -345,9 +349,13 @@ def go_stale():
     Job.objects.filter(state="running").update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
 
 
+JOBS = [Check, Import, Addition, Copy, Duplicate, Bundle]
+FAULTS = [killed, lost, full, full_for_a_moment]
+FEW = [*((Import, fault) for fault in FAULTS), *((kind, killed) for kind in JOBS if kind is not Import)]
+
+
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", [Check, Import, Addition, Copy, Duplicate, Bundle])
-@pytest.mark.parametrize("fault", [killed, lost, full, full_for_a_moment])
+@pytest.mark.parametrize("kind, fault", amount(FEW, list(product(JOBS, FAULTS))))
 def test_a_worker_meets_a_fault_at_every_statement(kind, fault, settings):
     """Claiming, reading, storing, committing, finishing: in the end the job is done, once, or has failed and says why."""
 
