@@ -476,6 +476,6 @@ def test_what_is_deleted_answers_like_what_never_was(world, monkeypatch):
     never = world | {key: pk + 10_000 for key, pk in gone.items()}
     assert len(rows) > 150
     for row in rows:
-        for person in ("carol", "alice", "sam"):
+        for person in ("carol", "sam"):
             status = ask(row, world, person).status_code
             assert status == ask(row, never, person).status_code and status in (403, 404), (row, person)

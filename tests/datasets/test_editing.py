@@ -142,7 +142,7 @@ VALUES = st.one_of(
 
 
 @pytest.mark.soak
-@settings(max_examples=amount(60, 2000), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=amount(25, 2000), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.sampled_from(NAMES), VALUES), st.dictionaries(st.sampled_from(NAMES), VALUES))
 def test_whatever_is_asked_for_nothing_breaks_and_nothing_is_removed(as_alice, dataset, query, data):
     address = f"/datasets/{dataset.pk}/"

@@ -343,7 +343,7 @@ def test_random_operations_of_two_people_agree_with_the_model(db, settings):
 
 def machine_settings():
     return settings(
-        max_examples=amount(60, 500),
+        max_examples=amount(25, 500),
         stateful_step_count=amount(30, 50),
         deadline=None,
         suppress_health_check=list(HealthCheck),
