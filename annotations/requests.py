@@ -17,6 +17,8 @@ from annotation_service.json_input import parse_json
 from datasets.models import Annotation, Entity, Mark, Relation
 from projects import access
 
+from . import offers
+
 MAX_BODY = 10_000
 MAX_BODY_DEPTH = 4
 OPTIONAL = {"proof"}  # empty, if it is left out
@@ -26,7 +28,8 @@ _NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
 def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonResponse]:
-    """Turn what a view returns into JSON, and every refusal into its reason."""
+    """Turn what a view returns into JSON, and every refusal into its reason. Each answer tells where the labels and rules of now
+    are, so that the workspace offers what a manager allowed a moment ago."""
 
     @wraps(view)
     def answer(request: Request, **kwargs: Any) -> JsonResponse:
@@ -34,7 +37,7 @@ def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonRespo
             # A page that outlived a change of accounts in its browser must not write into the other person's work.
             if request.headers.get("X-Annotator", str(request.user.pk)) != str(request.user.pk):
                 raise PermissionDenied("Somebody else signed in in this browser. Reload the page.")
-            return JsonResponse(view(request, **kwargs))
+            return JsonResponse({**view(request, **kwargs), "urls": offers.addresses(kwargs["pk"])})
         except Refused as error:
             return JsonResponse({"error": str(error)}, status=422)
         except PermissionDenied as error:

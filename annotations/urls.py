@@ -20,6 +20,7 @@ project_urls: list[URLPattern | URLResolver] = [
     path("annotate/<int:item_pk>/", views.item, name="item"),
     path("annotate/progress/", views.progress, name="progress"),
     path("labels/<str:version>/", views.labels, name="labels"),
+    path("rules/<str:version>/", views.rules, name="rules"),
     path("marks/<str:who>/", views.read_start, name="read_start"),
     path("marks/<str:who>/<int:item_pk>/", views.read, name="read"),
     path("items/<int:item_pk>/", include(item_urls)),

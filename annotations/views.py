@@ -1,6 +1,5 @@
 """The annotation screen: an item, its place among the others, its marks, the labels."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -13,15 +12,14 @@ from django.views.decorators.http import require_GET
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
-from annotation_service.json_input import to_compact_json
 from annotation_service.models import User
 from datasets.models import Annotation, Entity, Item
-from ontologies.models import Ontology
 from projects import access
 from projects.models import Project
 from projects.progress import done_by
 from projects.roles import with_right
 
+from . import offers
 from .requests import marks_state
 
 
@@ -62,12 +60,16 @@ def progress(request: Request, pk: int) -> JsonResponse:
 
 @require_GET
 def labels(request: Request, pk: int, version: str) -> HttpResponse:
-    """All labels of the project. The address names their version, so the browser may keep them."""
-    ontologies = access.project(request, pk).ontology_set.order_by("kind")
-    response = HttpResponse(_labels_json(ontologies), content_type="application/json")
-    is_current = _labels_version(ontologies) == version
-    response["Cache-Control"] = "private, max-age=31536000, immutable" if is_current else "no-store"
-    return response
+    """All labels of the project."""
+    project = access.project(request, pk)
+    return _kept_by_browsers(request, pk, offers.labels_json(project), "labels")
+
+
+@require_GET
+def rules(request: Request, pk: int, version: str) -> HttpResponse:
+    """The constraints of the project."""
+    project = access.project(request, pk)
+    return _kept_by_browsers(request, pk, offers.rules_json(project), "rules")
 
 
 @require_GET
@@ -118,9 +120,7 @@ def _workspace(
         "project": project.pk,
         "annotator": request.user.pk,
         "urls": {
-            "labels": reverse(
-                "annotations:labels", args=[project.pk, _labels_version(project.ontology_set.order_by("kind"))]
-            ),
+            **offers.addresses(project.pk),
             "item": marks.removesuffix("marks/"),
             "marks": marks,
             **links,
@@ -164,27 +164,9 @@ def _marked_items(project: Project, person: User) -> QuerySet[Item, int]:
     return project.all_items().filter(Exists(marks)).values_list("pk", flat=True)
 
 
-def _labels_version(ontologies: Iterable[Ontology]) -> str:
-    """Part of the labels' address. A version number may come twice, when a transaction is taken back; a time does not."""
-    return "-".join(f"{each.version}.{int(each.updated_at.timestamp() * 1_000_000):x}" for each in ontologies)
-
-
-def _labels_json(ontologies: Iterable[Ontology]) -> bytes:
-    """``{kind: [[uid, name, place of the parent or -1, colour, active, description, example terms], ...]}``, in tree order."""
-    document = {}
-    for ontology in ontologies:
-        labels = ontology.labels()
-        places = {label.uid: place for place, label in enumerate(labels)}
-        document[ontology.kind] = [
-            [
-                label.uid,
-                label.name,
-                places.get(label.parent_uid or "", -1),
-                label.color,
-                int(label.active),
-                label.description,
-                label.example_terms,
-            ]
-            for label in labels
-        ]
-    return to_compact_json(document).encode()
+def _kept_by_browsers(request: Request, pk: int, document: bytes, name: str) -> HttpResponse:
+    """A document whose address names its version; for good, if it is the version of now."""
+    response = HttpResponse(document, content_type="application/json")
+    is_current = offers.addresses(pk)[name] == request.path
+    response["Cache-Control"] = "private, max-age=31536000, immutable" if is_current else "no-store"
+    return response

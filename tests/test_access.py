@@ -261,6 +261,7 @@ ROWS = [
     Row("annotations:item", "302 404 404 404 404 403", ("project", "item")),
     Row("annotations:progress", WORK, ("project",)),
     Row("annotations:labels", MEMBERS, ("project", "unknown")),
+    Row("annotations:rules", MEMBERS, ("project", "unknown")),
     Row("annotations:read_start", "302 404 403 404 302 302", ("project", "carol")),
     Row("annotations:read", MANAGERS, ("project", "carol", "item_copy")),
     Row("annotations:read", "302 404 403 404 404 404", ("project", "dave", "item_copy")),

@@ -28,9 +28,8 @@ MARKS = (
 def test_words_are_marked(as_carol, send, entity, stored, label):
     answer = send(as_carol, "entities/add/", entity())
     assert answer.status_code == 200
-    assert answer.json() == {
-        "entity": {"uid": UID, "start": 1, "end": 2, "label": label("PhysicalObject"), "status": "accepted"}
-    }
+    mark = {"uid": UID, "start": 1, "end": 2, "label": label("PhysicalObject"), "status": "accepted"}
+    assert answer.json()["entity"] == mark
     assert stored().entities == [(UID, "PhysicalObject", 1, 2)]
 
 
@@ -250,7 +249,7 @@ def test_removing_a_mark_removes_its_relations(as_carol, send, pair, relation, s
 
 def test_done_is_said_and_taken_back(as_carol, send, stored):
     for done in (True, True, False, False):
-        assert send(as_carol, "done/", {"done": done}).json() == {"done": done}
+        assert send(as_carol, "done/", {"done": done}).json()["done"] is done
         assert stored().done is done
 
 
@@ -519,10 +518,10 @@ def test_a_request_without_token_is_refused(carol, send, path):
 
 def test_saving_a_mark_takes_few_queries(as_carol, send, entity, django_assert_max_num_queries):
     send(as_carol, "entities/add/", entity())
-    # session and user, begin, item, membership, annotation, label, known, constraints, insert, commit;
-    # and on PostgreSQL the locks of item and label
+    # session and user, begin, item, membership, annotation, label, known, constraints, insert, commit,
+    # versions of labels and rules; and on PostgreSQL the locks of item and label
     body = entity(uid=OTHER, start=3, end=3)
-    with django_assert_max_num_queries(10 + 2 * connection.features.has_select_for_update):
+    with django_assert_max_num_queries(11 + 2 * connection.features.has_select_for_update):
         assert send(as_carol, "entities/add/", body).status_code == 200
 
 
@@ -530,5 +529,5 @@ def test_saving_takes_no_more_queries_with_many_marks(as_carol, send, entity, dj
     for n in range(40):
         send(as_carol, "entities/add/", entity(uid=f"{n:08}", name=("State", "Activity")[n % 2], start=n % 6, end=5))
     body = entity(uid=OTHER, name="Replace", start=3, end=3)
-    with django_assert_max_num_queries(10 + 2 * connection.features.has_select_for_update):
+    with django_assert_max_num_queries(11 + 2 * connection.features.has_select_for_update):
         assert send(as_carol, "entities/add/", body).status_code == 200

@@ -8,9 +8,11 @@ from django.utils import timezone
 
 from datasets.models import Annotation, Entity, Item
 from ontologies.models import OntologyItem
+from resources.models import ConstraintSet
 from tests import factories
 
 from .conftest import UID
+from .test_constraints import ENTITIES, constrain
 
 
 def state_of(response):
@@ -113,11 +115,14 @@ def test_before_the_first_write_the_given_marks_are_shown_and_then_the_own_ones(
 
 def test_another_tab_asks_for_the_marks_as_they_are_now(as_carol, open_item, send, entity, project, item):
     url = f"/projects/{project.pk}/items/{item.pk}/marks/"
-    assert as_carol.get(url).json() == {"entities": [], "relations": [], "done": False}
+    assert as_carol.get(url).json()["entities"] == []
     send(as_carol, "entities/add/", entity())
     send(as_carol, "done/", {"done": True})
     state = state_of(open_item(as_carol))
-    assert as_carol.get(url).json() == {name: state[name] for name in ("entities", "relations", "done")}
+    marks = as_carol.get(url).json()
+    assert {name: marks[name] for name in ("entities", "relations", "done")} == {
+        name: state[name] for name in ("entities", "relations", "done")
+    }
     assert state["done"] and len(state["entities"]) == 1
 
 
@@ -216,6 +221,47 @@ def test_labels_are_kept_by_the_browser_until_they_change(as_carol, alice, open_
 
 def test_strangers_do_not_get_the_labels(as_bob, as_carol, open_item):
     assert as_bob.get(state_of(open_item(as_carol))["urls"]["labels"]).status_code == 404
+
+
+@pytest.fixture
+def rules(project, as_carol, open_item):
+    """``rules()``: the address of the rules, and what is found there."""
+
+    def rules():
+        url = state_of(open_item(as_carol))["urls"]["rules"]
+        return url, as_carol.get(url).json()
+
+    return rules
+
+
+def test_rules_name_their_set_and_labels(project, rules, label):
+    assert rules()[1] == {"entity": [], "relation": []}
+    constrain(project, entities=[{"domain": "State", "excludes": ["Activity"]}, *ENTITIES[:1]])
+    found = rules()[1]
+    objects = label("PhysicalObject")
+    assert found["entity"] == [
+        ["entity constraints", 0, label("State"), [label("Activity")], None],
+        ["entity constraints", 1, objects, [label("Activity")], [objects]],
+    ]
+    names = label("hasPart", "relation"), objects
+    assert found["relation"] == [["relation constraints", 0, *names, [label("SensingObject")]]]
+
+
+def test_every_answer_tells_where_the_rules_of_now_are(project, rules, as_carol, send, entity, item):
+    before, _ = rules()
+    assert "immutable" in as_carol.get(before)["Cache-Control"]
+    constrain(project)
+    assert as_carol.get(before)["Cache-Control"] == "no-store"
+    after, _ = rules()
+    assert after != before
+    answers = [
+        send(as_carol, "entities/add/", entity()),
+        as_carol.get(f"/projects/{project.pk}/items/{item.pk}/marks/"),
+        send(as_carol, "done/", {"done": True}),
+    ]
+    assert {answer.json()["urls"]["rules"] for answer in answers} == {after}
+    ConstraintSet.mark_deleted(ConstraintSet.objects.filter(project=project))
+    assert rules() == (before, {"entity": [], "relation": []})
 
 
 # --- Reading somebody's marks --------------------------------------------------------------------------------------------
