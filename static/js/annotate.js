@@ -1,6 +1,7 @@
 // The annotation screen: what is selected, what keys and the pointer do with it, and how it is saved.
 
-import { Recent, loadLabels } from "./annotate/labels.js";
+import { Judge } from "./annotate/judge.js";
+import { Recent, loadOffers } from "./annotate/labels.js";
 import { Marks, newUid } from "./annotate/marks.js";
 import { Pane } from "./annotate/pane.js";
 import { Picker } from "./annotate/picker.js";
@@ -28,6 +29,7 @@ const dismiss = (...words) => words.flatMap(toastsOf).forEach((shown) => shown.r
 let view = {};
 let cursor = 0;
 let labels = null;
+let judge = null;
 let history = [];
 let future = [];
 let leaving = "";
@@ -197,16 +199,14 @@ function takeBack(from, to, which) {
 const undo = () => takeBack(history, future, "undo");
 const redo = () => takeBack(future, history, "redo");
 
-function openPicker(kind, { rect, query, title, current, onPick, onClose }) {
+function openPicker(kind, { onPick, onClose, ...how }) {
   if (!labels) return toast("The labels are still being loaded.");
   $("mark-actions").hidden = true;
   picker.open({
+    ...how,
     labels: labels[kind],
     recent: recent[kind],
-    rect,
-    query,
-    title,
-    current,
+    hides: kind === "relation",
     onPoint: (label) => pane.showCard(label, labels[kind].path(label)),
     onPick: (label) => {
       recent[kind].add(label.uid);
@@ -232,7 +232,7 @@ function markWords(label) {
 function pickForWords(query = "") {
   if (readOnly()) return sayReadOnly();
   const [start, end] = span(view.words);
-  openPicker("entity", { rect: text.rectOf(start, end), query, title: "Find a label", onPick: markWords });
+  openPicker("entity", { rect: text.rectOf(start, end), query, title: "Find a label", against: judge?.forWords(start, end), onPick: markWords });
 }
 
 function relabel(kind, uid, query = "") {
@@ -244,6 +244,7 @@ function relabel(kind, uid, query = "") {
     query,
     title: "Change the label",
     current: mark.label,
+    against: kind === "entity" ? judge?.forEntity(mark) : judge?.forRelation(mark),
     onClose: showSelection,
     onPick: (label) => {
       if (marks.twin(kind, mark, label.uid)) toast(`There is a mark “${label.name}” at this place already.`);
@@ -281,17 +282,17 @@ function chooseTarget(target) {
   const source = view.relating;
   if (!target || target === source) return;
   select({ relating: source, candidate: target });
+  const ends = { source, target };
   const { start, end } = marks.entity.get(target);
-  openPicker("relation", {
-    rect: text.rectOf(start, end),
-    title: "Find a relation",
-    onPick: (label) => {
-      const ends = { source, target };
-      const uid = marks.twin("relation", ends, label.uid)?.uid ?? newUid();
-      act([{ kind: "relation", verb: "add", uid, ...ends, label: label.uid }]);
-      select({ relation: uid });
-    },
-  });
+  const against = judge?.forRelation(ends);
+  const onPick = (label) => {
+    const uid = marks.twin("relation", ends, label.uid)?.uid ?? newUid();
+    act([{ kind: "relation", verb: "add", uid, ...ends, label: label.uid }]);
+    select({ relation: uid });
+  };
+  const allowed = labels?.relation.all.filter((label) => label.active && !against(label)) ?? [];
+  if (allowed.length === 1) onPick(allowed[0]);
+  else openPicker("relation", { rect: text.rectOf(start, end), title: "Find a relation", against, onPick });
 }
 
 function setDone(done) {
@@ -340,6 +341,7 @@ const queue = new Queue({
   base: state.urls.item,
   annotator: state.annotator,
   tell,
+  heed,
   refused(reason, inverses, { count, gone }) {
     inverses.forEach((inverse) => {
       if (marks.apply(inverse) && inverse.verb === "done") progress.count(inverse.done ? 1 : -1);
@@ -353,6 +355,7 @@ const queue = new Queue({
     dropGone();
     show();
     toast(NOT_SAVED + reason, "error");
+    refresh(); // what was refused may have been offered by older rules
   },
   renamed(kind, old, uid) {
     marks.rename(kind, old, uid);
@@ -391,6 +394,7 @@ function leave(url) {
 async function refresh() {
   const { sent } = queue;
   const current = await fetch(state.urls.marks, { headers: { Accept: "application/json" } }).then((answer) => answer.ok && answer.json()).catch(() => null);
+  heed(current?.urls);
   if (!current || queue.size || queue.sent !== sent || picker.isOpen || drag || marks.same(current)) return;
   if (marks.done !== current.done) progress.count(current.done ? 1 : -1);
   marks.replace(current);
@@ -540,7 +544,8 @@ const pane = new Pane($("pane"), {
     pane.showCard(label, labels.entity.path(label));
     if (!view.words) return;
     if (readOnly()) return sayReadOnly();
-    if (!label.active) return toast(`“${label.name}” is switched off and cannot be applied any more.`);
+    const why = label.active ? judge.forWords(...span(view.words))(label)?.sentence : `“${label.name}” is switched off and cannot be applied any more.`;
+    if (why) return toast(why);
     recent.entity.add(label.uid);
     markWords(label);
     text.root.focus({ preventScroll: true });
@@ -562,16 +567,30 @@ const pane = new Pane($("pane"), {
 text.redraw = show;
 text.root.focus({ preventScroll: true });
 
+/** Labels and rules, as they are at these addresses; what was read before is kept by the browser. */
+async function takeOffers(urls) {
+  const offers = await loadOffers(urls);
+  labels = offers.labels;
+  judge = new Judge(offers.rules, labels, marks);
+  Object.assign(state.urls, urls);
+  pane.showTree(labels.entity);
+  show();
+}
+
+/** An answer tells where labels and rules are; a manager may have changed them. */
+function heed({ labels: at, rules } = {}) {
+  if (!at || !judge || (at === state.urls.labels && rules === state.urls.rules)) return;
+  takeOffers({ labels: at, rules }).catch(() => {}); // the next answer tells it again
+}
+
 async function begin(failures = 0) {
   try {
-    labels = await loadLabels(state.urls.labels);
+    await takeOffers(state.urls);
   } catch {
     showMode("The labels cannot be loaded at the moment. Trying again.");
     return void setTimeout(begin, Math.min(30_000, 1000 * 2 ** failures), failures + 1);
   }
   showMode();
-  pane.showTree(labels.entity);
-  show();
   document.documentElement.dataset.ready = "true";
 }
 begin();

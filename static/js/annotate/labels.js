@@ -1,5 +1,7 @@
 // The labels of a project: two trees, loaded once and kept by the browser under their version.
 
+import { Rules } from "./rules.js";
+
 const fold = (text) => text.normalize("NFC").toLowerCase();
 
 export class Labels {
@@ -32,7 +34,7 @@ export class Labels {
   }
 
   /** Active labels: names that begin with the text, names that contain it, then descriptions and terms; each in tree order. */
-  search(query, limit) {
+  search(query) {
     const wanted = fold(query.trim());
     const found = [[], [], []];
     for (const label of this.all) {
@@ -45,16 +47,21 @@ export class Labels {
         if (label.more.includes(wanted)) found[2].push({ label, at: -1 });
       }
     }
-    const hits = found.flat();
-    return { hits: hits.slice(0, limit), left: Math.max(0, hits.length - limit) };
+    return found.flat();
   }
 }
 
-export async function loadLabels(url) {
+async function load(url) {
   const response = await fetch(url, { headers: { Accept: "application/json" } });
-  if (!response.ok) throw new Error(`labels: ${response.status}`);
-  const { entity = [], relation = [] } = await response.json();
-  return { entity: new Labels(entity), relation: new Labels(relation) };
+  if (!response.ok) throw new Error(`${url}: ${response.status}`);
+  return response.json();
+}
+
+/** The labels by kind, and the rules about them. */
+export async function loadOffers(urls) {
+  const [{ entity = [], relation = [] }, rows] = await Promise.all([load(urls.labels), load(urls.rules)]);
+  const labels = { entity: new Labels(entity), relation: new Labels(relation) };
+  return { labels, rules: new Rules(rows, labels) };
 }
 
 /** The labels used last, the newest first; kept by this browser. */

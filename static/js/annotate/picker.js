@@ -1,9 +1,14 @@
-// The picker: finds a label in a large tree. Without a text it shows one level of the tree; digits and arrows go down.
+// The picker: finds a label in a large tree. Without a text it shows one level of the tree; digits and arrows go down. Labels that
+// are not allowed here come last, greyed, with the reason; of relations, only those that are allowed are shown.
 
 import { boldName } from "./labels.js";
-import { number } from "../words.js";
+import { number, plural } from "../words.js";
 
 const ROWS = 50;
+const remembered = (ask, known = new Map()) => (label) => {
+  if (!known.has(label)) known.set(label, ask(label));
+  return known.get(label);
+};
 const make = (tag, className, ...content) => {
   const element = Object.assign(document.createElement(tag), { className });
   element.append(...content);
@@ -31,8 +36,15 @@ export class Picker {
 
   get isOpen() { return !this.root.hidden; }
 
-  open({ labels, recent, rect, query = "", title, current, onPick, onClose, onPoint }) {
+  /** `against` tells why a label is not allowed, or null; with `hides` such labels are left out. */
+  open({ labels, recent, rect, query = "", title, current, against, hides, onPick, onClose, onPoint }) {
     Object.assign(this, { labels, recent, current, onPick, onClose, onPoint, rect, level: null });
+    this.against = remembered(against);
+    this.isOffered = (label) => label.active && !this.against(label);
+    this.leadsOn = remembered((label) => label.children.some((child) => this.isOffered(child) || this.leadsOn(child)));
+    const active = hides ? labels.all.filter((label) => label.active) : [];
+    this.offered = active.filter(this.isOffered);
+    this.hidden = active.length - this.offered.length;
     this.root.hidden = false;
     this.root.setAttribute("aria-label", title);
     this.input.placeholder = title;
@@ -55,34 +67,52 @@ export class Picker {
 
   #fill() {
     const query = this.input.value.trim();
-    this.left = 0;
-    if (query) {
-      const { hits, left } = this.labels.search(query, ROWS);
-      this.left = left;
-      this.rows = hits.map((hit) => ({ ...hit, note: this.labels.path(hit.label) }));
-    } else this.rows = this.#treeRows();
+    const found = query ? this.#foundRows(query) : this.hidden ? this.#offeredRows() : this.#treeRows();
+    this.rows = [...found.filter((row) => !row.stuck), ...found.filter((row) => row.stuck && !this.hidden)];
+    this.left = Math.max(0, this.rows.length - ROWS);
+    this.rows.length -= this.left;
     this.list.replaceChildren(...this.rows.map((row, at) => this.#row(row, at)));
+    this.root.classList.toggle("explains", this.rows.some(({ why }) => why));
     this.#say(query);
-    this.#point(Math.max(0, this.rows.findIndex(({ label, dim }) => label.active && !dim)));
+    this.#point(Math.max(0, this.rows.findIndex(({ dim }) => !dim)));
     this.#place();
+  }
+
+  #foundRows(query) {
+    return this.labels.search(query).map((hit) => {
+      const why = this.against(hit.label);
+      return { ...hit, why, dim: Boolean(why), stuck: Boolean(why), hasPath: true };
+    });
+  }
+
+  /** Where some are hidden, the others stand in one list. */
+  #offeredRows() {
+    return this.offered.map((label, place) => ({ label, at: -1, digit: place < 9 ? place + 1 : 0, hasPath: true }));
   }
 
   #treeRows() {
     const below = (this.level ? this.level.children : this.labels.top).filter((label) => label.offered);
-    const tree = below.slice(0, ROWS).map((label, at) => ({ label, at: -1, digit: at < 9 ? at + 1 : 0, dim: !label.active, deeper: label.children.some((c) => c.offered) }));
-    this.left = Math.max(0, below.length - ROWS);
-    if (this.level) return [{ label: this.level, at: -1, isLevel: true, dim: !this.level.active, note: this.labels.path(this.level) }, ...tree];
-    const known = this.recent.uids.map((uid) => this.labels.byUid.get(uid)).filter((label) => label?.active);
-    return [...known.map((label) => ({ label, at: -1, isRecent: true, note: this.labels.path(label) })), ...tree];
+    const tree = below.map((label, at) => {
+      const [dim, deeper] = [!this.isOffered(label), this.leadsOn(label)];
+      return { label, at: -1, digit: at < 9 ? at + 1 : 0, dim, deeper, stuck: dim && !deeper, why: this.#why(label) };
+    });
+    const { level } = this;
+    if (level) return [{ label: level, at: -1, isLevel: true, dim: !this.isOffered(level), why: this.#why(level), hasPath: true }, ...tree];
+    const known = this.recent.uids.map((uid) => this.labels.byUid.get(uid)).filter((label) => label && this.isOffered(label));
+    return [...known.map((label) => ({ label, at: -1, isRecent: true, hasPath: true })), ...tree];
+  }
+
+  #why(label) {
+    return label.active ? this.against(label) : null;
   }
 
   #row(row, at) {
-    const { label, digit, deeper, dim, isLevel, isRecent, note } = row;
+    const { label, digit, deeper, dim, isLevel, isRecent, hasPath, why } = row;
     const swatch = make("span", "swatch");
     swatch.style.setProperty("--c", label.color);
     const key = digit ? make("kbd", "", String(digit)) : isLevel ? make("kbd", "", "↵") : make("span", "no-key");
     const item = make("li", `option${dim ? " dim" : ""}${isLevel ? " level" : ""}`, key, swatch, make("span", "name", ...boldName(row)));
-    const facts = [label.uid === this.current ? "now" : "", isRecent ? "used last" : "", dim && !deeper ? "off" : "", note ?? ""].filter(Boolean).join(" · ");
+    const facts = [label.uid === this.current ? "now" : "", isRecent ? "used last" : "", dim && !why && !deeper ? "off" : "", why?.note || (hasPath ? this.labels.path(label) : "")].filter(Boolean).join(" · ");
     item.append(make("span", "note", facts));
     if (deeper) item.append(make("span", "deeper", `${number(label.size)} ▸`));
     if (isRecent && !this.rows[at + 1]?.isRecent) item.classList.add("last-recent");
@@ -94,11 +124,13 @@ export class Picker {
   }
 
   #say(query) {
+    const hidden = this.hidden ? `${plural(this.hidden, "label is", "labels are")} not allowed here and hidden.` : "";
     const more = this.left ? `${number(this.left)} more. Type to narrow the list.` : "";
-    const none = this.labels.all.length ? `No active label contains “${query}”.` : "There are no labels yet. A manager of the project adds them.";
+    const none = !this.labels.all.length ? "There are no labels yet. A manager of the project adds them."
+      : hidden && !this.offered.length ? this.against(this.labels.all.find((label) => label.active)).sentence
+      : `No ${hidden ? "allowed" : "active"} label contains “${query}”.`;
     const keys = this.level ? "A digit goes further down, Backspace goes back up." : "A digit takes a label, or goes down into it.";
-    this.note.textContent = this.rows.length ? more || (query ? "" : keys) : none;
-    this.note.hidden = !this.note.textContent;
+    this.words = [this.rows.length ? more || (query || hidden ? "" : keys) : none, hidden].filter(Boolean).join(" ");
   }
 
   #point(at) {
@@ -106,6 +138,8 @@ export class Picker {
     this.list.children[this.at]?.removeAttribute("aria-selected");
     this.at = at;
     const item = this.list.children[at];
+    this.note.textContent = this.rows[at]?.why?.sentence ?? this.words;
+    this.note.hidden = !this.note.textContent;
     if (!item) return void this.input.removeAttribute("aria-activedescendant");
     item.setAttribute("aria-selected", "true");
     item.scrollIntoView({ block: "nearest" });
@@ -128,8 +162,10 @@ export class Picker {
   }
 
   #digit(digit) {
-    const row = this.rows.find((one) => one.digit === digit);
-    if (row) row.deeper ? this.#descend(row.label) : this.#pick(row);
+    const at = this.rows.findIndex((one) => one.digit === digit);
+    const row = this.rows[at];
+    if (row?.stuck) this.#point(at);
+    else if (row) row.deeper ? this.#descend(row.label) : this.#pick(row);
   }
 
   #key(event) {
@@ -145,7 +181,7 @@ export class Picker {
     }[key];
     if (event.isComposing) return;
     if (handle) handle();
-    else if (empty && key === "ArrowRight" && row?.label.children.some((c) => c.offered) && !row.isLevel) this.#descend(row.label);
+    else if (empty && key === "ArrowRight" && row && !row.isLevel && !this.hidden && this.leadsOn(row.label)) this.#descend(row.label);
     else if (empty && this.level && (key === "Backspace" || key === "ArrowLeft")) {
       this.level = this.level.parent;
       this.#fill();

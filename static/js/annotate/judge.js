@@ -1,0 +1,59 @@
+// Which labels the marks of an item leave over. It asks as the server does: accepted marks are judged against accepted marks, and
+// what broke a rule before may go on.
+
+const isAccepted = ({ status }) => status === "accepted";
+const OFF = (label) => ({ note: "", sentence: `The label “${label.name}” of a suggestion is switched off and cannot be applied any more.` });
+
+/** Each answer is a function that tells of a label why it is not allowed, or null. */
+export class Judge {
+  constructor(rules, labels, marks) {
+    Object.assign(this, { rules, labels, marks });
+  }
+
+  #labelOf(uid) { return this.labels.entity.get(this.marks.entity.get(uid).label); }
+
+  /** For words that are marked anew. */
+  forWords(start, end) {
+    return this.rules.forWords({ start, end }, this.marks.entities.filter(isAccepted));
+  }
+
+  /** For an entity that gets another label. */
+  forEntity(mark) {
+    const breaks = (other) => isAccepted(mark) && this.rules.forWords(mark, [other])(this.#labelOf(mark.uid));
+    const others = this.marks.entities.filter((other) => isAccepted(other) && other.uid !== mark.uid && !breaks(other));
+    const besideOthers = this.rules.forWords(mark, others);
+    const atRelations = this.marks.relations
+      .filter((relation) => isAccepted(relation) && [relation.source, relation.target].includes(mark.uid))
+      .map((relation) => this.#atRelation(relation, mark.uid))
+      .filter((against) => !against(this.#labelOf(mark.uid)));
+    return (label) => besideOthers(label) ?? atRelations.map((against) => against(label)).find(Boolean) ?? null;
+  }
+
+  /** For a relation, new or not, between two entities. */
+  forRelation({ source, target, label, status }) {
+    const ends = [source, target].map((uid) => this.#labelOf(uid));
+    const against = (relation) => this.rules.against(ends[0], relation, ends[1]);
+    const barred = this.#againstAccepting([source, target]);
+    if (barred) return () => barred;
+    return status === "accepted" && against(this.labels.relation.get(label)) ? () => null : against;
+  }
+
+  #atRelation({ source, target, label }, uid) {
+    const relation = this.labels.relation.get(label);
+    return (end) => {
+      const found = this.rules.against(source === uid ? end : this.#labelOf(source), relation, target === uid ? end : this.#labelOf(target));
+      return found && { ...found, note: `forbidden by ${relation.name}` };
+    };
+  }
+
+  /** Whoever relates suggestions accepts them. */
+  #againstAccepting(uids) {
+    const others = this.marks.entities.filter((mark) => isAccepted(mark) || uids.includes(mark.uid));
+    for (const mark of uids.map((uid) => this.marks.entity.get(uid)).filter((mark) => !isAccepted(mark))) {
+      const label = this.#labelOf(mark.uid);
+      const found = label.active ? this.rules.forWords(mark, others.filter((other) => other !== mark))(label) : OFF(label);
+      if (found) return found;
+    }
+    return null;
+  }
+}
