@@ -114,7 +114,8 @@ class Rules:
         self._excluded: dict[int, dict[int, EntityRule]] = defaultdict(dict)
         self._containers: dict[int, EntityRule] = {}
         self._relations: dict[int, dict[int, RelationRule]] = defaultdict(dict)
-        for row in rows:
+        self.rows = list(rows)
+        for row in self.rows:
             if isinstance(row, RelationRule):
                 self._relations[row.relation][row.domain] = row
                 continue

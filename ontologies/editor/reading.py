@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
+from django.template.loader import render_to_string
 
 from annotation_service import access
 from annotation_service.blueprints import Right
@@ -12,6 +13,7 @@ from annotation_service.models import User
 
 from ..checks import likely_mistakes
 from ..models import Ontology, OntologyChange, OntologyItem
+from ..panels import item_panels
 from ..usage import marks_below
 from . import answers
 from .answers import Fragment, find_item, get_item, ontology_view, reads, respond
@@ -115,12 +117,19 @@ def row(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 
 @reads
 def usage(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    """Count who uses an item, after its details have been shown."""
+    """Count who uses an item, and ask other apps about it, after its details have been shown."""
     item = find_item(ontology, uid)
     if item is None:  # adding it was undone while its details were being loaded
         return HttpResponse(status=204)
     usage = item.usage(access.projects_seen_by(request.user), _whose_marks(request, ontology))
-    context = {"item": item, "ontology": ontology, "usage": usage, "last": ontology.last_change(item)}
+    asked = (panel(request, item) for panel in item_panels)
+    context = {
+        "item": item,
+        "ontology": ontology,
+        "usage": usage,
+        "panels": [render_to_string(*found, request) for found in asked if found],
+        "last": ontology.last_change(item),
+    }
     return respond(request, ("_usage", context))
 
 
