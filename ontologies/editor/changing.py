@@ -15,7 +15,7 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.words import plural
 
 from ..forms import ColorForm, FieldForm, ItemNameForm, PasteForm
-from ..models import Ontology, OntologyChange, OntologyItem
+from ..models import Ontology, OntologyChange, OntologyItem, Reach
 from . import answers
 from .answers import Fragment, acts, edits, find_item, get_item, respond
 from .reading import get_change, history_page
@@ -84,15 +84,21 @@ def _into_form(answer: HttpResponse) -> HttpResponse:
 def switch(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     """Ask in a dialog that says what switching means for the marks. The dialog closes because the answer has nothing for it."""
     item = get_item(ontology, uid)
-    active, branch = ACTIVE.get(request.POST.get("active", "")), request.POST.get("reach") != "item"
-    if active is None:
-        return respond(request, ("_switch", {"item": item}), status=422 if request.method == "POST" else 200)
-    item = item.switch(active, branch=branch, by=request.user)
+    active = ACTIVE.get(request.POST.get("active", ""))
+    reach = request.POST.get("reach", Reach.TOGETHER if active else Reach.BRANCH)
+    if active is None or reach not in Reach.values:
+        return respond(request, _switch_dialog(item), status=422 if request.method == "POST" else 200)
+    item = item.switch(active, reach=reach, by=request.user)
     text = f"“{item.name}” was switched {'on' if active else 'off'}."
-    if branch and item.descendant_count:
+    if reach != Reach.ITEM and item.descendant_count:
         return answers.tree_changed(HttpResponse(), ontology, text)
     around = [answers.facts(ontology), answers.undo_buttons(request, ontology)]
     return answers.toast(respond(request, None, answers.row(item), answers.details(item), *around), ontology, text)
+
+
+def _switch_dialog(item: OntologyItem) -> Fragment:
+    together = None if item.active else item.went_off_with()
+    return "_switch", {"item": item, "together": together}
 
 
 # --- New items -----------------------------------------------------------------------------------------------------------

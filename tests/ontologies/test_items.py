@@ -6,8 +6,11 @@ from annotation_service.edits import Conflict
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies import colors
+from ontologies.documents import read_ontology
+from ontologies.lists import read_pasted
 from ontologies.models import Ontology, OntologyChange
 from tests import factories
+from tests.factories import item
 
 
 @pytest.fixture
@@ -36,7 +39,7 @@ def test_every_operation_counts_the_version_up_and_is_one_row_of_the_journal(ont
     objects.describe("Things.", by=bob, was="Things that can be touched.")
     objects.set_example_terms(["valve"], by=bob, was=["pump", "bearing"])
     objects.recolor("#abcdef", by=bob)
-    objects.switch(False, by=bob, branch=False)
+    objects.switch(False, by=bob, reach="item")
     ontology.add_item("New", by=bob, parent=objects)
     rows = journal(ontology)
     assert [row.verb for row in rows[1:]] == [
@@ -140,8 +143,70 @@ def test_switching_reaches_the_branch_in_both_directions(ontology, objects, alic
     assert list(ontology.items().values_list("active", flat=True)) == [False, True, True, False] + [True] * 3
 
 
+def off(ontology):
+    return {item.name for item in ontology.items() if not item.active}
+
+
+def test_what_went_off_together_is_switched_on_together(ontology, objects, alice, bob):
+    """What was switched off alone, before or after, stays off."""
+    ontology.add_items(read_pasted("DrivingObject\n  Motor\n  Gear", "entity"), parent=objects, by=alice)
+    item(ontology, "Thermostat").switch(False, by=bob)
+    objects.switch(False, by=alice)
+    for active in (True, False):
+        item(ontology, "Motor").switch(active, by=bob)
+    ontology.add_item("Fan", parent=objects.again(), by=alice)
+    together = objects.again().went_off_with()
+    assert together == {item(ontology, name).uid for name in ("SensingObject", "DrivingObject", "Gear")}
+    objects.switch(True, by=bob, reach="together")
+    assert off(ontology) == {"Thermostat", "Motor", "Fan"}
+    assert ontology.changes.first().count == 4
+    assert objects.again().went_off_with() == set()
+    objects.switch(True, by=bob, reach="together")  # sent twice
+    assert off(ontology) == {"Thermostat", "Motor", "Fan"}
+    objects.switch(True, by=bob, reach="branch")
+    assert not off(ontology)
+
+
+def test_undo_and_redo_change_what_went_off_together(ontology, objects, alice):
+    names = {"SensingObject", "DrivingObject", "Thermostat"}
+    objects.switch(False, by=alice)
+    objects.switch(True, by=alice, reach="item")
+    ontology.undo(by=alice)
+    assert ontology.items().filter(uid__in=objects.again().went_off_with()).count() == len(names)
+    ontology.redo(by=alice)
+    objects.switch(False, by=alice)  # alone, as the others are off
+    assert objects.again().went_off_with() == set()
+    objects.switch(True, by=alice, reach="together")
+    assert off(ontology) == names
+    ontology.undo(by=alice)
+    ontology.undo(by=alice)
+    ontology.undo(by=alice)
+    ontology.undo(by=alice)
+    assert not off(ontology)
+
+
+def test_a_pasted_branch_that_started_off_goes_on_together(ontology, objects, alice):
+    objects.switch(False, by=alice)
+    ontology.add_items(read_pasted("Fan\n  Blade", "entity"), parent=objects.again(), by=alice)
+    item(ontology, "Fan").switch(True, by=alice, reach="together")
+    assert off(ontology) == {"PhysicalObject", "SensingObject", "DrivingObject", "Thermostat"}
+
+
+def test_where_the_journal_does_not_know_the_whole_branch_is_switched_on(ontology, objects, alice):
+    objects.switch(False, by=alice)
+    copy = ontology.copy_to(by=alice)
+    uploaded = Ontology.create(kind="entity", name="x", owner=alice, items=read_ontology(copy.as_json(), "entity"))
+    for other in (copy, uploaded):
+        top = item(other, "PhysicalObject")
+        assert top.went_off_with() is None
+        top.switch(True, by=alice, reach="together")
+        assert not off(other)
+        top.again().switch(False, by=alice)
+        assert len(top.again().went_off_with()) == 3
+
+
 def test_switching_only_this_item(ontology, objects, alice):
-    objects.switch(False, by=alice, branch=False)
+    objects.switch(False, by=alice, reach="item")
     assert list(ontology.items().values_list("active", flat=True)) == [False] + [True] * 6
 
 

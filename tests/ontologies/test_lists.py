@@ -98,7 +98,7 @@ def test_fields_of_a_document_come_along(ontology, alice, objects):
 
 def test_what_is_added_below_an_item_that_is_off_starts_off(ontology, objects, alice):
     objects.switch(False, by=alice)
-    item(ontology, "SensingObject").switch(True, by=alice, branch=False)
+    item(ontology, "SensingObject").switch(True, by=alice, reach="item")
     assert not ontology.add_item("Fan", parent=objects, by=alice).active
     assert ontology.add_item("Gauge", parent=item(ontology, "SensingObject"), by=alice).active
     assert ontology.add_item("Place", by=alice).active

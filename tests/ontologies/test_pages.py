@@ -348,6 +348,39 @@ def test_switching_off_asks_with_the_number_of_items_below(as_alice, ontology):
     assert ontology.facts().off == 3
 
 
+def chosen_reach(page):
+    """The values of the choices in the dialog, and the one that is checked."""
+    return re.findall(r'name="reach" value="(\w+)"', page), re.findall(r'value="(\w+)" checked', page)
+
+
+def test_switching_on_offers_what_went_off_with_it(as_alice, ontology):
+    top, leaf = ontology.items()[0], ontology.items().get(name="Thermostat")
+    post(as_alice, "switch", leaf, active="0")
+    post(as_alice, "switch", top, active="0", reach="branch")
+    question = as_alice.get(url("switch", ontology.pk, top.uid)).content.decode().replace("\u202f", " ")
+    assert chosen_reach(question) == (["together", "branch", "item"], ["together"])
+    assert "With the 2 items that went off with it" in question and "With all 3 items below it" in question
+    assert post(as_alice, "switch", top, active="1", reach="everything").status_code == 422
+    assert ontology.facts().off == 4
+    post(as_alice, "switch", top, active="1")
+    assert ontology.facts().off == 1
+    post(as_alice, "switch", top, active="0", reach="item")
+    assert chosen_reach(as_alice.get(url("switch", ontology.pk, top.uid)).content.decode()) == (
+        ["branch", "item"],
+        ["item"],
+    )
+
+
+def test_in_a_copy_switching_on_offers_everything_below(as_alice, alice, ontology):
+    ontology.items()[0].switch(False, by=alice)
+    copy = ontology.copy_to(by=alice)
+    top = copy.items()[0]
+    question = as_alice.get(url("switch", copy.pk, top.uid)).content.decode()
+    assert chosen_reach(question) == (["branch", "item"], ["branch"])
+    post(as_alice, "switch", top, active="1")
+    assert copy.facts().off == 0
+
+
 def test_switching_says_the_wanted_state(as_alice, item):
     for _ in range(2):
         assert post(as_alice, "switch", item, active="0").status_code == 200

@@ -212,7 +212,7 @@ def test_undoing_a_switch_restores_what_each_item_was(ontology, objects, alice):
 
 def test_a_refused_undo_leaves_nothing(ontology, objects, alice, bob):
     ontology.switch_items([i.uid for i in ontology.items()], False, by=alice)
-    objects.switch(True, by=bob, branch=False)
+    objects.switch(True, by=bob, reach="item")
     before = state(ontology), ontology.changes.count()
     with pytest.raises(Refused, match="by a later step"):
         ontology.undo(by=alice)

@@ -82,7 +82,7 @@ def take(step, ontology, place, name, on, by):
         case "rename":
             some.rename(name, by=by)
         case "switch" | "switch one":
-            some.switch(on, by=by, branch=step == "switch")
+            some.switch(on, by=by, reach="branch" if step == "switch" else "item")
         case "recolour":
             some.recolor("#123456", by=by, branch=on)
         case "undo":
