@@ -21,9 +21,6 @@ Setting = tuple[int, str, Any, Any]
 """The primary key and the uid of an item, and the value of a field before and after."""
 
 
-_SWITCHING = ("switch on", "switch off", "add")  # the verbs that say whether an item is on
-
-
 class Reach(models.TextChoices):
     """What is switched with an item."""
 
@@ -143,12 +140,14 @@ class OntologyItem(MPTTModel):
         touched. None if the journal does not know that operation: an item of a copy or an upload may be off from the start."""
         if self.active:
             return set()
-        standing = self.ontology.changes.filter(kind="operation", stands=True, verb__in=_SWITCHING)
-        operation = standing.filter(items__has_key=self.uid).first()
+        standing = self.ontology.changes.filter(kind="operation", stands=True)
+        operation = standing.filter(verb__in=["switch off", "add"], items__has_key=self.uid).first()
         if operation is None:
             return None
         together = {uid for uid, (_, after) in operation.items.items() if not after["active"]}
-        for items in standing.filter(version__gt=operation.version).values_list("items", flat=True):
+        # What is off has been switched on before it was switched off by another one.
+        later = standing.filter(verb="switch on", version__gt=operation.version)
+        for items in later.values_list("items", flat=True):
             together -= items.keys()
         below = self.branch().filter(active=False, lft__gt=self.lft)
         return together.intersection(below.order_by().values_list("uid", flat=True))

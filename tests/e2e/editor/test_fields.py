@@ -136,6 +136,32 @@ def test_switching_off_is_undone_from_its_toast(editor, page):
     editor.stays()
 
 
+def test_switching_a_branch_on_again_leaves_off_what_was_retired_alone(editor, page, alice):
+    def off():
+        return set(editor.ontology.items().filter(active=False).values_list("name", flat=True))
+
+    editor.go("Thermostat")
+    editor.press("Delete")
+    expect(editor.dialog).to_contain_text("Switch “Thermostat” off?")
+    editor.press("Enter")
+    expect(editor.row("Thermostat")).to_contain_text("off")
+    editor.go("PhysicalObject")
+    editor.press("Delete")
+    expect(editor.dialog).to_contain_text("The whole branch")
+    editor.press("Enter")
+    expect(editor.row("DrivingObject")).to_contain_text("off")
+    editor.press("Insert", *"Fan", "Enter")
+    expect(page.locator(".toast").first).to_contain_text("“Fan” starts off, like “PhysicalObject” above it.")
+    editor.in_step()
+    editor.select("PhysicalObject")
+    editor.press("Delete")
+    expect(editor.dialog.get_by_role("radio", name="With the 2 items that went off with it")).to_be_checked()
+    editor.press("Enter")
+    expect(editor.row("DrivingObject")).not_to_contain_text("off")
+    editor.in_step()
+    assert off() == {"Thermostat", "Fan"}
+
+
 def test_the_details_say_who_changed_the_item_last(editor):
     editor.select("State")
     editor.details.locator("textarea").fill("How a thing is.")
