@@ -113,7 +113,7 @@ def _workspace(
     links = {name: key and reverse(page[0], args=[*page[1:], key]) for name, key in neighbours.items()}
     undone, marks = _undone(project.pk, item), reverse("annotations:marks", args=[project.pk, item.pk])
     state = {
-        "item": {"number": item.number, "original": item.original, "tokens": item.tokens, "offsets": item.offsets},
+        "item": _text(item),
         **marks_state(annotation),
         "reading": reading,
         "hasRelations": project.task == Project.Task.ENTITIES_AND_RELATIONS,
@@ -140,6 +140,12 @@ def _workspace(
         "reading": reading,
         "state": state,
     }
+
+
+def _text(item: Item) -> dict[str, Any]:
+    """What is read, and the original where it is something else."""
+    original = None if str(item.cleaned) == item.original else item.original
+    return {"number": item.number, **item.cleaned._asdict(), "original": original, "offsets": item.offsets}
 
 
 def _items_to_read(project: Project, person: User) -> QuerySet[Item]:

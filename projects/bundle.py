@@ -20,6 +20,7 @@ from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from datasets import exports
+from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.kinds import Kind
 from datasets.models import Annotation, Entity, Item, Mark, Relation
@@ -100,6 +101,8 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
             "item_id": "the item's number in dataset.json, counted from 1",
             "start, end": "token indices counted from 0, both inclusive",
             "start_char, end_char": "code points into the item's original, end exclusive; null if a token does not occur in it",
+            "text": "the item's original from start_char to end_char; without these the tokens",
+            "tokens": "what annotators read and marked: the text, cut into tokens and, if its dataset was cleaned up, cleaned",
             "label": "full name in the ontology of this bundle",
         },
     }
@@ -159,22 +162,24 @@ def _texts(annotations: QuerySet[Annotation]) -> "dict[int, _Text]":
 
 
 class _Text:
-    """An item's text, to find the places of its marks in."""
+    """An item's text, to find the places of its marks in. ``text`` of a mark is what the item came with, ``tokens`` what was
+    marked; where a token is not in the original, all there is are the tokens."""
 
     def __init__(self, external_id: str, original: str, tokens: str, offsets: str | None) -> None:
         self.external_id, self.original = external_id, original
         self.offsets = json.loads(offsets) if offsets else None
-        self.tokens = json.loads(tokens) if self.offsets is None else []
+        self.tokens = json.loads(tokens)
 
     def with_place(self, entity: dict[str, Any]) -> dict[str, Any]:
         first, last = entity["start"], entity["end"]
-        start = end = None
-        text = " ".join(self.tokens[first : last + 1])
-        if self.offsets is not None:
+        if self.offsets is None:
+            start = end = None
+            text = CleanedText.of(self.original, self.tokens, None).between(first, last)
+        else:
             start, end = self.offsets[first][0], self.offsets[last][1]
             text = self.original[start:end]
-        uid = {"id": entity["id"], "start": first, "end": last}
-        return {**uid, "start_char": start, "end_char": end, "text": text, **entity}
+        place = {"id": entity["id"], "start": first, "end": last, "start_char": start, "end_char": end}
+        return {**place, "text": text, "tokens": self.tokens[first : last + 1], **entity}
 
 
 def _marks(

@@ -183,10 +183,11 @@ def _item_row(key: int, position: int, item: NewItem) -> Row:
     _, original, tokens, _, external_id, extra_fields, _, _ = item
     offsets = item.offsets
     # Most tokens need no escapes; those of a line have no other characters than the line, in another case perhaps.
-    words = to_compact_json(tokens) if _needs_escapes("".join(tokens)) else '["' + '","'.join(tokens) + '"]'
+    spaced = " ".join(tokens)
+    words = to_compact_json(tokens) if _needs_escapes(spaced) else '["' + '","'.join(tokens) + '"]'
     pairs = None if offsets is None else f"[{','.join(map(_pairs.__getitem__, offsets))}]"
     fields = to_compact_json(extra_fields) if extra_fields else "{}"
-    return key, position, original, words, pairs, original.casefold(), external_id, fields
+    return key, position, original, words, pairs, item.cleaned(spaced).casefold(), external_id, fields
 
 
 class _Pairs(dict[Span, str]):

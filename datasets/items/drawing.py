@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from annotation_service.json_input import to_json
 from ontologies.labels import Label
 
+from ..cleaned import CleanedText
+
 
 class Box(NamedTuple):
     """A mark, or the part of one that fits into the box around it."""
@@ -27,44 +29,30 @@ class Piece(NamedTuple):
 def draw(item: Mapping[str, Any], *, labels: Mapping[int, Label], most: int = 20_000) -> dict[str, Any]:
     """An item has ``original``, ``tokens`` and ``offsets``, ``entities`` with ``uid``, ``label``, ``start`` and ``end`` (tokens,
     inclusive), and ``relations`` with ``uid``, ``label``, ``source`` and ``target`` (uids of entities). Labels are found by their
-    primary keys; a mark whose label is gone is left out. Only the first ``most`` tokens are drawn; without offsets they replace
-    the text, with spaces between them.
+    primary keys; a mark whose label is gone is left out. Only the first ``most`` tokens are drawn.
 
     If there are relations, ``sheet`` is the JSON that a script draws their arcs from.
     """
-    text = {name: item[name] for name in ("original", "tokens", "offsets")}
+    text = CleanedText.of(item["original"], item["tokens"], item["offsets"])
     entities = [entity for entity in item["entities"] if entity["label"] in labels]
     shown = [(entity["start"], entity["end"], labels[entity["label"]]) for entity in entities if entity["start"] < most]
-    words, gaps, rest = _words_and_gaps(**text, most=most)
-    ends = {entity["uid"]: (span_text(item, entity), labels[entity["label"]]) for entity in entities}
+    ends = {e["uid"]: (text.between(e["start"], e["end"]), labels[e["label"]]) for e in entities}
     relations = [r for r in item["relations"] if r["label"] in labels and r["source"] in ends and r["target"] in ends]
     used = {mark["label"]: labels[mark["label"]] for mark in (*entities, *relations)}
     named = [[pk, {"name": o.name, "color": o.color, "active": o.active}] for pk, o in used.items()]
-    sheet = {"item": text, "entities": entities, "relations": relations, "labels": named}
-    left_out = max(0, len(text["tokens"]) - most)
+    sheet = {"item": text._asdict(), "entities": entities, "relations": relations, "labels": named}
+    left_out = max(0, len(text.tokens) - most)
     return {
-        "pieces": [*_pieces(words, gaps, shown), Piece([], rest, [])],
+        "pieces": _pieces(text.tokens[:most], text.gaps[:most], shown),
         "arcs": [(*ends[r["source"]], labels[r["label"]], *ends[r["target"]]) for r in relations],
         "tokens_left_out": left_out,
         "marks_left_out": len(entities) - len(shown),
+        "is_original": str(text) == item["original"],
         "sheet": to_json(sheet) if relations and not left_out else "",
     }
 
 
-def _words_and_gaps(
-    original: str, tokens: Sequence[str], offsets: Sequence[Sequence[int]] | None, most: int
-) -> tuple[list[str], list[str], str]:
-    """The tokens as they stand in the text, what stands before each, and what stands behind the last one of all."""
-    if offsets is None:
-        words = list(tokens[:most])
-        return words, ["", *[" "] * (len(words) - 1)], ""
-    places = offsets[:most]
-    ends = [0, *(end for _, end in places)]
-    gaps = [original[before:start] for before, (start, _) in zip(ends, places, strict=False)]
-    return [original[start:end] for start, end in places], gaps, "" if len(offsets) > most else original[ends[-1] :]
-
-
-def _pieces(words: list[str], gaps: list[str], marks: list[tuple[int, int, Label]]) -> list[Piece]:
+def _pieces(words: Sequence[str], gaps: Sequence[str], marks: list[tuple[int, int, Label]]) -> list[Piece]:
     """A mark that crosses the end of the box it begins in is cut there, and goes on behind it."""
     waiting = [(start, -end, number, False) for number, (start, end, _) in enumerate(marks)]
     heapify(waiting)
@@ -86,11 +74,3 @@ def _pieces(words: list[str], gaps: list[str], marks: list[tuple[int, int, Label
             closes.append(open_boxes.pop()[1])
         pieces.append(Piece(opens, word, closes))
     return pieces
-
-
-def span_text(item: Mapping[str, Any], entity: Mapping[str, Any]) -> str:
-    """The words of an entity."""
-    start, end, offsets = entity["start"], entity["end"], item["offsets"]
-    if offsets:
-        return item["original"][offsets[start][0] : offsets[end][1]]
-    return " ".join(item["tokens"][start : end + 1])

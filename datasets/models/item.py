@@ -1,5 +1,6 @@
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +11,8 @@ from annotation_service import limits, words
 from annotation_service.db import write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, check_text
+
+from ..cleaned import CleanedText
 
 # So long removed items can be restored.
 BIN = timedelta(days=30)
@@ -25,13 +28,18 @@ class TokenCount(Func):
         return self.as_sql(compiler, connection, function="JSONB_ARRAY_LENGTH")
 
 
+def folded(text: str) -> str:
+    """What is searched for, as `Item.search_text` has it: with one space for all white space."""
+    return " ".join(text.casefold().split())
+
+
 class ItemQuerySet(models.QuerySet["Item"]):
     def token_count(self) -> int:
         return self.aggregate(n=Sum(TokenCount("tokens")))["n"] or 0
 
     def containing(self, text: str) -> "ItemQuerySet":
-        """Items whose text contains the given text; case does not matter, in any script."""
-        text = text.casefold().strip()
+        """Items whose cleaned text contains the given text; case does not matter, in any script."""
+        text = folded(text)
         return self.filter(search_text__contains=text) if text else self
 
 
@@ -44,7 +52,8 @@ class Item(models.Model):
     """One text of a dataset.
 
     ``tokens`` are strings; ``offsets`` their half-open places ``[start, end)`` in ``original``, in code points, or null when a
-    token of a rich item does not occur in it. Removed items stay in the dataset's bin; ``objects`` leaves them out.
+    token of a rich item does not occur in it. What people read and search is the `CleanedText` of them. Removed items stay in
+    the dataset's bin; ``objects`` leaves them out.
     """
 
     dataset = models.ForeignKey("datasets.Dataset", on_delete=models.RESTRICT, db_index=False)
@@ -54,7 +63,7 @@ class Item(models.Model):
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     external_id = models.CharField(max_length=limits.MAX_EXTERNAL_ID_CHARACTERS, blank=True)
-    # Case-folded, for the search. Stored before the long columns, which a scan then need not read.
+    # The cleaned text, case-folded. Stored before the long columns, which a scan then need not read.
     search_text = models.TextField(editable=False)
     original = models.TextField()
     tokens = models.JSONField()
@@ -105,10 +114,17 @@ class Item(models.Model):
                 self.save(update_fields=changed)
                 dataset.touch()
 
+    @cached_property
+    def cleaned(self) -> CleanedText:
+        return CleanedText.of(self.original, self.tokens, self.offsets)
+
     def excerpt(self, text: str = "", length: int = 300) -> words.Excerpt:
-        """The beginning of the item or, if it is looked for, the place where the text stands."""
-        found = words.excerpt(self.original, text, before=60, after=length)
-        return found or words.Excerpt(words.cut(self.original, length), "", "")
+        """The beginning of the cleaned text or, if it is looked for, the place where the text stands."""
+        if text and (found := words.excerpt(str(self.cleaned), folded(text), before=60, after=length)):
+            return found
+        # No token is empty, so that many are enough.
+        beginning = CleanedText.of(self.original, self.tokens, self.offsets, most=length + 1)
+        return words.Excerpt(words.cut(str(beginning), length), "", "")
 
 
 def clean_external_id(value: str) -> str:

@@ -22,6 +22,7 @@ from ontologies.models import Ontology
 
 from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceForm
 from ..importing.formats import Format, detect
+from ..importing.items import NewItem
 from ..kinds import Kind
 from ..models import Dataset, Upload
 from ..preprocessing import Counts, Prepared, Preprocessing
@@ -140,12 +141,15 @@ def preview_lines(lines: list[tuple[int, str]], operations: Preprocessing) -> di
     Each row tells why the line becomes no item: "duplicate", "empty", or "" if it becomes one.
     """
     items = list(operations.prepare(lines, Counts()))
-    tokens_of = {item.number: item.tokens for item in items}
+    prepared = {item.number: item for item in items}
     rows = []
     for number, original in lines[:PREVIEW_ROWS]:
-        cleaned, tokens = operations.clean(original), tokens_of.get(number, [])
-        dropped = "" if tokens else "duplicate" if cleaned.strip() else "empty"
-        rows.append((number, original, cleaned, tokens, dropped))
+        if item := prepared.get(number):
+            cleaned = NewItem("", original, item.tokens, item.found).cleaned(" ".join(item.tokens))
+            rows.append((number, original, cleaned, item.tokens, ""))
+        else:
+            dropped = "duplicate" if operations.clean(original).strip() else "empty"
+            rows.append((number, original, "", [], dropped))
     uncleaned = Preprocessing().prepare(lines, Counts())
     return {"lines": len(lines), "before": _figures(uncleaned), "after": _figures(items), "rows": rows}
 

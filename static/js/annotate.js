@@ -3,6 +3,7 @@
 import { Judge } from "./annotate/judge.js";
 import { Recent, loadOffers } from "./annotate/labels.js";
 import { Marks, newUid } from "./annotate/marks.js";
+import { Original } from "./annotate/original.js";
 import { Pane } from "./annotate/pane.js";
 import { Picker } from "./annotate/picker.js";
 import { Progress } from "./annotate/progress.js";
@@ -15,6 +16,7 @@ const state = JSON.parse($("state").textContent);
 const sheet = $("sheet");
 const marks = new Marks(state);
 const text = new Text(sheet, state.item);
+const original = new Original($("original"), state.item);
 const recent = { entity: new Recent(`labels ${state.project}`), relation: new Recent(`relation labels ${state.project}`) };
 const progress = new Progress(state);
 const toast = (words, kind = "info", action) => document.dispatchEvent(new CustomEvent("toast", { detail: { text: words, kind, action } }));
@@ -56,7 +58,9 @@ function showMarks() {
 }
 
 function showSelection() {
+  const chosen = marks.entity.get(view.candidate ?? view.mark);
   text.drawWords(view.words);
+  original.mark(view.words ? span(view.words) : chosen && [chosen.start, chosen.end]);
   const actions = $("mark-actions");
   actions.hidden = true;
   const name = sheet.querySelector(".mark-name.selected");
@@ -407,7 +411,7 @@ if (!state.reading) addEventListener("focus", () => !queue.size && refresh());
 
 /* Keys ------------------------------------------------------------------------------------------------------------- */
 
-const COMMANDS = { n: () => leave(state.urls.next), p: () => leave(state.urls.previous), o: () => setDone(false), r: () => view.mark && relate(), a: accept };
+const COMMANDS = { n: () => leave(state.urls.next), p: () => leave(state.urls.previous), o: () => setDone(false), t: showOriginal, r: () => view.mark && relate(), a: accept };
 const openDialog = (id) => $(id)?.showModal();
 
 function handlerOf(event) {
@@ -434,6 +438,10 @@ function handlerOf(event) {
   if (view.words && /^[\p{L}\p{N}]$/u.test(key)) return () => pickForWords(key);
   if (view.mark && /^[1-9]$/.test(key)) return () => relabel("entity", view.mark, key);
   return view.words ? null : COMMANDS[key];
+}
+
+function showOriginal() {
+  if (!original.toggle()) toast("This is the original text: nothing in it was changed.");
 }
 
 function enter() {
@@ -535,6 +543,8 @@ for (const [id, run] of Object.entries({ undo, done: finish, reopen: () => setDo
     text.root.focus({ preventScroll: true });
   });
 }
+
+$("original")?.addEventListener("toggle", () => text.root.focus({ preventScroll: true }));
 
 /* Beginning -------------------------------------------------------------------------------------------------------- */
 

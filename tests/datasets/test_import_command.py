@@ -86,6 +86,16 @@ def test_an_ontology_is_refused_for_a_standard_dataset(alice, path):
     assert code == 1 and "takes no entity ontology" in errors
 
 
+def test_clean_up_is_refused_for_items_that_come_as_tokens(alice, path, labels):
+    for kind, given in (("rich", []), ("preannotated_entity", labels)):
+        for options in (["--lowercase"], ["--remove-characters", "x"], ["--remove-duplicates"]):
+            code, out, errors = run(path, *options, *given, kind=kind)
+            assert (code, out) == (1, []) and f"{options[0]} is for a standard dataset" in errors
+    assert not Dataset.objects.exists()
+    code, out, _ = run(path, "--format", "text", "--tokeniser", "whitespace", kind="rich")
+    assert code == 0
+
+
 def test_unknown_choices_are_refused(alice, path):
     with pytest.raises(CommandError):
         run(path, "--tokeniser", "magic")

@@ -254,7 +254,7 @@ def test_preview():
     assert seen["after"] == (2, 8, 8)
     rows = seen["rows"]
     assert [dropped for *_, dropped in rows] == ["", "duplicate", "duplicate", "empty", ""]
-    assert rows[2] == (2, "$$$replace engine oil", "replace engine oil", [], "duplicate")
+    assert rows[2] == (2, "$$$replace engine oil", "", [], "duplicate")
     assert rows[4] == (4, "Check, then go.", "check, then go.", ["check", ",", "then", "go", "."], "")
 
 

@@ -8,6 +8,7 @@ from playwright.sync_api import Page, Route, expect
 
 from datasets.models import Annotation, Item
 from ontologies.models import OntologyItem
+from projects.models import Project
 from tests import factories
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -622,7 +623,7 @@ def test_a_label_that_is_off_stays_on_its_marks_and_is_not_offered(desk, alice):
     expect(desk.page.locator(".option")).to_have_count(0)
 
 
-def test_the_original_is_shown_where_tokens_were_changed(page, sign_in, alice, carol):
+def test_what_is_read_is_the_cleaned_text(page, sign_in, alice, carol):
     dataset = factories.dataset(owner=alice, text="İSTANBUL  **Hotel**\tPUMP\n", lowercase=True, remove_characters="*")
     project = factories.Project.create(
         name="Changed", by=alice, dataset=dataset, entity_ontology=factories.ontology(owner=alice), annotators=[carol]
@@ -630,7 +631,7 @@ def test_the_original_is_shown_where_tokens_were_changed(page, sign_in, alice, c
     sign_in(page, carol)
     desk = Desk(page, project, carol)
     desk.open()
-    assert page.locator(".sheet .text").evaluate("node => node.textContent") == "İSTANBUL  **Hotel**\tPUMP"
+    assert page.locator(".sheet .text").evaluate("node => node.textContent") == "i̇stanbul hotel pump"
     desk.token(1).click()
     desk.pick("state")
     assert desk.stored() == [(1, 1, "State")]
@@ -648,6 +649,46 @@ def test_tokens_without_a_place_in_the_text_are_joined_by_spaces(desk):
     desk.drag(0, 2)
     desk.pick("state")
     assert desk.stored() == [(0, 2, "State")]
+
+
+def test_the_original_is_one_key_away(desk, sign_in, alice, page):
+    cleaned = factories.dataset(
+        owner=alice,
+        name="Cleaned",
+        text="LEFT*  🚀 Air-Con\t(*REAR*) is  leaking, replace!\n",
+        lowercase=True,
+        remove_characters="*",
+        tokeniser="punkt",
+    )
+    desk.open()
+    desk.press("t")
+    expect(page.locator(".toast")).to_contain_text("This is the original text")
+    desk.project = Project.create(
+        name="Cleaned", by=alice, dataset=cleaned, entity_ontology=desk.project.entity_ontology, annotators=[desk.user]
+    )
+    desk.open()
+    original = page.locator("#original > p")
+    assert page.locator(".sheet .text").text_content() == "left 🚀 air-con (rear) is leaking, replace!"
+    desk.token(4).click()  # “rear”, after “(”
+    desk.pick("state")
+    expect(original).to_be_hidden()
+    desk.press("t")
+    expect(original.locator("mark")).to_have_text("REAR")
+    assert original.text_content() == "LEFT*  🚀 Air-Con\t(*REAR*) is  leaking, replace!"
+    desk.press("ArrowLeft", "ArrowLeft")
+    expect(original.locator("mark")).to_have_text("Air-Con")
+    desk.press("Escape", "t")
+    expect(original).to_be_hidden()
+    page.locator("#original > summary").click()
+    expect(original.locator("mark")).to_have_count(0)
+    desk.press("ArrowRight")
+    expect(original.locator("mark")).to_have_count(1)
+    assert desk.stored() == [(4, 4, "State")]
+    sign_in(page, alice)
+    page.goto(f"/datasets/{cleaned.pk}/items/{cleaned.items()[0].pk}/")
+    expect(original).to_be_hidden()
+    desk.press("t")
+    expect(original).to_have_text("LEFT*  🚀 Air-Con (*REAR*) is leaking, replace!")
 
 
 @pytest.mark.parametrize("tokens", [["one", "\u200b", "two"], ["\u200b", "\u200b"]])

@@ -74,7 +74,7 @@ def test_annotations_carry_tokens_characters_text_and_full_names(project, carol)
     assert first["text"] == "engine oil" == item.original[first["start_char"] : first["end_char"]]
     assert first["label"] == "PhysicalObject"
     assert second["label"] == "PhysicalObject/SensingObject"
-    assert second["text"] == "replace  engine oil"
+    assert second["text"] == "replace  engine oil" and second["tokens"] == ["replace", "engine", "oil"]
     assert first["status"] == "accepted"
     [relation] = row["relations"]
     assert (relation["source_id"], relation["target_id"]) == (first["id"], second["id"])
@@ -128,6 +128,7 @@ def test_tokens_that_are_not_in_the_original_have_no_characters(project, carol):
     mark(project, item, carol, spans=[(1, 2)])
     [entity] = read(project)["annotations.json"][0]["entities"]
     assert (entity["start_char"], entity["end_char"], entity["text"]) == (None, None, "replace engine")
+    assert entity["tokens"] == ["replace", "engine"]
 
 
 def test_more_items_than_one_batch_come_in_order(alice, carol, monkeypatch):

@@ -1,4 +1,5 @@
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
 from datasets.preprocessing import OPERATIONS
 
-_OF_A_NEW_ONE = {"name", "entity_ontology", "relation_ontology", *OPERATIONS} - {"tokeniser"}
+_CLEAN_UP = [name for name in OPERATIONS if name != "tokeniser"]
+_OF_A_NEW_ONE = ["name", "entity_ontology", "relation_ontology", *_CLEAN_UP]
 
 
 class Command(ServiceCommand):
@@ -77,14 +79,21 @@ def _dataset(pk: int, by: User) -> Dataset:
 
 def _check(options: dict[str, Any], kind: Kind) -> None:
     """Refuse what would have no effect."""
-    if options["into"] is not None and (given := [name for name in options if name in _OF_A_NEW_ONE and options[name]]):
-        option = given[0].replace("_", "-")
-        raise Refused(f"--{option} is for a new dataset; an addition takes what its dataset has.")
+    if options["into"] is not None:
+        _refuse_any(options, _OF_A_NEW_ONE, "for a new dataset; an addition takes what its dataset has")
+    if kind != Kind.STANDARD:
+        items = f"the items of a {kind.label.lower()} stay as they come"
+        _refuse_any(options, _CLEAN_UP, f"for a standard dataset; {items}")
     for of in ("entity", "relation"):
         if options[f"{of}_ontology"] is not None and of not in kind.label_kinds:
             raise Refused(f"A {kind.label.lower()} has no {of} labels, so it takes no {of} ontology.")
     if options["inactive"] != Inactive.REFUSE and not kind.label_kinds:
         raise Refused(f"A {kind.label.lower()} has no labels, so there are none that are switched off.")
+
+
+def _refuse_any(options: dict[str, Any], names: Iterable[str], why: str) -> None:
+    if given := [name for name in names if options[name]]:
+        raise Refused(f"--{given[0].replace('_', '-')} is {why}.")
 
 
 def _shown_name(path: Path) -> str:

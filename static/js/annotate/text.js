@@ -21,29 +21,20 @@ const place = (element, { left, top, width, height }) => {
 };
 
 export class Text {
-  constructor(sheet, { original, tokens, offsets }) {
+  /** `gaps` are what stands before each token: a space, or nothing. */
+  constructor(sheet, { tokens, gaps }) {
     this.sheet = sheet;
     this.root = sheet.querySelector(".text");
     this.layers = Object.fromEntries(["tints", "names", "words", "arcs"].map((name) => [name, sheet.querySelector(`.${name}`)]));
-    this.plain = offsets ? tokens.map(() => "") : tokens;
-    const chars = offsets ? Array.from(original) : []; // code points, as the server counts
-    const slice = (from, to) => chars.slice(from, to).join("");
+    this.between = (start, end) => tokens.slice(start, end + 1).map((token, i) => (i ? gaps[start + i] : "") + token).join("");
     const nodes = [];
-    let at = 0;
     this.tokens = tokens.map((token, i) => {
-      const [from, to] = offsets ? offsets[i] : [0, 0];
-      if (offsets) {
-        if (from > at) nodes.push(slice(at, from));
-        this.plain[i] = slice(from, to);
-        at = to;
-      } else if (i) nodes.push(" ");
-      const span = make("span", "tok", this.plain[i]);
+      const span = make("span", "tok", token);
       span.dataset.i = i;
+      if (gaps[i]) nodes.push(gaps[i]);
       nodes.push(span);
       return span;
     });
-    if (at < chars.length) nodes.push(slice(at));
-    this.between = (start, end) => (offsets ? slice(offsets[start][0], offsets[end][1]) : tokens.slice(start, end + 1).join(" "));
     this.root.append(...nodes);
     this.rooms = new Map();
     this.depth = [];

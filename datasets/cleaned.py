@@ -1,0 +1,53 @@
+"""The cleaned text of an item: what people read, search and count. All who show an item's text take it from here."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from .tokenising import Span
+
+# A token that does not occur within so many characters is taken for one that is not in the text.
+NEAR = 1000
+_white_space = re.compile(r"\s").search
+
+
+class CleanedText(NamedTuple):
+    """The tokens with the spacing of the original: a space where the original has white space between two of them, and also
+    where one of the two is not in the original."""
+
+    tokens: Sequence[str]
+    gaps: list[str]
+    """What stands before each token: a space, or nothing."""
+
+    @classmethod
+    def of(
+        cls, original: str, tokens: Sequence[str], offsets: Sequence[Sequence[int]] | None, most: int | None = None
+    ) -> "CleanedText":
+        """Of an item, or of its first ``most`` tokens."""
+        tokens = tokens[:most]
+        places = list(_search(original, tokens)) if offsets is None else offsets[:most]
+        gaps = [
+            " " if before is None or after is None or _white_space(original, before[1], after[0]) else ""
+            for before, after in pairwise(places)
+        ]
+        return cls(tokens, ["", *gaps] if tokens else [])
+
+    def __str__(self) -> str:
+        return "".join([gap + token for gap, token in zip(self.gaps, self.tokens, strict=True)])
+
+    def between(self, start: int, end: int) -> str:
+        """From one token to another, inclusive."""
+        return str(CleanedText(self.tokens[start : end + 1], ["", *self.gaps[start + 1 : end + 1]]))
+
+
+def _search(original: str, tokens: Sequence[str]) -> Iterator[Span | None]:
+    """The places of the tokens that occur in the text, from left to right. Never far ahead: that would take the square of the
+    length of a text that has none of them."""
+    end = 0
+    for token in tokens:
+        start = original.find(token, end, end + len(token) + NEAR)
+        if start < 0:
+            yield None
+        else:
+            yield start, (end := start + len(token))
