@@ -1,6 +1,7 @@
 """The pages of uploads: progress, report, and the decisions to change, store or discard them."""
 
 from collections import ChainMap
+from collections.abc import Iterator
 from typing import Any
 
 from django.contrib import messages
@@ -19,7 +20,7 @@ from ontologies.models import Ontology
 from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import AddForm, CreateForm, SourceForm
-from ..importing.document import Duplicates, ImportOptions, Inactive
+from ..importing.document import Duplicates, ImportOptions, Inactive, Report
 from ..importing.formats import Format, detect
 from ..items import drawing
 from ..kinds import Kind
@@ -78,9 +79,18 @@ def _found(upload: Upload) -> dict[str, Any]:
         "operations": options.preprocessing.operations() if options.format == Format.TEXT else [],
         "trees": trees,
         "labels": [_counted(tree, report.labels[tree.kind]) for tree in trees if report.labels[tree.kind]],
-        "unusable": [(tree, list(report.unusable_labels[tree.kind].items())) for tree in trees],
+        "named": list(_named(report)),
         "shown": drawn,
     }
+
+
+def _named(report: Report) -> Iterator[tuple[str, str, list[tuple[str, int]]]]:
+    """What is wrong with labels that the document names: a title, a note, and the names with the numbers of their marks."""
+    for kind in report.labels:
+        if off := report.inactive_labels[kind]:
+            yield f"{kind.capitalize()} labels", "switched off", list(off.items())
+        if unknown := report.unusable_labels[kind]:
+            yield f"Not {kind} labels", "unknown", list(unknown.items())
 
 
 def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:
