@@ -1,24 +1,33 @@
 import re
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 from django import forms
 from django.db.models import QuerySet
 from django.urls import reverse_lazy
+from django.utils.text import format_lazy
 
 from annotation_service import limits, words
 from annotation_service.blueprint_views import DescriptionField, EditForm, NameField
+from annotation_service.inputs import Refused
 from annotation_service.models import User, fold
 from datasets.models import Dataset
 from ontologies.models import Ontology
+from resources.models import ConstraintSet
+from resources.tally import Tally
 
 from . import roles
 from .models import Project
+from .violations import foreseen
 
 
 class BlueprintChoice(forms.ModelChoiceField):
     """A blueprint, shown with its size and owner: names need not be unique."""
 
     def label_from_instance(self, thing: Any) -> str:
+        if isinstance(thing, ConstraintSet):
+            return f"{thing.name} · about {words.listed(f'“{o}”' for o in thing.ontologies.values())} · {thing.owner}"
         size = thing.item_count if isinstance(thing, Dataset) else thing.size
         return f"{thing.name} · {words.plural(size, 'item,items')} · {thing.owner}"
 
@@ -66,8 +75,8 @@ class ProjectForm(WordsForm):
         empty_label="Choose a dataset",
         widget=forms.Select(
             attrs={
-                "hx-get": reverse_lazy("projects:ontologies"),
-                "hx-include": "[name=entity_ontology], [name=relation_ontology]",
+                "hx-get": format_lazy("{}?fresh=1", reverse_lazy("projects:ontologies")),
+                "hx-include": "#project-ontologies select",
                 "hx-target": "#project-ontologies",
                 "hx-swap": "outerHTML",
             }
@@ -79,6 +88,13 @@ class ProjectForm(WordsForm):
         required=False,
         empty_label="None: only entities are annotated",
     )
+    entity_constraints = BlueprintChoice(
+        queryset=ConstraintSet.objects.none(), required=False, empty_label="None: entities stand together freely"
+    )
+    relation_constraints = BlueprintChoice(
+        queryset=ConstraintSet.objects.none(), required=False, empty_label="None: relations connect everything"
+    )
+    keep_violations = forms.BooleanField(required=False, label="Keep these marks as they are")
     annotators = PeopleField(
         required=False,
         widget=forms.Textarea(attrs={"rows": 2, "placeholder": "anna, ben"}),
@@ -92,27 +108,101 @@ class ProjectForm(WordsForm):
         help_text="Empty: every annotator gets every item. A number: items are dealt out evenly.",
     )
 
-    def __init__(self, *args: Any, datasets: QuerySet[Dataset], ontologies: QuerySet[Ontology], **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        datasets: QuerySet[Dataset],
+        ontologies: QuerySet[Ontology],
+        constraints: QuerySet[ConstraintSet],
+        fresh: bool = False,
+        **options: Any,
+    ) -> None:
+        """``fresh``: another dataset was chosen, which brings its own ontologies."""
         super().__init__(*args, **options)
         ontologies = ontologies.with_size().select_related("owner").order_by("name", "pk")  # type: ignore[attr-defined]
+        constraints = constraints.select_related("owner", "entity_ontology", "relation_ontology").order_by("name", "pk")
         fields: dict[str, Any] = self.fields
         fields["dataset"].queryset = datasets.select_related("owner").order_by("name", "pk")
-        fields["entity_ontology"].queryset = ontologies.filter(kind=Ontology.Kind.ENTITY)
-        fields["relation_ontology"].queryset = ontologies.filter(kind=Ontology.Kind.RELATION)
-        self._lock_ontologies()
+        for kind in Ontology.Kind.values:
+            fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
+            fields[f"{kind}_constraints"].queryset = constraints.filter(kind=kind)
+        self._choose_ontologies(fresh)
 
-    def _lock_ontologies(self) -> None:
-        """A preannotated dataset goes with the ontologies that it was made with: its marks carry their labels."""
+    def _choose_ontologies(self, fresh: bool) -> None:
+        """A preannotated dataset goes with the ontologies that it was made with, or others that have the labels of its marks."""
+        dataset = self.chosen("dataset")
+        for own in dataset.given_ontologies() if dataset else []:
+            name = f"{own.kind}_ontology"
+            self.fields[name].required = True
+            self.fields[
+                name
+            ].help_text = f"The dataset was made with “{own}”. Another one will do if it has all labels of its marks."
+            if self.is_bound and name not in self.data:
+                self.data = {**dict(self.data.items()), name: own.pk}
+            elif not self.is_bound and (fresh or not self.initial.get(name)):
+                self.initial[name] = own.pk
+
+    def chosen(self, name: str) -> Any:
+        """What is chosen in a field, sent or not; None if that is nothing, or nothing valid."""
         try:
-            dataset = self.fields["dataset"].clean(self["dataset"].value())
+            return self.fields[name].clean(self[name].value())
         except forms.ValidationError:
-            return
-        for name in ("entity_ontology", "relation_ontology"):
-            if made_with := getattr(dataset, f"{name}_id"):
-                field = self.fields[name]
-                field.disabled = field.required = True
-                self.initial[name] = made_with
-                field.help_text = "The dataset was made with this ontology: its marks carry these labels."
+            return None
+
+    @cached_property
+    def misfits(self) -> dict[str, str]:
+        """The fields whose choices do not go together, with the reasons."""
+        dataset, ontologies, sets = self._chosen_together()
+        asked: list[tuple[str, Callable[[], Any]]] = []
+        if dataset:
+            for own in dataset.given_ontologies():
+                if own.kind in ontologies and ontologies[own.kind] != own:
+                    asked.append((f"{own.kind}_ontology", partial(dataset.labels_in, ontologies, [own])))
+        asked += [(f"{each.kind}_constraints", partial(each.labels_in, ontologies)) for each in sets if ontologies]
+        found = {}
+        for name, ask in asked:
+            try:
+                ask()
+            except Refused as error:
+                found[name] = str(error)
+        return found
+
+    @cached_property
+    def foreseen(self) -> Tally | None:
+        """What the marks of the chosen dataset break; None if it has none, no constraints are chosen, or something does not go
+        together."""
+        dataset, ontologies, sets = self._chosen_together()
+        if not (dataset and dataset.given_ontologies() and sets) or self.misfits:
+            return None
+        if {own.kind for own in dataset.given_ontologies()} - ontologies.keys():
+            return None
+        return foreseen(dataset, ontologies, sets)
+
+    def _chosen_together(self) -> tuple[Dataset | None, dict[str, Ontology], list[ConstraintSet]]:
+        kinds = Ontology.Kind.values
+        ontologies = {kind: found for kind in kinds if (found := self.chosen(f"{kind}_ontology"))}
+        sets = [found for kind in kinds if (found := self.chosen(f"{kind}_constraints"))]
+        return self.chosen("dataset"), ontologies, sets
+
+    def clean(self) -> None:
+        for name, reason in self.misfits.items():
+            self.add_error(name, reason)
+        if self.foreseen and self.foreseen.total and not self.cleaned_data.get("keep_violations"):
+            self.add_error("keep_violations", "Choose other constraints, or keep the marks as they are.")
+
+
+class ConstraintsForm(forms.Form):
+    """A constraint set for a project that is there; what existing marks would break is counted, but hinders nothing."""
+
+    constraints = BlueprintChoice(
+        queryset=ConstraintSet.objects.none(), empty_label="Choose constraints", label="Constraints"
+    )
+
+    def __init__(self, *args: Any, kind: str, constraints: QuerySet[ConstraintSet], **options: Any) -> None:
+        super().__init__(*args, **options)
+        field: Any = self.fields["constraints"]
+        sets = constraints.filter(kind=kind).select_related("owner", "entity_ontology", "relation_ontology")
+        field.queryset = sets.order_by("name", "pk")
 
 
 class MembersForm(forms.Form):

@@ -9,6 +9,7 @@ from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job, User, new_file
 from datasets.models import Dataset
 from ontologies.models import Ontology
+from resources.models import ConstraintSet
 
 from . import access, bundle
 from .models import Project
@@ -19,16 +20,21 @@ def create_project(job: Job, progress: Progress) -> None:
     """Copy large blueprints into a new project. The right to use them was checked when the job was started."""
     target = job.target
     models: dict[str, Any] = {"dataset": Dataset, "entity_ontology": Ontology, "relation_ontology": Ontology}
-    blueprints = {name: model.objects.filter(pk=target[name]).first() for name, model in models.items()}
+    sets = {"entity_constraints": ConstraintSet, "relation_constraints": ConstraintSet}
+    blueprints = {name: model.objects.filter(pk=target[name]).first() for name, model in (models | sets).items()}
     if any(target[name] and not blueprint for name, blueprint in blueprints.items()):
         raise Refused("A blueprint was deleted before it could be copied. Create the project anew.")
     progress(0, 0, "copying")
     Project.create(
         by=job.by,
         job=job,
+        resources=[found for name in sets if (found := blueprints.pop(name))],
         annotators=list(User.objects.filter(pk__in=target["annotators"])),
         **blueprints,
-        **{name: target[name] for name in ("name", "description", "guidelines", "annotators_per_item")},
+        **{
+            name: target[name]
+            for name in ("name", "description", "guidelines", "annotators_per_item", "keep_violations")
+        },
     )
 
 

@@ -22,7 +22,7 @@ from .assignment import Assignment, AssignsItems
 from .roles import ANNOTATOR, MANAGER
 
 NEEDS_MANAGER = "A project needs a manager. Add another one first."
-B = TypeVar("B", Ontology, ResourceSet)
+B = TypeVar("B", Ontology, ResourceSet, ConstraintSet)
 
 __all__ = ["Assignment", "Membership", "Project"]
 
@@ -70,6 +70,9 @@ class Project(AssignsItems, Described):
         return [
             found for model in RESOURCE_SETS for found in model._default_manager.filter(project=self).order_by("kind")
         ]
+
+    def constraint_sets(self) -> QuerySet[ConstraintSet]:
+        return ConstraintSet.objects.filter(project=self).order_by("kind")
 
     def annotators(self) -> QuerySet[Any, int]:
         getting_items = [name for name, role in roles.ROLES.items() if role.gets_items]
@@ -119,8 +122,9 @@ class Project(AssignsItems, Described):
             Membership.objects.bulk_create(
                 Membership(project=project, user=u, role=role) for u, role in members.items()
             )
-            copies = {o.pk: o.copy_to(project, by=by) for o in (entity_ontology, relation_ontology) if o}
-            dataset.copy_to(project, by=by, ontologies=copies)
+            copies = {o.kind: o.copy_to(project, by=by) for o in (entity_ontology, relation_ontology) if o}
+            theirs = {own.pk: copies[own.kind] for own in dataset.given_ontologies()}
+            dataset.copy_to(project, by=by, ontologies=theirs)
             for resource in resources:
                 project._copy(resource, by=by)
             if not keep_violations:
@@ -132,7 +136,7 @@ class Project(AssignsItems, Described):
 
     def broken(self) -> list[Broken]:
         """The marks that break the constraints: those that came with the dataset, and each annotator's accepted ones."""
-        rules = rules_of(ConstraintSet.objects.filter(project=self).order_by("kind"))
+        rules = rules_of(self.constraint_sets())
         return list(broken_in(rules, self.dataset.pk)) if rules else []
 
     def _check_given_marks(self) -> None:
@@ -149,6 +153,22 @@ class Project(AssignsItems, Described):
         """Add a copy of a relation ontology to a project that was made without one, or of constraints or preannotations."""
         with write():
             return self.locked()._copy(blueprint, by=by)
+
+    def put_constraints(self, blueprint: ConstraintSet, *, by: User) -> ConstraintSet:
+        """Add a copy of a constraint set, in the place of the one of its kind if there is one. Marks stay as they are."""
+        with write():
+            project = self.locked()
+            project._drop_constraints(blueprint.kind)
+            return project._copy(blueprint, by=by)
+
+    def take_constraints_away(self, kind: str) -> None:
+        """Delete the project's copy of constraints; nothing else changes."""
+        with write():
+            self.locked()._drop_constraints(kind)
+
+    def _drop_constraints(self, kind: str) -> None:
+        ConstraintSet.mark_deleted(ConstraintSet.objects.filter(project=self, kind=kind))
+        purge_deleted(AT_ONCE)
 
     def _copy(self, blueprint: B, *, by: User) -> B:
         """A copy of an ontology or of a resource about the labels of the project's ontologies; at most one of each kind."""
@@ -206,10 +226,8 @@ def _check_kinds(dataset: Dataset, entity_ontology: Ontology, relation_ontology:
         raise Refused(f"“{entity_ontology}” is a relation ontology; an entity ontology was expected.")
     if relation_ontology and relation_ontology.is_entity:
         raise Refused(f"“{relation_ontology}” is an entity ontology; a relation ontology was expected.")
-    made_with = (dataset.entity_ontology, dataset.relation_ontology)
-    for own, chosen in zip(made_with, (entity_ontology, relation_ontology), strict=True):
-        if own not in (None, chosen):
-            raise Refused(f"The dataset was made with the ontology “{own}”: choose that one.")
+    if dataset.relation_ontology and not relation_ontology:
+        raise Refused(f"The marks of “{dataset}” are relations, too: choose a relation ontology that has their labels.")
 
 
 class Membership(models.Model):

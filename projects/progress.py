@@ -61,14 +61,15 @@ def overview(project: Project, user: User) -> dict[str, Any]:
     """What every member sees: the project's resources and their own progress."""
     [mine] = with_progress([project], user)
     ontologies = {ontology.kind: ontology for ontology in project.ontology_set.with_size()}
-    resources = project.resources()
+    constraints = project.constraint_sets()
     return {
         "mine": mine,
         "dataset": project.dataset,
         "entity_ontology": ontologies.get(Ontology.Kind.ENTITY),
         "relation_ontology": ontologies.get(Ontology.Kind.RELATION),
-        "resources": resources,
-        "constraints": [each for each in resources if isinstance(each, ConstraintSet)],
+        "resources": [each for each in project.resources() if not isinstance(each, ConstraintSet)],
+        "constraints": constraints,
+        "lacking": [kind for kind in sorted(ontologies) if kind not in {each.kind for each in constraints}],
     }
 
 

@@ -14,6 +14,8 @@ project_urls = [
     path("download/", views.download, name="download"),
     path("members/add/", views.add_members, name="add_members"),
     path("members/<int:member_pk>/remove/", views.remove_member, name="remove_member"),
+    path("constraints/<str:kind>/", views.constraints, name="constraints"),
+    path("constraints/<str:kind>/remove/", views.remove_constraints, name="remove_constraints"),
     path("ontologies/add/", views.add_ontology, name="add_ontology"),
 ]
 

@@ -1,9 +1,10 @@
 from functools import partial
+from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -22,12 +23,14 @@ from ontologies.models import Ontology
 from resources.models import ConstraintSet
 
 from . import access, bundle, progress
-from .forms import DeleteForm, DetailsForm, MembersForm, ProjectForm
+from .forms import ConstraintsForm, DeleteForm, DetailsForm, MembersForm, ProjectForm
 from .models import Project
-from .violations import Report, Selection
+from .violations import Report, Selection, foreseen_in
 
 DOWNLOAD_MARKS_AT_ONCE = 20_000
 VIOLATIONS_A_PAGE = 50
+CONSTRAINTS = ("entity_constraints", "relation_constraints")
+BLUEPRINTS = ("dataset", "entity_ontology", "relation_ontology", *CONSTRAINTS)
 
 
 @require_GET
@@ -62,23 +65,24 @@ def create(request: Request) -> HttpResponse:
 
 @require_GET
 def ontologies(request: Request) -> HttpResponse:
-    """The choice of ontologies that a chosen dataset leaves."""
+    """The choice of ontologies and constraints, with what the marks of the chosen dataset would break."""
     return render(request, "projects/_ontologies.html", {"form": _project_form(request)})
 
 
 def _project_form(request: Request) -> ProjectForm:
-    chosen = {name: request.GET.get(name, "") for name in ("dataset", "entity_ontology", "relation_ontology")}
-    datasets, ontologies = blueprint_access.blueprints(request, Dataset), blueprint_access.blueprints(request, Ontology)
-    return ProjectForm(request.POST or None, initial=chosen, datasets=datasets, ontologies=ontologies)
+    chosen = {name: request.GET.get(name, "") for name in BLUEPRINTS}
+    models = {"datasets": Dataset, "ontologies": Ontology, "constraints": ConstraintSet}
+    found: dict[str, Any] = {name: blueprint_access.blueprints(request, model) for name, model in models.items()}
+    return ProjectForm(request.POST or None, initial=chosen, fresh="fresh" in request.GET, **found)
 
 
-def _create(user: User, values: dict) -> HttpResponse:
+def _create(user: User, values: dict[str, Any]) -> HttpResponse:
     """At once, or by a job if much has to be copied."""
-    blueprints = [values[name] for name in ("dataset", "entity_ontology", "relation_ontology") if values[name]]
-    rows = sum(thing.row_count for thing in blueprints)
+    rows = sum(thing.row_count for name in BLUEPRINTS if (thing := values[name]))
     rows += values["dataset"].item_count * (values["annotators_per_item"] or 0)
     if rows <= settings.JOB_ROWS:
-        return redirect("projects:page", pk=Project.create(by=user, **values).pk)
+        sets = [found for name in CONSTRAINTS if (found := values.pop(name))]
+        return redirect("projects:page", pk=Project.create(by=user, resources=sets, **values).pk)
     target = {name: getattr(value, "pk", value) for name, value in values.items()}
     target["annotators"] = [person.pk for person in values["annotators"]]
     return redirect(
@@ -92,10 +96,14 @@ def use(request: Request) -> HttpResponse:
     blueprint_access.require_creator(request)
     if pk := request.GET.get("dataset"):
         context = {"thing": blueprint_access.readable(request, Dataset, whole_number(pk) or 0), "field": "dataset"}
+    elif pk := request.GET.get("constraints"):
+        thing = blueprint_access.readable(request, ConstraintSet, whole_number(pk) or 0)
+        projects = access.projects(request.user, Right.MANAGE).filter(ontology__kind=thing.kind).order_by("name")
+        context = {"thing": thing, "field": f"{thing.kind}_constraints", "projects": projects}
     else:
-        thing = blueprint_access.readable(request, Ontology, whole_number(request.GET.get("ontology", "")) or 0)
-        lacking = access.projects(request.user, Right.MANAGE).exclude(ontology__kind=thing.kind).order_by("name")
-        context = {"thing": thing, "field": f"{thing.kind}_ontology", "projects": lacking}
+        ontology = blueprint_access.readable(request, Ontology, whole_number(request.GET.get("ontology", "")) or 0)
+        lacking = access.projects(request.user, Right.MANAGE).exclude(ontology__kind=ontology.kind).order_by("name")
+        context = {"thing": ontology, "field": f"{ontology.kind}_ontology", "projects": lacking}
     return render(request, "projects/_use.html", context)
 
 
@@ -126,7 +134,7 @@ def violations(request: Request, pk: int) -> HttpResponse:
     page = Paginator(shown.broken, VIOLATIONS_A_PAGE).get_page(request.GET.get("page"))
     context = {"section": "projects", "project": project, "dataset": project.dataset, "report": report}
     context |= {"shown": shown, "page": page, "rows": shown.rows(page)}
-    context |= {"constraints": [each for each in project.resources() if isinstance(each, ConstraintSet)]}
+    context["constraints"] = project.constraint_sets()
     return render(request, "projects/violations.html", context)
 
 
@@ -211,3 +219,46 @@ def add_ontology(request: Request, pk: int) -> HttpResponse:
     except Refused as error:
         messages.error(request, str(error))
     return redirect("projects:page", pk=pk)
+
+
+@require_http_methods(["GET", "POST"])
+def constraints(request: Request, pk: int, kind: str) -> HttpResponse:
+    """Add constraints to a project or replace those that it has; says first how many marks would break them."""
+    project = access.project(request, pk, Right.MANAGE)
+    own = _constraints_of(project, kind)
+    sets = blueprint_access.blueprints(request, ConstraintSet)
+    asked = request.GET if "constraints" in request.GET else None
+    form = ConstraintsForm(request.POST if request.method == "POST" else asked, kind=kind, constraints=sets)
+    context: dict[str, Any] = {"project": project, "kind": kind, "own": own, "form": form}
+    if form.is_valid():
+        chosen = form.cleaned_data["constraints"]
+        try:
+            if request.method == "POST":
+                copy = project.put_constraints(chosen, by=request.user)
+                messages.success(request, f"“{copy}” is now the project’s own, and binds from the next mark on.")
+                return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
+            context["tally"] = foreseen_in(project, chosen)
+        except Refused as error:
+            form.add_error("constraints", str(error))
+    status = 422 if form.is_bound and not form.is_valid() else 200
+    return render(request, "projects/_constraints.html", context, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+def remove_constraints(request: Request, pk: int, kind: str) -> HttpResponse:
+    project = access.project(request, pk, Right.MANAGE)
+    own = _constraints_of(project, kind)
+    if own is None:
+        raise Http404
+    if request.method == "POST":
+        project.take_constraints_away(kind)
+        messages.success(request, f"“{own}” was taken away. All marks are as they were.")
+        return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
+    return render(request, "projects/_remove_constraints.html", {"project": project, "own": own})
+
+
+def _constraints_of(project: Project, kind: str) -> ConstraintSet | None:
+    """Those of a kind that the project has, if any."""
+    if kind not in ConstraintSet.Kind.values:
+        raise Http404
+    return next((each for each in project.constraint_sets() if each.kind == kind), None)

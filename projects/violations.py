@@ -1,12 +1,17 @@
 """The report of marks that break the constraints of their project."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
+from annotation_service import words
 from annotation_service.models import User
-from datasets.models import Entity, Item
-from datasets.models.violations import Broken
+from datasets.models import Dataset, Entity, Item
+from datasets.models.violations import Broken, broken_in
+from ontologies.models import Ontology
+from resources.models import ConstraintSet, rules_about
+from resources.rules import RuleName, Rules
+from resources.tally import Tally
 
 from .models import Project
 
@@ -14,22 +19,34 @@ GIVEN = "given"
 """Stands in addresses for the marks that came with the dataset."""
 
 
-class Rule(NamedTuple):
-    """Names what is broken: a row of a set or, where a relation has rules but none for the source, the relation."""
+def foreseen(dataset: Dataset, ontologies: Mapping[str, Ontology], sets: Collection[ConstraintSet]) -> Tally:
+    """What the marks of a dataset would break with these ontologies, by kind, and constraint sets. Raises `Refused` if the
+    ontologies do not have all labels."""
+    return _tally(rules_about(sets, ontologies), dataset, ontologies, dataset.labels_in(ontologies))
 
-    kind: str
-    set: int
-    position: int | None
-    relation: int | None
 
-    @classmethod
-    def of(cls, broken: Broken) -> "Rule":
-        violation = broken.violation
-        relation = violation.labels[1][0] if violation.row is None else None
-        return cls(violation.kind, violation.set.pk, violation.position, relation)
+def foreseen_in(project: Project, chosen: ConstraintSet) -> Tally:
+    """What the marks in a project would break if it had these constraints, too. Raises `Refused` as above."""
+    ontologies = {ontology.kind: ontology for ontology in project.ontology_set.all()}
+    return _tally(rules_about([chosen], ontologies), project.dataset, ontologies)
 
-    def __str__(self) -> str:
-        return "-".join(map(str, self))
+
+def _tally(
+    rules: Rules | None,
+    dataset: Dataset,
+    ontologies: Mapping[str, Ontology],
+    labels: Mapping[int, int] | None = None,
+) -> Tally:
+    names = {label.pk: label.name for ontology in ontologies.values() for label in ontology.labels()}
+    tally, numbers = Tally(names.__getitem__), numbers_of(dataset)
+    for broken in broken_in(rules, dataset.pk, labels) if rules else ():
+        tally.add(broken.violation, f"item {words.number(numbers[broken.item])}")
+    return tally
+
+
+def numbers_of(dataset: Dataset) -> dict[int, int]:
+    """The numbers of its items, from 1, as in the bundle."""
+    return {pk: number for number, pk in enumerate(dataset.items().values_list("pk", flat=True), start=1)}
 
 
 class Report:
@@ -40,16 +57,14 @@ class Report:
         self.labels = {label.pk: label for ontology in project.ontology_set.all() for label in ontology.labels()}
         people = {broken.annotator for broken in self.broken if broken.annotator}
         self.people = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
-        items = project.dataset.items() if self.broken else project.dataset.items().none()
-        self.numbers = {pk: number for number, pk in enumerate(items.values_list("pk", flat=True), start=1)}
-        """The numbers of the items in the dataset, from 1, as in the bundle."""
-        self.external_ids = dict(items.exclude(external_id="").values_list("pk", "external_id"))
+        self.numbers = numbers_of(project.dataset) if self.broken else {}
+        self.external_ids = dict(project.dataset.items().exclude(external_id="").values_list("pk", "external_id"))
 
-    def by_rule(self) -> dict[Rule, list[Broken]]:
+    def by_rule(self) -> dict[RuleName, list[Broken]]:
         """The violations of each rule."""
-        rules: dict[Rule, list[Broken]] = {}
+        rules: dict[RuleName, list[Broken]] = {}
         for broken in self.broken:
-            rules.setdefault(Rule.of(broken), []).append(broken)
+            rules.setdefault(broken.violation.rule, []).append(broken)
         return rules
 
     def by_annotator(self) -> Counter[int | None]:
@@ -83,10 +98,10 @@ class Selection:
 
     def __init__(self, report: Report, *, rule: str, who: str) -> None:
         self.report, self.rule, self.who = report, rule, who
-        of_rule = [broken for broken in report.broken if rule in ("", str(Rule.of(broken)))]
+        of_rule = [broken for broken in report.broken if rule in ("", str(broken.violation.rule))]
         of_person = [broken for broken in report.broken if who in ("", _who(broken.annotator))]
         self.broken = [broken for broken in of_rule if who in ("", _who(broken.annotator))]
-        self._by_rule = Counter(Rule.of(broken) for broken in of_person)
+        self._by_rule = Counter(broken.violation.rule for broken in of_person)
         self._by_person = Counter(broken.annotator for broken in of_rule)
 
     def rules(self) -> list[dict[str, Any]]:

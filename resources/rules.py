@@ -5,7 +5,7 @@ holds for everything below the types that it names.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from annotation_service import words
@@ -29,6 +29,12 @@ class EntityRule(NamedTuple):
     excludes: Sequence[int]
     can_contain: Sequence[int] | None
 
+    def of_labels(self, labels: Mapping[int, int]) -> "EntityRule":
+        """The same rule about other labels, by the keys of these."""
+        excludes = [labels[label] for label in self.excludes]
+        contents = None if self.can_contain is None else [labels[label] for label in self.can_contain]
+        return self._replace(domain=labels[self.domain], excludes=excludes, can_contain=contents)
+
 
 class RelationRule(NamedTuple):
     """A row of relation constraints; positions count from 0."""
@@ -38,6 +44,11 @@ class RelationRule(NamedTuple):
     relation: int
     domain: int
     range: Sequence[int]
+
+    def of_labels(self, labels: Mapping[int, int]) -> "RelationRule":
+        """The same rule about other labels, by the keys of these."""
+        ends = [labels[label] for label in self.range]
+        return self._replace(relation=labels[self.relation], domain=labels[self.domain], range=ends)
 
 
 class Span(NamedTuple):
@@ -56,6 +67,18 @@ class Span(NamedTuple):
         return self.start <= other.start and other.end <= self.end and self[:2] != other[:2]
 
 
+class RuleName(NamedTuple):
+    """What is broken: a row of a set or, where a relation has rules but none for the source, the relation."""
+
+    kind: str
+    set: int
+    position: int | None
+    relation: int | None
+
+    def __str__(self) -> str:
+        return "-".join(map(str, self))
+
+
 class Violation(NamedTuple):
     """Why marks cannot stand together.
 
@@ -72,6 +95,10 @@ class Violation(NamedTuple):
     def position(self) -> int | None:
         """Of the row that decides."""
         return self.row.position if self.row else None
+
+    @property
+    def rule(self) -> RuleName:
+        return RuleName(self.kind, self.set.pk, self.position, None if self.row else self.labels[1][0])
 
     def rule_in_words(self, name_of: Callable[[int], str]) -> str:
         """The rule that is broken, whichever marks do it."""

@@ -14,7 +14,7 @@ from django.apps import apps
 from django.db import connection, connections
 
 APPS = ("datasets", "projects", "ontologies", "resources")
-READS = ("SELECT", "BEGIN", "SET", "PRAGMA", "SAVEPOINT", "RELEASE", "ROLLBACK", "DROP TABLE IF EXISTS spool")
+READS = ("SELECT", "WITH", "BEGIN", "SET", "PRAGMA", "SAVEPOINT", "RELEASE", "ROLLBACK", "DROP TABLE IF EXISTS spool")
 
 
 @contextmanager
@@ -111,7 +111,7 @@ class FullDisk:
         self.full = False
 
     def __call__(self, execute, sql, params, many, context):
-        if self.full and not sql.startswith(READS):
+        if self.full and not sql.lstrip().startswith(READS):
             fill()
         return execute(sql, params, many, context)
 

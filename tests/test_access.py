@@ -19,6 +19,7 @@ from ontologies.models import Ontology
 from projects import models
 from projects.models import Project
 from tests import factories, faults
+from tests.resource_sets import make
 
 # The columns of the table: nobody; carol's colleague dave, who is in no project; carol, who annotates in alice's project; bob, a
 # project manager who has nothing to do with it; alice, who owns everything here; sam, who is staff.
@@ -254,6 +255,13 @@ ROWS = [
     Row("projects:remove_member", MANAGERS, ("project", "membership")),
     Row("projects:remove_member", MANAGERS, ("project", "membership"), {}),
     Row("projects:remove_member", "302 404 403 404 404 404", ("project", "membership_elsewhere"), {}),
+    Row("projects:use", SEE_ALL, query="?constraints={constraints}"),
+    Row("projects:constraints", MANAGERS, ("project", "entity")),
+    Row("projects:constraints", MANAGERS, ("project", "entity"), {"constraints": "{constraints}"}),
+    Row("projects:constraints", "302 404 403 404 404 404", ("project", "rich")),
+    Row("projects:remove_constraints", MANAGERS, ("project", "entity")),
+    Row("projects:remove_constraints", MANAGERS, ("project", "entity"), {}),
+    Row("projects:remove_constraints", "302 404 403 404 404 404", ("project", "relation"), {}),
     Row("projects:add_ontology", "302 404 403 404 302 302", ("bare_project",), {"ontology": "{relation_ontology}"}),
     Row("projects:add_ontology", "302 404 403 404 404 404", ("bare_project",), {"ontology": "x"}),
     Row("annotations:start", WORK_START, ("project",)),
@@ -328,6 +336,8 @@ def build_world(folder):
             tree.refresh_from_db()
     for each in (dataset, project.dataset):
         each.remove(each.items().filter(position=2), by=alice)
+    constraints = make("entity_constraints", owner=alice, entities=ontology, relations=None)
+    project.use(constraints, by=alice)
     (folder / "done").write_text("done")
     finished.finish(file="done", name="done.txt")
     upload, upload_copy = (
@@ -342,6 +352,8 @@ def build_world(folder):
         "upload": upload.pk,
         "upload_copy": upload_copy.pk,
         "unknown": "ffffffff",
+        "relation": "relation",
+        "constraints": constraints.pk,
         "ontology": ontology.pk,
         "ontology_copy": project.entity_ontology.pk,
         "relation_ontology": project.relation_ontology.copied_from.pk,

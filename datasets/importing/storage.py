@@ -5,7 +5,7 @@ locked for no longer than that. Rows know their keys beforehand: to find each ot
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from annotation_service.db import execute
 from annotation_service.json_input import to_compact_json
+from ontologies.covering import label_map
 
 from ..tokenising import Span
 from .items import NewItem
@@ -216,9 +217,14 @@ def copy_items(source: int, target: int) -> None:
     )
 
 
-def copy_given_marks(source: int, target: int, *, entity_ontology: int | None, relation_ontology: int | None) -> None:
-    """Copy the marks that came with the dataset; each gets the label with its uid in the ontology of the copy."""
-    params = {"old": source, "new": target, "entities": entity_ontology, "relations": relation_ontology}
+def copy_given_marks(source: int, target: int, labels: Mapping[int, int]) -> None:
+    """Copy the marks that came with the dataset; ``labels`` has the keys of the copy's labels by those of the source's."""
+    params = {"old": source, "new": target}
+    with label_map(labels):
+        _copy_given_marks(params)
+
+
+def _copy_given_marks(params: dict[str, int]) -> None:
     execute(
         "INSERT INTO datasets_annotation (item_id, annotator_id, started_at, done_at)"
         " SELECT ni.id, NULL, a.started_at, a.done_at FROM datasets_item oi"
@@ -235,26 +241,24 @@ def copy_given_marks(source: int, target: int, *, entity_ontology: int | None, r
     execute(
         "INSERT INTO datasets_entity"
         ' (annotation_id, label_id, uid, start, "end", status, created_at, updated_at)'
-        ' SELECT na.id, nl.id, e.uid, e.start, e."end", e.status, e.created_at, e.updated_at'
+        ' SELECT na.id, nl.new, e.uid, e.start, e."end", e.status, e.created_at, e.updated_at'
         f"{old_and_new}"
         " JOIN datasets_entity e ON e.annotation_id = oa.id"
-        " JOIN ontologies_ontologyitem ol ON ol.id = e.label_id"
         # A label that is missing fails the copy: no mark is left out silently.
-        " LEFT JOIN ontologies_ontologyitem nl ON nl.ontology_id = %(entities)s AND nl.uid = ol.uid"
+        " LEFT JOIN label_map nl ON nl.old = e.label_id"
         " WHERE oi.dataset_id = %(old)s AND oi.removed_at IS NULL ORDER BY e.id",
         params,
     )
     execute(
         "INSERT INTO datasets_relation"
         " (annotation_id, source_id, target_id, label_id, uid, status, created_at, updated_at)"
-        " SELECT na.id, ns.id, nt.id, nl.id, r.uid, r.status, r.created_at, r.updated_at"
+        " SELECT na.id, ns.id, nt.id, nl.new, r.uid, r.status, r.created_at, r.updated_at"
         f"{old_and_new}"
         " JOIN datasets_relation r ON r.annotation_id = oa.id"
         " JOIN datasets_entity os ON os.id = r.source_id JOIN datasets_entity ot ON ot.id = r.target_id"
         " JOIN datasets_entity ns ON ns.annotation_id = na.id AND ns.uid = os.uid"
         " JOIN datasets_entity nt ON nt.annotation_id = na.id AND nt.uid = ot.uid"
-        " JOIN ontologies_ontologyitem ol ON ol.id = r.label_id"
-        " LEFT JOIN ontologies_ontologyitem nl ON nl.ontology_id = %(relations)s AND nl.uid = ol.uid"
+        " LEFT JOIN label_map nl ON nl.old = r.label_id"
         " WHERE oi.dataset_id = %(old)s AND oi.removed_at IS NULL ORDER BY r.id",
         params,
     )

@@ -1,6 +1,6 @@
 import time
 from collections import ChainMap, Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from annotation_service.db import among, delete_rows, write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies import usage
+from ontologies.covering import counterparts
 from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
 
@@ -123,9 +124,9 @@ class Dataset(PagedBlueprint):
     ) -> "Dataset":
         """A copy in the project or, without one, a new blueprint of the user; removed items stay behind.
 
-        ``ontologies`` maps the keys of this dataset's ontologies to those that the copy shall use; the given marks get the
-        labels with the same uids. Without it a copy of a blueprint uses the same ontologies, and one of a project's dataset
-        blueprints, which are made if necessary.
+        ``ontologies`` maps the keys of this dataset's ontologies to those that the copy shall use, which must have all labels of
+        the given marks. Without it a copy of a blueprint uses the same ontologies, and one of a project's dataset blueprints,
+        which are made if necessary.
         """
         with write():
             to = ontologies or {
@@ -139,13 +140,26 @@ class Dataset(PagedBlueprint):
             )
             storage.copy_items(source.pk, copy.pk)
             if source.entity_ontology_id:
-                storage.copy_given_marks(
-                    source.pk,
-                    copy.pk,
-                    entity_ontology=copy.entity_ontology_id,
-                    relation_ontology=copy.relation_ontology_id,
-                )
+                to_kinds = {ontology.kind: ontology for ontology in copy.given_ontologies()}
+                storage.copy_given_marks(source.pk, copy.pk, source.labels_in(to_kinds))
         return copy
+
+    def labels_in(
+        self, ontologies: Mapping[str, Ontology], made_with: Iterable[Ontology] | None = None
+    ) -> dict[int, int]:
+        """For the key of every label of the given marks, that of the one which stands for it in other ontologies, given by kind.
+        Raises `Refused` if they do not have all; asked only for some of those that it was ``made_with``, if these are given."""
+        labels: dict[int, int] = {}
+        for own in self.given_ontologies() if made_with is None else made_with:
+            if own.kind not in ontologies:
+                raise Refused(f"The marks of “{self}” need labels: choose the {own.kind_in_words} that has them.")
+            labels |= counterparts(self._given_labels(own), own, ontologies[own.kind], f"The marks of “{self}” have")
+        return labels
+
+    def _given_labels(self, ontology: Ontology) -> QuerySet[OntologyItem]:
+        marks = Entity if ontology.is_entity else Relation
+        given = marks.objects.filter(annotation__annotator=None, annotation__item__in=self.items().order_by())
+        return OntologyItem.objects.filter(pk__in=given.values("label"))
 
     # --- Changing what items there are ---
 
@@ -251,10 +265,11 @@ class Dataset(PagedBlueprint):
         origin = Ontology.objects.filter(copies=ontology, project=None).first()
         if origin is None:
             return None
-        marks = Entity if ontology.is_entity else Relation
-        given = marks.objects.filter(annotation__annotator=None, annotation__item__in=self.items().order_by())
-        used = OntologyItem.objects.filter(pk__in=given.values("label"))
-        return None if used.exclude(uid__in=origin.items().order_by().values("uid")).exists() else origin
+        return (
+            None
+            if self._given_labels(ontology).exclude(uid__in=origin.items().order_by().values("uid")).exists()
+            else origin
+        )
 
     # --- Deleting ---
 

@@ -65,25 +65,35 @@ def broken_by(rules: Rules, entities: Collection[int], relations: Collection[int
     yield from _broken(rules, "e.id IN ({e}) AND o.id <> e.id".format(**one_of), at_ends, {})
 
 
-def broken_in(rules: Rules, dataset: int) -> Iterator[Broken]:
-    """What the marks of a dataset break, each pair and relation once, those that came with it first."""
+def broken_in(rules: Rules, dataset: int, labels: Mapping[int, int] | None = None) -> Iterator[Broken]:
+    """What the marks of a dataset break, each pair and relation once, those that came with it first. With ``labels``, as if every
+    mark had the label with the key that it has there."""
     order = "ORDER BY a.annotator_id IS NOT NULL, a.item_id, a.annotator_id"
     return _broken(
         rules,
         f"o.id > e.id AND {_IN_DATASET} {order}, e.id, o.id",
         f"{_IN_DATASET} {order}, r.id",
         {"dataset": dataset},
+        labels,
     )
 
 
-def _broken(rules: Rules, which_pairs: str, which_relations: str, params: Mapping[str, Any]) -> Iterator[Broken]:
+def _broken(
+    rules: Rules,
+    which_pairs: str,
+    which_relations: str,
+    params: Mapping[str, Any],
+    labels: Mapping[int, int] | None = None,
+) -> Iterator[Broken]:
     with connection.cursor() as cursor:
         cursor.execute(_PAIRS.format(which=which_pairs), params)
         pairs = cursor.fetchall()
         cursor.execute(_RELATIONS.format(which=which_relations), params)
         relations = cursor.fetchall()
-    labels = chain(((row[3], row[7]) for row in pairs), ((row[3], row[5], row[7]) for row in relations))
-    lines = OntologyItem.lineages(set(chain.from_iterable(labels)))
+    used = chain(((row[3], row[7]) for row in pairs), ((row[3], row[5], row[7]) for row in relations))
+    meant = {label: (labels or {}).get(label, label) for label in chain.from_iterable(used)}
+    lineages = OntologyItem.lineages(set(meant.values()))
+    lines = {label: lineages[stands_for] for label, stands_for in meant.items()}
     for item, annotator, one, label, start, end, other, its_label, its_start, its_end in pairs:
         spans = Span(start, end, lines[label]), Span(its_start, its_end, lines[its_label])
         for violation in rules.between(*spans):

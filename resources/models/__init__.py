@@ -1,6 +1,6 @@
 from .journal import ConstraintChange
 from .rows import Rule, State
-from .sets import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet, rules_of
+from .sets import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet, rules_about, rules_of
 
 __all__ = [
     "FORMATS",
@@ -11,5 +11,6 @@ __all__ = [
     "ResourceSet",
     "Rule",
     "State",
+    "rules_about",
     "rules_of",
 ]

@@ -18,6 +18,7 @@ from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from ontologies import usage
+from ontologies.covering import counterparts, label_map
 from ontologies.models import Ontology, OntologyItem
 
 from .. import documents
@@ -143,8 +144,7 @@ class ResourceSet(Blueprint):
     ) -> Self:
         """A copy in the project or, without one, a new blueprint of the user.
 
-        The copy uses the given ``ontologies``, by kind, instead of this set's: they must have all labels that the rows name,
-        with the same uids.
+        The copy uses the given ``ontologies``, by kind, instead of this set's: they must have all labels that the rows name.
         """
         self.check_enabled()
         with write():
@@ -153,15 +153,9 @@ class ResourceSet(Blueprint):
             copy = source.copy_row(by=by, project=project, name=name)
             copy.touch(entity_ontology=theirs["entity"], relation_ontology=theirs.get("relation"))
             copy._check_ontologies()
-            source._check_labels(theirs)
-            params = {
-                "source": source.pk,
-                "copy": copy.pk,
-                "entity_ontology": copy.entity_ontology_id,
-                "relation_ontology": copy.relation_ontology_id,
-            }
-            for statement in self.row_models[self.kind].copy_statements():
-                execute(statement, params)
+            with label_map(source.labels_in({kind: ontology.locked() for kind, ontology in theirs.items()})):
+                for statement in self.row_models[self.kind].copy_statements():
+                    execute(statement, {"source": source.pk, "copy": copy.pk})
         return copy
 
     def _check_ontologies(self) -> None:
@@ -180,18 +174,20 @@ class ResourceSet(Blueprint):
                     f"“{ontology}” belongs to the project “{ontology.project}”. Duplicate that ontology first."
                 )
 
-    def _check_labels(self, ontologies: Mapping[str, Ontology]) -> None:
-        """Check that the ontologies have every label that the rows name, and lock them so that they keep it."""
+    def labels_in(self, ontologies: Mapping[str, Ontology]) -> dict[int, int]:
+        """For the key of every label that the rows name, that of the one which stands for it in other ontologies, given by kind.
+        Raises `Refused` if they do not have all."""
         fields = self.row_models[self.kind].label_fields
         is_named = Q(*(("pk__in", self.rows().values(field)) for field in fields), _connector=Q.OR)
+        labels: dict[int, int] = {}
         for kind, own in self.ontologies.items():
-            there = ontologies[kind].locked().items().values("uid")
-            named = OntologyItem.objects.filter(is_named, ontology=own)
-            if missing := named.exclude(uid__in=there).first():
+            if kind not in ontologies:
                 raise Refused(
-                    f"“{self}” names the label “{missing.fullname}”, which “{ontologies[kind]}” does not have: the two were"
-                    " not made for each other."
+                    f"“{self}” is about {kind}s: it needs {'an entity' if kind == 'entity' else 'a relation'} ontology."
                 )
+            named = OntologyItem.objects.filter(is_named, ontology=own)
+            labels |= counterparts(named, own, ontologies[kind], f"“{self}” names")
+        return labels
 
     def content(self) -> Iterator[QuerySet[Any]]:
         for field in self.row_models[self.kind]._meta.many_to_many:
@@ -299,6 +295,13 @@ def _joined(there: list[str] | None, added: list[str] | None) -> list[str] | Non
     if there is None or added is None:
         return there if added is None else added
     return [*there, *(uid for uid in added if uid not in there)]
+
+
+def rules_about(sets: Iterable[ConstraintSet], ontologies: Mapping[str, Ontology]) -> Rules | None:
+    """What constraint sets allow together, with the labels of other ontologies; None if there are none. Raises `Refused` if these
+    do not have all labels that the sets name."""
+    chosen = [(each, each.labels_in(ontologies)) for each in sets]
+    return Rules(rule.of_labels(labels) for each, labels in chosen for rule in each.rules()) if chosen else None
 
 
 def rules_of(sets: Iterable[ConstraintSet]) -> Rules | None:

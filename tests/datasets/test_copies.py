@@ -1,5 +1,4 @@
 import pytest
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from annotation_service import jobs
@@ -124,7 +123,7 @@ def test_a_copy_and_its_source_have_nothing_to_do_with_each_other(dataset, bob):
 
 
 def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(dataset, bob, monkeypatch):
-    def fail(source, target, **ontologies):
+    def fail(source, target, labels):
         raise RuntimeError
 
     monkeypatch.setattr("datasets.importing.storage.copy_given_marks", fail)
@@ -210,9 +209,9 @@ def test_the_dialog_says_what_happens_to_the_labels(as_alice, project, dataset):
     assert "labels of" not in as_alice.get(f"/datasets/{dataset.pk}/duplicate/").content.decode()
 
 
-def test_a_mark_whose_label_has_no_copy_fails_the_copy(dataset, alice, bob, entity_labels, relation_labels):
-    other = factories.ontology(owner=alice, name="Others")
-    with pytest.raises(IntegrityError), transaction.atomic():
+def test_other_ontologies_must_cover_the_labels_of_the_marks(dataset, alice, bob, entity_labels, relation_labels):
+    other = factories.ontology(owner=alice, name="Others", items=[{"name": "PhysicalObject"}])
+    with pytest.raises(Refused, match=r"The marks of “.+” have the labels? “.+”, which “Others” does not have"):
         dataset.copy_to(by=bob, ontologies={entity_labels.pk: other, relation_labels.pk: relation_labels})
     assert Dataset.objects.count() == 1
 

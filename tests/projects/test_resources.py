@@ -89,12 +89,48 @@ def test_what_is_about_relations_needs_a_relation_ontology(alice, labels, bluepr
     assert list(content(project)) == ["relation_constraints"]
 
 
+def test_constraints_are_replaced_and_taken_away(alice, labels, blueprints):
+    project = create(alice, labels, blueprints[:2])
+    first = project.constraint_sets()[0]
+    twin = make(
+        "entity_constraints", owner=alice, document=[{"domain": "State", "excludes": []}], name="Twin", **labels
+    )
+    copy = project.put_constraints(twin, by=alice)
+    assert [str(each) for each in project.constraint_sets()] == ["Twin", "relation constraints"]
+    assert copy.copied_from == twin and not ConstraintSet.objects.filter(pk=first.pk).exists()
+    project.take_constraints_away("entity")
+    assert [str(each) for each in project.constraint_sets()] == ["relation constraints"]
+    assert document_of(blueprints[0]) == DOCUMENTS["entity_constraints"]
+
+
+def test_what_cannot_replace_them_leaves_them(alice, labels, blueprints):
+    project = create(alice, labels, blueprints[:1])
+    other = factories.ontology(owner=alice, name="Other", items=[{"name": "Fan"}])
+    document = [{"domain": "Fan", "excludes": []}]
+    stranger = make("entity_constraints", owner=alice, entities=other, relations=None, document=document)
+    with pytest.raises(Refused, match="does not have"):
+        project.put_constraints(stranger, by=alice)
+    assert [each.copied_from for each in project.constraint_sets()] == blueprints[:1]
+
+
 @pytest.mark.parametrize("place", range(4))
 def test_the_projects_ontologies_must_have_the_labels(alice, labels, blueprints, place):
-    other = factories.ontology(owner=alice, name="Other")
-    with pytest.raises(Refused, match="which “Other” does not have: the two were not made for each other"):
+    other = factories.ontology(owner=alice, name="Other", items=[{"name": "State"}])
+    with pytest.raises(Refused, match="which “Other” does not have"):
         create(alice, {**labels, "entities": other}, [blueprints[place]])
     assert not Project.objects.exists()
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_any_ontologies_that_cover_the_labels_by_full_name_will_do(alice, labels, blueprints, place):
+    """Not the bare name: elsewhere in the tree it is another label."""
+    others = {name: factories.ontology(owner=alice, kind=o.kind, name="Other") for name, o in labels.items()}
+    project = create(alice, others, [blueprints[place]])
+    assert content(project) == {blueprints[place].format: DOCUMENTS[blueprints[place].format]}
+    items = [{"name": "Things", "children": factories.ENTITIES}]
+    deeper = factories.ontology(owner=alice, name="Deeper", items=items)
+    with pytest.raises(Refused, match="which “Deeper” does not have"):
+        create(alice, {**labels, "entities": deeper}, [blueprints[place]])
 
 
 def test_a_copy_of_the_ontology_will_do(alice, labels, blueprints):

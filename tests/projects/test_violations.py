@@ -226,3 +226,44 @@ def test_where_nothing_is_broken_the_pages_say_so(as_alice, project):
     constrain(project)
     assert "Nothing breaks the constraints" in words_of(as_alice.get(f"/projects/{project.pk}/violations/"))
     assert "No mark breaks" in words_of(as_alice.get(f"/projects/{project.pk}/violations/count/"))
+
+
+# --- Constraints of a project that is there -----------------------------------------------------------------------------
+
+
+def test_the_dialog_says_what_existing_marks_would_break_and_adds_all_the_same(as_alice, alice, project, carol, mark):
+    mark(2, carol, "a", "Thermostat", 0, 2)
+    mark(2, carol, "b", "Replace", 1, 1)
+    ontologies = {"entities": project.entity_ontology.copied_from, "relations": None}
+    document = [{"domain": "PhysicalObject", "excludes": ["Activity"]}]
+    chosen = make("entity_constraints", owner=alice, document=document, **ontologies)
+    address = f"/projects/{project.pk}/constraints/entity/"
+    assert f'hx-get="{address}"' in words_of(as_alice.get(f"/projects/{project.pk}/"))
+    html = words_of(as_alice.get(address, {"constraints": chosen.pk}))
+    assert "Existing marks break these constraints 1 time" in html
+    response = as_alice.post(address, {"constraints": chosen.pk}, headers={"HX-Request": "true"})
+    assert response["HX-Redirect"] == f"/projects/{project.pk}/"
+    assert [each.copied_from for each in project.constraint_sets()] == [chosen]
+    assert len(violations(project)) == 1
+    other = make("entity_constraints", owner=alice, document=[], name="Other", **ontologies)
+    assert "Replace “entity constraints”" in words_of(as_alice.get(address))
+    as_alice.post(address, {"constraints": other.pk})
+    assert [each.copied_from for each in project.constraint_sets()] == [other] and not violations(project)
+    as_alice.post(f"{address}remove/")
+    assert not project.constraint_sets()
+
+
+def test_the_dialog_says_why_constraints_do_not_fit(as_alice, alice, project):
+    other = factories.ontology(owner=alice, name="Other", items=[{"name": "Fan"}])
+    document = [{"domain": "Fan", "excludes": []}]
+    stranger = make("entity_constraints", owner=alice, entities=other, relations=None, document=document)
+    address = f"/projects/{project.pk}/constraints/entity/"
+    for response in (
+        as_alice.get(address, {"constraints": stranger.pk}),
+        as_alice.post(address, {"constraints": stranger.pk}),
+    ):
+        assert response.status_code == 422
+        assert "names the label “Fan”, which “entity labels” does not have" in words_of(response)
+    for odd in ("", "x", "4711"):
+        assert as_alice.post(address, {"constraints": odd}).status_code == 422
+    assert not project.constraint_sets()

@@ -187,12 +187,14 @@ def test_a_copy_gets_labels_that_were_renamed_and_moved(alice, labels, blueprint
 
 
 def test_a_copy_needs_all_labels_that_are_named(alice, labels, blueprints):
-    stranger = factories.ontology(owner=alice, name="Stranger")
+    stranger = factories.ontology(owner=alice, name="Stranger", items=[{"name": "Activity"}])
     before = ConstraintSet.objects.count()
     with pytest.raises(Refused) as caught:
         blueprints["entity_constraints"].copy_to(by=alice, ontologies={"entity": stranger})
-    assert str(caught.value).startswith("“entity constraints” names the label “")
-    assert str(caught.value).endswith("which “Stranger” does not have: the two were not made for each other.")
+    assert str(caught.value) == (
+        "“entity constraints” names the labels “Activity/Replace”, “PhysicalObject”, “PhysicalObject/SensingObject/Thermostat”"
+        " and “State”, which “Stranger” does not have. Choose another ontology, or add them first."
+    )
     assert ConstraintSet.objects.count() == before
 
 

@@ -1,0 +1,58 @@
+"""Which labels of an ontology stand for those of another, so that what names labels can go along with either."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from annotation_service import words
+from annotation_service.db import execute
+from annotation_service.inputs import Refused
+
+from .models import Ontology
+
+SHOWN = 10
+
+
+class Uncovered(Refused):
+    """An ontology lacks labels that something names; ``missing`` are their full names."""
+
+    def __init__(self, ontology: Ontology, named_by: str, missing: list[str]) -> None:
+        self.missing = missing
+        some = words.listed((f"“{name}”" for name in missing), SHOWN)
+        labels, them = ("label", "it") if len(missing) == 1 else ("labels", "them")
+        super().__init__(
+            f"{named_by} the {labels} {some}, which “{ontology}” does not have. Choose another ontology, or add {them} first."
+        )
+
+
+def counterparts(used: QuerySet[Any], own: Ontology, other: Ontology, named_by: str) -> dict[int, int]:
+    """For the keys of some labels of ``own``, those that stand for them in ``other``: the ones with the same uids if that has all
+    of these, as a copy has, and otherwise those with the same full names.
+
+    Raises `Uncovered`, where ``named_by`` says who needs them, such as “The marks of “Pumps” have”.
+    """
+    uids = dict(used.values_list("uid", "pk"))
+    there = dict(other.items().order_by().filter(uid__in=used.values("uid")).values_list("uid", "pk"))
+    if uids.keys() == there.keys():
+        return {pk: there[uid] for uid, pk in uids.items()}
+    names, by_name = own.labels().by_pk, other.labels().by_fullname
+    wanted = {pk: names[pk].fullname for pk in uids.values()}
+    if missing := sorted(name for name in wanted.values() if name not in by_name):
+        raise Uncovered(other, named_by, missing)
+    return {pk: by_name[name].pk for pk, name in wanted.items()}
+
+
+@contextmanager
+def label_map(labels: Mapping[int, int]) -> Iterator[None]:
+    """A temporary table ``label_map`` for statements that copy inside the database: the keys of labels, ``old`` and ``new``."""
+    execute("CREATE TEMPORARY TABLE label_map (old bigint PRIMARY KEY, new bigint NOT NULL)")
+    pairs = "SELECT CAST(key AS bigint), value FROM json_each(%(labels)s)"
+    if connection.vendor == "postgresql":
+        pairs = "SELECT key::bigint, value::bigint FROM json_each_text(%(labels)s::json)"
+    execute(f"INSERT INTO label_map {pairs}", {"labels": json.dumps(labels)})
+    yield  # if what follows fails, its transaction takes the table along
+    execute("DROP TABLE label_map")
