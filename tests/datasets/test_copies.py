@@ -12,7 +12,7 @@ from tests import factories
 
 # What a copy does not share with its source; every other field must be the same.
 OWN = {
-    Dataset: factories.OWN_OF_COPIES,
+    Dataset: factories.OWN_OF_COPIES - {"version"},
     Item: {"id", "dataset"},
     Annotation: {"id", "item"},
     Entity: {"id", "annotation", "label"},
