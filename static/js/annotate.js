@@ -1,7 +1,7 @@
 // The annotation screen: what is selected, what keys and the pointer do with it, and how it is saved.
 
 import { Judge } from "./annotate/judge.js";
-import { Recent, loadOffers } from "./annotate/labels.js";
+import { Recent, loadLabels, loadRules } from "./annotate/labels.js";
 import { Marks, newUid } from "./annotate/marks.js";
 import { Original } from "./annotate/original.js";
 import { Pane } from "./annotate/pane.js";
@@ -577,13 +577,15 @@ const pane = new Pane($("pane"), {
 text.redraw = show;
 text.root.focus({ preventScroll: true });
 
-/** Labels and rules, as they are at these addresses; what was read before is kept by the browser. */
+/** Labels and rules, as they are at these addresses. */
 async function takeOffers(urls) {
-  const offers = await loadOffers(urls);
-  labels = offers.labels;
-  judge = new Judge(offers.rules, labels, marks);
+  const hasNewLabels = !labels || urls.labels !== state.urls.labels;
+  const trees = hasNewLabels ? loadLabels(urls.labels) : labels;
+  const rules = await loadRules(urls.rules, trees);
+  ({ labels } = rules);
+  judge = new Judge(rules, marks);
   Object.assign(state.urls, urls);
-  pane.showTree(labels.entity);
+  if (hasNewLabels) pane.showTree(labels.entity);
   show();
 }
 

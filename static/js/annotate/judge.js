@@ -6,8 +6,8 @@ const OFF = (label) => ({ note: "", sentence: `The label “${label.name}” of 
 
 /** Each answer is a function that tells of a label why it is not allowed, or null. */
 export class Judge {
-  constructor(rules, labels, marks) {
-    Object.assign(this, { rules, labels, marks });
+  constructor(rules, marks) {
+    Object.assign(this, { rules, marks, labels: rules.labels });
   }
 
   #labelOf(uid) { return this.labels.entity.get(this.marks.entity.get(uid).label); }

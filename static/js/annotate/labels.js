@@ -57,12 +57,12 @@ async function load(url) {
   return response.json();
 }
 
-/** The labels by kind, and the rules about them. */
-export async function loadOffers(urls) {
-  const [{ entity = [], relation = [] }, rows] = await Promise.all([load(urls.labels), load(urls.rules)]);
-  const labels = { entity: new Labels(entity), relation: new Labels(relation) };
-  return { labels, rules: new Rules(rows, labels) };
+export async function loadLabels(url) {
+  const { entity = [], relation = [] } = await load(url);
+  return { entity: new Labels(entity), relation: new Labels(relation) };
 }
+
+export const loadRules = async (url, labels) => new Rules(await load(url), await labels);
 
 /** The labels used last, the newest first; kept by this browser. */
 export class Recent {

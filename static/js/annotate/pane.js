@@ -32,9 +32,12 @@ export class Pane {
   }
 
   showTree(labels) {
+    const opened = new Set([...this.tree.querySelectorAll("li:has(> ul)")].map((item) => item.label.uid));
     this.labels = labels;
     this.#level(this.tree, labels.top);
-    if (labels.top.length === 1) this.#toggle(this.tree.firstElementChild);
+    if (labels.top.length === 1 && !opened.size) this.#toggle(this.tree.firstElementChild);
+    // Those inside come after it: the walk meets them, too.
+    for (const item of this.tree.getElementsByTagName("li")) if (opened.has(item.label?.uid) && item.label.children.length) this.#toggle(item);
     this.tree.nextElementSibling.hidden = labels.all.length > 0;
   }
 
