@@ -242,6 +242,7 @@ function pickForWords(query = "") {
 function relabel(kind, uid, query = "") {
   if (readOnly()) return sayReadOnly();
   const mark = marks[kind].get(uid);
+  if (!mark) return;
   const { start, end } = kind === "entity" ? mark : marks.entity.get(mark.target);
   openPicker(kind, {
     rect: text.rectOf(start, end),

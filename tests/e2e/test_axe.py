@@ -5,6 +5,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from tests import factories
+from tests.annotations.test_constraints import constrain
 from tests.e2e.editing import Editor
 from tests.e2e.waiting import settled
 
@@ -92,6 +93,7 @@ def test_signing_in(page):
 
 def test_the_annotation_screen(page, sign_in, alice, carol):
     project = factories.project(by=alice, annotators=[carol])
+    constrain(project)
     sign_in(page, carol)
     page.goto(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/")
     expect(page.locator("html[data-ready]")).to_be_attached()
@@ -102,4 +104,8 @@ def test_the_annotation_screen(page, sign_in, alice, carol):
     page.keyboard.type("Physical")
     page.keyboard.press("Enter")
     expect(page.locator(".mark-name")).to_have_text("PhysicalObject")
+    assert not serious(page)
+    page.locator(".tok").first.dblclick()
+    page.keyboard.press("2")
+    expect(page.locator(".option.dim")).to_have_count(1)
     assert not serious(page)

@@ -72,7 +72,8 @@ export class Picker {
     this.left = Math.max(0, this.rows.length - ROWS);
     this.rows.length -= this.left;
     this.list.replaceChildren(...this.rows.map((row, at) => this.#row(row, at)));
-    this.root.classList.toggle("explains", this.rows.some(({ why }) => why));
+    this.explains = this.rows.some(({ why }) => why);
+    this.root.classList.toggle("explains", this.explains);
     this.#say(query);
     this.#point(Math.max(0, this.rows.findIndex(({ dim }) => !dim)));
     this.#place();
@@ -124,13 +125,14 @@ export class Picker {
   }
 
   #say(query) {
-    const hidden = this.hidden ? `${plural(this.hidden, "label is", "labels are")} not allowed here and hidden.` : "";
+    const hidden = this.hidden ? `${plural(this.hidden, "label is", "labels are")} hidden: not allowed here.` : "";
     const more = this.left ? `${number(this.left)} more. Type to narrow the list.` : "";
     const none = !this.labels.all.length ? "There are no labels yet. A manager of the project adds them."
       : hidden && !this.offered.length ? this.against(this.labels.all.find((label) => label.active)).sentence
       : `No ${hidden ? "allowed" : "active"} label contains “${query}”.`;
     const keys = this.level ? "A digit goes further down, Backspace goes back up." : "A digit takes a label, or goes down into it.";
-    this.words = [this.rows.length ? more || (query || hidden ? "" : keys) : none, hidden].filter(Boolean).join(" ");
+    const greyed = this.explains ? "Greyed labels are not allowed here: point at one to read why." : "";
+    this.words = [this.rows.length ? more || (query || hidden ? "" : keys) : none, hidden, greyed].filter(Boolean).join(" ");
   }
 
   #point(at) {

@@ -1,0 +1,191 @@
+"""The picker obeys the constraints of the project, and so do the other ways to mark and relate on the screen."""
+
+import re
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import expect
+
+from datasets.models import Annotation
+from resources.models import ConstraintSet
+from tests import factories
+from tests.annotations.test_constraints import constrain
+from tests.e2e.test_workspace import Desk
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+ENTITIES = [
+    {"domain": "PhysicalObject", "excludes": ["Activity"]},
+    {"domain": "State", "excludes": [], "can_contain": ["Thermostat", "State"]},
+]
+RELATIONS = [
+    {"relation": "hasPart", "domain": "PhysicalObject", "range": ["PhysicalObject"]},
+    {"relation": "hasParticipant", "domain": "Activity", "range": ["PhysicalObject"]},
+    {"relation": "hasPatient", "domain": "PhysicalObject", "range": ["State"]},
+]
+EXCLUDED = (
+    "“Activity” cannot share words with “SensingObject”: rule 1 of “entity constraints” excludes “Activity” for every"
+    " “PhysicalObject”."
+)
+
+
+class Picker(Desk):
+    def list(self) -> list[str]:
+        """The names in the list, those that are greyed in brackets."""
+        expect(self.page.locator("#picker")).to_be_visible()
+        return self.page.locator(".option").evaluate_all(
+            "rows => rows.map((row) => { const name = row.querySelector('.name').textContent;"
+            " return row.ariaDisabled ? `(${name})` : name; })"
+        )
+
+    def expect_note(self, text: str) -> None:
+        expect(self.page.locator(".picker-note")).to_have_text(text)
+
+    @contextmanager
+    def new_rules(self):
+        """What is done makes the page ask for other rules."""
+        with self.page.expect_response(re.compile("/rules/")):
+            yield
+        self.page.wait_for_timeout(100)
+
+    def mark(self, token: int, name: str) -> None:
+        self.token(token).click()
+        self.pick(name)
+        self.press("Escape")
+
+
+@pytest.fixture
+def desk(page, sign_in, alice, carol) -> Picker:
+    text = "left air conditioner thermostat not working\n"
+    project = factories.project(by=alice, annotators=[carol], text=text)
+    constrain(project, entities=ENTITIES, relations=RELATIONS)
+    sign_in(page, carol)
+    desk = Picker(page, project, carol)
+    desk.open()
+    return desk
+
+
+def test_what_is_not_allowed_stands_below_with_the_reason_and_cannot_be_taken(desk):
+    desk.drag(1, 3)
+    desk.pick("sens")
+    desk.token(2).dblclick()
+    assert desk.list() == ["SensingObject", "PhysicalObject", "State", "(Activity)"]  # the first was used last
+    expect(desk.page.locator(".option").last).to_contain_text("not with SensingObject")
+    desk.press("2")  # the digit stays that of its place in the tree
+    desk.expect_note(EXCLUDED)
+    desk.press("Enter")
+    desk.page.locator(".option").last.click(force=True)
+    expect(desk.page.locator("#picker")).to_be_visible()
+    desk.page.keyboard.type("act")
+    assert desk.list() == ["(Activity)"]
+    desk.press("Enter")
+    desk.expect_note(EXCLUDED)
+    desk.press("Escape")
+    assert desk.names() == ["SensingObject"]
+    desk.token(2).dblclick()
+    desk.pick("a")  # of those that have it, the first that is allowed
+    assert (2, 2, "PhysicalObject") in desk.stored()
+
+
+def test_a_label_above_an_allowed_one_leads_to_it(desk):
+    desk.drag(2, 4)
+    desk.pick("state")
+    desk.token(3).dblclick()
+    assert desk.list() == ["State", "(PhysicalObject)", "State", "(Activity)"]
+    desk.press("1")
+    assert desk.list() == ["(PhysicalObject)", "(SensingObject)", "(DrivingObject)"]
+    expect(desk.page.locator("#picker")).to_contain_text("not inside State")
+    desk.press("1", "1")
+    assert desk.stored() == [(2, 4, "State"), (3, 3, "Thermostat")]
+
+
+def test_changing_a_label_obeys_the_relations_at_it(desk):
+    desk.mark(0, "physical")
+    desk.mark(3, "thermo")
+    desk.press("Tab", "r")
+    desk.token(3).click()
+    expect(desk.page.locator(".arc")).to_have_count(1)  # the only allowed one is taken at once
+    assert desk.related() == [(0, "hasPart", 3)]
+    desk.press("Escape", "Home", "Escape", "Tab", "Enter")
+    desk.page.keyboard.type("a")
+    assert desk.list() == ["PhysicalObject", "Thermostat", "(Activity)", "(Replace)", "(State)"]
+    expect(desk.page.locator(".option").last).to_contain_text("forbidden by hasPart")
+
+
+def test_a_relation_s_list_holds_only_allowed_labels_and_counts_the_others(desk):
+    for token, name in enumerate(("physical", "state", "activity")):
+        desk.mark(token, name)
+    desk.token(2).click()
+    desk.press("r")
+    desk.token(0).click()
+    assert desk.related() == [(2, "hasParticipant", 0)]  # below it, hasPatient has rules of its own
+    desk.token(0).click()
+    desk.press("r")
+    desk.token(1).click()
+    assert (0, "hasPatient", 1) in desk.related()
+    desk.token(1).click()
+    desk.press("r")
+    desk.token(0).click()
+    assert desk.list() == []
+    desk.expect_note(
+        "“hasPart” cannot lead from “State”: “relation constraints” has rules for it, but none for this source."
+        " 3 labels are hidden: not allowed here."
+    )
+    desk.press("Escape", "Escape")
+    ConstraintSet.mark_deleted(ConstraintSet.objects.filter(project=desk.project))
+    constrain(desk.project, entities=None, relations=RELATIONS[:1])
+    with desk.new_rules():
+        desk.return_to()
+    desk.token(1).click()
+    desk.press("r")
+    desk.token(0).click()
+    assert desk.list() == ["hasParticipant", "hasPatient"]
+    desk.expect_note("1 label is hidden: not allowed here.")
+    desk.press("2")
+    assert (1, "hasPatient", 0) in desk.related()
+
+
+def test_a_label_in_the_tree_beside_the_text_says_why_it_is_not_allowed(desk):
+    desk.drag(1, 3)
+    desk.pick("sens")
+    desk.press("Escape", "Home", "ArrowRight", "ArrowRight")
+    desk.page.locator("#label-tree").get_by_role("button", name="Activity", exact=True).click()
+    expect(desk.page.locator(".toast")).to_contain_text(EXCLUDED)
+    assert desk.names() == ["SensingObject"]
+
+
+def test_a_set_that_was_changed_is_felt_at_the_next_action(desk, problems):
+    problems.expect("422")
+    ConstraintSet.mark_deleted(ConstraintSet.objects.filter(project=desk.project))
+    constrain(desk.project, entities=[{"domain": "State", "excludes": ["PhysicalObject"]}], relations=None)
+    desk.drag(1, 2)
+    with desk.new_rules():
+        desk.pick("physical")
+    desk.token(2).dblclick()
+    assert desk.list() == ["PhysicalObject", "PhysicalObject", "Activity", "(State)"]
+    desk.press("Escape", "Escape")
+    ConstraintSet.mark_deleted(ConstraintSet.objects.filter(project=desk.project))
+    constrain(desk.project, entities=ENTITIES, relations=None)
+    desk.token(2).dblclick()
+    with desk.new_rules():
+        desk.pick("activity")  # still offered
+    expect(desk.page.locator(".toast.error")).to_contain_text(EXCLUDED.replace("SensingObject", "PhysicalObject"))
+    assert desk.names() == ["PhysicalObject"]
+    desk.token(2).dblclick()
+    assert desk.list() == ["PhysicalObject", "PhysicalObject", "State", "(Activity)"]
+
+
+def test_relating_a_suggestion_that_cannot_be_accepted_says_why(desk):
+    annotation = Annotation.objects.create(item=desk.project.dataset.items()[0])
+    label = desk.project.entity_ontology.items().get(name="Activity")
+    annotation.entity_set.create(uid="given", label=label, start=1, end=1, status="suggested")
+    desk.open()
+    desk.drag(0, 2)
+    desk.pick("sens")
+    desk.press("Escape")
+    desk.mark(4, "physical")
+    desk.token(1).click()
+    desk.press("r")
+    desk.token(4).click()
+    assert desk.list() == []
+    desk.expect_note(f"{EXCLUDED} 3 labels are hidden: not allowed here.")
