@@ -27,20 +27,31 @@ def _entry_checker(format: str) -> Checker:
 
 
 def read(
-    source: str | IO[bytes], format: str, names: Mapping[str, LabelNames], to_row: "Callable[[Entry], R]"
-) -> list[R]:
-    """A row for each entry of a document; ``names`` finds labels in the ontology of each kind.
+    source: str | IO[bytes],
+    format: str,
+    names: Mapping[str, LabelNames],
+    to_row: "Callable[[Entry], R]",
+    *,
+    keep_inactive: bool,
+) -> tuple[list[R], Problems]:
+    """A row for each entry of a document, and warnings; ``names`` finds labels in the ontology of each kind. Those that are
+    switched off are refused or, with ``keep_inactive``, kept with a warning.
 
     Raises `Refused` with line and column of broken JSON, or with the number and JSON path of every wrong entry.
     """
     if size_of(source) > CHECKED_FIRST:
-        for _ in _read(source, format, names, to_row):
+        for _ in _read(source, format, names, to_row, Problems() if keep_inactive else None):
             pass
-    return list(_read(source, format, names, to_row))
+    warnings = Problems()
+    return list(_read(source, format, names, to_row, warnings if keep_inactive else None)), warnings
 
 
 def _read(
-    source: str | IO[bytes], format: str, names: Mapping[str, LabelNames], to_row: "Callable[[Entry], R]"
+    source: str | IO[bytes],
+    format: str,
+    names: Mapping[str, LabelNames],
+    to_row: "Callable[[Entry], R]",
+    warnings: Problems | None,
 ) -> Iterator[R]:
     """The rows one by one; what is wrong is refused at the end."""
     checker, problems = _entry_checker(format), Problems()
@@ -56,7 +67,7 @@ def _read(
             place, before = f"item {piece.number}, $[{piece.number - 1}]", problems.total
             values = checker.sound_fields(piece.value, place, problems)
             is_valid = problems.total == before
-            yield to_row(Entry(piece.number, place, values, is_valid, names, problems, first_numbers))
+            yield to_row(Entry(piece.number, place, values, is_valid, names, problems, warnings, first_numbers))
         if problems.total >= _MOST_PROBLEMS:
             problems.at_least = True
             break
@@ -74,6 +85,7 @@ class Entry:
     is_valid: bool
     names: Mapping[str, LabelNames]
     problems: Problems  # of the document
+    warnings: Problems | None  # of the document, if labels that are switched off are kept
     # Of the entries in which `check_once` has met some values, by their hashes: 200,000 take 25 MB, their values 70 MB.
     first_numbers: dict[int, int]
 
@@ -117,8 +129,15 @@ class Entry:
         names = self.names[kind]
         if label := names.find(text):
             if not label.active:
-                self.add_problem(place, f"“{text}” is switched off in “{names.ontology}”, so it cannot be used.")
+                self._note_inactive(place, label.fullname, names.ontology)
             return label.pk
         # Finding the nearest label takes long.
         self.add_problem(place, names.why_not(text) if self.problems.total < MAX_PROBLEMS else "")
         return None
+
+    def _note_inactive(self, place: str, label: str, ontology: str) -> None:
+        if self.warnings is not None:
+            text = f"“{label}” is switched off in “{ontology}”: the rule holds for marks that have it from before."
+            self.warnings.add(f"{self.place}{place}", text)
+        else:
+            self.add_problem(place, f"“{label}” is switched off in “{ontology}”, so it cannot be used.")

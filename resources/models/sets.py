@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet, UniqueConstraint
 
 from annotation_service.blueprints import Blueprint
 from annotation_service.db import execute, write
-from annotation_service.inputs import Refused, clean_description, clean_title
+from annotation_service.inputs import Problems, Refused, clean_description, clean_title
 from annotation_service.journal import Entries, Journaled
 from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
@@ -37,8 +37,10 @@ class ResourceSet(Blueprint):
         ENTITY = "entity", "Entities"
         RELATION = "relation", "Relations"
 
+    keeps_inactive: ClassVar[bool] = False  # whether documents may name labels that are switched off
     noun: ClassVar[str]  # what a row is, such as “constraint”
     row_models: ClassVar[dict[str, Any]]  # by kind: models of `Row`
+    warnings: Problems  # of the document that `create` has just read
 
     kind = models.CharField(max_length=20, choices=Kind)
     entity_ontology = models.ForeignKey(Ontology, on_delete=models.RESTRICT, related_name="+")
@@ -126,7 +128,9 @@ class ResourceSet(Blueprint):
         resource_set._check_ontologies()
         names = {kind: ontology.label_names(bare=True) for kind, ontology in resource_set.ontologies.items()}
         row_model = cls.row_models[kind]
-        rows = documents.read(source, resource_set.format, names, row_model.from_entry)
+        rows, resource_set.warnings = documents.read(
+            source, resource_set.format, names, row_model.from_entry, keep_inactive=cls.keeps_inactive
+        )
         with write():
             for ontology in resource_set.ontologies.values():
                 if ontology.locked().version != ontology.version:
@@ -198,6 +202,7 @@ class ResourceSet(Blueprint):
 class ConstraintSet(Journaled, ResourceSet):
     """Its rows are called rules. They are named by their keys, and their labels by uids: see `Rule`."""
 
+    keeps_inactive = True
     noun = "constraint"
     row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
     change_class = RuleChange

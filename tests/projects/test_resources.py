@@ -222,6 +222,15 @@ def imported(path, labels, format, **options):
     call_command("import_resource", path, kind=format, **given)
 
 
+def test_import_warns_of_labels_that_are_off(alice, labels, file, capsys):
+    factories.item(labels["entities"], "State").switch(False, by=alice)
+    path = file([{"domain": "State", "excludes": []}])
+    imported(path, labels, "entity_constraints")
+    out, errors = capsys.readouterr()
+    assert ConstraintSet.objects.get(pk=out.splitlines()[-1]).row_count == 1
+    assert errors.startswith(f"{path}: item 1, $[0].domain: “State” is switched off in “entity labels”")
+
+
 @pytest.mark.parametrize("format", FORMATS)
 def test_import_prints_the_id_as_the_last_line_and_export_gives_the_document_back(
     alice, labels, file, format, capsys, tmp_path

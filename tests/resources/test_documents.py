@@ -14,7 +14,7 @@ from resources.documents import SCHEMAS
 from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet
 from tests import factories
 from tests.factories import item
-from tests.resource_sets import DOCUMENTS, document_of, labels_in, make
+from tests.resource_sets import DOCUMENTS, THERMOSTAT, document_of, labels_in, make
 from tests.soak import amount
 
 
@@ -259,13 +259,28 @@ def test_an_ambiguous_name_is_told_with_the_labels_that_have_it(alice):
     )
 
 
-def test_a_label_that_is_switched_off_is_refused(alice, labels):
-    item(labels["entities"], "Activity").switch(False, by=alice)
-    document = [{"domain": "State", "excludes": ["Activity/Replace"]}]
-    [line] = refusal("entity_constraints", document, alice, labels)
-    assert (
-        line == "item 1, $[0].excludes[0]: “Activity/Replace” is switched off in “entity labels”, so it cannot be used."
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("format", ["entity_constraints", "relation_constraints"])
+def test_constraints_with_retired_labels_are_uploaded_again(alice, labels, monkeypatch, format, large):
+    monkeypatch.setattr("resources.documents.CHECKED_FIRST", 0 if large else 10**6)
+    document = document_of(make(format, owner=alice, **labels))
+    for name in ("State", "Thermostat"):
+        item(labels["entities"], name).switch(False, by=alice)
+    again = make(format, owner=alice, document=document, **labels)
+    assert document_of(again) == document
+    off = [name for name in labels_in(document) if name in ("State", THERMOSTAT)]
+    assert again.warnings.total == len(off) > 0
+    assert "is switched off in “entity labels”: the rule holds for marks that have it from before." in str(
+        again.warnings.first[0]
     )
+    assert not make(format, owner=alice, document=[], **labels).warnings.total
+
+
+def test_preannotations_with_a_label_that_is_off_are_refused(alice, labels):
+    item(labels["entities"], "Activity").switch(False, by=alice)
+    document = [{"surface_form": "replace", "label": "Activity/Replace"}]
+    [line] = refusal("entity_preannotations", document, alice, labels)
+    assert line == "item 1, $[0].label: “Activity/Replace” is switched off in “entity labels”, so it cannot be used."
 
 
 @pytest.mark.parametrize(
@@ -381,8 +396,8 @@ def test_a_column_that_no_document_has_is_not_read(alice, labels, value):
 def test_an_ontology_that_changes_meanwhile_stops_the_upload(alice, labels, monkeypatch):
     read = documents.read
 
-    def slowly(*args):
-        rows = read(*args)
+    def slowly(*args, **options):
+        rows = read(*args, **options)
         item(labels["entities"], "State").switch(False, by=alice)
         return rows
 

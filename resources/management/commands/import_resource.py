@@ -35,5 +35,7 @@ class Command(ServiceCommand):
                 entity_ontology=entity_ontology,
                 relation_ontology=relation_ontology,
             )
+        for warning in resource_set.warnings.first:
+            self.stderr.write(f"{path}: {warning}")
         self.stdout.write(f"“{resource_set}”: {resource_set.content_in_words()}.")
         self.stdout.write(str(resource_set.pk))
