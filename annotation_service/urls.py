@@ -19,6 +19,7 @@ urlpatterns = [
     path("", home, name="home"),
     path("jobs/<int:pk>/", include(job_urls)),
     path("ontologies/", include("ontologies.urls")),
+    path("constraints/", include("resources.urls")),
     path("datasets/", include("datasets.urls")),
     path("projects/", include("annotations.urls")),
     path("projects/", include("projects.urls")),

@@ -103,6 +103,17 @@ def change_rows(name, data, reads=True):
     return [Row(name, expected, (tree,), each) for tree, expected in trees for each in asked]
 
 
+def rules_rows(name, *args, data=None, read=True, answer="200", others="200"):
+    """What is done with a constraint set, a blueprint and a project's copy; ``others`` is what staff get."""
+    if data is None and read:
+        expected = BLUEPRINT_READ, COPY_READ
+    else:
+        expected = f"302 404 404 403 {answer} {others}", f"302 404 403 404 {answer} {others}"
+    return [
+        Row(name, each, (place, *args), data) for each, place in zip(expected, ("rules", "rules_copy"), strict=True)
+    ]
+
+
 def dataset_rows(name, data=None, read=False, answer="200"):
     """What is done with a dataset, a blueprint and a project's copy."""
     blueprint, copy = (BLUEPRINT_READ, COPY_READ) if read else (BLUEPRINT_CHANGE, COPY_CHANGE)
@@ -192,6 +203,22 @@ ROWS = [
             ("revert", ("ontology_copy", "version"), COPY_CHANGE),
         ]
     ],
+    *[
+        row
+        for row in blueprint_rows("resources", "rules")
+        if row.name not in ("resources:create", "resources:download_text")
+    ],
+    *rules_rows("resources:rules"),
+    *rules_rows("resources:history"),
+    *rules_rows("resources:step", "rules_version"),
+    *rules_rows("resources:add_rule", read=False),
+    *rules_rows("resources:add_rule", data={"key": "{free}"}),
+    *rules_rows("resources:pick", "ruled", "excludes", read=False),
+    *rules_rows("resources:pick", "ruled", "excludes", data={"add": "{free}", "was": ""}),
+    *rules_rows("resources:remove_rule", "ruled", data={}),
+    *rules_rows("resources:revert", "rules_version", data={}),
+    *rules_rows("resources:undo", data={}, others="422"),
+    *rules_rows("resources:redo", data={}, answer="422", others="422"),
     *blueprint_rows("datasets", "dataset"),
     Row("datasets:preview", EVERYBODY, data={"sample": "a b", **READ_AS}),
     Row("datasets:ontologies", SEE_ALL, ("entity",)),
@@ -321,6 +348,19 @@ def build_world(folder):
     bare = factories.project(by=alice, annotators=[carol], relations=False)
     elsewhere = factories.project(by=bob)
     ontology, dataset = project.entity_ontology.copied_from, project.dataset.copied_from
+    rules = make(
+        "entity_constraints",
+        owner=alice,
+        entities=ontology.copy_to(by=alice, name="Labels of rules"),  # with the same uids
+        relations=None,
+        document=[{"domain": "State", "excludes": []}],
+    )
+    rules_copy = project.use(rules, by=alice)
+    for each in (rules, rules_copy):  # the same steps, so that the same address works for both
+        ruled = each.rules_with_keys().get().key
+        each.changes.all().delete()
+        each.touch(version=0)
+        each.change_rule(ruled, can_contain=[], by=alice)
     finished = start_job("test", title="t", by=alice, target={})
     Job.objects.filter(pk=finished.pk).update(state=Job.State.RUNNING)
     item = project.dataset.items().first()
@@ -336,8 +376,6 @@ def build_world(folder):
             tree.refresh_from_db()
     for each in (dataset, project.dataset):
         each.remove(each.items().filter(position=2), by=alice)
-    constraints = make("entity_constraints", owner=alice, entities=ontology, relations=None)
-    project.use(constraints, by=alice)
     (folder / "done").write_text("done")
     finished.finish(file="done", name="done.txt")
     upload, upload_copy = (
@@ -353,11 +391,17 @@ def build_world(folder):
         "upload_copy": upload_copy.pk,
         "unknown": "ffffffff",
         "relation": "relation",
-        "constraints": constraints.pk,
+        "constraints": rules.pk,
         "ontology": ontology.pk,
         "ontology_copy": project.entity_ontology.pk,
         "relation_ontology": project.relation_ontology.copied_from.pk,
         "uid": ontology.items().first().uid,
+        "rules": rules.pk,
+        "rules_copy": rules_copy.pk,
+        "rules_version": 1,
+        "ruled": ruled,
+        "excludes": "excludes",
+        "free": ontology.items().first().uid,
         "color": ontology.items().first().color,
         "version": 2,
         "dataset": dataset.pk,

@@ -6,9 +6,10 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.shortcuts import render
 from django_htmx.http import reselect, reswap, retarget, trigger_client_event
 
-from annotation_service.blueprint_views import NameForm
+from annotation_service.blueprint_views import NameForm, get_change, history_page
 from annotation_service.edits import Conflict
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
@@ -18,7 +19,6 @@ from ..forms import ColorForm, FieldForm, ItemNameForm, PasteForm
 from ..models import Ontology, OntologyChange, OntologyItem, Reach
 from . import answers
 from .answers import Fragment, acts, edits, find_item, get_item, respond
-from .reading import get_change, history_page
 
 SHOWN_PLACES = 50
 SHOWN_PLANNED = 300
@@ -255,6 +255,7 @@ def revert(request: Request, ontology: Ontology, version: int) -> HttpResponse:
     try:
         ontology.revert(change, by=request.user)
     except Refused as error:
-        return respond(request, ("_not_reverted", {"change": change, "reason": error}), status=422)
-    answer = retarget(reswap(respond(request, history_page(request, ontology)), "innerHTML"), "#dialog")
+        context = {"change": change, "reason": error}
+        return render(request, "journal/_not_reverted.html", context, status=422)
+    answer = retarget(reswap(render(request, *history_page(request, ontology)), "innerHTML"), "#dialog")
     return trigger_client_event(answer, "ontologyChanged", {})

@@ -2,17 +2,18 @@
 
 from django.conf import settings
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import render
 from django.template.loader import render_to_string
 
 from annotation_service import access
+from annotation_service.blueprint_views import SHOWN_STEPS, get_change, history_page
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 
 from ..checks import likely_mistakes
-from ..models import Ontology, OntologyChange, OntologyItem
+from ..models import Ontology, OntologyItem
 from ..panels import item_panels
 from ..usage import marks_below
 from . import answers
@@ -21,8 +22,6 @@ from .rows import ALL_LEVELS, found_rows, levels_at_first, rows
 
 SHOWN_MATCHES = 200
 SHOWN_CHECKS = 200
-SHOWN_CHANGES = 30
-SHOWN_STEPS = 500
 
 
 # --- The tree ------------------------------------------------------------------------------------------------------------
@@ -159,27 +158,11 @@ def checks(request: Request, ontology: Ontology) -> HttpResponse:
 @reads
 def history(request: Request, ontology: Ontology) -> HttpResponse:
     """A dialog; its further pages are fetched one by one."""
-    start = whole_number(request.GET.get("start", ""), digits=9) or 0
-    return respond(request, history_page(request, ontology, start))
-
-
-def history_page(request: Request, ontology: Ontology, start: int = 0) -> Fragment:
-    found = ontology.history(start=start, size=SHOWN_CHANGES + 1)
-    context = {
-        "ontology": ontology,
-        "entries": found[:SHOWN_CHANGES],
-        "next": start + SHOWN_CHANGES if len(found) > SHOWN_CHANGES else None,
-        "editable": access.can_edit(request.user, ontology),
-    }
-    return ("_history_entries" if start else "_history"), context
+    return render(request, *history_page(request, ontology))
 
 
 @reads
 def step(request: Request, ontology: Ontology, version: int) -> HttpResponse:
     """All that one operation did."""
     steps = get_change(ontology, version).steps(limit=SHOWN_STEPS)
-    return respond(request, ("_steps", {"steps": steps}))
-
-
-def get_change(ontology: Ontology, version: int) -> OntologyChange:
-    return get_object_or_404(ontology.changes.select_related("user"), version=version)
+    return render(request, "journal/_steps.html", {"steps": steps})

@@ -75,7 +75,7 @@ class RuleChange(journal.Change):
         uids, count = key.split("-"), self.thing.row_count
         if len(uids) != len(model.key_fields):
             raise Refused(f"A rule needs {'a relation and a domain' if len(model.key_fields) == 2 else 'a domain'}.")
-        if self.thing.rules_with([key]).exists():
+        if self.thing.rules_with(key).exists():
             raise Refused(f"There is a rule for “{self.thing.rule_name(key)}” already.")
         if count >= settings.MAX_RESOURCE_ROWS:
             raise Refused(f"A set has at most {number(settings.MAX_RESOURCE_ROWS)} rules.")
@@ -106,7 +106,7 @@ class RuleChange(journal.Change):
         self._move_from(row.position + 1, -1)
 
     def _rule(self, key: str) -> Rule:
-        row: Rule | None = self.thing.rules_with([key]).first()
+        row: Rule | None = self.thing.rules_with(key).first()
         if row is None:
             raise Refused(f"The rule for “{self.thing.rule_name(key)}” is not there any more.")
         return row

@@ -1,16 +1,17 @@
 """Constraints (which entities can stand together, and which of them a relation may connect) and preannotations (texts of
 entities, and pairs of them, with the labels that they usually get)."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import IO, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q, QuerySet, UniqueConstraint
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, UniqueConstraint, Value
+from django.db.models.functions import Coalesce
 
-from annotation_service.blueprints import Blueprint
+from annotation_service.blueprints import Blueprint, Existing
 from annotation_service.db import execute, write
 from annotation_service.inputs import Problems, Refused, clean_description, clean_title
 from annotation_service.journal import Entries, Journaled
@@ -19,6 +20,7 @@ from annotation_service.models import User
 from annotation_service.words import plural
 from ontologies import usage
 from ontologies.covering import counterparts, label_map
+from ontologies.labels import Labels
 from ontologies.models import Ontology, OntologyItem
 
 from .. import documents
@@ -199,6 +201,20 @@ class ResourceSet(Blueprint):
         yield self.rows()
 
 
+class ConstraintSetQuerySet(models.QuerySet["ConstraintSet"]):
+    def with_size(self) -> Self:
+        """Adds ``size``, the number of rules."""
+        counts = (
+            rows.objects.filter(resource_set=OuterRef("pk"))
+            .order_by()
+            .values("resource_set")
+            .annotate(n=Count("pk"))
+            .values("n")
+            for rows in (EntityConstraint, RelationConstraint)
+        )
+        return self.annotate(size=sum((Coalesce(Subquery(count), 0) for count in counts), Value(0)))
+
+
 class ConstraintSet(Journaled, ResourceSet):
     """Its rows are called rules. They are named by their keys, and their labels by uids: see `Rule`."""
 
@@ -206,6 +222,8 @@ class ConstraintSet(Journaled, ResourceSet):
     noun = "constraint"
     row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
     change_class = RuleChange
+
+    objects = Existing.from_queryset(ConstraintSetQuerySet)()  # type: ignore[misc]
 
     class Meta(ResourceSet.Meta):
         pass
@@ -220,14 +238,23 @@ class ConstraintSet(Journaled, ResourceSet):
     def content_in_words(self) -> str:
         return plural(self.row_count, "rule,rules")
 
-    def rules_with(self, keys: Collection[str]) -> QuerySet[Any]:
-        """The rules with these keys, with the labels that these are made of."""
-        fields = self.row_model.key_fields
-        parts = [dict(zip((f"{field}__uid" for field in fields), key.split("-"), strict=False)) for key in keys]
-        return self.rows().filter(Q(*(Q(**part) for part in parts), _connector=Q.OR)).select_related(*fields)
+    def labels(self) -> dict[str, Labels]:
+        """All labels of its ontologies, by their kind."""
+        return {kind: ontology.labels() for kind, ontology in self.ontologies.items()}
+
+    def rules_with_keys(self) -> QuerySet[Any]:
+        """All rules, with the labels that their keys are made of."""
+        return self.rows().select_related(*self.row_model.key_fields)
+
+    def rules_with(self, key: str) -> QuerySet[Any]:
+        """The rule with a key, if it is there, with the labels that this is made of."""
+        fields = [f"{field}__uid" for field in self.row_model.key_fields]
+        uids = key.split("-")
+        rows = self.rules_with_keys()
+        return rows.filter(**dict(zip(fields, uids, strict=True))) if len(uids) == len(fields) else rows.none()
 
     def names_by_uid(self) -> dict[str, str]:
-        return {label.uid: label.name for ontology in self.ontologies.values() for label in ontology.labels()}
+        return {label.uid: label.name for labels in self.labels().values() for label in labels}
 
     def rule_name(self, key: str) -> str:
         return rule_name(self.names_by_uid(), key)
@@ -247,9 +274,15 @@ class ConstraintSet(Journaled, ResourceSet):
     def note_creation(self, count: int) -> None:
         RuleChange(self, "create").store(self.owner, count=count)
 
-    def copy_to(self, *args: Any, **options: Any) -> Self:
+    def copy_to(
+        self, project: Any = None, *, by: User, name: str = "", ontologies: Mapping[str, Ontology] | None = None
+    ) -> Self:
+        """A blueprint that is made of a project's copy names the labels of the blueprints that its ontologies come from."""
+        if self.project and not project:
+            origins: dict[str, Any] = {kind: ontology.copied_from for kind, ontology in self.ontologies.items()}
+            ontologies = {kind: origin for kind, origin in origins.items() if origin} | dict(ontologies or {})
         with write():
-            copy = super().copy_to(*args, **options)
+            copy = super().copy_to(project, by=by, name=name, ontologies=ontologies)
             copy.touch(version=0)
         return copy
 
@@ -275,7 +308,7 @@ class ConstraintSet(Journaled, ResourceSet):
         """Add several rules in one step. Where one stands already, its lists get the labels that they do not have; returns how
         many rules are new or have changed."""
         with self.changing(verb, by=by) as change:
-            there = {row.key: row.state() for row in self.rules_with(new)} if new else {}
+            there = {row.key: row.state() for row in self.rules_with_keys() if row.key in new}
             for key, lists in new.items():
                 if key in there:
                     change.set(key, {name: _joined(there[key][name], added) for name, added in lists.items()})

@@ -92,6 +92,7 @@ def test_rules_of_relations_are_named_by_relation_and_domain(alice, of):
             lambda s, of, by: s.change_rule(of("PhysicalObject"), excludes=[of("Thermostat")], by=by),
             "“Thermostat” is both",
         ),
+        ("relation", lambda s, of, by: s.remove_rule(of("hasPart"), by=by), "The rule for “hasPart” is not there"),
         ("relation", lambda s, of, by: s.change_rule(of("hasPart", "Activity"), range=["x"], by=by), "not there any"),
     ],
 )

@@ -209,13 +209,21 @@ def test_listed_labels_are_looked_for_too(alice, labels):
     assert not rows.filter(excludes=fan).exists() and rows.get(can_contain=fan)
 
 
-def test_a_projects_copy_becomes_a_blueprint_only_with_ontologies_of_its_own(alice, project, blueprints):
+def test_a_projects_copy_becomes_a_blueprint_of_blueprints_labels(alice, project, labels, blueprints):
     [copy] = [r for r in project.resources() if r.format == "entity_constraints"]
+    blueprint = copy.copy_to(by=alice)
+    assert blueprint.is_blueprint and document_of(blueprint) == DOCUMENTS["entity_constraints"]
+    assert blueprint.entity_ontology == labels["entities"]
+    item(project.entity_ontology, "State").ontology.add_item("Fan", by=alice)
+    copy.add_rule(item(project.entity_ontology, "Fan").uid, by=alice)
+    with pytest.raises(Refused, match="names the label “Fan”, which “entity labels” does not have"):
+        copy.copy_to(by=alice)
+    Ontology.objects.filter(project=project).update(copied_from=None)
+    copy.refresh_from_db()
     with pytest.raises(Refused, match="Duplicate that ontology first"):
         copy.copy_to(by=alice)
     own = project.entity_ontology.copy_to(by=alice)
-    blueprint = copy.copy_to(by=alice, ontologies={"entity": own})
-    assert blueprint.is_blueprint and document_of(blueprint) == DOCUMENTS["entity_constraints"]
+    assert copy.copy_to(by=alice, ontologies={"entity": own}).entity_ontology == own
 
 
 def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(alice, blueprints, monkeypatch):

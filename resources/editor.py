@@ -1,0 +1,291 @@
+"""The page of a constraint set: its rules, the dialogs in which labels are picked, and taking back.
+
+Each change answers with the event `constraintsChanged`, upon which the parts of the page fetch themselves again.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from itertools import islice
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+from django_htmx.http import reswap, retarget, trigger_client_event
+
+from annotation_service import access
+from annotation_service.blueprint_views import SHOWN_STEPS, get_change, history_page
+from annotation_service.edits import Conflict, fingerprint
+from annotation_service.http import Request, refused
+from annotation_service.inputs import Refused, whole_number
+from annotation_service.paging import search_text
+from ontologies.labels import Label
+
+from .listing import TITLES, Listing
+from .models import ConstraintChange, ConstraintSet, Rule
+
+SHOWN_RULES = 50
+SHOWN_CHOICES = 200
+View = Callable[..., HttpResponse]
+
+
+def constraints_view(
+    get: Callable[[Request, type[ConstraintSet], int], ConstraintSet], *methods: str
+) -> Callable[[View], View]:
+    """Fetch the set through an access function. What is refused is shown as a toast."""
+
+    def decorate(view: View) -> View:
+        @require_http_methods(methods)
+        @wraps(view)
+        def answer(request: Request, pk: int, **options: Any) -> HttpResponse:
+            try:
+                return view(request, get(request, ConstraintSet, pk), **options)
+            except Refused as error:
+                return refused(error)
+
+        return answer
+
+    return decorate
+
+
+reads = constraints_view(access.readable, "GET")
+acts = constraints_view(access.editable, "POST")
+edits = constraints_view(access.editable, "GET", "POST")
+
+
+# --- Reading -------------------------------------------------------------------------------------------------------------
+
+
+@reads
+def page(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    seen = access.projects_seen_by(request.user)
+    copies = ConstraintSet.objects.filter(copied_from=constraints).exclude(project=None).select_related("project")
+    context = {
+        "section": "resources" if constraints.is_blueprint else "projects",
+        "copies": [copy for copy in copies if copy.project_id in seen],
+        "copies_elsewhere": sum(copy.project_id not in seen for copy in copies),
+    }
+    return render(request, "resources/page.html", context | _rules_context(request, constraints))
+
+
+@reads
+def rules(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    """The list of rules, with the facts and the buttons above it."""
+    return render(request, "resources/_refreshed.html", _rules_context(request, constraints))
+
+
+def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
+    query, by = search_text(request), request.user
+    listing = Listing(constraints.rules(), constraints.labels())
+    editable = access.can_edit(by, constraints)
+    return {
+        "constraints": constraints,
+        "query": query,
+        "total": len(listing.rules),
+        "page": Paginator(listing.shown(query), SHOWN_RULES).get_page(request.GET.get("page")),
+        "editable": editable,
+        "undoable": editable and constraints.undoable(by),
+        "redoable": editable and constraints.redoable(by),
+    }
+
+
+@reads
+def history(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    return render(request, *history_page(request, constraints))
+
+
+@reads
+def step(request: Request, constraints: ConstraintSet, version: int) -> HttpResponse:
+    steps = get_change(constraints, version).steps(limit=SHOWN_STEPS)
+    return render(request, "journal/_steps.html", {"steps": steps})
+
+
+# --- Changing ------------------------------------------------------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """A label in a dialog: ``name`` and ``value`` are sent if it is picked, unless there is a reason ``why_not``."""
+
+    label: Label
+    name: str
+    value: str
+    is_picked: bool = False
+    why_not: str = ""
+
+
+@edits
+def add(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    """Add a rule for the picked labels, first a relation, if its rules are about some; then lead on to its first list."""
+    if request.method == "POST":
+        key = request.POST.get("key", "")
+        constraints.add_rule(key, by=request.user)
+        (field, *_) = constraints.row_model.list_fields
+        rule = constraints.rules_with(key).get()
+        answer = _dialog(request, _picking(request, constraints, rule, field))
+        return _changed(answer, constraints)
+    return _dialog(request, _adding(request, constraints))
+
+
+def _adding(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
+    """What the dialog shows in which the label of a new rule is picked, after its relation."""
+    url, labels = reverse("resources:add_rule", args=[constraints.pk]), constraints.labels()
+    relation = labels["relation"].by_uid.get(request.GET.get("relation", "")) if "relation" in labels else None
+    if "relation" in labels and relation is None:
+        steps = (Choice(label, "relation", label.uid) for label in _wanted(request, labels["relation"]))
+        return _choices(steps) | {"heading": "Add a rule: for which relation?", "url": url, "target": "#dialog"}
+    there = {rule.key for rule in constraints.rules_with_keys()}
+    keys = (
+        (label, f"{relation.uid}-{label.uid}" if relation else label.uid)
+        for label in _wanted(request, labels["entity"])
+    )
+    choices = (Choice(label, "key", key, why_not="has a rule" if key in there else "") for label, key in keys)
+    return _choices(choices) | {
+        "heading": f"“{relation.name}” leads from which label?" if relation else "Add a rule: for which label?",
+        "url": f"{url}?relation={relation.uid}" if relation else url,
+        "post_to": url,
+        "target": "#dialog",
+    }
+
+
+@edits
+def pick(request: Request, constraints: ConstraintSet, key: str, field: str) -> HttpResponse:
+    """Put labels into a list of a rule, or take them out: in a dialog that stays open, or from the page."""
+    rule = constraints.rules_with(key).first()
+    if rule is None or field not in constraints.row_model.list_fields:
+        raise Http404
+    if request.method == "GET":
+        return _dialog(request, _picking(request, constraints, rule, field))
+    was = _uids(request.POST.get("was", ""))
+    wanted = _changed_list(request, was, field == rule.optional_list)
+    seen, status, toast = {field: fingerprint(was)}, 200, ""
+    try:
+        constraints.change_rule(key, was=seen, by=request.user, **{field: wanted})
+    except Conflict:
+        status, toast = (
+            409,
+            "Somebody changed this list meanwhile. You see it as it is now: do it again if you still want to.",
+        )
+    except Refused as error:
+        status, toast = 422, str(error)
+    answer = render(request, "resources/_choices.html", _picking(request, constraints, rule, field), status=status)
+    if toast:
+        trigger_client_event(answer, "toast", {"text": toast, "kind": "error"})
+    elif request.htmx.target != "choices":
+        _offer_undo(answer, constraints, f"“{constraints.rule_name(key)}” was changed.")
+    return _changed(answer, constraints)
+
+
+def _uids(text: str) -> list[str] | None:
+    return None if text == "any" else [uid for uid in text.split(",") if uid]
+
+
+def _changed_list(request: Request, was: list[str] | None, is_optional: bool) -> list[str] | None:
+    wanted, limit = request.POST, request.POST.get("limit")
+    if "add" in wanted:
+        return [*(was or ()), *(uid for uid in [wanted["add"]] if uid not in (was or ()))]
+    if "drop" in wanted:
+        return [uid for uid in was or () if uid != wanted["drop"]]
+    if not is_optional or limit not in ("0", "1"):
+        raise Refused("Choose a label.")
+    return (was or []) if limit == "1" else None
+
+
+def _picking(request: Request, constraints: ConstraintSet, rule: Rule, field: str) -> dict[str, Any]:
+    """What the dialog shows in which labels are picked for a list."""
+    state, labels = rule.state(), constraints.labels()["entity"]
+    own = state[field]
+    others = {uid: TITLES[name] for name, uids in state.items() if name != field for uid in uids or ()}
+    listed = set(own or ())
+    url = reverse("resources:pick", args=[constraints.pk, rule.key, field])
+    choices = (
+        Choice(
+            label,
+            "drop" if label.uid in listed else "add",
+            label.uid,
+            label.uid in listed,
+            f"stands in “{others[label.uid]}”" if label.uid in others else "",
+        )
+        for label in _wanted(request, labels)
+    )
+    return _choices(choices) | {
+        "heading": f"“{constraints.rule_name(rule.key)}” {TITLES[field]}",
+        "picks_for": field,
+        "url": url,
+        "post_to": url,
+        "target": "#choices",
+        "was": "any" if own is None else ",".join(own),
+        "is_list": True,
+    }
+
+
+def _wanted(request: Request, labels: Any) -> Iterable[Label]:
+    text = (request.POST if request.method == "POST" else request.GET).get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
+    return labels.find(text) if text.strip() else labels
+
+
+def _choices(found: Iterator[Choice]) -> dict[str, Any]:
+    choices = list(islice(found, SHOWN_CHOICES))
+    return {"choices": choices, "more": sum(1 for _ in found)}
+
+
+def _dialog(request: Request, context: dict[str, Any]) -> HttpResponse:
+    """The dialog or, while somebody searches in it, its labels."""
+    return render(request, f"resources/{'_choices' if 'q' in request.GET else '_pick'}.html", context)
+
+
+@acts
+def remove(request: Request, constraints: ConstraintSet, key: str) -> HttpResponse:
+    name = constraints.rule_name(key)
+    constraints.remove_rule(key, by=request.user)
+    return _changed(_offer_undo(HttpResponse(), constraints, f"The rule for “{name}” was removed."), constraints)
+
+
+# --- Taking back ---------------------------------------------------------------------------------------------------------
+
+
+@acts
+def undo(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    version = whole_number(request.GET.get("version", ""), digits=9) or 0
+    return _taken_back(constraints, constraints.undo_offered(version, by=request.user))
+
+
+@acts
+def redo(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    return _taken_back(constraints, constraints.redo(by=request.user))
+
+
+def _taken_back(constraints: ConstraintSet, done: ConstraintChange) -> HttpResponse:
+    operation = done.operation
+    assert operation
+    text = f"{'Done again' if operation.stands else 'Undone'}: {operation.verb}, {done.subject()}."
+    answer = trigger_client_event(HttpResponse(), "toast", {"text": text, "kind": "success"})
+    return _changed(answer, constraints)
+
+
+@acts
+def revert(request: Request, constraints: ConstraintSet, version: int) -> HttpResponse:
+    """Revert one operation; answer with the history, or with the reason why not."""
+    change = get_change(constraints, version)
+    try:
+        constraints.revert(change, by=request.user)
+    except Refused as error:
+        context = {"change": change, "reason": error}
+        return render(request, "journal/_not_reverted.html", context, status=422)
+    answer = retarget(reswap(render(request, *history_page(request, constraints)), "innerHTML"), "#dialog")
+    return _changed(answer, constraints)
+
+
+# --- Events --------------------------------------------------------------------------------------------------------------
+
+
+def _changed(answer: HttpResponse, constraints: ConstraintSet) -> HttpResponse:
+    return trigger_client_event(answer, "constraintsChanged", {"version": constraints.version})
+
+
+def _offer_undo(answer: HttpResponse, constraints: ConstraintSet, text: str) -> HttpResponse:
+    url = f"{reverse('resources:undo', args=[constraints.pk])}?version={constraints.version}"
+    shown = {"text": text, "kind": "success", "action": {"label": "Undo", "url": url}}
+    return trigger_client_event(answer, "toast", shown)

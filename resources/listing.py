@@ -1,0 +1,119 @@
+"""The rules of a constraint set as people read them: their labels, and what types above or other rules add to them."""
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from annotation_service import words
+from ontologies.labels import Label, Labels
+
+from .rules import EntityRule, RelationRule
+
+TITLES = {"excludes": "excludes", "can_contain": "can contain", "range": "leads to"}
+
+
+class Inherited(NamedTuple):
+    """A label that is not in the rule’s own list, and why it holds all the same."""
+
+    label: Label
+    why: str
+
+
+class ShownList(NamedTuple):
+    """A list of a rule. ``labels`` is None if the rule sets no limit; ``replaces`` names a limit that it takes the place of."""
+
+    field: str
+    labels: list[Label] | None
+    inherited: list[Inherited]
+    replaces: str = ""
+
+    @property
+    def title(self) -> str:
+        return TITLES[self.field]
+
+    @property
+    def was(self) -> str:
+        """The list as its form sends it along."""
+        return "any" if self.labels is None else ",".join(label.uid for label in self.labels)
+
+
+class ShownRule(NamedTuple):
+    number: int
+    relation: Label | None
+    domain: Label
+    below: int
+    lists: list[ShownList]
+
+    @property
+    def key(self) -> str:
+        return f"{self.relation.uid}-{self.domain.uid}" if self.relation else self.domain.uid
+
+    @property
+    def name(self) -> str:
+        return f"{self.relation.name} from {self.domain.name}" if self.relation else self.domain.name
+
+    def has(self, text: str) -> bool:
+        """Whether one of its own labels has the text in its full name."""
+        wanted = unicodedata.normalize("NFC", text).casefold().strip()
+        own = [self.relation, self.domain, *(label for each in self.lists for label in each.labels or ())]
+        return any(wanted in label.fullname.casefold() for label in own if label)
+
+
+class Listing:
+    """Shows the rules of one set; ``labels`` are those of its ontologies, by their kind."""
+
+    def __init__(self, rules: Iterable[EntityRule | RelationRule], labels: Mapping[str, Labels]) -> None:
+        self.rules, self.labels = list(rules), labels
+        self._entities = labels["entity"]
+        self._below = Counter[str | None]()
+        for label in reversed(self._entities):
+            self._below[label.parent_uid] += self._below[label.uid] + 1
+        entity_rules = [rule for rule in self.rules if isinstance(rule, EntityRule)]
+        self._naming: dict[int, list[tuple[int, EntityRule]]] = {}
+        for rule in entity_rules:
+            for key in rule.excludes:
+                self._naming.setdefault(rule.domain, []).append((key, rule))
+                if key != rule.domain:
+                    self._naming.setdefault(key, []).append((rule.domain, rule))
+        self._limits = {rule.domain: rule for rule in entity_rules if rule.can_contain is not None}
+
+    def shown(self, text: str = "") -> list[ShownRule]:
+        """All rules in their order or, with a text, those that name such labels."""
+        shown = map(self._shown, self.rules)
+        return [rule for rule in shown if rule.has(text)] if text else list(shown)
+
+    def _shown(self, rule: EntityRule | RelationRule) -> ShownRule:
+        domain = self._entities.by_pk[rule.domain]
+        relation, lists = None, []
+        if isinstance(rule, RelationRule):
+            relation = self.labels["relation"].by_pk[rule.relation]
+            lists.append(ShownList("range", self._all(rule.range), []))
+        else:
+            lists.append(ShownList("excludes", self._all(rule.excludes), list(self._excluded(rule, domain))))
+            lists.append(self._contents(rule, domain))
+        return ShownRule(rule.position + 1, relation, domain, self._below[domain.uid], lists)
+
+    def _all(self, keys: Sequence[int]) -> list[Label]:
+        return [self._entities.by_pk[key] for key in keys]
+
+    def _excluded(self, rule: EntityRule, domain: Label) -> Iterator[Inherited]:
+        seen = set(rule.excludes)
+        for own in self._entities.lineage(domain):
+            for key, other in self._naming.get(own, ()):
+                if key not in seen:
+                    seen.add(key)
+                    by_itself = other.domain == key
+                    why = "by its own rule" if by_itself else f"from {self._entities.by_pk[other.domain].name}"
+                    yield Inherited(self._entities.by_pk[key], why)
+
+    def _contents(self, rule: EntityRule, domain: Label) -> ShownList:
+        above = [self._limits[key] for key in self._entities.lineage(domain)[1:] if key in self._limits]
+        listed, name = (
+            (self._all(above[0].can_contain or ()), self._entities.by_pk[above[0].domain].name) if above else ([], "")
+        )
+        if rule.can_contain is None:
+            inherited = [Inherited(label, f"from {name}") for label in listed]
+            return ShownList("can_contain", None, inherited, f"nothing, from {name}" if above and not listed else "")
+        some = words.listed(label.name for label in listed) if listed else "nothing"
+        return ShownList("can_contain", self._all(rule.can_contain), [], f"“{some}” from {name}" if above else "")

@@ -1,0 +1,32 @@
+from django.urls import URLPattern, URLResolver, include, path
+
+from annotation_service import blueprint_views
+
+from . import editor, views
+from .models import ConstraintSet
+
+app_name = "resources"
+
+of_sets = {"model": ConstraintSet}
+
+set_urls: list[URLPattern | URLResolver] = [
+    path("", editor.page, name="page"),
+    path("edit/", blueprint_views.edit, of_sets, name="edit"),
+    path("duplicate/", blueprint_views.duplicate, of_sets, name="duplicate"),
+    path("delete/", blueprint_views.delete, of_sets, name="delete"),
+    path("download.json", views.download_rules, name="download_json"),
+    path("undo/", editor.undo, name="undo"),
+    path("redo/", editor.redo, name="redo"),
+    path("history/", editor.history, name="history"),
+    path("history/<int:version>/", editor.step, name="step"),
+    path("history/<int:version>/revert/", editor.revert, name="revert"),
+    path("rules/", editor.rules, name="rules"),
+    path("rules/add/", editor.add, name="add_rule"),
+    path("rules/<slug:key>/remove/", editor.remove, name="remove_rule"),
+    path("rules/<slug:key>/<slug:field>/", editor.pick, name="pick"),
+]
+
+urlpatterns = [
+    path("", views.list_sets, name="list"),
+    path("<int:pk>/", include(set_urls)),
+]

@@ -1,0 +1,210 @@
+"""The list and the page of constraint sets, and what is changed there."""
+
+import json
+import re
+
+import pytest
+from django.urls import reverse
+
+from projects.models import Project
+from tests import factories
+from tests.factories import item
+from tests.resource_sets import DOCUMENTS, document_of, make
+
+
+@pytest.fixture
+def rules(alice, labels):
+    return make("entity_constraints", owner=alice, name="Maintenance rules", **labels)
+
+
+@pytest.fixture
+def relating(alice, labels):
+    return make("relation_constraints", owner=alice, name="Relating", **labels)
+
+
+def uid(constraints, name):
+    return next(label.uid for labels in constraints.labels().values() for label in labels if label.name == name)
+
+
+def url(name, constraints, *args):
+    return reverse(f"resources:{name}", args=[constraints.pk, *args])
+
+
+def text_of(answer):
+    return " ".join(re.sub(r"<[^>]*>", " ", answer.content.decode()).split())
+
+
+def toast(answer):
+    return json.loads(answer["HX-Trigger"])["toast"]["text"]
+
+
+def test_the_list_finds_sorts_and_counts(as_bob, rules, relating):
+    found = text_of(as_bob.get(reverse("resources:list")))
+    assert "Maintenance rules Entities 3 entity labels Blueprint in no project alice" in found
+    assert "Relating Relations 3 entity labels, relation labels Blueprint" in found and "2 sets of constraints" in found
+    assert "Relating" not in text_of(as_bob.get(reverse("resources:list"), {"kind": "entity"}))
+    assert "Maintenance" not in text_of(as_bob.get(reverse("resources:list"), {"q": "relating"}))
+    assert "No constraints match" in text_of(as_bob.get(reverse("resources:list"), {"mine": "on"}))
+
+
+def test_the_page_shows_own_and_inherited_labels(as_alice, rules, labels):
+    rules.add_rule(uid(rules, "Thermostat"), by=rules.owner, can_contain=[])
+    rules.add_rule(uid(rules, "DrivingObject"), by=rules.owner)
+    shown = text_of(as_alice.get(rules.get_absolute_url()))
+    assert "PhysicalObject and 3 below rule 1 × excludes State × Activity × + label" in shown
+    assert (
+        "Activity/Replace rule 3 × excludes Replace × PhysicalObject, by its own rule + label can contain nothing"
+        in shown
+    )
+    assert "nothing replaces “Thermostat and PhysicalObject” from PhysicalObject" in shown
+    assert "DrivingObject rule 5 × excludes State, from PhysicalObject Activity, from PhysicalObject" in shown
+    assert "can contain Thermostat, from PhysicalObject PhysicalObject, from PhysicalObject limit…" in shown
+    assert "State rule 2 × excludes PhysicalObject, by its own rule + label can contain any label" in shown
+    assert "5 rules · labels of entity labels · yours" in shown
+
+
+def test_the_page_shows_where_relations_lead(as_alice, relating):
+    shown = text_of(as_alice.get(relating.get_absolute_url()))
+    assert "hasPart from PhysicalObject and 3 below rule 1 × leads to DrivingObject × Thermostat × + label" in shown
+    assert "hasPart from Activity and 1 below rule 2 × leads to nowhere + label" in shown
+
+
+def test_rules_are_found_by_their_labels_and_shown_in_pages(as_alice, rules, settings, monkeypatch):
+    monkeypatch.setattr("resources.editor.SHOWN_RULES", 1)
+    found = as_alice.get(url("rules", rules), {"q": "replac"})
+    assert "rule 3" in text_of(found) and "rule 1" not in text_of(found)
+    assert "rule 2" in text_of(as_alice.get(url("rules", rules), {"page": "2"}))
+    assert "None of the rules has “pump”" in text_of(as_alice.get(url("rules", rules), {"q": "pump"}))
+
+
+def test_others_read_the_rules_and_change_nothing(as_bob, rules):
+    page = as_bob.get(rules.get_absolute_url()).content.decode()
+    assert "PhysicalObject" in page and "hx-post" not in page.partition("<main")[2]
+
+
+def test_labels_are_picked_and_taken_out(as_alice, rules):
+    state = uid(rules, "State")
+    pick = url("pick", rules, state, "excludes")
+    assert "“State” excludes" in text_of(as_alice.get(pick))
+    answer = as_alice.post(
+        pick, {"add": uid(rules, "Activity"), "was": ""}, headers={"HX-Request": "true", "HX-Target": "choices"}
+    )
+    assert answer.status_code == 200 and json.loads(answer["HX-Trigger"]) == {"constraintsChanged": {"version": 2}}
+    assert 'aria-pressed="true"' in answer.content.decode()
+    answer = as_alice.post(pick, {"drop": uid(rules, "Activity"), "was": uid(rules, "Activity")})
+    assert toast(answer) == "“State” was changed." and document_of(rules) == DOCUMENTS["entity_constraints"]
+
+
+def test_a_limit_is_set_and_taken_away(as_alice, rules):
+    pick = url("pick", rules, uid(rules, "State"), "can_contain")
+    as_alice.post(pick, {"limit": "1", "was": "any"})
+    assert document_of(rules)[1] == {"domain": "State", "excludes": [], "can_contain": []}
+    as_alice.post(pick, {"limit": "0", "was": ""})
+    assert document_of(rules)[1] == {"domain": "State", "excludes": []}
+
+
+@pytest.mark.parametrize(
+    ("field", "data", "status", "text"),
+    [
+        ("excludes", {"add": "State", "was": "x,y"}, 409, "Somebody changed this list meanwhile"),
+        ("excludes", {"add": "State", "was": "any"}, 409, "Somebody changed this list meanwhile"),
+        ("excludes", {"add": "ffffffff", "was": ""}, 422, "not there any more"),
+        ("excludes", {"was": ""}, 422, "Choose a label"),
+        ("excludes", {"limit": "0", "was": ""}, 422, "Choose a label"),
+        ("can_contain", {"limit": "2", "was": ""}, 422, "Choose a label"),
+        ("range", {"add": "State", "was": ""}, 404, ""),
+        ("domain", {"add": "State", "was": ""}, 404, ""),
+    ],
+)
+def test_what_a_browser_would_not_send_is_no_failure(as_alice, rules, field, data, status, text):
+    data = {key: uid(rules, value) if value == "State" else value for key, value in data.items()}
+    answer = as_alice.post(url("pick", rules, uid(rules, "State"), field), data)
+    assert answer.status_code == status and (not text or text in toast(answer))
+
+
+def test_a_label_stands_in_one_list_of_a_rule(as_alice, rules):
+    key, field = uid(rules, "PhysicalObject"), "can_contain"
+    was = ",".join(uid(rules, name) for name in ("Thermostat", "PhysicalObject"))
+    answer = as_alice.post(url("pick", rules, key, field), {"add": uid(rules, "State"), "was": was})
+    assert answer.status_code == 422 and "It can only be one of both" in toast(answer)
+    assert "stands in “excludes”" in text_of(as_alice.get(url("pick", rules, key, field)))
+
+
+def test_rules_are_added_and_removed(as_alice, rules, relating):
+    assert "State has a rule" in text_of(as_alice.get(url("add_rule", rules)))
+    answer = as_alice.post(url("add_rule", rules), {"key": uid(rules, "Activity")})
+    assert "“Activity” excludes" in text_of(answer) and document_of(rules)[-1] == {"domain": "Activity", "excludes": []}
+    assert "There is a rule for “Activity”" in toast(
+        as_alice.post(url("add_rule", rules), {"key": uid(rules, "Activity")})
+    )
+    assert (
+        toast(as_alice.post(url("remove_rule", rules, uid(rules, "Activity"))))
+        == "The rule for “Activity” was removed."
+    )
+    assert as_alice.post(url("remove_rule", rules, uid(rules, "Activity"))).status_code == 422
+    relation = uid(relating, "hasPatient")
+    assert "for which relation?" in text_of(as_alice.get(url("add_rule", relating)))
+    assert "“hasPatient” leads from which" in text_of(as_alice.get(url("add_rule", relating), {"relation": relation}))
+    answer = as_alice.post(url("add_rule", relating), {"key": f"{relation}-{uid(relating, 'State')}"})
+    assert "“hasPatient from State” leads to" in text_of(answer)
+    assert as_alice.post(url("add_rule", relating)).status_code == 422
+
+
+def test_labels_are_searched_in_the_dialog(as_alice, rules, monkeypatch):
+    found = as_alice.get(url("add_rule", rules), {"q": "therm"})
+    assert text_of(found) == "Thermostat"
+    monkeypatch.setattr("resources.editor.SHOWN_CHOICES", 2)
+    assert "5 more labels: search" in text_of(as_alice.get(url("add_rule", rules)))
+    assert "No label has this" in text_of(
+        as_alice.get(url("pick", rules, uid(rules, "State"), "excludes"), {"q": "zz"})
+    )
+
+
+def test_the_history_tells_who_did_what_and_takes_it_back(as_alice, as_bob, rules):
+    as_alice.post(url("pick", rules, uid(rules, "State"), "can_contain"), {"limit": "1", "was": "any"})
+    as_alice.post(url("remove_rule", rules, uid(rules, "Replace")))
+    shown = text_of(as_bob.get(url("history", rules)))
+    assert "Remove “Replace” alice" in shown and "State can contain anything nothing" in shown
+    assert "Create with 3 rules" in shown and "Revert" not in shown
+    answer = as_alice.post(url("revert", rules, 2))
+    assert "Revert change “State”" in text_of(answer) and "constraintsChanged" in answer["HX-Trigger"]
+    assert "undone already" in text_of(as_alice.post(url("revert", rules, 2)))
+    as_alice.post(url("undo", rules) + "?version=3")
+    assert document_of(rules) == DOCUMENTS["entity_constraints"]
+
+
+def test_undo_and_redo(as_alice, as_bob, rules):
+    as_alice.post(url("remove_rule", rules, uid(rules, "Replace")))
+    assert toast(as_alice.post(url("undo", rules))) == "Undone: remove, “Replace”."
+    assert toast(as_alice.post(url("redo", rules))) == "Done again: remove, “Replace”."
+    assert "There is nothing to redo" in toast(as_alice.post(url("redo", rules)))
+
+
+def test_the_download_has_the_format_of_uploads(as_alice, rules):
+    answer = as_alice.get(url("download_json", rules))
+    assert json.loads(answer.content) == DOCUMENTS["entity_constraints"]
+    assert answer["Content-Disposition"] == 'attachment; filename="maintenance-rules.json"'
+
+
+def test_the_page_says_where_it_is_used(as_alice, as_bob, alice, rules, labels):
+    assert "Not used in a project yet" in text_of(as_alice.get(rules.get_absolute_url()))
+    Project.create(
+        name="Pumps",
+        by=alice,
+        dataset=factories.dataset(owner=alice),
+        entity_ontology=labels["entities"],
+        resources=[rules],
+    )
+    assert "Used in Pumps 3 rules" in text_of(as_alice.get(rules.get_absolute_url()))
+    assert "Used in 1 other project" in text_of(as_bob.get(rules.get_absolute_url()))
+
+
+def test_a_set_is_renamed_duplicated_and_deleted(as_alice, rules):
+    assert (
+        as_alice.post(url("edit", rules), {"name": "New name", "description": ""})["HX-Redirect"]
+        == rules.get_absolute_url()
+    )
+    copied = as_alice.post(url("duplicate", rules), {"name": "Copy"})["HX-Redirect"]
+    assert "3 rules" in text_of(as_alice.get(copied))
+    assert as_alice.post(url("delete", rules))["HX-Redirect"] == reverse("resources:list")
+    assert item(rules.entity_ontology, "State").usage().own == {"constraints": 2}
