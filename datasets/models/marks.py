@@ -109,7 +109,10 @@ class Mark(models.Model):
         raise NotImplementedError
 
     def restore_token(self, label: OntologyItem) -> str:
-        """Handed out when the label is taken from this mark, with the mark or without it. It tells what the two broke."""
+        """Handed out when the label is taken from this mark, with the mark or without it. It tells what the two broke. Empty for
+        a suggestion: bringing it back would accept it."""
+        if self.status != self.Status.ACCEPTED:
+            return ""
         rules = self.annotation.rules()
         broken = [each.fingerprint for each in self.broken(rules)] if rules else []
         return Signer(salt="datasets.mark").sign_object([self._fact(label), broken])

@@ -37,7 +37,7 @@ DUPLICATES = {
 }
 INACTIVE = {
     Inactive.REFUSE: "The labels have to be switched on, or the marks changed, first.",
-    Inactive.KEEP: "They come in as they are; nobody can give these labels to other marks.",
+    Inactive.KEEP: "They come in and go out as they are, but annotators cannot accept them.",
 }
 DECISIONS: dict[str, dict[Any, str]] = {"duplicates": DUPLICATES, "inactive": INACTIVE}
 

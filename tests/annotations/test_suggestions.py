@@ -2,7 +2,7 @@
 
 import pytest
 
-from datasets.models import Annotation
+from datasets.models import Annotation, Entity, Relation
 from ontologies.models import OntologyItem
 
 from .test_workspace import state_of
@@ -95,19 +95,30 @@ def test_whoever_accepts_a_relation_accepts_its_ends(as_carol, send, given, stat
     assert set(given.entity_set.values_list("status", flat=True)) == {"suggested"}
 
 
-def test_a_removed_suggestion_comes_back_although_its_label_was_switched_off(
-    as_carol, alice, project, send, given, statuses, label
-):
+@pytest.mark.parametrize("names", [["State"], ["hasPart"], ["State", "hasPart"]])
+def test_no_way_accepts_a_suggestion_whose_label_was_switched_off(as_carol, alice, project, send, given, label, names):
+    """Neither does undo: what was never accepted has no proof."""
     was = send(as_carol, "entities/remove/", {"uid": ODD}).json()["was"]
-    for name in ("State", "hasPart"):
+    was += send(as_carol, "entities/label/", {"uid": "e3", "label": label("Activity")}).json()["was"]
+    for name in names:
         OntologyItem.objects.get(ontology__project=project, name=name).switch(False, by=alice)
     proofs = {(mark["kind"], mark["uid"]): mark["proof"] for mark in was}
-    body = {"uid": ODD, "label": label("State"), "start": 0, "end": 0, "proof": proofs["entity", ODD]}
-    assert send(as_carol, "entities/add/", body).status_code == 200
-    body = {"uid": "r2", "label": label("hasPart", "relation"), "source": ODD, "target": "e3"}
-    assert send(as_carol, "relations/add/", body).status_code == 422
-    assert send(as_carol, "relations/add/", {**body, "proof": proofs["relation", "r2"]}).status_code == 200
-    assert statuses()[1] == {SAME: "rejected", "r2": "accepted"}
+    state, has_part = {"label": label("State")}, {"label": label("hasPart", "relation")}
+    ways = [
+        ("entities/add/", {"uid": ODD, **state, "start": 0, "end": 0, "proof": proofs["entity", ODD]}),
+        ("relations/add/", {"uid": "r2", **has_part, "source": ODD, "target": "e3", "proof": proofs["relation", "r2"]}),
+        ("entities/label/", {"uid": "e3", **state, "proof": proofs["entity", "e3"]}),
+        ("entities/label/", {"uid": SAME, **state}),
+        ("entities/add/", {"uid": "other", **state, "start": 1, "end": 1}),
+        ("relations/add/", {"uid": "other", **has_part, "source": ODD, "target": SAME}),
+        ("relations/label/", {"uid": "r2", **has_part}),
+        ("done/", {"done": True}),
+    ]
+    codes = [send(as_carol, path, body).status_code for path, body in ways]
+    assert codes == [422 if "State" in names or path.startswith("rel") else 200 for path, _ in ways[:-1]] + [200]
+    for marks in (Entity, Relation):
+        accepted = marks.objects.filter(annotation__annotator__isnull=False, status="accepted")
+        assert not accepted.filter(label__active=False).exists()
 
 
 def test_a_suggestion_whose_label_was_switched_off_is_not_accepted(as_carol, alice, project, send, given, label):
