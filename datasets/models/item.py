@@ -120,11 +120,12 @@ class Item(models.Model):
 
     def excerpt(self, text: str = "", length: int = 300) -> words.Excerpt:
         """The beginning of the cleaned text or, if it is looked for, the place where the text stands."""
-        if text and (found := words.excerpt(str(self.cleaned), folded(text), before=60, after=length)):
-            return found
-        # No token is empty, so that many are enough.
-        beginning = CleanedText.of(self.original, self.tokens, self.offsets, most=length + 1)
-        return words.Excerpt(words.cut(str(beginning), length), "", "")
+        wanted = folded(text)
+        place = max(0, self.search_text.find(wanted))
+        until = place + len(wanted) + 3 * (length + 1)  # folding makes a text three times as long at most
+        cleaned = str(CleanedText.unfolded(self.tokens, self.search_text, until))
+        found = words.excerpt(cleaned, wanted, before=60, after=length)
+        return found or words.Excerpt(words.cut(cleaned, length), "", "")
 
 
 def clean_external_id(value: str) -> str:

@@ -82,7 +82,7 @@ def _page(shown: ItemFilter, wanted: str | None) -> Page:
     everything = shown.is_empty and not shown.bin
     count = shown.dataset.item_count if everything else None
     page = Page.of(shown.items().only("pk"), wanted, size=PAGE_SIZE, count=count, scan=not everything)
-    texts = Item.with_removed.select_related("removed_by").defer("search_text", "extra_fields")
+    texts = Item.with_removed.select_related("removed_by").defer("original", "offsets", "extra_fields")
     # Counting the marks of fifty items takes 2 of 14 ms. The counts of labels leave out the bin.
     if shown.bin or any(label_counts(shown.dataset)):
         texts = texts.annotate(entity_count=given_count(Entity), relation_count=given_count(Relation))
