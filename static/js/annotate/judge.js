@@ -40,10 +40,7 @@ export class Judge {
 
   #atRelation({ source, target, label }, uid) {
     const relation = this.labels.relation.get(label);
-    return (end) => {
-      const found = this.rules.against(source === uid ? end : this.#labelOf(source), relation, target === uid ? end : this.#labelOf(target));
-      return found && { ...found, note: `forbidden by ${relation.name}` };
-    };
+    return (end) => this.rules.against(source === uid ? end : this.#labelOf(source), relation, target === uid ? end : this.#labelOf(target));
   }
 
   /** Whoever relates suggestions accepts them. */

@@ -15,6 +15,7 @@ export class Labels {
       this.all[parent].children.push(this.all[place]);
     });
     // Tree order: whatever is below a label comes after it.
+    for (const label of this.all) label.line = label.parent ? [label.uid, ...label.parent.line] : [label.uid]; // to the top
     for (const label of [...this.all].reverse()) {
       label.offered = label.active || label.children.some((child) => child.offered);
       if (label.parent) label.parent.size += label.size + 1;
@@ -24,7 +25,7 @@ export class Labels {
   }
 
   get(uid) {
-    return this.byUid.get(uid) ?? { uid, name: "unknown label", color: "#808080", description: "", terms: [], active: false, parent: null, children: [] };
+    return this.byUid.get(uid) ?? { uid, name: "unknown label", color: "#808080", description: "", terms: [], active: false, parent: null, children: [], line: [uid] };
   }
 
   path(label) {

@@ -3,9 +3,8 @@
 
 import { number } from "../words.js";
 
-const line = (label) => (label.line ??= [label.uid, ...(label.parent ? line(label.parent) : [])]);
-const nearest = (table, label) => table.get(line(label).find((uid) => table.has(uid)));
-const isOneOf = (label, set) => line(label).some((uid) => set.has(uid));
+const nearest = (table, { line }) => table.get(line.find((uid) => table.has(uid)));
+const isOneOf = ({ line }, set) => line.some((uid) => set.has(uid));
 const meet = (one, other) => one.start <= other.end && other.start <= one.end;
 const holds = (outer, inner) => outer.start <= inner.start && inner.end <= outer.end && (outer.start !== inner.start || outer.end !== inner.end);
 const put = (table, key, make) => table.get(key) ?? table.set(key, make()).get(key);
@@ -40,7 +39,7 @@ export class Rules {
     const inside = new Map(); // labels of what stands inside
     for (const mark of others.filter((other) => meet(words, other))) {
       const label = this.labels.entity.get(mark.label);
-      for (const table of line(label).map((uid) => this.#excluded.get(uid) ?? [])) {
+      for (const table of label.line.map((uid) => this.#excluded.get(uid) ?? [])) {
         for (const [uid, row] of table) {
           const known = excluded.get(uid);
           if (!known || row.position < known.row.position) excluded.set(uid, { row, label });
@@ -52,8 +51,12 @@ export class Rules {
     }
     const stranger = new Map(); // of a row: a label inside that it does not allow
     return (label) => {
-      const found = line(label).map((uid) => excluded.get(uid)).filter(Boolean);
-      if (found.length) return this.#excludes(label, found.reduce((best, one) => (one.row.position < best.row.position ? one : best)));
+      let first = null;
+      for (const uid of label.line) {
+        const found = excluded.get(uid);
+        if (found && !(first?.row.position <= found.row.position)) first = found;
+      }
+      if (first) return this.#excludes(label, first);
       for (const [row, outer] of around) if (!isOneOf(label, row.allowed)) return this.#contains(row, outer, label, `not inside ${outer.name}`);
       const row = inside.size && nearest(this.#containers, label);
       if (!row) return null;
@@ -67,22 +70,28 @@ export class Rules {
     const rows = nearest(this.#relations, relation);
     const row = rows && nearest(rows, source);
     if (!rows || (row && isOneOf(target, row.allowed))) return null;
-    const [from, name, to] = [source, relation, target].map(quoted);
-    if (!row) return reason("", `${name} cannot lead from ${from}: “${[...rows.values()][0].set}” has rules for it, but none for this source.`);
-    const ends = row.range.length ? `only to ${this.#list(row.range)}` : "nowhere";
-    return reason("", `${name} cannot lead from ${from} to ${to}: by ${rule(row)} it leads from every ${this.#list([row.domain])} ${ends}.`);
+    return reason(`forbidden by ${relation.name}`, () => {
+      const [from, name, to] = [source, relation, target].map(quoted);
+      if (!row) return `${name} cannot lead from ${from}: “${[...rows.values()][0].set}” has rules for it, but none for this source.`;
+      const ends = row.range.length ? `only to ${this.#list(row.range)}` : "nowhere";
+      return `${name} cannot lead from ${from} to ${to}: by ${rule(row)} it leads from every ${this.#list([row.domain])} ${ends}.`;
+    });
   }
 
   #excludes(one, { row, label: other }) {
-    const sides = [[one, other], [other, one]].filter(([side]) => line(side).includes(row.domain));
-    const [excluded] = sides.flatMap(([, ends]) => row.excludes.filter((uid) => line(ends).includes(uid)));
-    const words = `${rule(row)} excludes ${this.#list([excluded])} for every ${this.#list([row.domain])}.`;
-    return reason(`not with ${other.name}`, `${quoted(one)} cannot share words with ${quoted(other)}: ${words}`);
+    return reason(`not with ${other.name}`, () => {
+      const sides = [[one, other], [other, one]].filter(([side]) => side.line.includes(row.domain));
+      const [excluded] = sides.flatMap(([, ends]) => row.excludes.filter((uid) => ends.line.includes(uid)));
+      const words = `${rule(row)} excludes ${this.#list([excluded])} for every ${this.#list([row.domain])}.`;
+      return `${quoted(one)} cannot share words with ${quoted(other)}: ${words}`;
+    });
   }
 
   #contains(row, outer, inner, note) {
-    const contents = row.contents.length ? `only ${this.#list(row.contents)}` : "nothing";
-    return reason(note, `${quoted(inner)} cannot stand inside ${quoted(outer)}: by ${rule(row)} every ${this.#list([row.domain])} can contain ${contents}.`);
+    return reason(note, () => {
+      const contents = row.contents.length ? `only ${this.#list(row.contents)}` : "nothing";
+      return `${quoted(inner)} cannot stand inside ${quoted(outer)}: by ${rule(row)} every ${this.#list([row.domain])} can contain ${contents}.`;
+    });
   }
 
   #list(uids) {
@@ -94,4 +103,5 @@ export class Rules {
 
 const quoted = (label) => `“${label.name}”`;
 const rule = ({ set, position }) => `rule ${number(position + 1)} of “${set}”`;
-const reason = (note, sentence) => ({ note, sentence });
+/** Thousands of labels have one; few are read. */
+const reason = (note, say) => ({ note, get sentence() { return say(); } });
