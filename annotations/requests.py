@@ -73,6 +73,17 @@ def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any
 
 @require_POST
 @answers_json
+def resize(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
+    values = _read_body(request, uid=str, start=int, end=int, proof=str)
+    with access.annotating(request, pk, item_pk) as item:
+        mark = Annotation.start(item, request.user).mark(Entity, values["uid"])
+        was = _restorable(mark)
+        mark.resize(values["start"], values["end"], values["proof"])
+        return {"entity": _shown(mark), "was": was}
+
+
+@require_POST
+@answers_json
 def remove(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
     """Removed twice, it is gone once."""
     uid = _read_body(request, uid=str)["uid"]

@@ -7,6 +7,7 @@ app_name = "annotations"
 item_urls = [
     path("entities/add/", requests.add, {"kind": "entity"}, name="add_entity"),
     path("entities/label/", requests.relabel, {"kind": "entity"}, name="relabel_entity"),
+    path("entities/resize/", requests.resize, name="resize_entity"),
     path("entities/remove/", requests.remove, {"kind": "entity"}, name="remove_entity"),
     path("relations/add/", requests.add, {"kind": "relation"}, name="add_relation"),
     path("relations/label/", requests.relabel, {"kind": "relation"}, name="relabel_relation"),

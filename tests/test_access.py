@@ -304,6 +304,7 @@ ROWS = [
     Row("annotations:marks", "302 404 404 404 404 403", ("project", "item")),
     *mark_rows("annotations:add_entity", {"uid": "new-entity", "label": "{label}", "start": 0, "end": 1}),
     *mark_rows("annotations:relabel_entity", {"uid": "given-mark-0", "label": "{label}"}),
+    *mark_rows("annotations:resize_entity", {"uid": "given-mark-0", "start": 0, "end": 1}),
     *mark_rows("annotations:remove_entity", {"uid": "given-mark-0"}),
     *mark_rows("annotations:add_relation", {"uid": "new-relation", "label": "{relation_label}", **ENDS}),
     *mark_rows("annotations:relabel_relation", {"uid": "given-rel", "label": "{relation_label}"}),

@@ -110,8 +110,7 @@ class Annotation(models.Model):
         if known := first(Entity, _SAME_ENTITY, params):
             known.accept(restore_token)
             return known
-        if not 0 <= start <= end < len(self.item.tokens):
-            raise Refused(f"The item has {len(self.item.tokens)} tokens; {start} to {end} is not a span of them.")
+        self.check_span(start, end)
         entity = Entity(annotation=self, uid=uid, label=label, start=start, end=end)
         entity.make_own(label, restore_token)
         return entity
@@ -145,6 +144,10 @@ class Annotation(models.Model):
     def check_open(self) -> None:
         if self.done_at is not None:
             raise Refused("This item is done. Reopen it to change its marks.")
+
+    def check_span(self, start: int, end: int) -> None:
+        if not 0 <= start <= end < len(self.item.tokens):
+            raise Refused(f"The item has {len(self.item.tokens)} tokens; {start} to {end} is not a span of them.")
 
     # --- Work ---
 

@@ -65,10 +65,7 @@ class Mark(models.Model):
         if self.label_id == label.pk:
             self.accept(restore_token)
             return
-        if same := self.at_same_place().filter(label=label).first():
-            if same.status != self.Status.REJECTED:
-                raise Refused(self.taken.format(label.name))
-            same.delete()
+        self._take_place(label)
         self.make_own(label, restore_token)
 
     def remove(self) -> None:
@@ -80,25 +77,34 @@ class Mark(models.Model):
             store(self, status=self.Status.REJECTED, updated_at=timezone.now())
 
     def make_own(self, label: OntologyItem, restore_token: str) -> None:
-        """Store it and its ends as accepted, with this label. Every mark that is added, accepted or relabelled comes here.
+        """Store it and its ends as accepted, with this label. Every mark that is added, accepted, relabelled or resized comes
+        here.
 
-        Refused if a label is switched off, or if a constraint of the project is broken that was not broken before. Undo may bring
-        back a label that is off, and what the mark broke with other marks that are as they were.
+        Refused if a label is applied that is switched off, or if a constraint of the project is broken that was not broken
+        before. Undo may bring back a label that is off, and what the mark broke with other marks that are as they were.
         """
         label.hold()
         restored = self._broken_then(label, restore_token)
         rules = self.annotation.rules()
         before = {broken.key for broken in self.broken(rules)} if rules else set()
+        has_label = self.pk and self.status == self.Status.ACCEPTED and self.label_id == label.pk
         self.label = label
         suggested = [end for end in self.ends() if end.status != self.Status.ACCEPTED]
         for mark in (*suggested, self):
-            if not mark.label.active and restored is None:
+            if not mark.label.active and restored is None and not (mark is self and has_label):
                 raise Refused(f"The label “{mark.label.name}” is switched off and cannot be applied any more.")
             mark.status, mark.updated_at = self.Status.ACCEPTED, timezone.now()
             mark.save()
         for broken in self.broken(rules) if rules else ():
             if broken.key not in before and broken.fingerprint not in (restored or ()):
                 raise Refused(broken.violation.in_words(lambda pk: OntologyItem.objects.get(pk=pk).name))
+
+    def _take_place(self, label: OntologyItem) -> None:
+        """Refuse a second mark with this label at this place; one that was rejected gives way."""
+        if same := self.at_same_place().filter(label=label).first():
+            if same.status != self.Status.REJECTED:
+                raise Refused(self.taken.format(label.name))
+            same.delete()
 
     def ends(self) -> "tuple[Entity, ...]":
         """The marks that this one connects."""
@@ -161,6 +167,17 @@ class Entity(Mark):
 
     def broken(self, rules: Rules) -> Iterator[Broken]:
         return broken_by(rules, [self.pk] if self.pk else [], [])
+
+    def resize(self, start: int, end: int, restore_token: str = "") -> None:
+        """Let it mark these tokens instead. Whoever does that accepts what was suggested."""
+        self.annotation.check_open()
+        if (start, end) == self.place:
+            self.accept(restore_token)
+            return
+        self.annotation.check_span(start, end)
+        self.start, self.end = start, end
+        self._take_place(self.label)
+        self.make_own(self.label, restore_token)
 
     def remove(self) -> None:
         """A suggestion is kept together with the suggested relations at it."""

@@ -71,6 +71,16 @@ def remove(as_carol, send):
 
 
 @pytest.fixture
+def resize(as_carol, send):
+    def resize(uid, start, end, *, status=200, **fields):
+        answer = send(as_carol, "entities/resize/", {"uid": uid, "start": start, "end": end, **fields})
+        assert answer.status_code == status, answer.json()
+        return answer.json()["error"] if status == 422 else answer.json()
+
+    return resize
+
+
+@pytest.fixture
 def suggest(item, project):
     """``suggest("State", 1, 2)``: an entity that came with the dataset; ``suggest("hasPart", "e1", "e2")`` a relation."""
 
@@ -177,6 +187,17 @@ def test_relabelling_a_relation_obeys_its_rules(project, add, relabel):
     relabel(uid, "hasParticipant", kind="relation")
 
 
+def test_resizing_is_refused_for_what_it_would_break(project, add, resize, stored):
+    constrain(project)
+    add("Thermostat", 1, 2, uid="t")
+    add("Replace", 4, 4, uid="r")
+    assert "cannot share words" in resize("t", 1, 4, status=422)
+    add("State", 3, 3)
+    assert "“State” cannot stand inside “Thermostat”" in resize("t", 1, 3, status=422)
+    resize("t", 3, 3)  # neither of the two holds the other
+    assert ("t", "Thermostat", 3, 3) in stored().entities
+
+
 # --- What was there before ---------------------------------------------------------------------------------------------------
 
 
@@ -197,6 +218,34 @@ def test_an_old_conflict_does_not_let_a_new_one_in(project, add, relabel):
     assert "cannot share words" in add("Replace", 2, 2, status=422)
     add("State", 4, 4, uid="s")
     assert "cannot share words" in relabel("s", "Thermostat", status=422)  # r is in its way
+
+
+def test_what_broke_a_rule_before_may_be_resized_without_another_conflict(project, add, resize):
+    add("Thermostat", 1, 3, uid="t")
+    add("Replace", 3, 4, uid="r")
+    add("Replace", 5, 5)
+    constrain(project)
+    resize("t", 2, 4)
+    assert "cannot share words" in resize("t", 2, 5, status=422)
+    resize("t", 2, 2)
+    assert "cannot share words" in resize("t", 2, 3, status=422)  # and now it is new
+
+
+def test_undo_of_a_resize_brings_back_what_broke_a_rule_before(project, add, resize):
+    add("Thermostat", 1, 3, uid="t")
+    add("Replace", 3, 4, uid="r")
+    constrain(project)
+    (was,) = resize("t", 1, 1)["was"]
+    assert "cannot share words" in resize("t", 1, 3, status=422)
+    resize("t", 1, 3, proof=was["proof"])
+
+
+def test_a_suggestion_is_accepted_by_resizing_and_judged(project, add, resize, suggest):
+    suggest("Thermostat", 1, 3, "t")
+    constrain(project)
+    add("Replace", 3, 3)
+    assert "cannot share words" in resize("t", 2, 3, status=422)
+    assert resize("t", 1, 2)["entity"]["status"] == "accepted"
 
 
 def test_given_marks_that_break_a_rule_are_copied_and_bind_nobody_until_accepted(
@@ -306,7 +355,13 @@ def test_rules_about_a_label_that_is_off_hold_for_marks_that_carry_it(project, a
     assert "cannot share words" in add("Replace", 3, 4, status=422)
 
 
-def test_a_suggestion_with_a_label_that_is_off_cannot_be_accepted(project, alice, add, relabel, suggest):
+def test_a_mark_keeps_its_label_that_is_off_when_it_is_resized(project, alice, add, resize):
+    add("Thermostat", 1, 3, uid="t")
+    OntologyItem.objects.get(ontology__project=project, name="Thermostat").switch(False, by=alice)
+    resize("t", 1, 2)
+
+
+def test_a_suggestion_with_a_label_that_is_off_cannot_be_accepted(project, alice, add, relabel, resize, suggest):
     suggest("Thermostat", 1, 3, "t")
     suggest("State", 4, 4, "s")
     suggest("hasPatient", "s", "t", "x")
@@ -314,6 +369,7 @@ def test_a_suggestion_with_a_label_that_is_off_cannot_be_accepted(project, alice
     refused = "The label “Thermostat” is switched off"
     assert refused in relabel("t", "Thermostat", status=422)
     assert refused in add("Thermostat", 1, 3, uid="again", status=422)
+    assert refused in resize("t", 1, 2, status=422)
     assert refused in relabel("x", "hasPatient", kind="relation", status=422)
     assert refused in relabel("x", "hasParticipant", kind="relation", status=422)
     assert refused in add("hasPart", "s", "t", status=422)

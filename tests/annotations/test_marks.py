@@ -22,6 +22,7 @@ MARKS = (
     "entities/add/",
     "relations/add/",
     *(f"{k}/{v}/" for k in ("entities", "relations") for v in ("label", "remove")),
+    "entities/resize/",
 )
 
 
@@ -247,6 +248,22 @@ def test_removing_a_mark_removes_its_relations(as_carol, send, pair, relation, s
     assert len(stored().entities) == 1
 
 
+def test_a_mark_is_resized(as_carol, send, entity, stored, label):
+    send(as_carol, "entities/add/", entity())
+    answer = send(as_carol, "entities/resize/", {"uid": UID, "start": 0, "end": 3})
+    mark = {"uid": UID, "start": 0, "end": 3, "label": label("PhysicalObject"), "status": "accepted"}
+    assert answer.json()["entity"] == mark
+    assert stored().entities == [(UID, "PhysicalObject", 0, 3)]
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 0), (0, 6), (3, 2), (6, 6), (2**40, 2**40), (4, 4)])
+def test_a_mark_is_not_resized_beyond_the_text_or_onto_its_twin(as_carol, send, entity, stored, start, end):
+    send(as_carol, "entities/add/", entity())
+    send(as_carol, "entities/add/", entity(uid=OTHER, start=4, end=4))
+    assert send(as_carol, "entities/resize/", {"uid": UID, "start": start, "end": end}).status_code == 422
+    assert stored().entities == [(UID, "PhysicalObject", 1, 2), (OTHER, "PhysicalObject", 4, 4)]
+
+
 def test_done_is_said_and_taken_back(as_carol, send, stored):
     for done in (True, True, False, False):
         assert send(as_carol, "done/", {"done": done}).json()["done"] is done
@@ -264,6 +281,8 @@ def test_a_done_item_takes_no_marks(as_carol, send, pair, relation, entity, labe
     }.get(path)
     if body is None:
         body = {"uid": UID}
+        if "resize" in path:
+            body |= {"start": 0, "end": 1}
         if "label" in path:
             body["label"] = label("Replace") if "entities" in path else label("hasPatient", "relation")
     answer = send(as_carol, path, body)
@@ -281,6 +300,8 @@ def test_strangers_are_told_nothing(as_bob, as_dave, send, entity, relation, lab
     body = {"entities/add/": entity(), "relations/add/": relation(), "done/": {"done": True}}.get(path, {"uid": UID})
     if path.endswith("/label/"):
         body = {"uid": UID, "label": label("State" if kind == "entity" else "hasPart", kind)}
+    if path.endswith("/resize/"):
+        body = {"uid": UID, "start": 0, "end": 1}
     for client in (as_bob, as_dave):
         answer = send(client, path, body)
         assert answer.status_code == 404
