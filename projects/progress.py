@@ -41,8 +41,8 @@ def home(request: Request) -> dict[str, Any]:
 
 
 def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
-    """The projects with the user's ``role``, ``None`` for staff who are no member, how many items are ``given`` to them, and how
-    many of these are ``done``."""
+    """The projects with the user's ``role``, ``None`` for staff who are no member, their ``size`` in items, how many of these are
+    ``given`` to the user, and how many of those are ``done``."""
     found: list[Any] = list(projects)
     own_roles = dict(Membership.objects.filter(project__in=found, user=user).values_list("project_id", "role"))
     sizes = dict(Dataset.objects.filter(project__in=found).values_list("project_id", "item_count"))
@@ -51,6 +51,7 @@ def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
     done = _counts(_done().filter(**mine), "item__dataset__project")
     for project in found:
         project.role = ROLES.get(own_roles.get(project.pk, ""))
+        project.size = sizes.get(project.pk, 0)
         given = sizes if project.annotators_per_item is None else assigned
         project.given = given.get(project.pk, 0) if project.role and Right.ANNOTATE in project.role.rights else 0
         project.done = done.get(project.pk, 0)

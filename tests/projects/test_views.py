@@ -178,6 +178,22 @@ def test_home_shows_each_person_what_is_theirs(as_alice, as_carol, as_dave):
     assert "add you to a project" in page_of(as_dave.get("/"))
 
 
+@pytest.mark.parametrize("annotators_per_item", [None, 1])
+def test_home_offers_work_to_those_who_have_some(as_alice, as_carol, annotators_per_item):
+    project = factories.project(by=as_alice.user, annotators=[as_carol.user], annotators_per_item=annotators_per_item)
+    assert ">Start</a>" in page_of(as_carol.get("/"))
+    manager = page_of(as_alice.get("/"))
+    assert "3 items for the annotators" in manager and ">Start</a>" not in manager
+    if annotators_per_item is None:
+        Annotation.start(project.dataset.items()[0], as_alice.user).finish()
+        manager = page_of(as_alice.get("/"))
+        assert "1 of 3 done by you" in manager and ">Continue</a>" in manager
+    project.dataset.remove(project.dataset.items(), by=as_alice.user)
+    for client in (as_alice, as_carol):
+        page = page_of(client.get("/"))
+        assert "There are no items in it" in page and ">Start</a>" not in page and ">Continue</a>" not in page
+
+
 def test_a_newcomer_among_the_managers_is_led_to_the_first_steps(as_bob):
     assert "three steps away" in page_of(as_bob.get("/"))
 
