@@ -1,3 +1,4 @@
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any
@@ -7,10 +8,11 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from django.db.models import QuerySet
 
-from annotation_service import inputs
+from annotation_service import inputs, words
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology
+from resources.models import ConstraintSet
 
 from .importing.document import Duplicates
 from .importing.formats import Format
@@ -19,6 +21,8 @@ from .models import Dataset
 from .preprocessing import OPERATIONS, Operation
 
 SAMPLE_CHARACTERS = 64_000
+FREE_ENTITIES = "None: entities stand together freely"
+FREE_RELATIONS = "None: relations connect everything"
 
 
 class PreprocessingForm(forms.Form):
@@ -42,6 +46,20 @@ class PreviewForm(PreprocessingForm):
     file_name = forms.CharField(required=False, max_length=300)
     kind = forms.ChoiceField(choices=Kind.choices)
     format = forms.ChoiceField(choices=Format.choices)
+
+
+class ConstraintsChoice(forms.ModelChoiceField):
+    """A constraint set, shown with the ontologies that it is about and its owner: names need not be unique."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(ConstraintSet.objects.none(), required=False, **options)
+
+    def offer(self, sets: QuerySet[ConstraintSet]) -> None:
+        self.queryset = sets.select_related("owner", "entity_ontology", "relation_ontology").order_by("name", "pk")
+
+    def label_from_instance(self, thing: Any) -> str:
+        about = words.listed(f"“{ontology}”" for ontology in thing.ontologies.values())
+        return f"{thing.name} · about {about} · {thing.owner}"
 
 
 class SourceForm(forms.Form):
@@ -84,6 +102,16 @@ class SourceForm(forms.Form):
             elif not has_text and not cleaned["file"] and not self.kept:
                 self.add_error("text", "Paste some text, or choose a file.")
 
+    def check_constraints(self, ontologies: Mapping[str, Ontology]) -> None:
+        """Whether the chosen constraint sets are about labels of these ontologies, given by kind."""
+        for kind in ontologies:
+            chosen = self.cleaned_data.get(f"{kind}_constraints")
+            try:
+                if chosen:
+                    chosen.labels_in(ontologies)
+            except Refused as error:
+                self.add_error(f"{kind}_constraints", error)
+
     @property
     def keeps_its_file(self) -> bool:
         """Whether the file is valid, whatever else is wrong, so that it need not be sent again."""
@@ -112,12 +140,17 @@ class CreateForm(SourceForm, PreprocessingForm):
     kind = forms.ChoiceField(choices=Kind.choices, initial=Kind.STANDARD)
     entity_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
     relation_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
+    entity_constraints = ConstraintsChoice(empty_label=FREE_ENTITIES)
+    relation_constraints = ConstraintsChoice(empty_label=FREE_RELATIONS)
 
-    def __init__(self, *args: Any, ontologies: QuerySet[Ontology], **options: Any) -> None:
+    def __init__(
+        self, *args: Any, ontologies: QuerySet[Ontology], constraints: QuerySet[ConstraintSet], **options: Any
+    ) -> None:
         super().__init__(*args, **options)
+        fields: dict[str, Any] = self.fields
         for kind in Ontology.Kind.values:
-            field: Any = self.fields[f"{kind}_ontology"]
-            field.queryset = ontologies.filter(kind=kind)
+            fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
+            fields[f"{kind}_constraints"].offer(constraints.filter(kind=kind))
         if self.initial.get("name") == _title_of(self.kept):  # another file brings its own
             self.initial = {**self.initial, "name": ""}
 
@@ -126,9 +159,11 @@ class CreateForm(SourceForm, PreprocessingForm):
         cleaned = self.cleaned_data
         if cleaned.get("kind") == Kind.STANDARD:
             cleaned["format"] = Format.TEXT
-        for name in (f"{of}_ontology" for of in Kind(cleaned.get("kind", Kind.STANDARD)).label_kinds):
+        kinds = Kind(cleaned.get("kind", Kind.STANDARD)).label_kinds
+        for name in (f"{of}_ontology" for of in kinds):
             if not cleaned.get(name) and name not in self.errors:
                 self.add_error(name, "Choose the ontology that has the labels.")
+        self.check_constraints({kind: found for kind in kinds if (found := cleaned.get(f"{kind}_ontology"))})
         if not cleaned.get("name") and "name" not in self.errors:
             file = cleaned.get("file")
             cleaned["name"] = _title_of(file.name if file else self.kept)
@@ -141,13 +176,29 @@ class AddForm(SourceForm):
 
     dataset: Dataset
 
-    def __init__(self, *args: Any, dataset: Dataset, **options: Any) -> None:
+    entity_constraints = ConstraintsChoice(empty_label=FREE_ENTITIES)
+    relation_constraints = ConstraintsChoice(empty_label=FREE_RELATIONS)
+
+    def __init__(
+        self, *args: Any, dataset: Dataset, constraints: QuerySet[ConstraintSet] | None, **options: Any
+    ) -> None:
+        """Of a project's dataset the project's own ``constraints`` bind, and there is nothing to choose."""
         super().__init__(*args, **options)
         self.dataset = dataset
+        for kind in Ontology.Kind.values:
+            field: Any = self.fields[f"{kind}_constraints"]
+            if constraints is not None and kind in Kind(dataset.kind).label_kinds:
+                field.offer(constraints.filter(kind=kind))
+            else:
+                del self.fields[f"{kind}_constraints"]
         if dataset.kind == Kind.STANDARD:
             del self.fields["format"]
         else:
             self.fields["tokeniser"] = OPERATIONS["tokeniser"].field()
+
+    def clean(self) -> None:
+        super().clean()
+        self.check_constraints({ontology.kind: ontology for ontology in self.dataset.given_ontologies()})
 
 
 def _title_of(file_name: str) -> str:

@@ -12,6 +12,7 @@ from annotation_service import limits, words
 from annotation_service.blueprint_views import DescriptionField, EditForm, NameField
 from annotation_service.inputs import Refused
 from annotation_service.models import User, fold
+from datasets.forms import FREE_ENTITIES, FREE_RELATIONS, ConstraintsChoice
 from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet
@@ -26,8 +27,6 @@ class BlueprintChoice(forms.ModelChoiceField):
     """A blueprint, shown with its size and owner: names need not be unique."""
 
     def label_from_instance(self, thing: Any) -> str:
-        if isinstance(thing, ConstraintSet):
-            return f"{thing.name} · about {words.listed(f'“{o}”' for o in thing.ontologies.values())} · {thing.owner}"
         size = thing.item_count if isinstance(thing, Dataset) else thing.size
         return f"{thing.name} · {words.plural(size, 'item,items')} · {thing.owner}"
 
@@ -88,12 +87,8 @@ class ProjectForm(WordsForm):
         required=False,
         empty_label="None: only entities are annotated",
     )
-    entity_constraints = BlueprintChoice(
-        queryset=ConstraintSet.objects.none(), required=False, empty_label="None: entities stand together freely"
-    )
-    relation_constraints = BlueprintChoice(
-        queryset=ConstraintSet.objects.none(), required=False, empty_label="None: relations connect everything"
-    )
+    entity_constraints = ConstraintsChoice(empty_label=FREE_ENTITIES)
+    relation_constraints = ConstraintsChoice(empty_label=FREE_RELATIONS)
     keep_violations = forms.BooleanField(required=False, label="Keep these marks as they are")
     annotators = PeopleField(
         required=False,
@@ -120,12 +115,11 @@ class ProjectForm(WordsForm):
         """``fresh``: another dataset was chosen, which brings its own ontologies."""
         super().__init__(*args, **options)
         ontologies = ontologies.with_size().select_related("owner").order_by("name", "pk")  # type: ignore[attr-defined]
-        constraints = constraints.select_related("owner", "entity_ontology", "relation_ontology").order_by("name", "pk")
         fields: dict[str, Any] = self.fields
         fields["dataset"].queryset = datasets.select_related("owner").order_by("name", "pk")
         for kind in Ontology.Kind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
-            fields[f"{kind}_constraints"].queryset = constraints.filter(kind=kind)
+            fields[f"{kind}_constraints"].offer(constraints.filter(kind=kind))
         self._choose_ontologies(fresh)
 
     def _choose_ontologies(self, fresh: bool) -> None:
@@ -194,15 +188,13 @@ class ProjectForm(WordsForm):
 class ConstraintsForm(forms.Form):
     """A constraint set for a project that is there; what existing marks would break is counted, but hinders nothing."""
 
-    constraints = BlueprintChoice(
-        queryset=ConstraintSet.objects.none(), empty_label="Choose constraints", label="Constraints"
-    )
+    constraints = ConstraintsChoice(empty_label="Choose constraints")
 
     def __init__(self, *args: Any, kind: str, constraints: QuerySet[ConstraintSet], **options: Any) -> None:
         super().__init__(*args, **options)
         field: Any = self.fields["constraints"]
-        sets = constraints.filter(kind=kind).select_related("owner", "entity_ontology", "relation_ontology")
-        field.queryset = sets.order_by("name", "pk")
+        field.offer(constraints.filter(kind=kind))
+        field.required = True
 
 
 class MembersForm(forms.Form):

@@ -43,6 +43,13 @@ class Inactive(TextChoices):
     KEEP = "keep", "Keep these marks"
 
 
+class Violations(TextChoices):
+    """What becomes of marks that break constraints."""
+
+    REFUSE = "refuse", "Refuse the file"
+    KEEP = "keep", "Keep these marks"
+
+
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """How a document is read.
@@ -57,6 +64,7 @@ class ImportOptions:
     ontologies: Mapping[str, Ontology] = field(default_factory=dict)
     duplicates: Duplicates = Duplicates.REFUSE
     inactive: Inactive = Inactive.REFUSE
+    violations: Violations = Violations.REFUSE
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
@@ -69,6 +77,7 @@ class ImportOptions:
             ontologies={of: _ontology(of, value.get(f"{of}_ontology")) for of in kind.label_kinds},
             duplicates=Duplicates(value.get("duplicates", Duplicates.REFUSE)),
             inactive=Inactive(value.get("inactive", Inactive.REFUSE)),
+            violations=Violations(value.get("violations", Violations.REFUSE)),
         )
 
 
@@ -106,6 +115,8 @@ class Report(Counts):
     labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     inactive_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     unusable_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
+    violations: list[dict[str, Any]] = field(default_factory=list)
+    """The constraints that marks break, as `Tally.rows` has them, whether these marks are kept or refused."""
     preview: list[dict[str, Any]] = field(default_factory=list)
     problems: Problems = field(default_factory=Problems)
 
@@ -123,6 +134,10 @@ class Report(Counts):
         """How many marks have labels that are switched off."""
         return sum(sum(counts.values()) for counts in self.inactive_labels.values())
 
+    @property
+    def violation_total(self) -> int:
+        return sum(rule["count"] for rule in self.violations)
+
     def in_words(self) -> str:
         parts = (
             (self.items, "item", "items", ""),
@@ -135,6 +150,7 @@ class Report(Counts):
             (self.skipped, "item with a taken external id", "items with a taken external id", " left out"),
             (self.replaced, "item", "items", " replaced"),
             (self.inactive_marks, "mark", "marks", " with labels that are switched off"),
+            (self.violation_total, "violation", "violations", " of constraints"),
             (self.without_offsets, "item", "items", " with tokens that are not in the original"),
         )
         return ", ".join(f"{words.number(n)} {one if n == 1 else many}{what}" for n, one, many, what in parts if n)

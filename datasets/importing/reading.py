@@ -10,8 +10,10 @@ from django.conf import settings
 from annotation_service import words
 from annotation_service.inputs import Problem, Refused, blocks, lines_of
 from annotation_service.json_input.lists import Piece
+from resources.tally import Tally
 
 from ..kinds import Kind
+from .constraints import ConstraintCheck
 from .document import (
     PREVIEW_ITEMS,
     Duplicates,
@@ -19,6 +21,7 @@ from .document import (
     Inactive,
     Progress,
     Report,
+    Violations,
     no_progress,
     preview_of,
 )
@@ -36,9 +39,9 @@ class Reader:
     Iterated, it yields every `NewItem` in order while ``report`` fills. After the first problem it yields nothing more, but
     reads on to find the others; then, at the end, it raises `Refused` with the first of them.
 
-    ``known_ids`` are the external ids of the items that the dataset has already, with the
-    numbers of these items; ``taken_ids`` are those of them that the document has, too. ``known_texts`` are the originals that it
-    has already, for a preprocessing that removes duplicates. ``on_problem`` is called with every problem.
+    ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items; ``taken_ids``
+    are those of them that the document has, too. ``known_texts`` are the originals that it has already, for a preprocessing that
+    removes duplicates. ``constraints`` bind the marks. ``on_problem`` is called with every problem.
     """
 
     def __init__(
@@ -48,11 +51,12 @@ class Reader:
         *,
         known_ids: Mapping[str, int] | None = None,
         known_texts: Iterable[str] = (),
+        constraints: ConstraintCheck | None = None,
         progress: Progress = no_progress,
         on_problem: Callable[[Problem], object] | None = None,
     ) -> None:
         self.path, self.options, self.progress, self.on_problem = path, options, progress, on_problem
-        self.known_ids, self.known_texts = known_ids or {}, known_texts
+        self.known_ids, self.known_texts, self.constraints = known_ids or {}, known_texts, constraints
         self.taken_ids: list[str] = []
         self.report = Report()
 
@@ -143,6 +147,7 @@ class Reader:
         report, options, ids = self.report, self.options, _ExternalIds(self, cut)
         builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=options.inactive == Inactive.KEEP)
         labels = {"entity": Counter[int](), "relation": Counter[int]()}
+        tally = Tally(self.constraints.name_of) if self.constraints else None
         try:
             for piece in self.pieces(file, cut):
                 report.lines += 1
@@ -154,14 +159,26 @@ class Reader:
                     report.without_offsets += item.offsets is None
                     labels["entity"].update([entity.label for entity in item.entities])
                     labels["relation"].update([relation.label for relation in item.relations])
+                    if tally and item.entities:
+                        self._check_constraints(item, tally)
                     yield item
         finally:
+            report.violations = tally.rows() if tally else []
             for kind, names in builder.names.items():
                 by_pk = names.names.labels.by_pk
                 report.labels[kind] = {by_pk[key].fullname: count for key, count in labels[kind].most_common()}
                 kept = {label.fullname: labels[kind][key] for key in labels[kind] if not (label := by_pk[key]).active}
                 report.inactive_labels[kind] = dict((names.inactive + Counter(kept)).most_common())
                 report.unusable_labels[kind] = dict(names.unusable.most_common())
+
+    def _check_constraints(self, item: NewItem, tally: Tally) -> None:
+        assert self.constraints
+        for path, violation in self.constraints.broken(item):
+            tally.add(violation, item.place)
+            if self.options.violations == Violations.REFUSE:
+                self.add_problem(f"{item.place}, {path}", violation.in_words(tally.name_of))
+                if self.report.problems.total >= MAX_PROBLEMS:
+                    return
 
     def _item(self, builder: ItemBuilder, piece: Piece) -> NewItem | None:
         place = piece.place

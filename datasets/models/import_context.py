@@ -10,7 +10,9 @@ from annotation_service.db import write
 from annotation_service.inputs import Problem, Refused, clean_description, clean_title
 from annotation_service.models import User
 from ontologies.models import Ontology
+from resources.models import ConstraintSet, rules_about
 
+from ..importing.constraints import ConstraintCheck
 from ..importing.document import ImportOptions, Progress
 from ..importing.reading import Reader
 from ..kinds import Kind
@@ -31,6 +33,7 @@ class ImportContext:
         self.options = ImportOptions.from_json(options)
         if not dataset:
             self._check_new_dataset()
+        self.sets = self._constraint_sets()
         self.known_ids = _external_ids(self.dataset) if self.dataset else {}
 
     def reader(self, path: Path, progress: Progress, on_problem: Callable[[Problem], object]) -> Reader:
@@ -39,11 +42,13 @@ class ImportContext:
         known_texts: Iterable[str] = ()
         if self.dataset and self.options.preprocessing.remove_duplicates:
             known_texts = self.dataset.items().values_list("original", flat=True).iterator()
+        rules = rules_about(self.sets, self.options.ontologies)
         return Reader(
             path,
             self.options,
             known_ids=self.known_ids,
             known_texts=known_texts,
+            constraints=ConstraintCheck(rules, self.options.ontologies) if rules else None,
             progress=progress,
             on_problem=on_problem,
         )
@@ -58,12 +63,12 @@ class ImportContext:
         ontologies = self.options.ontologies.values()
         if self.dataset:
             with self.dataset.changing(*ontologies) as dataset:
-                yield dataset if self._is_unchanged(dataset) and _are_unchanged(ontologies) else None
+                yield dataset if self._is_unchanged(dataset) and self._labels_are_unchanged() else None
         else:
             with write():
                 for ontology in ontologies:
                     ontology.locked()
-                yield self._new_dataset() if _are_unchanged(ontologies) else None
+                yield self._new_dataset() if self._labels_are_unchanged() else None
 
     def _check_new_dataset(self) -> None:
         """Before everything is read."""
@@ -78,6 +83,26 @@ class ImportContext:
         if dataset.updated_at == self.dataset.updated_at:
             return True
         return not self.options.preprocessing.remove_duplicates and _external_ids(dataset) == self.known_ids
+
+    def _labels_are_unchanged(self) -> bool:
+        """Whether the ontologies and the constraints are as they were read: every change sets their time."""
+        ontologies = self.options.ontologies.values()
+        if not all(Ontology.objects.filter(pk=o.pk, updated_at=o.updated_at).exists() for o in ontologies):
+            return False
+        return [(each.pk, each.updated_at) for each in self._constraint_sets()] == [
+            (each.pk, each.updated_at) for each in self.sets
+        ]
+
+    def _constraint_sets(self) -> list[ConstraintSet]:
+        """The constraints that bind the marks: those of the project or, for a blueprint, those that are named."""
+        kinds = self.options.kind.label_kinds
+        if self.dataset and self.dataset.project_id:
+            return list(ConstraintSet.objects.filter(project=self.dataset.project_id, kind__in=kinds).order_by("kind"))
+        named = {kind: pk for kind in kinds if (pk := self.wanted.get(f"{kind}_constraints"))}
+        sets = [ConstraintSet.objects.filter(pk=pk, kind=kind, project=None).first() for kind, pk in named.items()]
+        if None in sets:
+            raise Refused("The chosen constraints were deleted. Choose others, or none.")
+        return [each for each in sets if each]
 
     def _new_dataset(self) -> Dataset:
         options = self.options
@@ -95,8 +120,3 @@ def _external_ids(dataset: Dataset) -> dict[str, int]:
     """The external ids of its items, with the numbers of these."""
     ids = dataset.items().exclude(external_id="").values_list("external_id", "position")
     return {external_id: position + 1 for external_id, position in ids.iterator()}
-
-
-def _are_unchanged(ontologies: Iterable[Ontology]) -> bool:
-    """Whether they are as they were read: every change of an ontology sets its time."""
-    return all(Ontology.objects.filter(pk=o.pk, updated_at=o.updated_at).exists() for o in ontologies)

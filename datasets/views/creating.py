@@ -19,6 +19,7 @@ from annotation_service.http import Request, download
 from annotation_service.inputs import Refused, split_lines, whole_number
 from annotation_service.paging import named, search_text
 from ontologies.models import Ontology
+from resources.models import ConstraintSet
 
 from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceForm
 from ..importing.formats import Format, detect
@@ -44,13 +45,23 @@ KINDS = [
 
 @require_http_methods(["GET", "POST"])
 def create(request: Request) -> HttpResponse:
-    return receive(request, CreateForm(*posted(request), ontologies=access.blueprints(request, Ontology)))
+    return receive(request, create_form(request))
 
 
 @require_http_methods(["GET", "POST"])
 def add_items(request: Request, pk: int) -> HttpResponse:
     dataset = access.editable(request, Dataset, pk)
-    return receive(request, AddForm(*posted(request), dataset=dataset, initial={"format": Format.JSON}))
+    return receive(request, add_form(request, dataset, initial={"format": Format.JSON}))
+
+
+def create_form(request: Request, **options: Any) -> CreateForm:
+    ontologies, constraints = access.blueprints(request, Ontology), access.blueprints(request, ConstraintSet)
+    return CreateForm(*posted(request), ontologies=ontologies, constraints=constraints, **options)
+
+
+def add_form(request: Request, dataset: Dataset, **options: Any) -> AddForm:
+    constraints = access.blueprints(request, ConstraintSet) if dataset.is_blueprint else None
+    return AddForm(*posted(request), dataset=dataset, constraints=constraints, **options)
 
 
 def posted(request: Request) -> tuple[Any, ...]:

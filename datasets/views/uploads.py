@@ -19,13 +19,13 @@ from ontologies.models import Ontology
 
 from ..access import get_upload
 from ..extra_fields import Field
-from ..forms import AddForm, CreateForm, SourceForm
-from ..importing.document import Duplicates, ImportOptions, Inactive, Report
+from ..forms import SourceForm
+from ..importing.document import Duplicates, ImportOptions, Inactive, Report, Violations
 from ..importing.formats import Format, detect
 from ..items import drawing
 from ..kinds import Kind
 from ..models import Dataset, Upload
-from .creating import check, posted, refusal_as_message, show_form
+from .creating import add_form, check, create_form, refusal_as_message, show_form
 from .pages import label_chart, shell
 
 MOST_LABELS = 12
@@ -39,7 +39,11 @@ INACTIVE = {
     Inactive.REFUSE: "The labels have to be switched on, or the marks changed, first.",
     Inactive.KEEP: "They come in and go out as they are, but annotators cannot accept them.",
 }
-DECISIONS: dict[str, dict[Any, str]] = {"duplicates": DUPLICATES, "inactive": INACTIVE}
+VIOLATIONS = {
+    Violations.REFUSE: "The marks or the constraints have to be changed first.",
+    Violations.KEEP: "They come in as they are; annotators can put them right, and add no others like them.",
+}
+DECISIONS: dict[str, dict[Any, str]] = {"duplicates": DUPLICATES, "inactive": INACTIVE, "violations": VIOLATIONS}
 
 
 @require_GET
@@ -122,9 +126,7 @@ def change_upload(request: Request, pk: int) -> HttpResponse:
 
 def _form(request: Request, upload: Upload) -> SourceForm:
     kept: Any = {"initial": upload.options, "kept": upload.name}
-    if upload.dataset:
-        return AddForm(*posted(request), dataset=upload.dataset, **kept)
-    return CreateForm(*posted(request), ontologies=access.blueprints(request, Ontology), **kept)
+    return add_form(request, upload.dataset, **kept) if upload.dataset else create_form(request, **kept)
 
 
 @require_POST

@@ -8,16 +8,18 @@ from django.core.management.base import CommandParser
 
 from annotation_service import access
 from annotation_service.inputs import Refused, check_text, clean_title
-from annotation_service.management.base import ServiceCommand, add_owner, errors_of, progress_bar, user
+from annotation_service.management.base import ServiceCommand, add_owner, blueprint, errors_of, progress_bar, user
 from annotation_service.models import User
-from datasets.importing.document import Duplicates, Inactive
+from datasets.importing.document import Duplicates, Inactive, Violations
 from datasets.importing.formats import Format, detect
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
 from datasets.preprocessing import OPERATIONS
+from resources.models import ConstraintSet
 
 _CLEAN_UP = [name for name in OPERATIONS if name != "tokeniser"]
 _OF_A_NEW_ONE = ["name", "entity_ontology", "relation_ontology", *_CLEAN_UP]
+_AS_GIVEN = ("entity_ontology", "relation_ontology", "duplicates", "inactive", "violations")
 
 
 class Command(ServiceCommand):
@@ -47,16 +49,32 @@ class Command(ServiceCommand):
             default="refuse",
             help="what to do about marks with labels that are switched off",
         )
+        parser.add_argument(
+            "--constraints",
+            type=int,
+            action="append",
+            default=[],
+            metavar="ID",
+            help="a constraint set that the marks are checked against; may be given twice, for entities and for relations",
+        )
+        parser.add_argument(
+            "--violations",
+            choices=Violations.values,
+            default="refuse",
+            help="what to do about marks that break constraints: those given or, in a project, its own",
+        )
         for name, operation in sorted(OPERATIONS.items()):
             parser.add_argument(f"--{name.replace('_', '-')}", **operation.option)
 
     def run(self, **options: Any) -> None:
         path, owner = options["file"], user(options["owner"])
         dataset = None if options["into"] is None else _dataset(options["into"], by=owner)
-        _check(options, Kind(dataset.kind if dataset else options["kind"]))
+        kind = Kind(dataset.kind if dataset else options["kind"])
+        _check(options, kind)
+        constraints = _constraints(options["constraints"], kind, dataset)
         with errors_of(path):
             with path.open("rb") as file:
-                wanted = _upload_options(options)
+                wanted = _upload_options(options) | constraints
                 upload = Upload.begin(File(file, _shown_name(path)), by=owner, options=wanted, dataset=dataset)
             try:
                 with progress_bar(self.stderr) as progress:
@@ -89,6 +107,21 @@ def _check(options: dict[str, Any], kind: Kind) -> None:
             raise Refused(f"A {kind.label.lower()} has no {of} labels, so it takes no {of} ontology.")
     if options["inactive"] != Inactive.REFUSE and not kind.label_kinds:
         raise Refused(f"A {kind.label.lower()} has no labels, so there are none that are switched off.")
+    if options["violations"] != Violations.REFUSE and not kind.label_kinds:
+        raise Refused(f"A {kind.label.lower()} has no marks, so there are none that break constraints.")
+
+
+def _constraints(keys: list[int], kind: Kind, dataset: Dataset | None) -> dict[str, int]:
+    """The upload options for constraint sets."""
+    if keys and dataset and dataset.project:
+        raise Refused(f"“{dataset}” obeys the constraints of the project “{dataset.project}”, so it takes no others.")
+    chosen: dict[str, int] = {}
+    for each in (blueprint(ConstraintSet, pk) for pk in keys):
+        if each.kind not in kind.label_kinds:
+            raise Refused(f"A {kind.label.lower()} has no {each.kind} labels, so it takes no {each.kind_in_words}.")
+        if chosen.setdefault(f"{each.kind}_constraints", each.pk) != each.pk:
+            raise Refused(f"Two of the constraint sets are {each.kind_in_words}: give one of each kind.")
+    return chosen
 
 
 def _refuse_any(options: dict[str, Any], names: Iterable[str], why: str) -> None:
@@ -111,5 +144,5 @@ def _upload_options(options: dict[str, Any]) -> dict[str, Any]:
         "format": options["format"] or detect(path, path.name)[1],
         "name": clean_title(name) if options["into"] is None else name,
         **chosen,
-        **{name: options[name] for name in ("entity_ontology", "relation_ontology", "duplicates", "inactive")},
+        **{name: options[name] for name in _AS_GIVEN},
     }
