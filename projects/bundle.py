@@ -6,6 +6,7 @@ and dataset, in its download format, and ``annotations.json``: the work of every
 
 import json
 import zipfile
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import IO, Any
@@ -29,6 +30,7 @@ from ontologies.models import Ontology
 
 from .models import Project
 from .progress import given_marks
+from .violations import Report
 
 BATCH = 2000
 PROJECT_FIELDS = ("name", "description", "task", "guidelines", "annotators_per_item")
@@ -96,6 +98,7 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
         ],
         "files": [*files, "manifest.json"],
         "counts": counts,
+        "violations": _violations(project),
         "left_out": left_out,
         "notes": {
             "item_id": "the item's number in dataset.json, counted from 1",
@@ -104,8 +107,28 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
             "text": "the item's original from start_char to end_char; without these the tokens",
             "tokens": "what annotators read and marked: the text, cut into tokens and, if its dataset was cleaned up, cleaned",
             "label": "full name in the ontology of this bundle",
+            "violations": "how often marks break a constraint: those of the dataset, where the annotator is null, and accepted"
+            " ones; position is that of the constraint in its file, counted from 0, and null where a relation has constraints,"
+            " but none for its source",
         },
     }
+
+
+def _violations(project: Project) -> list[dict[str, Any]]:
+    """What breaks the constraints, counted per rule and annotator."""
+    report, files = Report(project), {each.pk: f"{each.format}.json" for each in project.constraint_sets()}
+    return [
+        {
+            "rule": rule.kind,
+            "file": files[rule.set],
+            "position": rule.position,
+            "label": report.labels[rule.relation].fullname if rule.relation else None,
+            "annotator": report.people[person] if person else None,
+            "count": count,
+        }
+        for rule, broken in report.by_rule().items()
+        for person, count in Counter(each.annotator for each in broken).items()
+    ]
 
 
 def _annotations(

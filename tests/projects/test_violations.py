@@ -12,6 +12,7 @@ from projects.models import Project
 from tests import factories
 from tests.annotations.test_constraints import constrain
 from tests.datasets import marked
+from tests.projects.test_resources import read_bundle
 from tests.resource_sets import make
 
 
@@ -226,6 +227,16 @@ def test_where_nothing_is_broken_the_pages_say_so(as_alice, project):
     constrain(project)
     assert "Nothing breaks the constraints" in words_of(as_alice.get(f"/projects/{project.pk}/violations/"))
     assert "No mark breaks" in words_of(as_alice.get(f"/projects/{project.pk}/violations/count/"))
+
+
+def test_the_manifest_of_the_bundle_counts_them(broken):
+    files = read_bundle(broken)
+    entity, relation = "entity_constraints.json", "relation_constraints.json"
+    assert files["manifest.json"]["violations"] == [
+        {"rule": "excludes", "file": entity, "position": 0, "label": None, "annotator": None, "count": 1},
+        {"rule": "excludes", "file": entity, "position": 0, "label": None, "annotator": "carol", "count": 2},
+        {"rule": "relation", "file": relation, "position": None, "label": "hasPart", "annotator": "alice", "count": 1},
+    ]
 
 
 # --- Constraints of a project that is there -----------------------------------------------------------------------------
