@@ -6,7 +6,7 @@ what is wrong, because it tells more.
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +68,19 @@ class Checker:
                 yield problem
             last = problem
 
-    def sound_fields(self, value: Any, place: str, problems: Problems) -> dict[str, Any]:
+    def sound_fields(self, value: Any, place: Callable[[str], str], problems: Problems) -> dict[str, Any]:
         """The fields of an object that follow the schema, once what is wrong with the others is among the problems. They can be
-        read on, so that all problems are reported at once. A field that the schema does not know is not among them."""
+        read on, so that all problems are reported at once. A field that the schema does not know is not among them. ``place``
+        tells where a JSON path in the object, such as “.name”, is in the document; without a path, where the object is."""
         if self.is_valid(value):
             return value
         if problems.total >= MAX_PROBLEMS:
-            problems.add(place, "")  # only counted: finding out what is wrong takes much longer
+            problems.add(place(""), "")  # only counted: finding out what is wrong takes much longer
             return {}
         wrong = set()
-        for where, text in self.problems(value, place):
-            problems.add(where, text)
-            wrong.add(re.split(r"[.[]", where.removeprefix(place).removeprefix("."))[0])
+        for path, text in self.problems(value, ""):
+            problems.add(place(path), text)
+            wrong.add(re.split(r"[.[]", path.removeprefix("."))[0])
         sound = self.known - wrong
         return {key: value[key] for key in value if key in sound} if isinstance(value, dict) else {}
 

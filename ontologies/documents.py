@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,7 +34,7 @@ SCHEMAS = Path(__file__).parent / "schemas"
 PUBLISHED.update({path.stem: path for path in SCHEMAS.glob("*.json")})
 # Of one item without those below it: ten times what its longest description and most terms take.
 _ITEM_CHARACTERS = 1_000_000
-_STEP = re.compile(r"\[(\d+)\]")
+_STEP = re.compile(r"\d+")
 
 
 # --- Items -------------------------------------------------------------------------------------------------------------
@@ -86,7 +87,7 @@ def example_json(kind: str) -> str:
 def read_ontology(source: str | IO[bytes], kind: str) -> list[NewItem]:
     """The items of a creation or rich document, in tree order.
 
-    ``kind`` is ``entity`` or ``relation``. Raises `Refused` with the line and column of broken JSON, or with the JSON path of
+    ``kind`` is ``entity`` or ``relation``. Raises `Refused` with the line and column of broken JSON, or with the place of
     every wrong item.
     """
     if size_of(source) > CHECKED_FIRST:
@@ -122,20 +123,20 @@ class _Reader:
                 raise Refused("A list of items was expected: the document starts with “[”.", place="$")
             below = value if is_whole else value.get("children")
             if isinstance(below, list):
-                self._check_objects(below, "" if is_whole else ".children", number)
+                self._check_objects(below, "item " if is_whole else f"{self.tree.place(number)}.")
             if not is_whole and (item := self._check_item(value, number, above, level)) and keep:
                 items[number] = item
         self.problems.first.sort(key=lambda problem: [int(step) for step in _STEP.findall(problem.place)])
         self.problems.raise_if_any()
         return [items[number] for number in sorted(items)]
 
-    def _check_objects(self, values: list[Any], path: str, number: int) -> None:
-        """Report what is no object in the list of an item. Those that are come from the tree by themselves."""
+    def _check_objects(self, values: list[Any], above: str) -> None:
+        """Report what is no object in a list. Those that are come from the tree by themselves."""
         for index, value in enumerate(values):
             if not isinstance(value, dict):
                 self.others += 1
                 self.tree.check_count(self.others)
-                self.checker.sound_fields(value, f"{self.tree.place(number)}{path}[{index}]", self.problems)
+                self.checker.sound_fields(value, f"{above}{index + 1}".__add__, self.problems)
 
     def _check_item(self, value: dict[str, Any], number: int, above: int, level: int) -> NewItem | None:
         self.names.pop(number, None)
@@ -144,17 +145,17 @@ class _Reader:
                 self.problems.add(self.tree.place(number), f"A tree has at most {settings.MAX_LEVELS} levels.")
             return None
         if not self.checker.is_valid(value):
-            value = self.checker.sound_fields(value, self.tree.place(number), self.problems)
+            value = self.checker.sound_fields(value, partial(self.tree.place, number), self.problems)
         if not (item := self._read_item(value, number, level)):
             return None
         # As UTF-8: one emoji makes a text four times as large, and 50,000 names 44 MB.
         names = self.names.setdefault(above, {})
         if (first := names.setdefault(item.name.encode(), number)) != number:
             text = f"“{item.name}” stands already at this place ({self.tree.place(first)})."
-            self.problems.add(f"{self.tree.place(number)}.name", text)
+            self.problems.add(self.tree.place(number, ".name"), text)
         if item.uid and (first := self.uids.setdefault(item.uid, number)) != number:
             text = f"The id {item.uid} stands already at {self.tree.place(first)}."
-            self.problems.add(f"{self.tree.place(number)}.id", text)
+            self.problems.add(self.tree.place(number, ".id"), text)
         return item
 
     def _read_item(self, fields: dict[str, Any], number: int, level: int) -> NewItem | None:
@@ -164,7 +165,7 @@ class _Reader:
                 try:
                     values[name] = clean(value)
                 except Refused as error:
-                    self.problems.add(f"{self.tree.place(number)}.{name}", error.problems[0].text)
+                    self.problems.add(self.tree.place(number, f".{name}"), error.problems[0].text)
         if "name" not in values:
             return None
         return NewItem(level=level, active=fields.get("active") is not False, uid=fields.get("id") or "", **values)

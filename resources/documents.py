@@ -65,7 +65,7 @@ def _read(
             problems.add_all(piece.refused)
         else:
             place, before = f"item {piece.number}, $[{piece.number - 1}]", problems.total
-            values = checker.sound_fields(piece.value, place, problems)
+            values = checker.sound_fields(piece.value, place.__add__, problems)
             is_valid = problems.total == before
             yield to_row(Entry(piece.number, place, values, is_valid, names, problems, warnings, first_numbers))
         if problems.total >= _MOST_PROBLEMS:

@@ -64,20 +64,23 @@ class Tree(Stream):
     def __init__(self, texts: Callable[[], Iterator[str]], key: str, *, limit: int, most: int, what: str) -> None:
         super().__init__(texts(), limit)
         self.most, self.what = most, what
-        self._texts, self._path = texts, f".{key}"
+        self._texts = texts
         self._list = re.compile(rf'.*"{key}"\s*:\s*\[(.*)', re.DOTALL)
         self._begun = 0
         # Of each object in the tree: the number of the one above, and the place in its list.
         self._above: list[int] = []
         self._index: list[int] = []
 
-    def place(self, number: int) -> str:
-        """The JSON path of an object that has begun, or of the whole list."""
+    def place(self, number: int, path: str = "") -> str:
+        """Where an object is that has begun, or a JSON path in it: “item 2.1, $.name” is in the first object below the second.
+        The whole list is “$”."""
+        if number < 0:
+            return f"${path}"
         steps: list[str] = []
         while number >= 0:
-            steps.append(f"[{self._index[number]}]")
+            steps.append(str(self._index[number] + 1))
             number = self._above[number]
-        return "$" + self._path.join(reversed(steps))
+        return f"item {'.'.join(reversed(steps))}" + (f", ${path}" if path else "")
 
     def check_count(self, others: int = 0) -> None:
         """Raises `Refused` if there are too many objects, with so many others in their lists that are none."""
@@ -171,7 +174,7 @@ class Tree(Stream):
             return self._decoder.read("".join(top.parts))
         except Refused as error:
             problem = error.problems[0]
-            raise Refused(problem.text, place=self.place(top.number) + problem.place[1:]) from error
+            raise Refused(problem.text, place=self.place(top.number, problem.place[1:])) from error
         except NotJson as last:
             for each in opened[:-1]:
                 text = "".join(each.parts).rstrip()

@@ -62,7 +62,7 @@ def test_import_says_how_many_problems_there_are(alice, tmp_path):
     code, _, errors = run("import_ontology", str(path), kind="entity", name="x", owner="alice")
     lines = errors.splitlines()
     assert code == 1 and len(lines) == 101
-    assert lines[0] == f"{path}: $[0]: “name” is missing."
+    assert lines[0] == f"{path}: item 1: “name” is missing."
     assert lines[-1] == "The first 100 of 150 problems."
 
 

@@ -56,7 +56,7 @@ def test_documents_keep_their_fields():
         ("\n".join(" " * n + "x" for n in range(201)), "line 201", "at most 200 levels"),
         ("/".join("x" * 201), "line 1", "at most 200 levels"),
         ('[{"name": "A"},\n {"name": ]', "line 2, column 11", "not JSON"),
-        ('[{"name": "A"}, {"name": "A"}]', "$[1].name", "already at this place"),
+        ('[{"name": "A"}, {"name": "A"}]', "item 2, $.name", "already at this place"),
         ("A\0", "line 1, column 2", "NUL"),
         (" \n", "", "empty"),
     ],
