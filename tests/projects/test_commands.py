@@ -9,6 +9,7 @@ from django.core.management import call_command
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation
 from projects.models import Project
+from resources.models import ConstraintSet
 from tests import factories
 
 
@@ -80,7 +81,11 @@ def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, cap
     told = capsys.readouterr().out
     assert str(accounts) in told
     assert not any(password in told for password in passwords.values())
-    assert Annotation.objects.filter(done_at__isnull=False).count() == 3
+    assert Annotation.objects.filter(done_at__isnull=False).count() == 4
+    project = Project.objects.get()
+    assert {each.kind for each in ConstraintSet.objects.filter(project=project)} == {"entity", "relation"}
+    (broken,) = project.broken()  # a manager sees what the report of them is like
+    assert (broken.violation.kind, broken.item) == ("excludes", project.dataset.items()[3].pk)
     call_command("demo")
     assert Project.objects.count() == 1
 
