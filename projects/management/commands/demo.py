@@ -18,6 +18,7 @@ from projects.models import Project
 from resources.models import ConstraintSet
 
 FILES = Path(__file__).resolve().parents[2] / "demo"
+PLURALS = {"entity": "entities", "relation": "relations"}
 GUIDELINES = """Mark every physical object, activity and state, and the places on the machine.
 
 Take the longest span that names one thing: “air conditioner thermostat” is one object, not two.
@@ -33,11 +34,12 @@ class Command(BaseCommand):
         passwords = {name: secrets.token_urlsafe(9) for name in ("admin", "manager", "anna", "ben")}
         with write():
             people = {name: self._account(name, password) for name, password in passwords.items()}
-            project = self._project(people)
+            ontologies = self._ontologies(people["manager"])
+            project = self._project(people, ontologies)
             # Before the constraints, for one of these marks breaks them: the project's page reports it.
             for work in json.loads((FILES / "work.json").read_text()):
                 self._annotate(project, people["anna"], **work)
-            self._constrain(project)
+            self._constrain(project, ontologies)
         self._keep(passwords)
 
     def _account(self, name: str, password: str) -> User:
@@ -47,9 +49,8 @@ class Command(BaseCommand):
             user.groups.add(Group.objects.get(name=PROJECT_MANAGERS))
         return user
 
-    def _project(self, people: dict[str, User]) -> Project:
-        manager = people["manager"]
-        ontologies = {
+    def _ontologies(self, manager: User) -> dict[str, Ontology]:
+        return {
             kind: Ontology.create(
                 kind=kind,
                 name=f"Maintenance {plural}",
@@ -57,8 +58,11 @@ class Command(BaseCommand):
                 owner=manager,
                 items=read_ontology((FILES / f"{kind}_ontology.json").read_text(), kind),
             )
-            for kind, plural in (("entity", "entities"), ("relation", "relations"))
+            for kind, plural in PLURALS.items()
         }
+
+    def _project(self, people: dict[str, User], ontologies: dict[str, Ontology]) -> Project:
+        manager = people["manager"]
         options = {
             "kind": "standard",
             "format": "text",
@@ -80,16 +84,16 @@ class Command(BaseCommand):
             annotators=[people["anna"], people["ben"]],
         )
 
-    def _constrain(self, project: Project) -> None:
-        for kind, plural in (("entity", "entities"), ("relation", "relations")):
+    def _constrain(self, project: Project, ontologies: dict[str, Ontology]) -> None:
+        for kind, plural in PLURALS.items():
             blueprint = ConstraintSet.create(
                 kind=kind,
                 source=(FILES / f"{kind}_constraints.json").read_text(),
                 name=f"Maintenance rules for {plural}",
                 description="The constraints of the demo: what the workspace refuses.",
                 owner=project.created_by,
-                entity_ontology=project.entity_ontology.copied_from,
-                relation_ontology=project.relation_ontology.copied_from if kind == "relation" else None,
+                entity_ontology=ontologies["entity"],
+                relation_ontology=ontologies["relation"] if kind == "relation" else None,
             )
             project.use(blueprint, by=project.created_by)
 
