@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
-from django_htmx.http import reselect, reswap, retarget, trigger_client_event
+from django_htmx.http import reswap, retarget, trigger_client_event
 
 from annotation_service.blueprint_views import NameForm, get_change, history_page
 from annotation_service.edits import Conflict
@@ -117,10 +117,11 @@ def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
         else:
             above = item.get_ancestors().filter(level__gt=0)
             around = [answers.facts(ontology), answers.undo_buttons(request, ontology), *map(answers.row, above)]
-            answer = respond(request, ("_list", {"parent": parent, "rows": [item]}), *around)
+            answer = respond(request, answers.row(item), *around)
             if not item.active:
                 answers.toast(answer, ontology, f"“{item.name}” starts off, like “{item.parent}” above it.")
-            return trigger_client_event(reselect(answer, "li"), "itemAdded", {"uid": item.uid}, after="settle")
+            event = {"uid": item.uid, "level": item.level}
+            return trigger_client_event(answer, "itemAdded", event, after="swap")
     return _into_form(respond(request, ("_name_fields", {"form": form}), status=422))
 
 

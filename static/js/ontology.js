@@ -1,7 +1,7 @@
 // The editor of an ontology: mouse, keys, and what happens around the forms. All writes go through htmx.
 
 import {
-  above, below, byId, chosen, close, editable, first, focus, focused, follow, get, home, inTurn, isOlder, isOpen, item, items, itemUrl, last, listOf, mark,
+  above, base, below, byId, chosen, close, editable, first, focus, focused, follow, get, home, inTurn, isOlder, isOpen, item, items, itemUrl, last, listOf, mark,
   open, opened, panel, parentOf, refresh, reveal, say, select, show, showBranch, state, uidOf,
 } from "./ontology/tree.js";
 import { add, addBeside, rename } from "./ontology/naming.js";
@@ -77,7 +77,7 @@ const KEYS = {
   ArrowLeft: (li) => (isOpen(li) ? void close(li) : parentOf(li)),
   Home: first,
   End: last,
-  Enter: (li) => void (editable ? rename(uidOf(li)) : select(li)),
+  Enter: (li) => void (editable && li !== reached ? rename(uidOf(li)) : select(li)),
   " ": (li) => void select(li),
   "*": (li) => void [...li.parentElement.children].filter((other) => other.matches("li[role=treeitem]")).forEach(open),
 };
@@ -93,6 +93,7 @@ const EDIT_CONTROL_KEYS = { Enter: (li, event) => void (event.shiftKey ? addBesi
 
 let typed = "";
 let typedAt = 0;
+let reached = null; // by typing: Enter, which may be meant for what was typed, does not rename it
 
 /** Typing letters goes to the next visible item whose name starts with them. */
 function typeAhead(li, key) {
@@ -125,9 +126,23 @@ document.addEventListener("keydown", (event) => {
   if (!action && !isLetter) return;
   event.preventDefault();
   const next = action ? action(li, event) : typeAhead(li, event.key);
+  reached = isLetter ? next : null;
   if (!next) return;
   focus(next);
   if (!control && !chosen.size) follow(next);
+});
+
+// Several lines pasted onto the tree become the list of the dialog, below the item with the focus.
+document.addEventListener("paste", async (event) => {
+  const text = event.clipboardData.getData("text").trimEnd();
+  const field = event.target.closest("input, textarea, select");
+  const isHere = !field || (field.matches(".new-item input") && !field.value);
+  if (!editable || !isHere || !text.includes("\n") || document.querySelector("dialog[open]")) return;
+  event.preventDefault();
+  const li = event.target.closest("li[role=treeitem]");
+  await get(li ? itemUrl(uidOf(li), "paste/") : `${base}paste/`, "#dialog", "innerHTML");
+  byId("pasted").value = text;
+  byId("pasted").dispatchEvent(new Event("input", { bubbles: true }));
 });
 
 /* Around the forms ------------------------------------------------------------------------------------------------- */

@@ -128,6 +128,11 @@ class Editor:
         self.page.keyboard.type(name)
         self.press("Enter")
 
+    def type_one(self, name: str) -> None:
+        """The name of a new item, and no other after it."""
+        self.type(name)
+        self.press("Escape")
+
     # --- Steps -------------------------------------------------------------------------------------------------------
 
     def undo(self, what: str) -> None:

@@ -19,32 +19,43 @@ function fieldIn(row, { url, target, label, note, name = "" }) {
   return field;
 }
 
-/* New items -------------------------------------------------------------------------------------------------------- */
+/* New items: a series of names, sent one after another ------------------------------------------------------------- */
 
-let origin = "";
+let origin = ""; // the item to go back to: the newest of the series or, before there is one, that with the focus
 
-export async function add(uid) {
-  const unfinished = document.querySelector(".new-item form");
-  if (unfinished) finish(unfinished);
-  await answered(".new-item .htmx-request"); // it is being saved
-  if (document.querySelector(".new-item [aria-invalid=true]")) return;
-  origin = focused() ? uidOf(focused()) : "";
-  document.querySelector(".new-item")?.remove();
+const FORMS = ".new-item > .row > form";
+const REFUSED = ".new-item [aria-invalid=true]";
+
+export function add(uid) {
+  document.querySelectorAll(FORMS).forEach(finish);
+  const refused = document.querySelector(REFUSED);
+  if (refused) return refused.focus();
   const parent = uid ? item(uid) : null;
   if (uid && !parent) return;
+  origin = focused() ? uidOf(focused()) : "";
+  begin(parent);
+}
+
+function begin(parent) {
   const li = byId("new-item").content.firstElementChild.cloneNode(true);
-  const url = parent ? itemUrl(uid, "add/") : `${base}add/`;
-  const field = fieldIn(li.firstElementChild, { url, target: "closest li", label: "Name of the new item", note: "Enter to add · Esc to cancel" });
-  if (parent) li.querySelector(".swatch").style = byId(`row-${uid}`).querySelector(".swatch").style.cssText;
-  const isFetched = !parent || listOf(parent) || !isBranch(parent);
-  (parent ? listIn(parent) : root()).append(li);
+  const row = li.firstElementChild;
+  const field = fieldIn(row, { url: `${base}add/`, target: "closest .row", label: "Name of the new item", note: "Enter for the next · Tab to put it below · Esc to end" });
+  put(li, parent);
   field.scrollIntoView({ block: "nearest" });
   field.focus();
-  if (!isFetched) await fetchBeside(li, parent);
+}
+
+/** Put a new row last below an item, which may be new itself, or at the top level. */
+function put(li, parent) {
+  const isFetched = !parent || listOf(parent) || !isBranch(parent);
+  (parent ? listIn(parent) : root()).append(li);
+  const swatch = parent?.querySelector(".swatch");
+  li.querySelector(".swatch").style = swatch?.style.cssText ?? "";
+  if (!isFetched) fetchBeside(li, parent);
 }
 
 function listIn(parent) {
-  if (!listOf(parent)) parent.append(Object.assign(document.createElement("ul"), { id: `kids-${uidOf(parent)}`, role: "group" }));
+  if (!listOf(parent)) parent.append(Object.assign(document.createElement("ul"), { id: parent.id && `kids-${uidOf(parent)}`, role: "group" }));
   if (isBranch(parent)) parent.ariaExpanded = "true";
   return listOf(parent);
 }
@@ -54,6 +65,92 @@ async function fetchBeside(li, parent) {
   if (!answer || !listOf(parent)) return;
   const { children } = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("ul");
   if (li.isConnected || !listOf(parent).childElementCount) listOf(parent).prepend(...children);
+}
+
+/** Save a name and go on to the next. */
+function next(form) {
+  const li = form.closest("li");
+  if (!form.elements.name.value.trim()) return leave(form);
+  form.requestSubmit();
+  const beside = li.nextElementSibling?.querySelector(":scope > .row > form");
+  if (beside) beside.elements.name.focus();
+  else begin(parentOf(li));
+}
+
+/** Move the row that is being typed to another level; whether there is one. */
+function shift(form, out) {
+  const li = form.closest("li");
+  const above = parentOf(li);
+  const parent = out ? above && parentOf(above) : li.previousElementSibling;
+  if (queued.has(form) || (out ? !above || above === item(state.branch) : !parent)) return false;
+  const { selectionStart, selectionEnd } = form.elements.name;
+  put(li, parent);
+  form.elements.name.focus();
+  form.elements.name.setSelectionRange(selectionStart, selectionEnd);
+  return true;
+}
+
+// A name is sent when the one before is saved, so that they stand in the order in which they were typed, and what is below a new
+// item when that has its address.
+const queued = new WeakSet();
+let turn = Promise.resolve();
+
+document.addEventListener("htmx:confirm", (event) => {
+  const form = event.target;
+  if (!form.matches(FORMS)) return;
+  event.preventDefault();
+  if (queued.has(form)) return;
+  queued.add(form);
+  turn = turn.then(() => send(form, event.detail.issueRequest));
+});
+
+async function send(form, issueRequest) {
+  await answered(FORMS + ".htmx-request");
+  if (form.isConnected && !parentOf(form.closest("li"))?.matches(".new-item")) issueRequest(true);
+}
+
+document.addEventListener("htmx:configRequest", ({ target, detail }) => {
+  if (!target.matches(FORMS)) return;
+  const parent = parentOf(target.closest("li"));
+  detail.path = parent ? itemUrl(uidOf(parent), "add/") : `${base}add/`;
+});
+
+document.addEventListener("htmx:afterRequest", ({ target }) => queued.delete(target));
+
+document.addEventListener("htmx:afterSwap", ({ target }) => {
+  if (target.matches(FORMS) && isNext()) target.elements.name.focus(); // refused
+});
+
+/** Whether nobody has gone elsewhere since the last name was typed. */
+const isNext = () => isLost() || document.activeElement === item(origin);
+
+// The row takes the place of its form; what is below stays, and the focus with it.
+document.addEventListener("itemAdded", ({ detail: { uid, level } }) => {
+  const li = root().querySelector(`.new-item > #row-${uid}`)?.parentElement;
+  if (!li) return;
+  item(uid)?.remove(); // a refresh may have added it already
+  li.removeAttribute("class");
+  Object.assign(li, { id: `i-${uid}`, role: "treeitem", tabIndex: -1, ariaLevel: level });
+  li.setAttribute("aria-labelledby", `row-${uid}`);
+  if (parentOf(li)) parentOf(li).ariaExpanded = "true";
+  if (listOf(li)) {
+    listOf(li).id = `kids-${uid}`;
+    li.ariaExpanded = "true";
+    sendAll(listOf(li).children);
+  }
+  const goes = isNext();
+  origin = uid;
+  if (!goes) return;
+  focus(li);
+  select(li);
+});
+
+/** Send the names that have waited for what is above them. */
+function sendAll(rows) {
+  for (const { firstElementChild: row } of rows) {
+    const form = row.querySelector(":scope > form");
+    if (form && queued.delete(form)) form.requestSubmit();
+  }
 }
 
 export const addBeside = (li) => add(uidOf(li) === state.branch ? state.branch : parentOf(li) ? uidOf(parentOf(li)) : "");
@@ -85,9 +182,16 @@ function leave(form, { back = true } = {}) {
   left.add(form);
   const li = form.closest("li");
   const isNew = li.matches(".new-item");
+  if (isNew) {
+    const below = [...(listOf(li)?.children ?? [])];
+    li.replaceWith(...below);
+    sendAll(below);
+  }
+  const refused = document.querySelector(REFUSED);
   const place = isNew ? item(origin) : li;
-  if (back && place) focus(place);
-  if (isNew) return li.remove();
+  if (back && isNew && refused) refused.focus();
+  else if (back && place) focus(place);
+  if (isNew) return;
   const { row, version } = before.get(form) ?? {};
   if (version === state.version) form.parentElement.replaceWith(row);
   else get(itemUrl(uidOf(li), "row/"), `#row-${uidOf(li)}`, "outerHTML");
@@ -95,11 +199,18 @@ function leave(form, { back = true } = {}) {
 
 document.addEventListener("keydown", (event) => {
   const form = event.target.closest?.("form.row-edit");
-  if (!form || event.key !== "Escape") return;
+  if (!form || event.isComposing || !act(form, event)) return;
   event.preventDefault();
   event.stopImmediatePropagation();
-  leave(form);
 });
+
+/** What a key does in a name field; whether it does something. */
+function act(form, { key, shiftKey }) {
+  if (key === "Escape") return leave(form), true;
+  if (!form.matches(FORMS)) return false;
+  if (key === "Enter") return next(form), true;
+  return key === "Tab" && shift(form, shiftKey);
+}
 
 document.addEventListener("focusout", ({ target }) => {
   const form = target.closest("form.row-edit");
@@ -108,7 +219,7 @@ document.addEventListener("focusout", ({ target }) => {
 
 /** Save what was typed. A refused or conflicting name waits for a decision. */
 function finish(form) {
-  if (!form.isConnected || left.has(form) || form.matches(".htmx-request")) return;
+  if (!form.isConnected || left.has(form) || queued.has(form) || form.matches(".htmx-request")) return;
   const field = form.elements.name;
   const isSame = field.value === field.defaultValue;
   if (!field.value.trim() || (isSame && !field.ariaInvalid && !form.querySelector("button"))) leave(form, { back: false });
@@ -118,17 +229,6 @@ function finish(form) {
 /* Where the focus goes --------------------------------------------------------------------------------------------- */
 
 const isLost = () => document.activeElement === document.body;
-
-document.addEventListener("itemAdded", ({ detail: { uid } }) => {
-  const [li, ...again] = root().querySelectorAll(`#i-${uid}`); // a refresh may have added it already
-  again.forEach((each) => each.remove());
-  if (!li) return;
-  const parent = parentOf(li);
-  if (parent) parent.ariaExpanded = "true";
-  if (!isLost()) return;
-  focus(li);
-  select(li);
-});
 
 const returning = new Set();
 document.addEventListener("htmx:beforeRequest", ({ detail }) => {

@@ -78,7 +78,7 @@ def test_an_invalid_value_keeps_its_field_open_with_the_reason(editor, page, pro
     editor.press("Escape")
     expect(editor.row("State").locator(".name")).to_have_text("State")
     editor.press("Control+Shift+Enter")
-    editor.type("Activity")
+    editor.type_one("Activity")
     expect(page.locator("#tree .new-item .note.bad")).not_to_be_empty()
     expect(editor.name_field).to_have_value("Activity")
     editor.press("Escape")
@@ -183,7 +183,7 @@ def test_what_is_typed_right_after_the_key_goes_into_the_field(editor, page):
     editor.press("F2", *"Zed0", "Enter")
     expect(page.locator("#undo-button")).to_contain_text("Undo rename")
     expect(editor.item("Zed0")).to_be_focused()
-    editor.press("Insert", *"q0", "Enter")
+    editor.press("Insert", *"q0", "Enter", "Escape")
     expect(editor.shown("q0")).to_be_visible()
     expect(editor.item("q0")).to_be_focused()
     editor.in_step()
@@ -203,7 +203,7 @@ def test_an_item_is_added_below_a_branch_that_was_never_opened(page, sign_in, al
     for i in range(2):
         expect(editor.row(f"C{i}.199")).to_be_attached()
     expect(editor.name_field).to_be_focused()
-    editor.type("er")
+    editor.type_one("er")
     expect(editor.shown("Newer")).to_be_attached()
     expect(editor.item("Newer")).to_be_focused()
     assert editor.names().count("C1.199") == 1

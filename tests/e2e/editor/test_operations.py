@@ -34,7 +34,7 @@ def add_by_mouse(button: str, beside: str = "") -> Callable[[Editor], None]:
         if beside:
             editor.select(beside)
         editor.page.get_by_role("button", name=button).click()
-        editor.type("Good")
+        editor.type_one("Good")
         expect(editor.shown("Good")).to_be_visible()
         expect(editor.item("Good")).to_be_focused()
 
@@ -45,7 +45,7 @@ def add_by_keys(beside: str, *keys: str) -> Callable[[Editor], None]:
     def act(editor: Editor) -> None:
         editor.go(beside)
         editor.press(*keys)
-        editor.type("Good")
+        editor.type_one("Good")
         expect(editor.shown("Good")).to_be_visible()
         expect(editor.item("Good")).to_be_focused()
 
@@ -55,7 +55,7 @@ def add_by_keys(beside: str, *keys: str) -> Callable[[Editor], None]:
 def add_top_by_keys(editor: Editor) -> None:
     editor.tab_to(editor.page.locator("#add-top"))
     editor.press("Enter")
-    editor.type("Good")
+    editor.type_one("Good")
     expect(editor.shown("Good")).to_be_visible()
     expect(editor.item("Good")).to_be_focused()
 
@@ -69,7 +69,7 @@ def rename_by_keys(key: str) -> Callable[[Editor], None]:
     def act(editor: Editor) -> None:
         uid = editor.uid("Thermostat")
         editor.go("Thermostat")
-        editor.press(key)
+        editor.press("ArrowUp", "ArrowDown", key)  # Enter renames only what was not reached by typing
         editor.type("Sensor")
         expect(editor.page.locator(f"#i-{uid}")).to_be_focused()
 

@@ -95,7 +95,7 @@ def test_one_branch_alone_by_keys(editor, page):
     expect(editor.row("Activity")).to_have_count(0)
     expect(editor.item("PhysicalObject")).to_be_focused()
     editor.press("Control+Enter")
-    editor.type("Pump")
+    editor.type_one("Pump")
     expect(editor.item("PhysicalObject").locator(".count").first).to_have_text("4")
     editor.tab_to(page.get_by_role("button", name="All items"), "Shift+Tab")
     editor.press("Enter")

@@ -1,0 +1,144 @@
+"""Labels typed one after another, without waiting for the server and without the mouse."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import factories
+from tests.e2e.editing import Editor
+from tests.e2e.waiting import until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+def tree(*sizes, above="L"):
+    """Names with their levels, in tree order: so many at each level."""
+    for number in range(sizes[0] if sizes else 0):
+        name = f"{above}{number}"
+        yield len(above), name
+        yield from tree(*sizes[1:], above=name)
+
+
+SIXTY = list(tree(3, 3, 2, 2))  # 3 + 9 + 18 + 36
+
+
+@pytest.fixture
+def empty(page, sign_in, alice):
+    sign_in(page, alice)
+    return Editor(page, factories.ontology(owner=alice, items=[])).open()
+
+
+def levels(editor):
+    return [(row.level, row.name) for row in editor.stored()]
+
+
+def stored_and_shown(editor, wanted):
+    until(lambda: levels(editor) == wanted, f"{levels(editor)} is stored")
+    editor.in_step()
+
+
+@pytest.mark.parametrize("delay", [0, 40], ids=["at once", "as people type"])
+def test_a_tree_is_typed_without_the_mouse(empty, page, delay):
+    wanted = SIXTY if not delay else SIXTY[:12]
+    empty.tab_to(page.get_by_role("button", name="Add the first item"))
+    empty.press("Enter")
+    now = 1
+    for level, name in wanted:
+        keys = "Tab" if level > now else "Shift+Tab"
+        empty.press(*[keys] * abs(level - now))
+        page.keyboard.type(name, delay=delay)
+        empty.press("Enter")
+        now = level
+    empty.press("Enter")
+    stored_and_shown(empty, wanted)
+    expect(empty.shown(wanted[-1][1]).last).to_be_visible()
+    assert page.evaluate("document.activeElement.querySelector('.name').textContent") == wanted[-1][1]
+    assert empty.ontology.changes.count() == len(wanted)
+    empty.press("Control+z")
+    stored_and_shown(empty, wanted[:-1])
+    empty.press("Control+z")
+    stored_and_shown(empty, wanted[:-2])
+
+
+def test_what_is_typed_goes_into_the_next_row_while_one_is_saved(empty, page):
+    page.get_by_role("button", name="Add the first item").click()
+    page.keyboard.type("Alpha\nBeta\nGamma\n")
+    empty.press("Escape")
+    stored_and_shown(empty, [(1, "Alpha"), (1, "Beta"), (1, "Gamma")])
+    expect(empty.item("Gamma")).to_be_focused()
+
+
+def test_a_refused_name_waits_with_what_is_below_it(empty, page, problems):
+    problems.expect("422 (Unprocessable")
+    page.get_by_role("button", name="Add the first item").click()
+    page.keyboard.type("Pump\na/b\n")
+    empty.press("Tab")
+    page.keyboard.type("Below\n")
+    empty.press("Escape")
+    refused = page.locator("#tree .new-item [aria-invalid=true]")
+    expect(refused).to_be_focused()
+    expect(page.locator("#tree .note.bad")).to_contain_text("“/”")
+    assert levels(empty) == [(1, "Pump")]
+    refused.fill("Valve")
+    empty.press("Enter")
+    empty.press("Enter")
+    stored_and_shown(empty, [(1, "Pump"), (1, "Valve"), (2, "Below")])
+
+
+def test_a_row_that_is_given_up_leaves_what_is_below_it(empty, page, problems):
+    problems.expect("422 (Unprocessable")
+    page.get_by_role("button", name="Add the first item").click()
+    page.keyboard.type("a/b\n")
+    empty.press("Tab")
+    page.keyboard.type("Below\n")
+    empty.press("Escape")
+    expect(page.locator("#tree .new-item [aria-invalid=true]")).to_be_focused()
+    empty.press("Escape")
+    stored_and_shown(empty, [(1, "Below")])
+
+
+def test_tab_and_shift_tab_change_the_level(editor, page):
+    editor.go("State")
+    editor.press("Shift+Insert")
+    page.keyboard.type("Wor")
+    editor.press("Tab")
+    page.keyboard.type("n")
+    editor.press("Enter", "Shift+Tab")
+    page.keyboard.type("Place\n")
+    editor.press("Enter")
+    items = editor.ontology.items()
+    until(lambda: items.filter(name="Place").exists(), "Place was not added")
+    expect(editor.item("Place")).to_be_focused()
+    assert items.get(name="Worn").parent.name == "State" and items.get(name="Place").level == 1
+    editor.in_step()
+
+
+def test_enter_does_not_rename_what_was_reached_by_typing(editor, page):
+    editor.tab_to(page.locator("#tree li[tabindex='0']"))
+    page.keyboard.type("State\n")
+    expect(editor.item("State")).to_be_focused()
+    expect(editor.details.locator("h2")).to_contain_text("State")
+    expect(editor.name_field).to_have_count(0)
+    editor.press("F2")
+    expect(editor.name_field).to_be_focused()
+
+
+@pytest.mark.parametrize("place", ["an item", "a new row", "nothing"])
+def test_several_lines_are_pasted_into_the_preview(editor, page, place):
+    editor.go("State")
+    if place == "a new row":
+        editor.press("Insert")
+    elif place == "nothing":
+        page.locator("h1").click()
+    page.evaluate(
+        """text => {
+          const clipboardData = new DataTransfer();
+          clipboardData.setData("text/plain", text);
+          document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+        }""",
+        "Worn\n  Scratched\n",
+    )
+    expect(editor.dialog.locator("h2")).to_contain_text("at the top level" if place == "nothing" else "below “State”")
+    expect(editor.dialog.locator("#preview")).to_contain_text("Scratched")
+    editor.dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(editor.shown("Scratched")).to_be_attached()
+    assert editor.ontology.items().get(name="Worn").level == (1 if place == "nothing" else 2)
