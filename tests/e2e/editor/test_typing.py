@@ -32,7 +32,8 @@ def levels(editor):
 
 
 def stored_and_shown(editor, wanted):
-    until(lambda: levels(editor) == wanted, f"{levels(editor)} is stored")
+    expect(editor.page.locator("#tree .new-item")).to_have_count(0, timeout=120_000)
+    until(lambda: levels(editor) == wanted, "something else is stored")
     editor.in_step()
 
 
