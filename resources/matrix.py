@@ -5,7 +5,7 @@ A tree of thousands of labels does not fit into a table. It shows the labels tha
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from annotation_service import words
 from ontologies.labels import Label, Labels
@@ -14,7 +14,6 @@ from .rules import EntityRule, Lineage, RelationRule, Rules, Violation
 
 SHOWN_AT_FIRST = 40
 MOST_SHOWN = 100  # a table of 10,000 cells
-EVERY_TOP = "top"  # stands for a uid where all labels of the top level are asked for
 
 
 # --- Cells ---------------------------------------------------------------------------------------------------------------
@@ -26,7 +25,7 @@ class Cell(NamedTuple):
     ``rule`` is the one that says so, if one does; ``is_own`` is whether it names these very labels, and not types above them.
     """
 
-    state: str  # “excluded”, “inside” or “outside”; of relations “leads” or “barred”
+    state: str  # “excluded”, “inside”, “outside” or, without a rule about it, “free”; of relations “leads” or “barred”
     rule: EntityRule | RelationRule | None
     is_own: bool
     labels: tuple[Lineage, ...]
@@ -66,7 +65,7 @@ def entity_cell(rules: Rules, outer: Lineage, inner: Lineage) -> Cell:
     if found := rules.against_nesting(outer, inner):
         return Cell("outside", limit, bool(limit and limit.domain == outer[0]), (outer, inner), found)
     is_own = bool(limit and limit.domain == outer[0] and inner[0] in (limit.can_contain or ()))
-    return Cell("inside", limit, is_own, (outer, inner), None)
+    return Cell("inside" if limit else "free", limit, is_own, (outer, inner), None)
 
 
 def relation_cell(rules: Rules, source: Lineage, relation: Lineage, target: Lineage) -> Cell:
@@ -104,34 +103,58 @@ class Lines(list[Line]):
     left_out = 0
 
 
-def lines(labels: Labels, named: Collection[int], opened: Collection[str], closed: Collection[str]) -> Lines:
-    """The labels that rules name, with the types above them, level by level while they are few.
+class Branches(NamedTuple):
+    """What people have opened and closed, by uids; the top of the tree has the empty one."""
 
-    Of ``opened`` branches all children are shown, of ``closed`` ones none.
-    """
-    children: dict[str | None, list[Label]] = defaultdict(list)
+    opened: frozenset[str] = frozenset()
+    """Branches with what rules name in them or, if that is nothing, with everything."""
+    whole: frozenset[str] = frozenset()
+    """Branches with everything in them."""
+    closed: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """From the form that `__str__` gives them in an address."""
+        parts = [part for part in text.split(",")[:500] if part]
+        whole = frozenset(part[:-1] for part in parts if part.endswith("*"))
+        closed = frozenset(part[1:] for part in parts if part.startswith("-"))
+        return cls(frozenset(part for part in parts if part.isalnum()), whole, closed)
+
+    def __str__(self) -> str:
+        parts = [*self.opened, *(f"{uid}*" for uid in self.whole), *(f"-{uid}" for uid in self.closed)]
+        return ",".join(sorted(parts))
+
+    def with_one(self, uid: str, state: str) -> Self:
+        """With another state of one branch: one of the field names, or the empty string for what it is at first."""
+        return type(self)(
+            *(each | {uid} if name == state else each - {uid} for name, each in zip(self._fields, self, strict=True))
+        )
+
+
+def lines(labels: Labels, named: Collection[int], branches: Branches) -> Lines:
+    """The labels that rules name, with the types above them, level by level while they are few; and what else was opened."""
+    children: dict[str, list[Label]] = defaultdict(list)
+    named_below: Counter[str] = Counter()  # and the labels themselves
     for label in labels:
-        children[label.parent_uid].append(label)
-    named_below: Counter[str | None] = Counter()  # and the labels themselves
+        children[label.parent_uid or ""].append(label)
     for label in reversed(labels):
         named_below[label.uid] += label.pk in named
-        named_below[label.parent_uid] += named_below[label.uid]
-
+        named_below[label.parent_uid or ""] += named_below[label.uid]
     shown, chosen, at_first = Lines(), set[str](), 0
-    level: list[str | None] = [None]
+    level = [""]
     while level:
-        below: list[str | None] = []
+        below: list[str] = []
         for uid in level:
             usual = [label for label in children[uid] if named_below[label.uid]]
             at_first += len(usual)
-            is_asked_for = (uid or EVERY_TOP) in opened
-            if uid and not is_asked_for and at_first > SHOWN_AT_FIRST:
+            if uid and uid not in branches.opened | branches.whole and at_first > SHOWN_AT_FIRST:
                 continue
-            wanted = children[uid] if is_asked_for else usual
+            is_whole = uid in branches.whole or (uid in branches.opened and not usual)
+            wanted = children[uid] if is_whole else usual
             added = [label.uid for label in wanted[: MOST_SHOWN - len(chosen)]]
             shown.left_out += len(wanted) - len(added)
             chosen.update(added)
-            below += [each for each in added if each not in closed]
+            below += [each for each in added if each not in branches.closed]
         level = below
     for label in labels:
         if label.uid in chosen:

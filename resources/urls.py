@@ -2,7 +2,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from annotation_service import blueprint_views
 
-from . import editor, views
+from . import editor, matrix_views, views
 from .models import ConstraintSet
 
 app_name = "resources"
@@ -20,6 +20,8 @@ set_urls: list[URLPattern | URLResolver] = [
     path("history/", editor.history, name="history"),
     path("history/<int:version>/", editor.step, name="step"),
     path("history/<int:version>/revert/", editor.revert, name="revert"),
+    path("matrix/", matrix_views.matrix, name="matrix"),
+    path("matrix/cell/", matrix_views.cell, name="cell"),
     path("rules/", editor.rules, name="rules"),
     path("rules/add/", editor.add, name="add_rule"),
     path("rules/<slug:key>/remove/", editor.remove, name="remove_rule"),

@@ -2,6 +2,8 @@
 
 from typing import cast
 
+from typing import Any
+
 from django.db.models.functions import Lower
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -38,6 +40,16 @@ def list_sets(request: Request) -> HttpResponse:
     found = found.select_related("entity_ontology", "relation_ontology")
     context = list_context(request, found, COLUMNS, "name", "description", "owner__username", "entity_ontology__name")
     return render(request, "resources/list.html", context | {"kind": kind, "kinds": ConstraintSet.Kind.choices})
+
+
+def head(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
+    """What the head of each page about a set shows."""
+    return {
+        "constraints": constraints,
+        "section": "resources" if constraints.is_blueprint else "projects",
+        "total": constraints.row_count,
+        "editable": access.can_edit(request.user, constraints),
+    }
 
 
 @require_GET

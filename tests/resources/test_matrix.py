@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from ontologies.labels import Label, Labels
-from resources.matrix import EVERY_TOP, MOST_SHOWN, SHOWN_AT_FIRST, entity_cell, lines, named_by, relation_cell
+from resources.matrix import MOST_SHOWN, SHOWN_AT_FIRST, Branches, entity_cell, lines, named_by, relation_cell
 from resources.rules import Rules
 from tests.soak import amount
 
@@ -49,7 +49,7 @@ RULES = Rules(
         ("Motor", "State", "inside", False, "“State” may stand inside “Motor”: rule 2"),
         ("Thermostat", "State", "outside", True, "every “Thermostat” can contain nothing"),
         ("Object", "Object", "inside", True, "rule 2"),
-        ("State", "Object", "inside", False, "no rule limits what “State” can contain"),
+        ("State", "Object", "free", False, "no rule limits what “State” can contain"),
     ],
 )
 def test_cells_of_entities(row, column, state, is_own, words):
@@ -87,7 +87,9 @@ def test_cells_say_what_the_rules_say(world):
             cell = entity_cell(rules, one, other)
             excluded = rules.against_coexisting(one, other)
             barred = rules.against_nesting(one, other)
-            assert cell.state == ("excluded" if excluded else "outside" if barred else "inside")
+            assert cell.state == (
+                "excluded" if excluded else "outside" if barred else "inside" if cell.rule else "free"
+            )
             if cell.is_own:
                 assert entity_cell(rules, one[:1], other[:1]).rule == cell.rule
             assert cell.in_words(str)
@@ -129,40 +131,51 @@ def keys(shown):
 
 def test_what_rules_name_is_shown_with_the_types_above_it():
     labels = tree(None, 0, 1, 1, 0, None, 5, None)
-    shown = lines(labels, {2, 5}, (), ())
+    shown = lines(labels, {2, 5}, Branches())
     assert keys(shown) == [0, 1, 2, 5]
     assert [line.lineage for line in shown] == [(0,), (1, 0), (2, 1, 0), (5,)]
     assert [(line.children, line.shown, line.more) for line in shown] == [(2, 1, 1), (2, 1, 1), (0, 0, 0), (1, 0, 0)]
-    assert keys(lines(labels, {2, 5}, {EVERY_TOP}, ())) == [0, 1, 2, 5, 7]
-    assert keys(lines(labels, {2, 5}, {"u0", "u5"}, ())) == [0, 1, 2, 4, 5, 6]
-    closed = lines(labels, {2, 3, 5}, (), {"u0"})
+    for text, expected in (
+        ("*", [0, 1, 2, 5, 7]),
+        ("u0,u5", [0, 1, 2, 5, 6]),  # rules name nothing below the second
+        ("u0*", [0, 1, 2, 4, 5]),
+        ("-u1", [0, 1, 5]),
+        ("-u0,u1*", [0, 5]),
+        ("u0'\0,*-,--u1,gone", [0, 1, 2, 5]),
+    ):
+        assert keys(lines(labels, {2, 5}, Branches.read(text))) == expected
+    closed = lines(labels, {2, 3, 5}, Branches(closed=frozenset({"u0"})))
     assert (keys(closed), [line.hidden for line in closed]) == ([0, 5], [2, 0])
 
 
 def test_a_large_tree_begins_with_its_upper_levels_and_never_fills_the_screen():
     labels = wide(30, 10)
     everything = {label.pk for label in labels}
-    shown = lines(labels, everything, (), ())
+    shown = lines(labels, everything, Branches())
     assert (len(shown), shown.left_out) == (SHOWN_AT_FIRST, 0)
     assert sum(line.hidden for line in shown) == 290
     # Opening one branch closes no other.
-    assert set(keys(lines(labels, everything, {"u29"}, ()))) == {*keys(shown), *range(320, 330)}
-    opened = lines(labels, everything, {label.uid for label in labels}, ())
+    assert set(keys(lines(labels, everything, Branches.read("u29")))) == {*keys(shown), *range(320, 330)}
+    opened = lines(labels, everything, Branches.read(",".join(label.uid for label in labels)))
     assert (len(opened), opened.left_out) == (MOST_SHOWN, 230)
 
 
+uids = st.frozensets(st.integers(0, 700).map("u{}".format))
+
+
 @settings(max_examples=amount(40, 1000))
-@given(st.integers(0, 130), st.integers(0, 4), st.sets(st.integers(0, 700)), st.sets(st.integers(0, 700)), st.data())
-def test_lines_of_any_tree(tops, below, named, opened, data):
+@given(st.integers(0, 130), st.integers(0, 4), st.sets(st.integers(0, 700)), st.builds(Branches, uids, uids, uids))
+def test_lines_of_any_tree(tops, below, named, branches):
     labels = wide(tops, below)
-    opened, closed = {f"u{key}" for key in opened}, {f"u{key}" for key in data.draw(st.sets(st.integers(0, 130)))}
-    shown = lines(labels, named, opened, closed)
+    assert Branches.read(str(branches)) == branches
+    shown = lines(labels, named, branches)
     found = keys(shown)
     assert len(found) <= MOST_SHOWN and found == [label.pk for label in labels if label.pk in set(found)]
     in_tree = named & {label.pk for label in labels}
     assert len(in_tree & set(found)) + sum(line.hidden for line in shown) <= len(in_tree)
     for line in shown:
-        assert all(above in found for above in line.lineage) and not (line.shown and line.label.uid in closed)
+        assert all(above in found for above in line.lineage)
+        assert not (line.shown and line.label.uid in branches.closed)
 
 
 def test_named_labels():

@@ -1,0 +1,172 @@
+"""The page of the matrix: what each label may do with each other one."""
+
+from collections.abc import Collection, Iterator
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.utils.functional import cached_property
+from django.utils.html import format_html
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_GET
+
+from annotation_service import access, words
+from annotation_service.http import Request
+from ontologies.labels import Label, Labels
+
+from .matrix import Branches, Cell, Line, Lines, entity_cell, lines, named_by, relation_cell
+from .models import ConstraintSet, rules_of
+from .rules import EntityRule, Lineage, RelationRule, Rules
+from .views import head
+
+GLYPHS = {"excluded": "✕", "inside": "▣", "outside": "", "free": "·", "leads": "→", "barred": ""}
+
+
+@require_GET
+def matrix(request: Request, pk: int) -> HttpResponse:
+    """The page or, for what was opened or chosen in it, the table alone."""
+    constraints = access.readable(request, ConstraintSet, pk)
+    name = "resources/_matrix.html" if request.htmx else "resources/matrix.html"
+    return render(request, name, head(request, constraints) | {"table": Table(constraints, request)})
+
+
+@require_GET
+def cell(request: Request, pk: int) -> HttpResponse:
+    """Why two labels may or may not do something."""
+    constraints = access.readable(request, ConstraintSet, pk)
+    table = Table(constraints, request)
+    pair = [table.labels.by_uid.get(request.GET.get(side, "")) for side in ("row", "column")]
+    row, column = pair
+    if row is None or column is None:
+        raise Http404
+    context = {"constraints": constraints, "row": row, "column": column, "reasons": table.reasons(row, column)}
+    return render(request, "resources/_cell.html", context)
+
+
+class Row(NamedTuple):
+    line: Line
+    toggle: str
+    """The address of the table with this branch opened or closed."""
+    whole: str
+    """The same with everything in the branch."""
+    cells: SafeString
+
+
+class Table:
+    """The rules of a set over the labels that are shown; of relations the rules of one."""
+
+    def __init__(self, constraints: ConstraintSet, request: Request) -> None:
+        self.rules = rules_of([constraints]) or Rules([])
+        self.labels = constraints.entity_ontology.labels()
+        self.relation_labels = constraints.relation_ontology.labels() if constraints.relation_ontology else Labels()
+        self.branches = Branches.read(request.GET.get("tree", "")[:10_000])
+        self.relation = self._relation(request.GET.get("relation", ""))
+        self.names = {label.pk: label.name for label in (*self.labels, *self.relation_labels)}
+
+    # --- Relations ---
+
+    @cached_property
+    def relations(self) -> list[dict[str, Any]]:
+        """All relations in tree order, and how each comes to its rules."""
+        found = []
+        for label in self.relation_labels:
+            rows = self._rows_of(self.relation_labels.lineage(label))
+            above = self.relation_labels.by_pk[rows[0].relation] if rows and rows[0].relation != label.pk else None
+            found.append({"label": label, "count": len(rows), "above": above})
+        return found
+
+    def _rows_of(self, line: Lineage) -> list[RelationRule]:
+        return list((self.rules.of_relation(line) or {}).values())
+
+    def _relation(self, uid: str) -> Label | None:
+        """The one that was chosen or else the first one that has rules."""
+        chosen = next((each["label"] for each in self.relations if each["label"].uid == uid), None)
+        with_rules = (each["label"] for each in self.relations if each["count"] and not each["above"])
+        first = self.relations[0]["label"] if self.relations else None
+        return chosen or next(with_rules, first)
+
+    @cached_property
+    def relation_line(self) -> Lineage:
+        return self.relation_labels.lineage(self.relation) if self.relation else ()
+
+    # --- Lines ---
+
+    @cached_property
+    def rows_shown(self) -> Collection[EntityRule | RelationRule]:
+        """The rules that the table is about."""
+        return self._rows_of(self.relation_line) if self.relation else self.rules.rows
+
+    @cached_property
+    def lines(self) -> Lines:
+        return lines(self.labels, named_by(self.rows_shown), self.branches)
+
+    @property
+    def other_tops(self) -> int:
+        """How many labels of the top level are left out because no rule names anything in them."""
+        return sum(label.level == 1 for label in self.labels) - sum(line.label.level == 1 for line in self.lines)
+
+    @property
+    def every_top(self) -> str:
+        return self._address(self.branches.with_one("", "whole"))
+
+    def _address(self, branches: Branches) -> str:
+        values = {"relation": self.relation.uid if self.relation else "", "tree": str(branches)}
+        return "?" + urlencode({name: value for name, value in values.items() if value})
+
+    def _toggled(self, line: Line) -> Branches:
+        uid = line.label.uid
+        if line.shown:
+            return self.branches.with_one(uid, "closed")
+        # What rules name shows by itself, unless there was no room for it at first.
+        by_itself = line.hidden and uid in self.branches.closed
+        return self.branches.with_one(uid, "" if by_itself else "opened")
+
+    # --- Cells ---
+
+    def rows(self) -> Iterator[Row]:
+        drawn: dict[tuple[str, bool, int], str] = {}  # few cells differ: the text of thousands is made once
+        for row in self.lines:
+            cells = []
+            for column in self.lines:
+                each = self._cell(row.lineage, column.lineage)
+                key = each.state, each.is_own, each.rule.position if each.rule else -1
+                if key not in drawn:
+                    drawn[key] = self._drawn(each)
+                cells.append(drawn[key])
+            whole = self._address(self.branches.with_one(row.label.uid, "whole"))
+            yield Row(row, self._address(self._toggled(row)), whole, mark_safe("".join(cells)))
+
+    def _cell(self, one: Lineage, other: Lineage) -> Cell:
+        if self.relation:
+            return relation_cell(self.rules, one, self.relation_line, other)
+        return entity_cell(self.rules, one, other)
+
+    def _drawn(self, cell: Cell) -> str:
+        style = f"{cell.state} own" if cell.is_own else cell.state
+        title = format_html(' title="{}"', self._rule_in_words(cell)) if cell.rule else ""
+        return format_html('<td class="{}"{}>{}</td>', style, title, GLYPHS[cell.state])
+
+    def _rule_in_words(self, cell: Cell) -> str:
+        """Such as “Rule 2: PhysicalObject can contain only Location”."""
+        rule = cell.rule
+        assert rule
+        domain = self.names[rule.domain]
+        if isinstance(rule, RelationRule):
+            text = f"{self.names[rule.relation]} leads from {domain} to {self._listed(rule.range)}"
+        elif cell.state == "excluded":
+            text = f"{domain} excludes {self._listed(rule.excludes)}"
+        else:
+            text = f"{domain} can contain only {self._listed(rule.can_contain or ())}"
+        return f"Rule {words.number(rule.position + 1)}: {text}"
+
+    def _listed(self, labels: Collection[int]) -> str:
+        return words.listed(self.names[label] for label in labels) or "nothing"
+
+    def reasons(self, row: Label, column: Label) -> list[dict[str, Any]]:
+        """What the table says of two labels, in whole sentences: both ways, if that says more."""
+        pairs = [self.labels.lineage(label) for label in (row, column)]
+        cells = [self._cell(*pairs), self._cell(*reversed(pairs))]
+        if row == column or self.relation or cells[0].state == "excluded":
+            cells = cells[:1]
+        return [{"cell": each, "text": each.in_words(self.names.__getitem__)} for each in cells]
