@@ -153,15 +153,15 @@ class Table:
         assert rule
         domain = self.names[rule.domain]
         if isinstance(rule, RelationRule):
-            text = f"{self.names[rule.relation]} leads from {domain} to {self._listed(rule.range)}"
+            text = f"{self.names[rule.relation]} leads from {domain} {self._listed('to', rule.range) or 'nowhere'}"
         elif cell.state == "excluded":
-            text = f"{domain} excludes {self._listed(rule.excludes)}"
+            text = f"{domain} {self._listed('excludes', rule.excludes)}"
         else:
-            text = f"{domain} can contain only {self._listed(rule.can_contain or ())}"
+            text = f"{domain} can contain {self._listed('only', rule.can_contain or ()) or 'nothing'}"
         return f"Rule {words.number(rule.position + 1)}: {text}"
 
-    def _listed(self, labels: Collection[int]) -> str:
-        return words.listed(self.names[label] for label in labels) or "nothing"
+    def _listed(self, lead: str, labels: Collection[int]) -> str:
+        return f"{lead} {words.listed(self.names[label] for label in labels)}" if labels else ""
 
     def reasons(self, row: Label, column: Label) -> list[dict[str, Any]]:
         """What the table says of two labels, in whole sentences: both ways, if that says more."""

@@ -1,8 +1,6 @@
 """The list of constraint sets, and their downloads."""
 
-from typing import cast
-
-from typing import Any
+from typing import Any, cast
 
 from django.db.models.functions import Lower
 from django.http import HttpResponse

@@ -209,6 +209,9 @@ ROWS = [
         if row.name not in ("resources:create", "resources:download_text")
     ],
     *rules_rows("resources:rules"),
+    *rules_rows("resources:matrix"),
+    Row("resources:cell", BLUEPRINT_READ, ("rules",), query="row={free}&column={free}"),
+    Row("resources:cell", COPY_READ, ("rules_copy",), query="row={free}&column={free}"),
     *rules_rows("resources:history"),
     *rules_rows("resources:step", "rules_version"),
     *rules_rows("resources:add_rule", read=False),
