@@ -98,12 +98,12 @@ def duplicable(request: Request, model: type[B], pk: int) -> B:
     return readable(request, model, pk)
 
 
-# Functions that return the keys of the projects that a person may see: the app of projects adds its own.
-projects_seen: list[Callable[[User], Iterable[int]]] = []
+# Functions that return the keys of the projects in which a person has a right: the app of projects adds its own.
+projects_seen: list[Callable[[User, Right], Iterable[int]]] = []
 
 
-def projects_seen_by(user: User) -> set[int]:
-    return {pk for keys in projects_seen for pk in keys(user)}
+def projects_seen_by(user: User, right: Right = Right.SEE) -> set[int]:
+    return {pk for keys in projects_seen for pk in keys(user, right)}
 
 
 # --- Jobs --------------------------------------------------------------------------------------------------------------

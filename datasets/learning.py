@@ -65,7 +65,8 @@ def observe(resource_set: ConstraintSet, dataset: Dataset, source: Source) -> tu
             results.append(cursor.fetchall())
     counts = [(labels, count) for result in results for *labels, count in result]
     known, missing = _translated({label for labels, _ in counts for label in labels}, resource_set.ontologies.values())
-    observed = Observed({same.pk: lineage for same, lineage in known.values()})
+    lineages = [lineage for _, lineage in known.values()]
+    observed = Observed({line[place]: line[place:] for line in lineages for place in range(len(line))})
     tables: dict[int, Counter[Any]] = {1: observed.roomy, 2: observed.nested, 3: observed.related}
     for labels, count in counts:
         if all(label in known for label in labels):

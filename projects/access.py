@@ -29,7 +29,7 @@ def projects(user: User, right: Right = Right.SEE) -> QuerySet[Project]:
     return everything.filter(membership__user=user, membership__role__in=roles.with_right(right))
 
 
-projects_seen.append(lambda user: projects(user).values_list("pk", flat=True))
+projects_seen.append(lambda user, right: projects(user, right).values_list("pk", flat=True))
 
 
 def project(request: Request, pk: int, right: Right = Right.SEE) -> Project:

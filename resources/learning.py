@@ -20,6 +20,7 @@ class Observed:
     """What marks are like, in figures. All labels are those of the set that is to learn, by their keys."""
 
     lines: Mapping[int, Lineage] = field(default_factory=dict)
+    """Of the labels that have marks and of those above them."""
     roomy: Counter[int] = field(default_factory=Counter)
     """Entities of two or more tokens, by label: only these can have others inside."""
     nested: Counter[tuple[int, int]] = field(default_factory=Counter)

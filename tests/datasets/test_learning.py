@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from datasets.learning import Source, observe
 from datasets.models import Annotation, Entity, Relation
+from resources.learning import can_contain, relating
 from tests import factories, resource_sets
 from tests.datasets import marked
 
@@ -86,6 +87,8 @@ def counted(dataset, source):
 
 
 def named(observed, resource_set):
+    for propose in (can_contain, relating):
+        assert len(propose(observed, 1)) <= len(propose(observed, 9))
     names = {label.pk: label.fullname for o in resource_set.ontologies.values() for label in o.labels()}
     for label, line in observed.lines.items():
         assert [names[label].rsplit("/", n)[0] for n in range(len(line))] == [names[above] for above in line]
