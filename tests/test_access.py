@@ -209,6 +209,9 @@ ROWS = [
         if row.name not in ("resources:create", "resources:download_text")
     ],
     *rules_rows("resources:rules"),
+    *rules_rows("datasets:learn", read=False),
+    *rules_rows("datasets:learn", data={}, answer="422", others="422"),
+    *rules_rows("datasets:check_lesson", data={}, answer="422", others="422"),
     *rules_rows("resources:matrix"),
     Row("resources:cell", BLUEPRINT_READ, ("rules",), query="row={free}&column={free}"),
     Row("resources:cell", COPY_READ, ("rules_copy",), query="row={free}&column={free}"),

@@ -37,8 +37,10 @@ def learn(request: Request, pk: int) -> HttpResponse:
     form = _form(request, constraints)
     lesson = _lesson(request, constraints, form)
     problem = ""
-    if lesson and request.method == "POST":
+    if request.method == "POST":
         try:
+            if lesson is None:
+                raise Refused("Choose the marks to learn from.")
             count = constraints.add_rules(lesson.chosen(), by=request.user, verb="learn")
             messages.success(
                 request, f"{plural(count, 'rule was,rules were')} learned. “Undo” takes them back together."
@@ -80,7 +82,8 @@ def _lesson(request: Request, constraints: ConstraintSet, form: LearnForm) -> "L
         return None
     pk, _, source = form.cleaned_data["source"].partition("-")
     dataset = access.readable(request, Dataset, int(pk))
-    return Lesson(constraints, dataset, Source(source), int(form.cleaned_data["levels"]), request.POST or None)
+    sent = request.POST if request.method == "POST" else None
+    return Lesson(constraints, dataset, Source(source), int(form.cleaned_data["levels"]), sent)
 
 
 # --- What is proposed ----------------------------------------------------------------------------------------------------
@@ -147,21 +150,29 @@ class Lesson:
         relation = self.labels["relation"].by_pk[proposal.relation] if proposal.relation else None
         key = f"{relation.uid}-{domain.uid}" if relation else domain.uid
         there = self.there.get((proposal.relation, proposal.domain))
-        listed = _listed(there)
         choices = list(self._choices(proposal, key, there))
-        is_new = listed is None or any(each.is_usual and each.label not in listed for each in proposal.listed)
-        ticked = key in self.sent.getlist("rule") if self.sent else proposal.is_likely and is_new
+        is_new = _listed(there) is None or not all(self._is_allowed(there, label) for label in proposal.usual)
+        ticked = key in self.sent.getlist("rule") if self.sent is not None else proposal.is_likely and is_new
         return Shown(key, relation, domain, choices, proposal, there, ticked, is_new)
 
     def _choices(self, proposal: Proposal, key: str, there: EntityRule | RelationRule | None) -> Iterator[Choice]:
-        sent = self.sent.getlist(f"list-{key}") if self.sent else None
+        sent = self.sent.getlist(f"list-{key}") if self.sent is not None else None
         excluded = there.excludes if isinstance(there, EntityRule) else ()
-        allowed = _listed(there) or ()
         for each in proposal.listed:
             label = self.labels["entity"].by_pk[each.label]
-            note = "excluded" if each.label in excluded else "allowed already" if each.label in allowed else ""
+            note = (
+                "excluded"
+                if each.label in excluded
+                else "allowed already"
+                if self._is_allowed(there, each.label)
+                else ""
+            )
             usual = each.is_usual and each.label not in excluded
             yield Choice(label, each.times, usual if sent is None else label.uid in sent, note)
+
+    def _is_allowed(self, there: EntityRule | RelationRule | None, label: int) -> bool:
+        """Whether a rule lists the label or a type above it."""
+        return not set(self.observed.lines[label]).isdisjoint(_listed(there) or ())
 
     # --- What is ticked ---
 
