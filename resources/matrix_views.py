@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils.functional import cached_property
-from django.utils.html import format_html
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_GET
 
 from annotation_service import access, words
@@ -125,24 +125,24 @@ class Table:
     # --- Cells ---
 
     def rows(self) -> Iterator[Row]:
-        drawn: dict[tuple[str, bool, int], str] = {}  # few cells differ: the text of thousands is made once
+        drawn: dict[tuple[str, bool, int], SafeString] = {}  # few cells differ: the text of thousands is made once
         for row in self.lines:
-            cells = []
+            cells: list[tuple[SafeString]] = []
             for column in self.lines:
                 each = self._cell(row.lineage, column.lineage)
                 key = each.state, each.is_own, each.rule.position if each.rule else -1
                 if key not in drawn:
                     drawn[key] = self._drawn(each)
-                cells.append(drawn[key])
+                cells.append((drawn[key],))
             whole = self._address(self.branches.with_one(row.label.uid, "whole"))
-            yield Row(row, self._address(self._toggled(row)), whole, mark_safe("".join(cells)))
+            yield Row(row, self._address(self._toggled(row)), whole, format_html_join("", "{}", cells))
 
     def _cell(self, one: Lineage, other: Lineage) -> Cell:
         if self.relation:
             return relation_cell(self.rules, one, self.relation_line, other)
         return entity_cell(self.rules, one, other)
 
-    def _drawn(self, cell: Cell) -> str:
+    def _drawn(self, cell: Cell) -> SafeString:
         style = f"{cell.state} own" if cell.is_own else cell.state
         title = format_html(' title="{}"', self._rule_in_words(cell)) if cell.rule else ""
         return format_html('<td class="{}"{}>{}</td>', style, title, GLYPHS[cell.state])
