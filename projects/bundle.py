@@ -47,7 +47,7 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
         ontologies = {o.kind: o for o in project.ontology_set.all()}
         counts = {"items": dataset.items().count()}
         for kind, ontology in ontologies.items():
-            archive.writestr(f"{kind}_ontology.json", ontology.as_json())
+            _write_all(archive, f"{kind}_ontology.json", iter([ontology.as_json()]))
             counts[f"{kind}_labels"] = len(ontology.labels())
         for resource in project.resources():
             _write_all(archive, f"{resource.format}.json", resource.json_document())
@@ -59,7 +59,7 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
         annotations = _annotations(project, ontologies, counts, progress)
         _write_all(archive, "annotations.json", json_array(map(to_json, annotations)))
         manifest = _manifest(project, counts, archive.namelist())
-        archive.writestr("manifest.json", json.dumps(manifest, ensure_ascii=False, indent=2) + "\n")
+        _write_all(archive, "manifest.json", iter([json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"]))
     return manifest
 
 
@@ -72,7 +72,9 @@ def in_words(manifest: dict[str, Any]) -> str:
 
 
 def _write_all(archive: zipfile.ZipFile, name: str, chunks: Iterator[str]) -> None:
-    with archive.open(name, "w", force_zip64=True) as target:
+    entry = zipfile.ZipInfo(name, timezone.localtime().timetuple()[:6])  # by its name alone it would be of 1980
+    entry.compress_type, entry._compresslevel = archive.compression, archive.compresslevel  # type: ignore[attr-defined]
+    with archive.open(entry, "w", force_zip64=True) as target:
         while part := "".join(islice(chunks, 500)):
             target.write(part.encode())
 

@@ -1,8 +1,10 @@
 import io
 import json
 import zipfile
+from datetime import datetime
 
 import pytest
+from django.utils import timezone
 
 from annotation_service import jobs
 from annotation_service.models import start_job
@@ -181,3 +183,12 @@ def test_given_marks_stand_in_the_file_of_the_dataset(alice, carol):
     assert files["dataset.json"] == documents.document(kind)[1:]
     counts = files["manifest.json"]["counts"]
     assert (counts["given_entities"], counts["given_relations"]) == (0, 0)
+
+
+def test_its_files_are_of_the_time_when_it_was_made(project):
+    target = io.BytesIO()
+    bundle.write(project, target)
+    with zipfile.ZipFile(target) as archive:
+        times = [timezone.make_aware(datetime(*entry.date_time)) for entry in archive.infolist()]
+        assert all(abs((timezone.now() - time).total_seconds()) < 60 for time in times)
+        assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_DEFLATED}
