@@ -18,7 +18,7 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 
 from annotation_service import access
 from annotation_service.blueprint_views import SHOWN_STEPS, get_change, history_page
-from annotation_service.edits import Conflict, fingerprint
+from annotation_service.edits import Conflict
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.paging import search_text
@@ -29,6 +29,7 @@ from .models import ConstraintChange, ConstraintSet, Rule
 
 SHOWN_RULES = 50
 SHOWN_CHOICES = 200
+LIMITS: dict[str, list[str] | None] = {"0": None, "1": []}
 View = Callable[..., HttpResponse]
 
 
@@ -158,16 +159,12 @@ def pick(request: Request, constraints: ConstraintSet, key: str, field: str) -> 
         raise Http404
     if request.method == "GET":
         return _dialog(request, _picking(request, constraints, rule, field))
-    was = _uids(request.POST.get("was", ""))
-    wanted = _changed_list(request, was, field == rule.optional_list)
-    seen, status, toast = {field: fingerprint(was)}, 200, ""
+    status, toast = 200, ""
     try:
-        constraints.change_rule(key, was=seen, by=request.user, **{field: wanted})
+        _change_list(request, constraints, key, field)
     except Conflict:
-        status, toast = (
-            409,
-            "Somebody changed this list meanwhile. You see it as it is now: do it again if you still want to.",
-        )
+        status = 409
+        toast = "Somebody changed this list meanwhile. You see it as it is now: do it again if you still want to."
     except Refused as error:
         status, toast = 422, str(error)
     answer = render(request, "resources/_choices.html", _picking(request, constraints, rule, field), status=status)
@@ -178,19 +175,17 @@ def pick(request: Request, constraints: ConstraintSet, key: str, field: str) -> 
     return _changed(answer, constraints)
 
 
-def _uids(text: str) -> list[str] | None:
-    return None if text == "any" else [uid for uid in text.split(",") if uid]
-
-
-def _changed_list(request: Request, was: list[str] | None, is_optional: bool) -> list[str] | None:
-    wanted, limit = request.POST, request.POST.get("limit")
+def _change_list(request: Request, constraints: ConstraintSet, key: str, field: str) -> None:
+    wanted, by = request.POST, request.user
     if "add" in wanted:
-        return [*(was or ()), *(uid for uid in [wanted["add"]] if uid not in (was or ()))]
-    if "drop" in wanted:
-        return [uid for uid in was or () if uid != wanted["drop"]]
-    if not is_optional or limit not in ("0", "1"):
+        constraints.add_label(key, field, wanted["add"], by=by)
+    elif "drop" in wanted:
+        constraints.drop_label(key, field, wanted["drop"], by=by)
+    elif field == constraints.row_model.optional_list and wanted.get("limit") in LIMITS:
+        was = {field: wanted["was"]} if "was" in wanted else None
+        constraints.change_rule(key, was=was, by=by, **{field: LIMITS[wanted["limit"]]})
+    else:
         raise Refused("Choose a label.")
-    return (was or []) if limit == "1" else None
 
 
 def _picking(request: Request, constraints: ConstraintSet, rule: Rule, field: str) -> dict[str, Any]:
@@ -216,7 +211,6 @@ def _picking(request: Request, constraints: ConstraintSet, rule: Rule, field: st
         "url": url,
         "post_to": url,
         "target": "#choices",
-        "was": "any" if own is None else ",".join(own),
         "is_list": True,
     }
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from annotation_service import words
+from annotation_service.edits import fingerprint
 from ontologies.labels import Label, Labels
 
 from .rules import EntityRule, RelationRule
@@ -34,8 +35,8 @@ class ShownList(NamedTuple):
 
     @property
     def was(self) -> str:
-        """The list as its form sends it along."""
-        return "any" if self.labels is None else ",".join(label.uid for label in self.labels)
+        """The fingerprint of the list: see `edits`."""
+        return fingerprint(None if self.labels is None else [label.uid for label in self.labels])
 
 
 class ShownRule(NamedTuple):

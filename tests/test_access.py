@@ -220,7 +220,7 @@ ROWS = [
     *rules_rows("resources:add_rule", read=False),
     *rules_rows("resources:add_rule", data={"key": "{free}"}),
     *rules_rows("resources:pick", "ruled", "excludes", read=False),
-    *rules_rows("resources:pick", "ruled", "excludes", data={"add": "{free}", "was": ""}),
+    *rules_rows("resources:pick", "ruled", "excludes", data={"add": "{free}"}),
     *rules_rows("resources:remove_rule", "ruled", data={}),
     *rules_rows("resources:revert", "rules_version", data={}),
     *rules_rows("resources:undo", data={}, others="422"),

@@ -90,6 +90,9 @@ class RuleChange(journal.Change):
         self._write(row, state)
         self.items[key] = [None, state | {"position": position}]
 
+    def state(self, key: str) -> State:
+        return self._rule(key).state()
+
     def set(self, key: str, wanted: State, was: Mapping[str, str] | None = None) -> None:
         """Store lists of a rule. Raises `Conflict` if somebody else has changed one of them; see `edits`."""
         row = self._rule(key)

@@ -300,6 +300,21 @@ class ConstraintSet(Journaled, ResourceSet):
         with self.changing("change", by=by) as change:
             change.set(key, lists, was)
 
+    def add_label(self, key: str, field: str, uid: str, *, by: User) -> None:
+        """Put a label into a list of a rule, last, whatever else has happened to the list."""
+        with self.changing("change", by=by) as change:
+            uids = change.state(key)[field]
+            if uids is None:
+                raise Refused(f"Somebody took the limit of “{self.rule_name(key)}” away. Set it again first.")
+            if uid not in uids:
+                change.set(key, {field: [*uids, uid]})
+
+    def drop_label(self, key: str, field: str, uid: str, *, by: User) -> None:
+        """Take a label out of a list of a rule, whatever else has happened to the list."""
+        with self.changing("change", by=by) as change:
+            if uids := change.state(key)[field]:
+                change.set(key, {field: [other for other in uids if other != uid]})
+
     def remove_rule(self, key: str, *, by: User) -> None:
         with self.changing("remove", by=by) as change:
             change.remove(key)

@@ -1,0 +1,117 @@
+"""A constraint set is built in the browser, by mouse and by keyboard."""
+
+import os
+
+import pytest
+from playwright.sync_api import expect
+
+from tests import factories
+from tests.e2e.waiting import settled
+from tests.factories import item
+from tests.resource_sets import document_of, make
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+SHOTS = os.environ.get("SHOTS")
+
+
+def shot(page, name):
+    if SHOTS:
+        for scheme in ("light", "dark"):
+            for width in (1280, 360):
+                page.emulate_media(color_scheme=scheme)
+                page.set_viewport_size({"width": width, "height": 800})
+                page.screenshot(path=f"{SHOTS}/{name}-{scheme}-{width}.png")
+        page.set_viewport_size({"width": 1280, "height": 800})
+
+
+@pytest.fixture
+def entities(alice):
+    return factories.ontology(owner=alice, name="Maintenance entities")
+
+
+def test_rules_are_built_by_mouse(page, sign_in, alice, entities):
+    rules = make(
+        "entity_constraints", owner=alice, entities=entities, relations=None, document=[], name="Maintenance rules"
+    )
+    sign_in(page, alice)
+    page.goto(rules.get_absolute_url())
+    shot(page, "empty")
+    page.get_by_role("button", name="Add the first rule").click()
+    shot(page, "add")
+    page.locator("#dialog").get_by_role("button", name="Activity").click()
+    dialog = page.locator("#dialog")
+    expect(dialog.get_by_role("heading", name="“Activity” excludes")).to_be_visible()
+    dialog.get_by_role("button", name="PhysicalObject").click()
+    dialog.get_by_role("button", name="State").click()
+    expect(dialog.locator("[aria-pressed=true]")).to_have_count(2)
+    shot(page, "pick")
+    dialog.get_by_role("button", name="Done").click()
+    expect(page.locator(".rule")).to_contain_text("Activity and 1 below")
+    page.get_by_role("button", name="limit…").click()
+    expect(page.locator(".rule")).to_contain_text("nothing")
+    page.get_by_role("button", name="Take State out of “excludes”").click()
+    expect(page.locator("#facts")).to_contain_text("1 rule")
+    settled(page)
+    shot(page, "rules")
+    assert document_of(rules) == [{"domain": "Activity", "excludes": ["PhysicalObject"], "can_contain": []}]
+    page.get_by_role("button", name="Undo change").click()
+    expect(page.locator(".rule")).to_contain_text("State")
+    page.get_by_role("button", name="Remove the rule for Activity").click()
+    expect(page.get_by_text("No rules yet")).to_be_visible()
+    page.locator(".toast").get_by_role("button", name="Undo").last.click()
+    expect(page.locator(".rule")).to_contain_text("State")
+    page.get_by_role("button", name="History").click()
+    expect(page.locator("#dialog")).to_contain_text("Remove")
+    shot(page, "history")
+
+
+def test_rules_are_built_by_keyboard(page, sign_in, alice, entities):
+    relations = factories.ontology(owner=alice, kind="relation", name="Maintenance relations")
+    rules = make("relation_constraints", owner=alice, entities=entities, relations=relations, document=[])
+    sign_in(page, alice)
+    page.goto(rules.get_absolute_url())
+    page.locator("#add-rule").focus()
+    page.keyboard.press("Enter")
+    heading = page.locator("#dialog h2")
+    for name, next_heading in (
+        ("haspat", "“hasPatient” leads from which label?"),
+        ("act", "“hasPatient from Activity” leads to"),
+    ):
+        expect(page.locator("#pick-search")).to_be_focused()
+        page.keyboard.type(name)
+        expect(page.locator("#choices button")).to_have_count(1)
+        page.keyboard.press("Enter")
+        expect(heading).to_have_text(next_heading)
+    expect(page.locator("#pick-search")).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#choices button").first).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("#choices button").first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Escape")
+    expect(page.locator("#dialog")).not_to_be_visible()
+    expect(page.locator(".rule")).to_contain_text("PhysicalObject")
+    page.keyboard.press("Control+z")
+    expect(page.locator(".rule")).to_contain_text("nowhere")
+    page.keyboard.press("Control+Shift+z")
+    expect(page.locator(".rule")).to_contain_text("PhysicalObject")
+    assert document_of(rules) == [
+        {"relation": "hasParticipant/hasPatient", "domain": "Activity", "range": ["PhysicalObject"]}
+    ]
+
+
+def test_somebody_elses_change_is_not_overwritten(page, problems, sign_in, alice, bob, entities):
+    rules = make("entity_constraints", owner=alice, entities=entities, relations=None)
+    sign_in(page, alice)
+    page.goto(rules.get_absolute_url())
+    problems.expect("409")
+    physical, field = item(entities, "PhysicalObject").uid, "can_contain"
+    rules.add_label(physical, field, item(entities, "Replace").uid, by=bob)
+    page.get_by_role("button", name="no limit").first.click()
+    expect(page.locator(".toast")).to_contain_text("Somebody changed this list meanwhile")
+    expect(page.get_by_role("button", name="Take Replace out of “can contain”")).to_be_visible()
+    rules.drop_label(physical, field, item(entities, "Replace").uid, by=bob)
+    page.get_by_role("button", name="Take Thermostat out of “can contain”").click()
+    expect(page.get_by_role("button", name="Take Replace out of “can contain”")).to_have_count(0)
+    assert document_of(rules)[0]["can_contain"] == ["PhysicalObject"]
