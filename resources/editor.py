@@ -29,6 +29,7 @@ from .models import ConstraintChange, ConstraintSet, Rule
 
 SHOWN_RULES = 50
 SHOWN_CHOICES = 200
+SHOWN_CHECKS = 200
 LIMITS: dict[str, list[str] | None] = {"0": None, "1": []}
 View = Callable[..., HttpResponse]
 
@@ -91,6 +92,16 @@ def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, An
         "undoable": editable and constraints.undoable(by),
         "redoable": editable and constraints.redoable(by),
     }
+
+
+@reads
+def checks(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    mistakes = constraints.mistakes()
+    rows = [*constraints.rules_with_keys()] if mistakes else []
+    found = [
+        (rows[each.position], constraints.rule_name(rows[each.position].key), each) for each in mistakes[:SHOWN_CHECKS]
+    ]
+    return render(request, "resources/_checks.html", {"checks": found, "total": len(mistakes)})
 
 
 @reads
@@ -170,8 +181,6 @@ def pick(request: Request, constraints: ConstraintSet, key: str, field: str) -> 
     answer = render(request, "resources/_choices.html", _picking(request, constraints, rule, field), status=status)
     if toast:
         trigger_client_event(answer, "toast", {"text": toast, "kind": "error"})
-    elif request.htmx.target != "choices":
-        _offer_undo(answer, constraints, f"“{constraints.rule_name(key)}” was changed.")
     return _changed(answer, constraints)
 
 

@@ -15,6 +15,7 @@ set_urls: list[URLPattern | URLResolver] = [
     path("duplicate/", blueprint_views.duplicate, of_sets, name="duplicate"),
     path("delete/", blueprint_views.delete, of_sets, name="delete"),
     path("download.json", views.download_rules, name="download_json"),
+    path("checks/", editor.checks, name="checks"),
     path("undo/", editor.undo, name="undo"),
     path("redo/", editor.redo, name="redo"),
     path("history/", editor.history, name="history"),
@@ -30,5 +31,7 @@ set_urls: list[URLPattern | URLResolver] = [
 
 urlpatterns = [
     path("", views.list_sets, name="list"),
+    path("new/", views.create, name="create"),
+    path("new/check/", views.check, name="check"),
     path("<int:pk>/", include(set_urls)),
 ]

@@ -203,11 +203,9 @@ ROWS = [
             ("revert", ("ontology_copy", "version"), COPY_CHANGE),
         ]
     ],
-    *[
-        row
-        for row in blueprint_rows("resources", "rules")
-        if row.name not in ("resources:create", "resources:download_text")
-    ],
+    *[row for row in blueprint_rows("resources", "rules") if row.name != "resources:download_text"],
+    Row("resources:check", "302 403 403 422 422 422", data={}),
+    *rules_rows("resources:checks"),
     *rules_rows("resources:rules"),
     *rules_rows("datasets:learn", read=False),
     *rules_rows("datasets:learn", data={}, answer="422", others="422"),

@@ -181,6 +181,16 @@ class Rule(Row):
         )
         return {field: [uids[key] for key in listed[self.pk]] for field, listed in lists.items()}
 
+    @classmethod
+    def rules(cls, rows: QuerySet[Any], of: SetName) -> "Iterator[EntityRule | RelationRule]":
+        """Stored rows as rules, in their order."""
+        lists = cls.lists_of(rows)
+        for row in rows:
+            yield row.as_rule(of, row.position, {name: listed[row.pk] for name, listed in lists.items()})
+
+    def as_rule(self, of: SetName, position: int, lists: Mapping[str, list[int]]) -> EntityRule | RelationRule:
+        raise NotImplementedError
+
     def set_limit(self, state: State) -> None:
         """Remember whether the optional list is there."""
 
@@ -248,12 +258,9 @@ class EntityConstraint(Rule):
                 del entry["can_contain"]
             yield entry
 
-    @classmethod
-    def rules(cls, rows: QuerySet[Any], of: SetName) -> Iterator[EntityRule]:
-        lists = cls.lists_of(rows)
-        for row in rows:
-            contents = lists["can_contain"][row.pk] if row.limits_contents else None
-            yield EntityRule(of, row.position, row.domain_id, lists["excludes"][row.pk], contents)
+    def as_rule(self, of: SetName, position: int, lists: Mapping[str, list[int]]) -> EntityRule:
+        contents = lists["can_contain"] if self.limits_contents else None
+        return EntityRule(of, position, self.domain_id, lists["excludes"], contents)
 
 
 class RelationConstraint(Rule):
@@ -273,11 +280,8 @@ class RelationConstraint(Rule):
     class Meta(Rule.Meta):
         constraints = _unique_rows("relation", "domain")
 
-    @classmethod
-    def rules(cls, rows: QuerySet[Any], of: SetName) -> Iterator[RelationRule]:
-        ranges = cls.lists_of(rows)["range"]
-        for row in rows:
-            yield RelationRule(of, row.position, row.relation_id, row.domain_id, ranges[row.pk])
+    def as_rule(self, of: SetName, position: int, lists: Mapping[str, list[int]]) -> RelationRule:
+        return RelationRule(of, position, self.relation_id, self.domain_id, lists["range"])
 
 
 class EntityPreannotation(Row):

@@ -24,6 +24,7 @@ from ontologies.labels import Labels
 from ontologies.models import Ontology, OntologyItem
 
 from .. import documents
+from ..checks import Mistake, inactive, likely_mistakes
 from ..rules import EntityRule, RelationRule, Rules, SetName
 from .journal import RuleChange, rule_name
 from .rows import EntityConstraint, EntityPreannotation, RelationConstraint, RelationPreannotation, Rule, State
@@ -127,20 +128,24 @@ class ResourceSet(Blueprint):
                 entity_ontology=entity_ontology.locked(),
                 relation_ontology=relation_ontology and relation_ontology.locked(),
             )
-        resource_set._check_ontologies()
-        names = {kind: ontology.label_names(bare=True) for kind, ontology in resource_set.ontologies.items()}
-        row_model = cls.row_models[kind]
-        rows, resource_set.warnings = documents.read(
-            source, resource_set.format, names, row_model.from_entry, keep_inactive=cls.keeps_inactive
-        )
+        rows = resource_set.read(source)
         with write():
             for ontology in resource_set.ontologies.values():
                 if ontology.locked().version != ontology.version:
                     raise Refused(f"“{ontology}” was changed while the document was read. Try again.")
             resource_set.save(force_insert=True)
-            row_model.store(resource_set, rows)
+            resource_set.row_models[kind].store(resource_set, rows)
             resource_set.note_creation(len(rows))
         return resource_set
+
+    def read(self, source: str | IO[bytes]) -> list[Any]:
+        """The rows of a document, not stored, for a set that need not be stored, either. Keeps the ``warnings`` about it; raises
+        `Refused` with all that is wrong."""
+        self._check_ontologies()
+        names = {kind: ontology.label_names(bare=True) for kind, ontology in self.ontologies.items()}
+        to_row = self.row_models[self.kind].from_entry
+        rows, self.warnings = documents.read(source, self.format, names, to_row, keep_inactive=self.keeps_inactive)
+        return rows
 
     def note_creation(self, count: int) -> None:
         """Keep what a journal says about it."""
@@ -269,7 +274,20 @@ class ConstraintSet(Journaled, ResourceSet):
         yield self.changes.order_by("-version")
         yield from super().content()
 
+    def mistakes(self) -> list[Mistake]:
+        """Likely mistakes in the rules, in their order."""
+        rows, labels = list(self.rules()), self.labels()
+        return sorted([*likely_mistakes(rows, labels), *inactive(rows, labels)], key=lambda each: each.position)
+
     # --- Making ---
+
+    def read(self, source: str | IO[bytes]) -> list[Any]:
+        rows, of = super().read(source), SetName(0, self.name)
+        rules = [row.as_rule(of, position, row.lists) for position, row in enumerate(rows)]
+        for mistake in likely_mistakes(rules, self.labels()):
+            place = f"item {mistake.position + 1}, $[{mistake.position}]{mistake.place}"
+            self.warnings.add(place, mistake.text)
+        return rows
 
     def note_creation(self, count: int) -> None:
         RuleChange(self, "create").store(self.owner, count=count)

@@ -66,6 +66,31 @@ def test_rules_are_built_by_mouse(page, sign_in, alice, entities):
     shot(page, "history")
 
 
+def test_a_document_is_checked_before_it_is_stored(page, sign_in, alice, problems, entities):
+    sign_in(page, alice)
+    page.goto("/constraints/")
+    page.get_by_role("link", name="New constraints").first.click()
+    page.get_by_label("Name", exact=True).fill("Maintenance rules")
+    page.get_by_label("Entity labels of").select_option("Maintenance entities")
+    page.get_by_text("Paste JSON").click()
+    page.get_by_role("button", name="Load this example").click()
+    problems.expect("422")
+    page.get_by_role("button", name="Check only").click()
+    expect(page.locator("#report")).to_contain_text("“Location” is not a label of “Maintenance entities”")
+    shot(page, "create-wrong")
+    text = page.locator("#id_text")
+    text.fill(text.input_value().replace("Location", "Activity"))
+    page.get_by_role("button", name="Check only").click()
+    expect(page.locator("#report")).to_contain_text("2 rules can be stored. 1 place looks like a mistake")
+    shot(page, "create")
+    page.get_by_role("button", name="Create constraints").click()
+    expect(page.locator(".rule")).to_have_count(2)
+    shot(page, "created")
+    page.get_by_role("button", name="Checks").click()
+    expect(page.locator("#dialog")).to_contain_text("Rule 1 excludes “Activity” here")
+    shot(page, "checks")
+
+
 def test_rules_are_built_by_keyboard(page, sign_in, alice, entities):
     relations = factories.ontology(owner=alice, kind="relation", name="Maintenance relations")
     rules = make("relation_constraints", owner=alice, entities=entities, relations=relations, document=[])
