@@ -26,6 +26,7 @@ from ontologies.labels import Label
 
 from .listing import TITLES, Listing
 from .models import ConstraintChange, ConstraintSet, Rule
+from .views import head
 
 SHOWN_RULES = 50
 SHOWN_CHOICES = 200
@@ -66,11 +67,12 @@ def page(request: Request, constraints: ConstraintSet) -> HttpResponse:
     seen = access.projects_seen_by(request.user)
     copies = ConstraintSet.objects.filter(copied_from=constraints).exclude(project=None).select_related("project")
     context = {
-        "section": "resources" if constraints.is_blueprint else "projects",
         "copies": [copy for copy in copies if copy.project_id in seen],
         "copies_elsewhere": sum(copy.project_id not in seen for copy in copies),
     }
-    return render(request, "resources/page.html", context | _rules_context(request, constraints))
+    return render(
+        request, "resources/page.html", head(request, constraints) | context | _rules_context(request, constraints)
+    )
 
 
 @reads
