@@ -50,7 +50,8 @@ class Operation:
 
     ``apply(text, value)`` changes the text. ``origins(text, value)`` tells for each character of the result at which place of the
     text it was, by default from what becomes of each character alone. It is asked only for lines with one of the characters
-    ``moving(value)``, by default for all: others are replaced by one character each, whatever their neighbours.
+    ``moving(value)``, by default for all: others are replaced by one character each, whatever their neighbours. None turns
+    white space into something else, nor the other way round: `CleanedText` has the spacing of the original.
     """
 
     label: str

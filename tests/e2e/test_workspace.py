@@ -414,11 +414,13 @@ def test_spans_are_right_around_characters_of_any_width(page, sign_in, alice, ca
     desk = Desk(page, project, carol)
     desk.open()
     assert page.locator(".tok").all_inner_texts() == words
-    assert page.locator(".sheet .text").evaluate("node => node.textContent") == f"  {'  '.join(words)}"
+    assert page.locator(".sheet .text").evaluate("node => node.textContent") == " ".join(words)
     desk.drag(1, 2)
     desk.pick("state")
+    desk.press("t")
+    expect(page.locator("#original mark")).to_have_text(f"one  {characters}")
     assert desk.stored() == [(1, 2, "State")]
-    assert page.locator(".mark-name").get_attribute("title") == f"State: one  {characters}"
+    assert page.locator(".mark-name").get_attribute("title") == f"State: one {characters}"
 
 
 def test_the_picker_stays_small_with_many_labels(page, sign_in, alice, carol):
