@@ -146,7 +146,8 @@ class Selection:
                 "name": self.report.people.get(broken.annotator or 0, ""),
                 "text": self.report.sentence(broken),
                 "words": [
-                    _words(items[broken.item], *places[broken.item, broken.annotator, uid]) for uid in broken.marks
+                    items[broken.item].cleaned.between(*places[broken.item, broken.annotator, uid])
+                    for uid in broken.marks
                 ],
             }
             for broken in shown
@@ -155,7 +156,3 @@ class Selection:
 
 def _who(annotator: int | None) -> str:
     return GIVEN if annotator is None else str(annotator)
-
-
-def _words(item: Item, start: int, end: int) -> str:
-    return " ".join(item.tokens[start : end + 1])
