@@ -111,7 +111,7 @@ class Selection:
         return [
             {
                 "key": str(rule),
-                "set": violation.set.name,
+                "set": violation.set,
                 "number": None if violation.position is None else violation.position + 1,
                 "text": violation.rule_in_words(self.report.name_of),
                 "count": self._by_rule[rule],
