@@ -294,4 +294,5 @@ def test_the_page_of_a_project_lists_its_constraints(as_alice, alice, labels, bl
     project = create(alice, labels, blueprints)
     page = " ".join(as_alice.get(project.get_absolute_url()).content.decode().split())
     for resource in project.resources():
-        assert f"{resource.name} <span" in page and resource.content_in_words() in page
+        name = f"{resource.name}</a>" if isinstance(resource, ConstraintSet) else resource.name
+        assert f"{name} <span" in page and resource.content_in_words() in page
