@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -15,6 +16,7 @@ from annotation_service import access, words
 from annotation_service.http import Request
 from ontologies.labels import Label, Labels
 
+from .editor import SHOWN_RULES
 from .matrix import Branches, Cell, Line, Lines, entity_cell, lines, named_by, relation_cell
 from .models import ConstraintSet, rules_of
 from .rules import EntityRule, Lineage, RelationRule, Rules
@@ -169,4 +171,17 @@ class Table:
         cells = [self._cell(*pairs), self._cell(*reversed(pairs))]
         if row == column or self.relation or cells[0].state == "excluded":
             cells = cells[:1]
-        return [{"cell": each, "text": each.in_words(self.names.__getitem__)} for each in cells]
+        return [{"cell": each, "text": each.in_words(self.names.__getitem__)} | self._place(each) for each in cells]
+
+    def _place(self, cell: Cell) -> dict[str, Any]:
+        """Where the rule stands on the page of the rules."""
+        if (rule := cell.rule) is None:
+            return {}
+        key = self.labels.by_pk[rule.domain].uid
+        if isinstance(rule, RelationRule):
+            key = f"{self.relation_labels.by_pk[rule.relation].uid}-{key}"
+        page = rule.position // SHOWN_RULES + 1
+        return {
+            "number": rule.position + 1,
+            "url": f"{reverse('resources:page', args=[rule.set.pk])}?page={page}#rule-{key}",
+        }

@@ -128,6 +128,10 @@ def test_a_cell_is_explained(as_alice, alice, ontologies, row, column, sentences
     page = html.unescape(as_alice.get(reverse("resources:cell", args=[constraints.pk]), uids).content.decode())
     assert len(re.findall("<p>", page)) == len(sentences)
     assert all(sentence in page for sentence in sentences)
+    for link in re.findall('href="([^"]+)"', page):
+        place, _, anchor = link.partition("#")
+        assert f'id="{anchor}"' in as_alice.get(place).content.decode()
+    assert ("Go to rule 1" in page) == (row != "State")
 
 
 def test_a_large_tree_is_shown_in_part_and_with_few_queries(as_alice, alice, django_assert_max_num_queries):
