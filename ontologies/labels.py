@@ -46,6 +46,14 @@ class Labels(list[Label]):
     def by_fullname(self) -> dict[str, Label]:
         return {label.fullname: label for label in self}
 
+    @cached_property
+    def children(self) -> dict[str, list[Label]]:
+        """The labels below each one, by its uid; those at the top by the empty string."""
+        children: dict[str, list[Label]] = defaultdict(list)
+        for label in self:
+            children[label.parent_uid or ""].append(label)
+        return dict(children)
+
     def lineage(self, label: Label) -> tuple[int, ...]:
         """The keys of the label, its parent, and so on to the top."""
         line = [label.pk]

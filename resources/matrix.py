@@ -3,7 +3,7 @@
 A tree of thousands of labels does not fit into a table. It shows the labels that rules name, in branches that open and close.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple, Self
 
@@ -133,34 +133,34 @@ class Branches(NamedTuple):
 
 def lines(labels: Labels, named: Collection[int], branches: Branches) -> Lines:
     """The labels that rules name, with the types above them, level by level while they are few; and what else was opened."""
-    children: dict[str, list[Label]] = defaultdict(list)
     named_below: Counter[str] = Counter()  # and the labels themselves
-    for label in labels:
-        children[label.parent_uid or ""].append(label)
-    for label in reversed(labels):
-        named_below[label.uid] += label.pk in named
-        named_below[label.parent_uid or ""] += named_below[label.uid]
-    shown, chosen, at_first = Lines(), set[str](), 0
-    level = [""]
+    for pk in named:
+        named_below.update(labels.by_pk[above].uid for above in labels.lineage(labels.by_pk[pk]))
+    shown, chosen, at_first = Lines(), dict[str, list[Label]](), 0
+    level, room = [""], MOST_SHOWN
     while level:
         below: list[str] = []
         for uid in level:
-            usual = [label for label in children[uid] if named_below[label.uid]]
+            children = labels.children.get(uid, [])
+            usual = [label for label in children if named_below[label.uid]]
             at_first += len(usual)
             if uid and uid not in branches.opened | branches.whole and at_first > SHOWN_AT_FIRST:
                 continue
             is_whole = uid in branches.whole or (uid in branches.opened and not usual)
-            wanted = children[uid] if is_whole else usual
-            added = [label.uid for label in wanted[: MOST_SHOWN - len(chosen)]]
-            shown.left_out += len(wanted) - len(added)
-            chosen.update(added)
-            below += [each for each in added if each not in branches.closed]
+            wanted = children if is_whole else usual
+            chosen[uid] = wanted[:room]
+            room -= len(chosen[uid])
+            shown.left_out += len(wanted) - len(chosen[uid])
+            below += [label.uid for label in chosen[uid] if label.uid not in branches.closed]
         level = below
-    for label in labels:
-        if label.uid in chosen:
-            its_shown = [child for child in children[label.uid] if child.uid in chosen]
-            hidden = named_below[label.uid] - (label.pk in named) - sum(named_below[child.uid] for child in its_shown)
-            shown.append(Line(label, labels.lineage(label), len(children[label.uid]), len(its_shown), hidden))
+    rest = chosen[""][::-1]
+    while rest:  # from here on in tree order
+        label = rest.pop()
+        its_shown = chosen.get(label.uid, [])
+        rest += its_shown[::-1]
+        hidden = named_below[label.uid] - (label.pk in named) - sum(named_below[child.uid] for child in its_shown)
+        children = labels.children.get(label.uid, [])
+        shown.append(Line(label, labels.lineage(label), len(children), len(its_shown), hidden))
     return shown
 
 

@@ -64,7 +64,9 @@ class Table:
         self.relation_labels = constraints.relation_ontology.labels() if constraints.relation_ontology else Labels()
         self.branches = Branches.read(request.GET.get("tree", "")[:10_000])
         self.relation = self._relation(request.GET.get("relation", ""))
-        self.names = {label.pk: label.name for label in (*self.labels, *self.relation_labels)}
+
+    def _name(self, pk: int) -> str:
+        return (self.labels.by_pk.get(pk) or self.relation_labels.by_pk[pk]).name
 
     # --- Relations ---
 
@@ -106,7 +108,7 @@ class Table:
     @property
     def other_tops(self) -> int:
         """How many labels of the top level are left out because no rule names anything in them."""
-        return sum(label.level == 1 for label in self.labels) - sum(line.label.level == 1 for line in self.lines)
+        return len(self.labels.children.get("", [])) - sum(line.label.level == 1 for line in self.lines)
 
     @property
     def every_top(self) -> str:
@@ -153,9 +155,9 @@ class Table:
         """Such as “Rule 2: PhysicalObject can contain only Location”."""
         rule = cell.rule
         assert rule
-        domain = self.names[rule.domain]
+        domain = self._name(rule.domain)
         if isinstance(rule, RelationRule):
-            text = f"{self.names[rule.relation]} leads from {domain} {self._listed('to', rule.range) or 'nowhere'}"
+            text = f"{self._name(rule.relation)} leads from {domain} {self._listed('to', rule.range) or 'nowhere'}"
         elif cell.state == "excluded":
             text = f"{domain} {self._listed('excludes', rule.excludes)}"
         else:
@@ -163,7 +165,7 @@ class Table:
         return f"Rule {words.number(rule.position + 1)}: {text}"
 
     def _listed(self, lead: str, labels: Collection[int]) -> str:
-        return f"{lead} {words.listed(self.names[label] for label in labels)}" if labels else ""
+        return f"{lead} {words.listed(map(self._name, labels))}" if labels else ""
 
     def reasons(self, row: Label, column: Label) -> list[dict[str, Any]]:
         """What the table says of two labels, in whole sentences: both ways, if that says more."""
@@ -171,7 +173,7 @@ class Table:
         cells = [self._cell(*pairs), self._cell(*reversed(pairs))]
         if row == column or self.relation or cells[0].state == "excluded":
             cells = cells[:1]
-        return [{"cell": each, "text": each.in_words(self.names.__getitem__)} | self._place(each) for each in cells]
+        return [{"cell": each, "text": each.in_words(self._name)} | self._place(each) for each in cells]
 
     def _place(self, cell: Cell) -> dict[str, Any]:
         """Where the rule stands on the page of the rules."""

@@ -1,11 +1,15 @@
-"""What constraints cost: saving a mark among 1,000 rules in a tree of 10,000 labels, and the report of what breaks them."""
+"""What constraints cost: saving a mark among 1,000 rules in a tree of 10,000 labels, the report of what breaks them,
+the matrix, and learning rules from marks."""
 
 import json
 import uuid
 from collections.abc import Iterator
 from functools import partial
 
+from django.utils import timezone
+
 from annotation_service.models import User
+from datasets.models import Annotation
 from projects.models import Project
 from projects.violations import Report
 from resources.models import ConstraintSet
@@ -41,6 +45,13 @@ def constraints(service: Service) -> Iterator[Figure]:
         data.add_marks(bound.dataset, person, ontologies)
     took = median(3, partial(Report, bound))
     yield Figure(f"report over {len(people) * 45_000:,} marks", took, "s", 5)
+    manager, copy = Browser(service, data.MANAGER), bound.constraintset_set.get()
+    times[bound] = milliseconds(20, partial(manager.get, f"/constraints/{copy.pk}/matrix/"))
+    yield Figure(f"matrix of {RULES:,} rules, {LABELS:,} labels, p50 / p95", times[bound], "ms", (150, 250))
+    Annotation.objects.filter(annotator__in=people[1:]).update(done_at=timezone.now())
+    page = f"/datasets/learn/{copy.pk}/?source={bound.dataset.pk}-done&levels=1"
+    took = median(3, partial(manager.get, page))
+    yield Figure(f"propose rules from {(len(people) - 1) * 45_000:,} marks", took, "s", 1)
 
 
 class _Nesting:
