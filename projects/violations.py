@@ -144,6 +144,7 @@ class Selection:
                 "number": self.report.numbers[broken.item],
                 "person": broken.annotator,
                 "name": self.report.people.get(broken.annotator or 0, ""),
+                "mark": broken.relation or broken.marks[0],
                 "text": self.report.sentence(broken),
                 "words": [
                     items[broken.item].cleaned.between(*places[broken.item, broken.annotator, uid])

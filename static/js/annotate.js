@@ -604,7 +604,15 @@ async function begin(failures = 0) {
     return void setTimeout(begin, Math.min(30_000, 1000 * 2 ** failures), failures + 1);
   }
   showMode();
+  selectNamed();
   document.documentElement.dataset.ready = "true";
+}
+
+/** The mark that the address names, as the links of reports do. */
+function selectNamed() {
+  const uid = new URLSearchParams(`uid=${location.hash.slice(1)}`).get("uid");
+  if (marks.entity.has(uid)) selectMark(uid, { actions: false });
+  else if (marks.relation.has(uid)) select({ relation: uid });
 }
 begin();
 if (!state.reading) progress.load(() => !queue.size);

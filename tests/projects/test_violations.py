@@ -192,9 +192,9 @@ def test_the_page_counts_per_rule_and_person_and_links_to_each_place(as_alice, b
     assert {person["key"]: person["count"] for person in shown.people()} == people
     items = list(broken.dataset.items())
     for item in items[:2]:
-        assert f'href="/projects/{broken.pk}/marks/{carol.pk}/{item.pk}/"' in html
+        assert f'href="/projects/{broken.pk}/marks/{carol.pk}/{item.pk}/#a"' in html
     assert f'href="/datasets/{broken.dataset.pk}/items/{items[1].pk}/"' in html
-    assert f'href="/projects/{broken.pk}/marks/{alice.pk}/{items[2].pk}/"' in html
+    assert f'href="/projects/{broken.pk}/marks/{alice.pk}/{items[2].pk}/#r"' in html
     assert (
         "“hasPart” cannot lead from “State”: “relation constraints” has rules for it, but none for this source." in html
     )
