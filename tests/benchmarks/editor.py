@@ -68,8 +68,10 @@ class Editor:
     def recolor(self, item: OntologyItem, **reach: str) -> None:
         self.set(item, "color", "color", f"#{0x102030 + 4099 * next(self.numbers):06X}", **reach)
 
-    def switch(self, item: OntologyItem, reach: str) -> None:
-        self.browser.submit(f"{self.at(item)}active/", active=next(self.numbers) % 2, reach=reach)
+    def switch(self, item: OntologyItem, reach: str, active: int | None = None) -> None:
+        """To and fro, unless it is told."""
+        active = next(self.numbers) % 2 if active is None else active
+        self.browser.submit(f"{self.at(item)}active/", active=active, reach=reach)
 
     def switch_selected(self) -> None:
         uids = ",".join(item.uid for item in self.tops[:3])
@@ -103,6 +105,8 @@ class Editor:
         yield f"recolour {whole}", None, lambda: self.recolor(second, branch="on")
         yield "switch an item", None, lambda: self.switch(self.leaf, "item")
         yield f"switch {whole}", None, lambda: self.switch(second, "branch")
+        off, on = (lambda: self.switch(second, "branch", 0)), (lambda: self.switch(second, "together", 1))
+        yield f"switch on what went off with {whole}", off, on
         yield "add below an item of the first branch", None, lambda: self.add(self.leaf)
         yield "add at the top, last", None, lambda: self.add(None)
         yield "move an item between neighbouring branches", None, lambda: self.move(self.leaf, [second, third])
