@@ -22,6 +22,7 @@ const progress = new Progress(state);
 const toast = (words, kind = "info", action) => document.dispatchEvent(new CustomEvent("toast", { detail: { text: words, kind, action } }));
 
 const SIGNED_OUT = "You were signed out. Sign in again in a new tab; what you did here is kept and saved then.";
+const LOADING = "The labels are still being loaded.";
 const DONE = "This item is done. Reopen it to change its marks.";
 const NOT_SAVED = "Not saved: ";
 const toastsOf = (words) => [...$("toasts").children].filter((shown) => shown.firstElementChild?.textContent.startsWith(words));
@@ -204,13 +205,14 @@ const undo = () => takeBack(history, future, "undo");
 const redo = () => takeBack(future, history, "redo");
 
 function openPicker(kind, { onPick, onClose, ...how }) {
-  if (!labels) return toast("The labels are still being loaded.");
+  if (!labels) return toast(LOADING);
   $("mark-actions").hidden = true;
   picker.open({
     ...how,
     labels: labels[kind],
     recent: recent[kind],
     hides: kind === "relation",
+    onBarred: refresh, // the rules may have been loosened
     onPoint: (label) => pane.showCard(label, labels[kind].path(label)),
     onPick: (label) => {
       recent[kind].add(label.uid);
@@ -272,7 +274,13 @@ function accept() {
   if (readOnly()) return sayReadOnly();
   const [kind, uid] = view.relation ? ["relation", view.relation] : ["entity", view.mark];
   const mark = marks[kind].get(uid);
-  if (mark?.status === "suggested") act([{ kind, verb: "label", uid, label: mark.label }], { remember: false });
+  if (mark?.status !== "suggested") return;
+  if (!labels) return toast(LOADING);
+  const label = labels[kind].get(mark.label);
+  const why = kind === "entity" ? judge.forEntity(mark)(label) : judge.forRelation(mark)(label);
+  if (!why) return act([{ kind, verb: "label", uid, label: mark.label }], { remember: false });
+  toast(why.sentence);
+  refresh();
 }
 
 function relate() {
@@ -556,7 +564,10 @@ const pane = new Pane($("pane"), {
     if (!view.words) return;
     if (readOnly()) return sayReadOnly();
     const why = label.active ? judge.forWords(...span(view.words))(label)?.sentence : `“${label.name}” is switched off and cannot be applied any more.`;
-    if (why) return toast(why);
+    if (why) {
+      refresh();
+      return toast(why);
+    }
     recent.entity.add(label.uid);
     markWords(label);
     text.root.focus({ preventScroll: true });

@@ -175,7 +175,7 @@ def test_a_set_that_was_changed_is_felt_at_the_next_action(desk, problems):
     assert desk.list() == ["PhysicalObject", "PhysicalObject", "State", "(Activity)"]
 
 
-def test_relating_a_suggestion_that_cannot_be_accepted_says_why(desk):
+def test_a_suggestion_that_cannot_be_accepted_says_why(desk):
     annotation = Annotation.objects.create(item=desk.project.dataset.items()[0])
     label = desk.project.entity_ontology.items().get(name="Activity")
     annotation.entity_set.create(uid="given", label=label, start=1, end=1, status="suggested")
@@ -189,3 +189,16 @@ def test_relating_a_suggestion_that_cannot_be_accepted_says_why(desk):
     desk.token(4).click()
     assert desk.list() == []
     desk.expect_note(f"{EXCLUDED} 3 labels are hidden: not allowed here.")
+    desk.press("Escape", "Escape", "a")
+    expect(desk.page.locator(".toast")).to_contain_text(EXCLUDED)
+    assert "Activity ?" in desk.names()
+    desk.token(0).dblclick()
+    assert "(Activity)" in desk.list()
+    ConstraintSet.mark_deleted(ConstraintSet.objects.filter(project=desk.project))
+    with desk.new_rules():
+        desk.press("2", "Enter")  # who tries in vain finds out that the rules were loosened
+    desk.press("Escape", "Escape")
+    desk.token(1).click()
+    desk.press("a")
+    assert "Activity" in desk.names()
+    desk.saved()

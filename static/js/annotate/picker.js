@@ -37,8 +37,8 @@ export class Picker {
   get isOpen() { return !this.root.hidden; }
 
   /** `against` tells why a label is not allowed, or null; with `hides` such labels are left out. */
-  open({ labels, recent, rect, query = "", title, current, against, hides, onPick, onClose, onPoint }) {
-    Object.assign(this, { labels, recent, current, onPick, onClose, onPoint, rect, level: null });
+  open({ labels, recent, rect, query = "", title, current, against, hides, onPick, onClose, onPoint, onBarred }) {
+    Object.assign(this, { labels, recent, current, onPick, onClose, onPoint, onBarred, rect, level: null });
     this.against = remembered(against);
     this.isOffered = (label) => label.active && !this.against(label);
     this.leadsOn = remembered((label) => label.children.some((child) => this.isOffered(child) || this.leadsOn(child)));
@@ -151,7 +151,7 @@ export class Picker {
 
   #pick(row) {
     if (!row) return;
-    if (row.dim) return void (row.deeper && this.#descend(row.label));
+    if (row.dim) return row.deeper ? this.#descend(row.label) : this.onBarred();
     const { onPick } = this;
     this.root.hidden = true;
     onPick(row.label);
