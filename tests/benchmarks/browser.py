@@ -1,5 +1,6 @@
 """What a person waits for in the browser: the longest time that the page does not react to anything."""
 
+import json
 import os
 import shutil
 import statistics
@@ -9,14 +10,19 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from annotation_service.db import store
+from annotation_service.models import User
+from datasets.models import Annotation, Entity
 from ontologies.documents import NewItem
 from ontologies.models import Ontology
+from resources.models import ConstraintSet
 
 from . import data
 from .figures import Figure, benchmark
 from .service import Browser, Service
 
 BRANCHES, BRANCH = 20, 500
+LABELS, RULES, MARKS, TOKENS = 10_000, 1000, 300, 620
 RUNS = 5
 # Tasks shorter than 50 ms are not told.
 WATCH = """
@@ -24,6 +30,24 @@ window.longest = 0;
 new PerformanceObserver((list) => list.getEntries().forEach((task) => (window.longest = Math.max(window.longest, task.duration))))
   .observe({ type: "longtask", buffered: true });
 """
+# Until the page would react to the next key.
+ANSWER = """(key) => new Promise((done) => {
+  const began = performance.now();
+  const input = document.querySelector("#picker:not([hidden]) input");
+  const to = input ?? document.querySelector(".text");
+  if (input && key.length === 1) {
+    input.value += key;
+    input.dispatchEvent(new Event("input"));
+  } else to.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+  requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+})"""
+PICKER_KEYS = {
+    "go to a word": "ArrowRight",
+    "open the list": "Enter",
+    "a letter": "l",
+    "another letter": "a",
+    "next row": "ArrowDown",
+}
 
 
 @benchmark("browser")
@@ -41,6 +65,44 @@ def browser(service: Service) -> Iterator[Figure]:
     for what, values in times.items():
         budget = 200 if "branch" in what else None
         yield Figure(f"browser, longest task, median of {RUNS}: {what}", statistics.median(values), "ms", budget)
+
+
+@benchmark("picker")
+def picker(service: Service) -> Iterator[Figure]:
+    """Keys in the workspace where the rules have much to say: whole tokens are marked within whole texts."""
+    project = data.project(10, name="Picker", labels=LABELS)
+    names = [label.fullname for label in project.entity_ontology.labels()]
+    rules = [
+        {"domain": name, "excludes": names[-10 - n : -n], "can_contain": names[:20]}
+        for n, name in enumerate(names[:RULES], 1)
+    ]
+    blueprint = ConstraintSet.create(
+        kind="entity",
+        source=json.dumps(rules),
+        name="Rules",
+        owner=data.manager(),
+        entity_ontology=project.entity_ontology.copied_from,
+    )
+    project.use(blueprint, by=data.manager())
+    item = project.dataset.items()[0]
+    store(item, tokens=["word"] * TOKENS, offsets=None)
+    annotation = Annotation.objects.create(item=item, annotator=User.objects.get(username=data.ANNOTATORS[0]))
+    labels = project.entity_ontology.items()[:MARKS]
+    Entity.objects.bulk_create(
+        Entity(annotation=annotation, uid=f"m{n}", start=n, end=n if n % 10 else TOKENS - 1 - n, label=label)
+        for n, label in enumerate(labels)
+    )
+    cookies = Browser(service, data.ANNOTATORS[0]).headers["Cookie"]
+    times: dict[str, list[float]] = {}
+    with chromium(service, cookies) as page:
+        for _ in range(RUNS):
+            page.goto(f"/projects/{project.pk}/annotate/{item.pk}/")
+            page.locator("html[data-ready]").wait_for(state="attached")
+            for what, key in PICKER_KEYS.items():
+                times.setdefault(what, []).append(page.evaluate(ANSWER, key))
+    at = f"{MARKS} marks, {LABELS:,} labels, {RULES:,} rules"
+    for what, values in times.items():
+        yield Figure(f"key at {at}: {what}", statistics.median(values), "ms", 50)
 
 
 def _tasks(page: Page, path: str) -> Iterator[tuple[str, float]]:
