@@ -8,6 +8,8 @@ from tests import factories
 from tests.annotations.test_constraints import constrain
 from tests.e2e.editing import Editor
 from tests.e2e.waiting import settled
+from tests.factories import item
+from tests.resource_sets import make
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -109,3 +111,26 @@ def test_the_annotation_screen(page, sign_in, alice, carol):
     page.keyboard.press("2")
     expect(page.locator(".option.dim")).to_have_count(1)
     assert not serious(page)
+
+
+def test_the_screens_of_constraints(page, sign_in, alice, labels):
+    sign_in(page, alice)
+    rules = make("entity_constraints", owner=alice, **labels)
+    item(labels["entities"], "State").switch(False, by=alice)
+    rules.add_rule(item(labels["entities"], "Thermostat").uid, can_contain=[], by=alice)
+    page.goto("/constraints/")
+    assert not serious(page)
+    page.goto("/constraints/new/")
+    page.get_by_text("Paste JSON").click()
+    assert not serious(page)
+    page.goto(rules.get_absolute_url())
+    expect(page.locator(".rule")).to_have_count(4)
+    assert not serious(page)
+    page.get_by_label("Add a label to what").first.click()
+    expect(page.locator("#dialog h2")).to_have_text("“PhysicalObject” excludes")
+    assert not serious(page)
+    for name in ("History", "Checks"):
+        page.keyboard.press("Escape")
+        page.get_by_role("button", name=name).click()
+        expect(page.locator("#dialog h2")).to_have_text(name)
+        assert not serious(page)

@@ -38,6 +38,7 @@ def test_rules_are_built_by_mouse(page, sign_in, alice, entities):
     page.goto(rules.get_absolute_url())
     shot(page, "empty")
     page.get_by_role("button", name="Add the first rule").click()
+    expect(page.get_by_role("heading", name="Add a rule: for which label?")).to_be_visible()
     shot(page, "add")
     page.locator("#dialog").get_by_role("button", name="Activity").click()
     dialog = page.locator("#dialog")

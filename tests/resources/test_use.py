@@ -1,5 +1,6 @@
 """Constraints and preannotations follow what becomes of the items that they name, and keep them."""
 
+import json
 from contextlib import suppress
 
 import hypothesis.strategies as st
@@ -11,11 +12,12 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 
 from annotation_service import access
+from annotation_service.blueprints import purge_deleted
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies.models import Ontology, OntologyItem
 from projects.models import Project
-from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet
+from resources.models import FORMATS, RESOURCE_SETS, ConstraintChange, ConstraintSet, PreannotationSet
 from tests import factories
 from tests.factories import item
 from tests.resource_sets import DOCUMENTS, document_of, make
@@ -235,6 +237,35 @@ def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(alice, blueprints, mon
     with pytest.raises(RuntimeError):
         blueprints["entity_constraints"].copy_to(by=alice)
     assert ConstraintSet.objects.count() == before
+
+
+@pytest.mark.parametrize("format", ["entity_constraints", "relation_constraints"])
+def test_a_set_lives_through_all_that_happens_to_it(alice, labels, format):
+    """Created, a label renamed, copied into a project, edited there, downloaded, uploaded again."""
+    first = make(format, owner=alice, **labels)
+    item(labels["entities"], "Activity").rename("Work", by=alice)
+    project = Project.create(
+        name="Pumps",
+        by=alice,
+        dataset=factories.dataset(owner=alice),
+        entity_ontology=labels["entities"],
+        relation_ontology=labels["relations"],
+        resources=[first],
+    )
+    (copy,) = project.constraint_sets()
+    last = copy.rows().count() - 1
+    copy.remove_rule(copy.rules_with_keys()[last].key, by=alice)
+    key = copy.rules_with_keys()[0].key
+    copy.add_label(key, copy.row_model.list_fields[-1], item(project.entity_ontology, "Replace").uid, by=alice)
+    downloaded = document_of(copy)
+    expected = json.loads(json.dumps(DOCUMENTS[format][:last]).replace("Activity", "Work"))
+    expected[0][copy.row_model.list_fields[-1]].append("Work/Replace")
+    assert downloaded == expected and len(document_of(first)) == last + 1
+    again = make(format, owner=alice, document=downloaded, **labels)
+    assert document_of(again) == downloaded
+    project.erase()
+    purge_deleted(10)
+    assert set(ConstraintChange.objects.values_list("constraint_set", flat=True)) == {first.pk, again.pk}
 
 
 # --- Deleting ---
