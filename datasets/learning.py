@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 
@@ -14,7 +14,7 @@ from resources.learning import Observed
 from resources.models import ConstraintSet
 from resources.rules import Lineage
 
-from .models import Dataset
+from .models import Dataset, Item
 
 
 class Source(StrEnum):
@@ -33,46 +33,86 @@ _FROM = """
   JOIN datasets_annotation a ON a.id = e.annotation_id
   JOIN datasets_item i ON i.id = a.item_id AND i.removed_at IS NULL AND i.dataset_id = %(dataset)s
 """
-_ROOMY = f'SELECT e.label_id, COUNT(*) FROM datasets_entity e {_FROM} WHERE e.start < e."end" AND {{marks}} GROUP BY 1'
-_NESTED = f"""
-SELECT e.label_id, o.label_id, COUNT(*)
+_INSIDE = f"""
   FROM datasets_entity e {_FROM}
   JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND o.start >= e.start AND o."end" <= e."end"
    AND o."end" - o.start < e."end" - e.start
  WHERE {{marks}} AND (a.annotator_id IS NULL OR o.status = 'accepted')
- GROUP BY 1, 2
 """
 _RELATED = f"""
-SELECT s.label_id, e.label_id, t.label_id, COUNT(*)
   FROM datasets_relation e {_FROM}
   JOIN datasets_entity s ON s.id = e.source_id
   JOIN datasets_entity t ON t.id = e.target_id
  WHERE {{marks}}
- GROUP BY 1, 2, 3
 """
+_COUNTED = {
+    "entity": [
+        f'SELECT e.label_id, COUNT(*) FROM datasets_entity e {_FROM} WHERE e.start < e."end" AND {{marks}} GROUP BY 1',
+        f"SELECT e.label_id, o.label_id, COUNT(*) {_INSIDE} GROUP BY 1, 2",
+    ],
+    "relation": [f"SELECT s.label_id, e.label_id, t.label_id, COUNT(*) {_RELATED} GROUP BY 1, 2, 3"],
+}
+_ORDER = "ORDER BY i.position, a.annotator_id, e.id LIMIT {limit}"
+_EXAMPLES = {
+    False: f"""SELECT i.id, a.annotator_id, e.start, e."end", o.start, o."end" {_INSIDE}
+        AND e.label_id IN ({{first}}) AND o.label_id IN ({{last}}) {_ORDER}""",
+    True: f"""SELECT i.id, a.annotator_id, s.start, s."end", t.start, t."end" {_RELATED}
+        AND s.label_id IN ({{first}}) AND e.label_id IN ({{label}}) AND t.label_id IN ({{last}}) {_ORDER}""",
+}
 
 
-def observe(resource_set: ConstraintSet, dataset: Dataset, source: Source) -> tuple[Observed, list[str]]:
-    """What the marks of a dataset are like, in the labels of the set; and the names of those that the set's ontologies lack.
+class Example(NamedTuple):
+    """Two entities: one inside the other, or the ends of a relation."""
 
-    A label is the same in both if it has the same uid, as copies have, or else the same full name.
+    item: Item
+    annotator: int | None
+    words: tuple[str, str]
+
+
+class Evidence:
+    """The marks of a dataset as evidence for the rules of a set.
+
+    ``observed`` has the figures of the marks, in the labels of the set. A label is the same in both if it has the same uid, as
+    copies have, or else the same full name; ``missing`` are the full names of those that the set's ontologies lack.
     """
-    wanted = [_RELATED] if resource_set.kind == "relation" else [_ROOMY, _NESTED]
-    results = []
-    with connection.cursor() as cursor:
-        for sql in wanted:
-            cursor.execute(sql.format(marks=_MARKS[source]), {"dataset": dataset.pk})
-            results.append(cursor.fetchall())
-    counts = [(labels, count) for result in results for *labels, count in result]
-    known, missing = _translated({label for labels, _ in counts for label in labels}, resource_set.ontologies.values())
-    lineages = [lineage for _, lineage in known.values()]
-    observed = Observed({line[place]: line[place:] for line in lineages for place in range(len(line))})
-    tables: dict[int, Counter[Any]] = {1: observed.roomy, 2: observed.nested, 3: observed.related}
-    for labels, count in counts:
-        if all(label in known for label in labels):
-            keys = tuple(known[label][0].pk for label in labels)
-            tables[len(keys)][keys if len(keys) > 1 else keys[0]] += count
-    return observed, missing
+
+    def __init__(self, constraints: ConstraintSet, dataset: Dataset, source: Source) -> None:
+        self.dataset, self.source = dataset, source
+        counts = [row for sql in _COUNTED[constraints.kind] for row in self._rows(sql)]
+        self._known, self.missing = _translated(
+            {label for *labels, _ in counts for label in labels}, constraints.ontologies.values()
+        )
+        lines = [lineage for _, lineage in self._known.values()]
+        self.observed = Observed({line[place]: line[place:] for line in lines for place in range(len(line))})
+        tables: dict[int, Counter[Any]] = {
+            1: self.observed.roomy,
+            2: self.observed.nested,
+            3: self.observed.related,
+        }
+        for *labels, count in counts:
+            if all(label in self._known for label in labels):
+                keys = tuple(self._known[label][0].pk for label in labels)
+                tables[len(keys)][keys if len(keys) > 1 else keys[0]] += count
+
+    def examples(self, first: int, last: int, relation: int | None, limit: int) -> list[Example]:
+        """Some of the entities of a type inside those of another, or of the relations between the two types."""
+        labels = {"first": self._below(first), "last": self._below(last), "label": self._below(relation or 0)}
+        rows = self._rows(_EXAMPLES[relation is not None], limit=limit, **labels)
+        items = self.dataset.items().in_bulk({row[0] for row in rows})
+        return [
+            Example(items[pk], annotator, (items[pk].cleaned.between(*ends[:2]), items[pk].cleaned.between(*ends[2:])))
+            for pk, annotator, *ends in rows
+            if pk in items
+        ]
+
+    def _below(self, label: int) -> str:
+        """SQL for the dataset's labels that are of a type."""
+        return ", ".join(str(key) for key, (_, lineage) in self._known.items() if label in lineage) or "0"
+
+    def _rows(self, sql: str, **parts: Any) -> list[Any]:
+        with connection.cursor() as cursor:
+            cursor.execute(sql.format(marks=_MARKS[self.source], **parts), {"dataset": self.dataset.pk})
+            return cursor.fetchall()
 
 
 def _translated(keys: set[int], ontologies: Iterable[Ontology]) -> tuple[dict[int, tuple[Label, Lineage]], list[str]]:

@@ -46,6 +46,7 @@ urlpatterns = [
     path("uploads/<int:pk>/", include(upload_urls)),
     path("learn/<int:pk>/", learning.learn, name="learn"),
     path("learn/<int:pk>/check/", learning.check, name="check_lesson"),
+    path("learn/<int:pk>/examples/", learning.examples, name="lesson_examples"),
     path("schemas/<str:kind>.json", creating.schema, name="schema"),
     path("examples/<str:kind>/", creating.example, name="example"),
     path("<int:pk>/", include(dataset_urls)),

@@ -210,6 +210,7 @@ ROWS = [
     *rules_rows("datasets:learn", read=False),
     *rules_rows("datasets:learn", data={}, answer="422", others="422"),
     *rules_rows("datasets:check_lesson", data={}, answer="422", others="422"),
+    *rules_rows("datasets:lesson_examples", read=False, answer="422", others="422"),
     *rules_rows("resources:matrix"),
     Row("resources:cell", BLUEPRINT_READ, ("rules",), query="?row={free}&column={free}"),
     Row("resources:cell", COPY_READ, ("rules_copy",), query="?row={free}&column={free}"),

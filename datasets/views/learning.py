@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation_service import access
 from annotation_service.http import Request, refused
@@ -21,10 +21,11 @@ from resources.views import head
 from ..access import marked_datasets
 from ..forms import LearnForm
 from ..kinds import Kind
-from ..learning import Source, observe
+from ..learning import Evidence, Source
 from ..models import Dataset
 
 SHOWN_SOURCES = 200
+SHOWN_EXAMPLES = 20
 
 
 # --- Views ---------------------------------------------------------------------------------------------------------------
@@ -60,6 +61,20 @@ def check(request: Request, pk: int) -> HttpResponse:
     if lesson is None:
         return refused("These marks are not there any more. Reload the page.")
     return render(request, "datasets/_lesson_foot.html", {"lesson": lesson})
+
+
+@require_GET
+def examples(request: Request, pk: int) -> HttpResponse:
+    """Some of the marks behind a figure: of a type that a proposed rule lists."""
+    constraints = access.editable(request, ConstraintSet, pk)
+    lesson = _lesson(request, constraints, _form(request, constraints))
+    pair = lesson.pair(request.GET.get("rule", ""), request.GET.get("label", "")) if lesson else None
+    if lesson is None or pair is None:
+        return refused("These marks are not there any more. Reload the page.")
+    rule, choice = pair
+    found = lesson.evidence.examples(rule.domain.pk, choice.label.pk, rule.proposal.relation, SHOWN_EXAMPLES)
+    context = {"rule": rule, "choice": choice, "examples": found, "dataset": lesson.evidence.dataset}
+    return render(request, "datasets/_lesson_examples.html", context)
 
 
 def _form(request: Request, constraints: ConstraintSet) -> LearnForm:
@@ -124,7 +139,8 @@ class Lesson:
     ) -> None:
         self.kind, self.sent = constraints.kind, sent
         self.labels = constraints.labels()
-        self.observed, self.missing = observe(constraints, dataset, source)
+        self.evidence = Evidence(constraints, dataset, source)
+        self.observed = self.evidence.observed
         self.rules = rules_of([constraints]) or Rules([])
         self.there = {(getattr(rule, "relation", None), rule.domain): rule for rule in self.rules.rows}
         propose = relating if self.kind == "relation" else can_contain
@@ -173,6 +189,11 @@ class Lesson:
     def _is_allowed(self, there: EntityRule | RelationRule | None, label: int) -> bool:
         """Whether a rule lists the label or a type above it."""
         return not set(self.observed.lines[label]).isdisjoint(_listed(there) or ())
+
+    def pair(self, key: str, uid: str) -> tuple[Shown, Choice] | None:
+        """A proposed rule and a label that it may list."""
+        found = ((rule, choice) for rule in self.shown() for choice in rule.choices)
+        return next(((rule, choice) for rule, choice in found if (rule.key, choice.label.uid) == (key, uid)), None)
 
     # --- What is ticked ---
 

@@ -56,7 +56,7 @@ def proposed(page):
         name = re.sub(r"<[^>]+>|\s+", " ", re.search(r"<b title.*?</b>", rule, re.S)[0])
         ticked = "checked" in re.search(r'<input type="checkbox" name="rule".*?>', rule)[0]
         labels = {}
-        for choice in re.findall(r'<label class="rule-label".*?</label>', rule, re.S):
+        for choice in re.findall(r'<span class="rule-label">.*?</button></span>', rule, re.S):
             words = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", choice)).split())
             labels[words] = "checked" in choice
         note = re.search(r'<span class="facts">([^<]*)</span>', rule)[1]
@@ -92,7 +92,7 @@ def test_rules_are_proposed_ticked_and_added_in_one_step(as_alice, alice, datase
     again = as_alice.get(url(constraints, dataset)).content.decode()
     assert proposed(again)["State"] == (
         False,
-        {"PhysicalObject 52, allowed already": True, "Activity 1": False},
+        {"PhysicalObject allowed already 52": True, "Activity 1": False},
         "nothing new: rule 2 allows this",
     )
     constraints.refresh_from_db()
@@ -118,16 +118,29 @@ def test_what_is_ticked_is_checked_before_it_is_added(as_alice, alice, dataset):
     assert "Tick the rules" in nothing.content.decode()
 
 
+def test_the_marks_behind_a_figure_are_shown(as_alice, alice, dataset):
+    constraints = constraints_of(dataset, alice)
+    page = as_alice.get(url(constraints, dataset)).content.decode()
+    links = [html.unescape(link) for link in re.findall('hx-get="([^"]+examples[^"]+)"', page)]
+    things, activities = (as_alice.get(link).content.decode() for link in links)
+    assert "The first 20 of 52" in things
+    assert re.search(r"left thermostat not working <span[^>]*>contains</span> left thermostat", things)
+    assert "Activity inside State" in activities and "1 place." in activities
+    assert as_alice.get(re.findall('href="([^"]+)"', activities)[0]).status_code == 200
+    for broken in (links[0] + "x", links[0].replace("rule=", "rule=x"), links[0].replace("source=", "source=x")):
+        assert as_alice.get(broken).status_code == 422
+
+
 def test_rules_that_stand_already_are_added_to(as_alice, alice, dataset):
     document = [{"domain": "State", "excludes": ["PhysicalObject"], "can_contain": ["Activity"]}]
     constraints = constraints_of(dataset, alice, document=document)
     page = as_alice.get(url(constraints, dataset)).content.decode()
-    labels = {"PhysicalObject 52, excluded": False, "Activity 1, allowed already": False}
+    labels = {"PhysicalObject excluded 52": False, "Activity allowed already 1": False}
     assert proposed(page)["State"] == (True, labels, "adds to rule 1")
     state, thing = (factories.item(dataset.entity_ontology, name).uid for name in ("State", "PhysicalObject"))
     # A label that the rule excludes cannot be listed as well: nothing is stored, and the ticks stay.
     answer = as_alice.post(url(constraints, dataset), {"rule": [state], f"list-{state}": [thing]})
-    assert answer.status_code == 422 and proposed(answer.content.decode())["State"][1]["PhysicalObject 52, excluded"]
+    assert answer.status_code == 422 and proposed(answer.content.decode())["State"][1]["PhysicalObject excluded 52"]
     assert resource_sets.document_of(constraints) == document
 
 

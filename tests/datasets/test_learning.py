@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from django.utils import timezone
 
-from datasets.learning import Source, observe
+from datasets.learning import Evidence, Source
 from datasets.models import Annotation, Entity, Relation
 from resources.learning import can_contain, relating
 from tests import factories, resource_sets
@@ -110,9 +110,19 @@ def test_marks_are_counted_as_one_by_one(alice, source):
     ontologies = {"entities": dataset.entity_ontology, "relations": dataset.relation_ontology}
     for format, empty in (("entity_constraints", 2), ("relation_constraints", 0)):
         made = resource_sets.make(format, owner=alice, **ontologies)
-        observed, missing = observe(made, dataset, source)
-        assert missing == []
-        found = named(observed, made)
+        evidence = Evidence(made, dataset, source)
+        assert evidence.missing == []
+        found = named(evidence.observed, made)
+        counts = evidence.observed.nested if empty else evidence.observed.related
+        for labels in list(counts)[:5]:
+            lines = evidence.observed.lines
+            number = sum(
+                count
+                for others, count in counts.items()
+                if all(x in lines[y] for x, y in zip(labels, others, strict=True))
+            )
+            relation = labels[1] if len(labels) > 2 else None
+            assert len(evidence.examples(labels[0], labels[-1], relation, 999)) == number
         if empty:
             assert found == (*expected[:2], Counter())
         else:
@@ -131,7 +141,7 @@ def test_labels_of_another_ontology_are_found_by_uid_or_full_name(alice):
         (apart, {("PhysicalObject", "PhysicalObject/DrivingObject"): 1}, ["State"]),
     ):
         made = resource_sets.make("entity_constraints", owner=alice, entities=ontology, relations=None, document=[])
-        observed, lacking = observe(made, dataset, Source.GIVEN)
-        found = named(observed, made)[1]
+        evidence = Evidence(made, dataset, Source.GIVEN)
+        found = named(evidence.observed, made)[1]
         assert {pair: found[pair] for pair in nested} == nested
-        assert lacking == missing
+        assert evidence.missing == missing
