@@ -304,8 +304,10 @@ function chooseTarget(target) {
     select({ relation: uid });
   };
   const allowed = labels?.relation.all.filter((label) => label.active && !against(label)) ?? [];
-  if (allowed.length === 1) onPick(allowed[0]);
-  else openPicker("relation", { rect: text.rectOf(start, end), title: "Find a relation", against, onPick });
+  if (allowed.length === 1) {
+    recent.relation.add(allowed[0].uid);
+    onPick(allowed[0]);
+  } else openPicker("relation", { rect: text.rectOf(start, end), title: "Find a relation", against, onPick });
 }
 
 function setDone(done) {

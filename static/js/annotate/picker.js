@@ -88,7 +88,13 @@ export class Picker {
 
   /** Where some are hidden, the others stand in one list. */
   #offeredRows() {
-    return this.offered.map((label, place) => ({ label, at: -1, digit: place < 9 ? place + 1 : 0, hasPath: true }));
+    const rows = this.offered.map((label, place) => ({ label, at: -1, digit: place < 9 ? place + 1 : 0, hasPath: true }));
+    return [...this.#recentRows(), ...rows];
+  }
+
+  #recentRows() {
+    const known = this.recent.uids.map((uid) => this.labels.byUid.get(uid)).filter((label) => label && this.isOffered(label));
+    return known.map((label) => ({ label, at: -1, isRecent: true, hasPath: true }));
   }
 
   #treeRows() {
@@ -99,8 +105,7 @@ export class Picker {
     });
     const { level } = this;
     if (level) return [{ label: level, at: -1, isLevel: true, dim: !this.isOffered(level), why: this.#why(level), hasPath: true }, ...tree];
-    const known = this.recent.uids.map((uid) => this.labels.byUid.get(uid)).filter((label) => label && this.isOffered(label));
-    return [...known.map((label) => ({ label, at: -1, isRecent: true, hasPath: true })), ...tree];
+    return [...this.#recentRows(), ...tree];
   }
 
   #why(label) {
