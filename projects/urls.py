@@ -9,6 +9,7 @@ project_urls = [
     path("figures/", views.marks, name="figures"),
     path("violations/", views.violations, name="violations"),
     path("violations/count/", views.violations_count, name="violations_count"),
+    path("violations/<int:constraints_pk>/", views.violations_of_rules, name="violations_of_rules"),
     path("edit/", views.edit, name="edit"),
     path("delete/", views.delete, name="delete"),
     path("download/", views.download, name="download"),

@@ -4,7 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -143,6 +143,19 @@ def violations_count(request: Request, pk: int) -> HttpResponse:
     """How many marks break the constraints, loaded after the page of the project."""
     project = access.project(request, pk, Right.READ)
     return render(request, "projects/_violations_count.html", {"project": project, "report": Report(project)})
+
+
+@require_GET
+def violations_of_rules(request: Request, pk: int, constraints_pk: int) -> JsonResponse:
+    """How many marks break each rule of a set of the project, for its page: by numbers of rules, with the address of the list."""
+    project = access.project(request, pk, Right.READ)
+    url = reverse("projects:violations", args=[pk])
+    found = [
+        # A rule that is broken in two ways has no list of its own.
+        {"rule": position + 1, "count": len(rules), "url": f"{url}?rule={rules[0]}" if len(set(rules)) == 1 else url}
+        for position, rules in Report(project).by_position(constraints_pk).items()
+    ]
+    return JsonResponse({"rules": found})
 
 
 @require_http_methods(["GET", "POST"])

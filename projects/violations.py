@@ -67,6 +67,15 @@ class Report:
             rules.setdefault(broken.violation.rule, []).append(broken)
         return rules
 
+    def by_position(self, set_pk: int) -> dict[int, list[RuleName]]:
+        """What is broken of each row of a set, by its position, once for each violation."""
+        rows: dict[int, list[RuleName]] = {}
+        for broken in self.broken:
+            rule = broken.violation.rule
+            if rule.set == set_pk and rule.position is not None:
+                rows.setdefault(rule.position, []).append(rule)
+        return rows
+
     def by_annotator(self) -> Counter[int | None]:
         """How many violations each person has; None has those of the marks that came with the dataset."""
         return Counter(broken.annotator for broken in self.broken)

@@ -278,6 +278,7 @@ ROWS = [
     Row("projects:figures", MANAGERS, ("project",)),
     Row("projects:violations", MANAGERS, ("project",)),
     Row("projects:violations_count", MANAGERS, ("project",)),
+    Row("projects:violations_of_rules", MANAGERS, ("project", "rules_copy")),
     Row("projects:edit", MANAGERS, ("project",)),
     Row("projects:edit", MANAGERS, ("project",), {"name": "New"}),
     Row("projects:delete", MANAGERS, ("project",)),

@@ -1,4 +1,6 @@
-// The page of a constraint set: keys for undo and redo, and for the dialog in which labels are picked.
+// The page of a constraint set: keys for undo and redo, and for the dialog in which labels are picked; how often rules are broken.
+
+import { plural } from "./words.js";
 
 const $ = (selector) => document.querySelector(selector);
 const choices = () => [...document.querySelectorAll("#choices button:not(:disabled)")];
@@ -24,4 +26,38 @@ function walk(event) {
   const stops = [search, ...choices()];
   const at = stops.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
   stops[(at + stops.length) % stops.length].focus();
+}
+
+/* How often the marks of the project break each rule. Counting may take seconds, so it is not waited for. */
+
+const panel = $("#rules[data-breaks]");
+let broken = [];
+let asked = 0;
+
+function showBroken() {
+  for (const link of panel.querySelectorAll("[data-rule]")) {
+    const found = broken.find((each) => each.rule === Number(link.dataset.rule));
+    link.hidden = !found;
+    if (found) Object.assign(link, { href: found.url, textContent: `broken ${plural(found.count, "time", "times")}` });
+  }
+}
+
+async function countBroken() {
+  const turn = ++asked;
+  const answer = await fetch(panel.dataset.breaks).catch(() => null); // the page works without these figures
+  const found = answer?.ok ? (await answer.json()).rules : [];
+  if (turn !== asked) return; // a newer count is under way
+  broken = found;
+  showBroken();
+}
+
+if (panel) {
+  let wait;
+  document.addEventListener("constraintsChanged", () => {
+    broken = []; // the numbers may name other rules now
+    clearTimeout(wait);
+    wait = setTimeout(countBroken, 500);
+  });
+  document.addEventListener("htmx:afterSwap", ({ detail }) => detail.target === panel && showBroken());
+  countBroken();
 }

@@ -5,7 +5,9 @@ import os
 import pytest
 from playwright.sync_api import expect
 
+from datasets.models import Annotation
 from tests import factories
+from tests.annotations.test_constraints import constrain
 from tests.e2e.waiting import settled
 from tests.factories import item
 from tests.resource_sets import document_of, make
@@ -141,3 +143,26 @@ def test_somebody_elses_change_is_not_overwritten(page, problems, sign_in, alice
     page.get_by_role("button", name="Take Thermostat out of “can contain”").click()
     expect(page.get_by_role("button", name="Take Replace out of “can contain”")).to_have_count(0)
     assert document_of(rules)[0]["can_contain"] == ["PhysicalObject"]
+
+
+def test_a_projects_rules_tell_how_often_they_are_broken(page, sign_in, alice, carol):
+    project = factories.project(by=alice, annotators=[carol])
+    constrain(project, entities=[], relations=None)
+    (rules,) = project.constraint_sets()
+    annotation = Annotation.start(project.dataset.items().first(), carol)
+    for name in ("State", "Activity"):
+        annotation.add_entity(uid=f"mark-{name}", label=item(project.entity_ontology, name), start=0, end=0)
+    state, activity = (item(project.entity_ontology, name).uid for name in ("State", "Activity"))
+    rules.add_rule(activity, can_contain=[], by=alice)
+    rules.add_rule(state, excludes=[activity], by=alice)
+    sign_in(page, alice)
+    page.goto(rules.get_absolute_url())
+    expect(page.locator(f"#breaks-{state}")).to_have_text("broken 1 time")
+    expect(page.locator(f"#breaks-{activity}")).to_be_hidden()
+    shot(page, "broken")
+    page.get_by_role("button", name="Remove the rule for Activity").click()
+    expect(page.locator(".rule")).to_have_count(1)
+    expect(page.locator(f"#breaks-{state}")).to_have_text("broken 1 time")
+    page.locator(f"#breaks-{state}").click()
+    expect(page.get_by_role("heading", name="Broken rules")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("“State” cannot share words with “Activity”")
