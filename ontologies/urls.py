@@ -35,6 +35,7 @@ ontology_urls: list[URLPattern | URLResolver] = [
     path("download.json", views.download_tree, {"extension": "json"}, name="download_json"),
     path("download.txt", views.download_tree, {"extension": "txt"}, name="download_text"),
     path("tree/", reading.tree, name="tree"),
+    path("version/", reading.version, name="version"),
     path("find/", reading.find, name="find"),
     path("figures/", reading.figures, name="figures"),
     path("checks/", reading.checks, name="checks"),

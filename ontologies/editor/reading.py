@@ -69,6 +69,12 @@ def tree(request: Request, ontology: Ontology) -> HttpResponse:
     return respond(request, ("_list", shown), *around)
 
 
+@reads
+def version(request: Request, ontology: Ontology) -> HttpResponse:
+    """Whether something has changed: only the header that every answer has."""
+    return HttpResponse()
+
+
 def _branch_with(item: OntologyItem | None, branch: OntologyItem | None) -> OntologyItem | None:
     """The branch that is shown alone, unless the item that is to be seen is outside it."""
     return branch if branch and (item is None or branch.lft <= item.lft < branch.rght) else None
@@ -119,7 +125,7 @@ def usage(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     """Count who uses an item, and ask other apps about it, after its details have been shown."""
     item = find_item(ontology, uid)
     if item is None:  # adding it was undone while its details were being loaded
-        return HttpResponse(status=204)
+        return HttpResponse()
     usage = item.usage(access.projects_seen_by(request.user), _whose_marks(request, ontology))
     asked = (panel(request, item) for panel in item_panels)
     context = {

@@ -26,6 +26,16 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
   if (missed) refresh(); // also if it was overtaken and shows what was before
 });
 
+// And somebody who only looks asks for it now and then.
+async function look() {
+  if (document.hidden) return;
+  const answer = await fetch(`${home}version/`).catch(() => null);
+  const now = answer?.headers.get("X-Ontology-Version")?.split(" ")[1];
+  if (now && now !== state.version && !isOlder(now)) refresh();
+}
+window.addEventListener("focus", look);
+setInterval(look, 30_000);
+
 document.addEventListener("ontologyChanged", ({ detail: { uid } }) => {
   if (uid) return void reveal(uid, { fresh: true });
   refresh();

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotation_service.inputs import Refused
+from tests import factories
 from tests.e2e.editing import Editor
 from tests.soak import SOAK, amount
 
@@ -62,6 +63,23 @@ def test_a_change_by_somebody_else_appears_and_what_is_typed_stays(editor, other
     expect(editor.details.locator("textarea")).to_have_value("Half a sentence")
     editor.stays()
     other.stays()
+
+
+@pytest.mark.parametrize("moment", ["focus", "time"])
+def test_somebody_who_only_looks_sees_what_others_change(page, sign_in, alice, bob, moment):
+    page.clock.install()
+    sign_in(page, alice)
+    editor = Editor(page, factories.ontology(owner=alice, name="Maintenance")).open()
+    editor.select("State")
+    editor.details.locator("textarea").fill("Half a sen")
+    editor.ontology.items().get(name="Activity").rename("Action", by=bob)
+    if moment == "focus":
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+    else:
+        page.clock.fast_forward(31_000)
+    expect(page.locator("#tree")).to_contain_text("Action")
+    expect(editor.details.locator("textarea")).to_have_value("Half a sen")
+    expect(editor.details.locator("textarea")).to_be_focused()
 
 
 @pytest.mark.parametrize("choice", ["Use mine", "Keep theirs"])
