@@ -14,7 +14,7 @@ from ontologies.panels import item_panels
 from .models import ConstraintSet, rules_of
 from .rules import EntityRule, Lineage, RelationRule, Rules
 
-SHOWN_SETS = 5
+ASKED_SETS, SHOWN_SETS = 20, 5  # those that were changed last
 SHOWN_RULES = 30
 
 
@@ -67,15 +67,15 @@ def _first(labels: Sequence[int], line: Lineage) -> int | None:
 
 
 def rules_panel(request: Request, item: OntologyItem) -> tuple[str, dict[str, Any]] | None:
-    """All that constraint sets say of a label, for those who may read the sets."""
+    """What constraint sets say of a label, for those who may read the sets."""
     ontology = item.ontology
     if ontology.project and Right.READ not in ontology.project.rights_of(request.user):
         return None
     sets = ConstraintSet.objects.filter(Q(entity_ontology=ontology) | Q(relation_ontology=ontology))
-    of_both = sets.select_related("entity_ontology", "relation_ontology").order_by("name", "pk")
+    of_both = sets.select_related("entity_ontology", "relation_ontology").order_by("-updated_at", "-pk")[:ASKED_SETS]
     line = ontology.labels().lineage(ontology.labels().by_pk[item.pk])
     shown = []
-    for each in of_both:
+    for each in sorted(of_both, key=lambda each: (each.kind, each.name)):
         rules = rules_of([each])
         if found := list(reaches(rules, line)) if rules else []:
             labels = {
