@@ -13,6 +13,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from django.apps import apps
 from django.conf import settings
 from django.core.cache import cache
 from django.db import close_old_connections, connection
@@ -237,7 +238,7 @@ def delete_old_files() -> None:
 @kind("duplicate")
 def run_duplicate(job: Job, progress: Progress) -> None:
     """The person's right to read the source was checked when the job was started."""
-    models = {model._meta.label: model for model in PagedBlueprint.__subclasses__()}
+    models = {model._meta.label: model for model in apps.get_models() if issubclass(model, PagedBlueprint)}
     thing = models[job.target["model"]]._default_manager.filter(pk=job.target["pk"]).first()
     if thing is None:
         raise Refused("It was deleted before it could be duplicated.")

@@ -21,8 +21,8 @@ def create_project(job: Job, progress: Progress) -> None:
     target = job.target
     models: dict[str, Any] = {"dataset": Dataset, "entity_ontology": Ontology, "relation_ontology": Ontology}
     sets = {"entity_constraints": ConstraintSet, "relation_constraints": ConstraintSet}
-    blueprints = {name: model.objects.filter(pk=target[name]).first() for name, model in (models | sets).items()}
-    if any(target[name] and not blueprint for name, blueprint in blueprints.items()):
+    blueprints = {name: model.objects.filter(pk=target.get(name)).first() for name, model in (models | sets).items()}
+    if any(target.get(name) and not blueprint for name, blueprint in blueprints.items()):
         raise Refused("A blueprint was deleted before it could be copied. Create the project anew.")
     progress(0, 0, "copying")
     Project.create(
@@ -31,10 +31,8 @@ def create_project(job: Job, progress: Progress) -> None:
         resources=[found for name in sets if (found := blueprints.pop(name))],
         annotators=list(User.objects.filter(pk__in=target["annotators"])),
         **blueprints,
-        **{
-            name: target[name]
-            for name in ("name", "description", "guidelines", "annotators_per_item", "keep_violations")
-        },
+        keep_violations=target.get("keep_violations", False),
+        **{name: target[name] for name in ("name", "description", "guidelines", "annotators_per_item")},
     )
 
 

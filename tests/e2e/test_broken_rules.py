@@ -26,7 +26,7 @@ def test_a_later_rule_leads_to_the_marks_that_break_it(page: Page, sign_in, alic
     )
     sign_in(page, alice)
     page.goto(f"/projects/{project.pk}/")
-    page.get_by_role("button", name="Add entity constraints…").click()
+    page.get_by_role("button", name="Choose entity constraints…").click()
     dialog = page.locator("#dialog")
     dialog.get_by_label("Constraints").select_option(index=1)
     expect(dialog.get_by_text("Existing marks break these constraints 1 time.")).to_be_visible()

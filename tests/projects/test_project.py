@@ -66,17 +66,17 @@ def test_the_kinds_of_ontologies_are_checked(alice):
     assert not Project.objects.exists()
 
 
-def test_a_preannotated_dataset_asks_for_its_own_ontology(alice):
+def test_a_preannotated_dataset_without_marks_goes_with_any_ontology(alice):
     dataset, own, other = (
         factories.dataset(owner=alice),
         factories.ontology(owner=alice),
-        factories.ontology(owner=alice),
+        factories.ontology(owner=alice, items=[{"name": "Thing"}]),
     )
     dataset.touch(entity_ontology=own)
-    with pytest.raises(Refused, match="choose that one"):
-        Project.create(name="P", by=alice, dataset=dataset, entity_ontology=other)
-    project = Project.create(name="P", by=alice, dataset=dataset, entity_ontology=own)
-    assert project.dataset.entity_ontology == project.entity_ontology
+    for chosen in (own, other):
+        project = Project.create(name="P", by=alice, dataset=dataset, entity_ontology=chosen)
+        assert project.entity_ontology.copied_from == chosen
+        assert project.dataset.entity_ontology == project.entity_ontology
 
 
 def test_a_relation_ontology_can_be_added_once(alice):
