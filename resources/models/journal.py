@@ -75,8 +75,6 @@ class RuleChange(journal.Change):
         uids, count = key.split("-"), self.thing.row_count
         if len(uids) != len(model.key_fields):
             raise Refused(f"A rule needs {'a relation and a domain' if len(model.key_fields) == 2 else 'a domain'}.")
-        if self.thing.rules_with(key).exists():
-            raise Refused(f"There is a rule for “{self.thing.rule_name(key)}” already.")
         if count >= settings.MAX_RESOURCE_ROWS:
             raise Refused(f"A set has at most {number(settings.MAX_RESOURCE_ROWS)} rules.")
         position = count if position is None else min(position, count)
@@ -84,6 +82,8 @@ class RuleChange(journal.Change):
             field: self._found(model.ontology_kind(field), [uid])[uid]
             for field, uid in zip(model.key_fields, uids, strict=True)
         }
+        if self.thing.rules_with(key).exists():
+            raise Refused(f"There is a rule for “{self.thing.rule_name(key)}” already.")
         self._move_from(position, 1)
         row = model(**{"resource_set": self.thing, "position": position, **ends})
         state = {field: state.get(field, None if field == model.optional_list else []) for field in model.list_fields}
@@ -132,12 +132,13 @@ class RuleChange(journal.Change):
 
     def _found(self, kind: str, uids: Collection[str]) -> dict[str, OntologyItem]:
         """Labels of the ontology of a kind, which stay there until the transaction ends."""
-        items = {item.uid: item for item in self.thing.ontologies[kind].items().filter(uid__in=among(set(uids)))}
-        for uid in uids:
-            if uid not in items:
-                raise Refused("A label of this rule is not there any more: adding it was undone. Reload the page.")
-            items[uid].hold()
-        return items
+        labels = self.thing.labels()[kind].by_uid
+        items = OntologyItem.objects.filter(pk__in=among({labels[uid].pk for uid in uids if uid in labels}))
+        if len(items) < len(set(uids)):
+            raise Refused("A label of this rule is not there any more: adding it was undone. Reload the page.")
+        for item in items:
+            item.hold()
+        return {item.uid: item for item in items}
 
 
 class _Seen:

@@ -1,6 +1,6 @@
 """The rows of constraint sets and preannotation sets: entries of documents that point to items of a project's ontologies."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, ClassVar, Self, cast
@@ -197,9 +197,8 @@ class Rule(Row):
     def check_lists(self, state: State, names: Mapping[str, str]) -> None:
         """Refuse lists that no document may have, either; ``names`` are those of labels by uid."""
         for field, uids in state.items():
-            for uid in uids or ():
-                if (uids or ()).count(uid) > 1:
-                    raise Refused(f"“{names.get(uid)}” stands in the list “{field.replace('_', ' ')}” already.")
+            if twice := next((uid for uid, count in Counter(uids).items() if count > 1), None):
+                raise Refused(f"“{names.get(twice)}” stands in the list “{field.replace('_', ' ')}” already.")
 
     def store_list(self, field: str, labels: list[int]) -> None:
         """Store a list anew, in its order."""

@@ -109,6 +109,8 @@ def test_a_limit_is_set_and_taken_away(as_alice, rules):
     ("field", "data", "status", "text"),
     [
         ("excludes", {"add": "ffffffff"}, 422, "not there any more"),
+        ("excludes", {"add": "a\0"}, 422, "not there any more"),
+        ("excludes", {"drop": "a\0"}, 200, ""),
         ("excludes", {}, 422, "Choose a label"),
         ("excludes", {"limit": "0"}, 422, "Choose a label"),
         ("can_contain", {"limit": "2"}, 422, "Choose a label"),
@@ -148,7 +150,8 @@ def test_rules_are_added_and_removed(as_alice, rules, relating):
     assert "“hasPatient” leads from which" in text_of(as_alice.get(url("add_rule", relating), {"relation": relation}))
     answer = as_alice.post(url("add_rule", relating), {"key": f"{relation}-{uid(relating, 'State')}"})
     assert "“hasPatient from State” leads to" in text_of(answer)
-    assert as_alice.post(url("add_rule", relating)).status_code == 422
+    for key in ("", "a\0", f"{relation}-a\0", f"{relation}-{relation}", "-"):
+        assert as_alice.post(url("add_rule", relating), {"key": key}).status_code == 422
 
 
 def test_labels_are_searched_in_the_dialog(as_alice, rules, monkeypatch):
