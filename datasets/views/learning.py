@@ -1,6 +1,7 @@
 """The page on which a constraint set learns rules from marks: they are proposed, ticked, and added in one step."""
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.contrib import messages
@@ -26,6 +27,8 @@ from ..models import Dataset
 
 SHOWN_SOURCES = 200
 SHOWN_EXAMPLES = 20
+SHOWN_RULES = 200
+SHOWN_CHOICES = 50  # more cannot be usual: each of these has 2 % of the marks
 
 
 # --- Views ---------------------------------------------------------------------------------------------------------------
@@ -127,6 +130,11 @@ class Shown(NamedTuple):
     """Whether it says something that the set does not say yet."""
 
     @property
+    def rest(self) -> int:
+        """How many further labels were met, all of them rarely."""
+        return len(self.proposal.listed) - len(self.choices)
+
+    @property
     def number(self) -> int:
         return self.there.position + 1 if self.there else 0
 
@@ -155,10 +163,12 @@ class Lesson:
     def roomy(self) -> int:
         return self.observed.roomy.total()
 
+    @cached_property
     def shown(self) -> list[Shown]:
-        """The proposals in tree order."""
+        """The proposals in tree order, those that most marks speak for."""
         order = {label.pk: place for labels in self.labels.values() for place, label in enumerate(labels)}
-        found = sorted(self.proposals, key=lambda each: (order.get(each.relation or 0, 0), order[each.domain]))
+        found = sorted(self.proposals, key=lambda each: -each.met)[:SHOWN_RULES]
+        found.sort(key=lambda each: (order.get(each.relation or 0, 0), order[each.domain]))
         return list(map(self._shown, found))
 
     def _shown(self, proposal: Proposal) -> Shown:
@@ -174,7 +184,7 @@ class Lesson:
     def _choices(self, proposal: Proposal, key: str, there: EntityRule | RelationRule | None) -> Iterator[Choice]:
         sent = self.sent.getlist(f"list-{key}") if self.sent is not None else None
         excluded = there.excludes if isinstance(there, EntityRule) else ()
-        for each in proposal.listed:
+        for each in proposal.listed[:SHOWN_CHOICES]:
             label = self.labels["entity"].by_pk[each.label]
             note = (
                 "excluded"
@@ -192,7 +202,7 @@ class Lesson:
 
     def pair(self, key: str, uid: str) -> tuple[Shown, Choice] | None:
         """A proposed rule and a label that it may list."""
-        found = ((rule, choice) for rule in self.shown() for choice in rule.choices)
+        found = ((rule, choice) for rule in self.shown for choice in rule.choices)
         return next(((rule, choice) for rule, choice in found if (rule.key, choice.label.uid) == (key, uid)), None)
 
     # --- What is ticked ---
@@ -202,7 +212,7 @@ class Lesson:
         field = "range" if self.kind == "relation" else "can_contain"
         chosen: dict[str, dict[str, list[str] | None]] = {
             each.key: {field: [choice.label.uid for choice in each.choices if choice.is_ticked]}
-            for each in self.shown()
+            for each in self.shown
             if each.is_ticked
         }
         if not chosen:
@@ -211,13 +221,13 @@ class Lesson:
 
     @property
     def ticked(self) -> int:
-        return sum(each.is_ticked for each in self.shown())
+        return sum(each.is_ticked for each in self.shown)
 
     @property
     def broken(self) -> int:
         """How many of the pairs or relations would break the rules of the set and the ticked ones."""
         rules = dict(self.there)
-        for each in self.shown():
+        for each in self.shown:
             if each.is_ticked:
                 labels = [choice.label.pk for choice in each.choices if choice.is_ticked]
                 rules[each.proposal.relation, each.proposal.domain] = _joined(each, labels)

@@ -158,6 +158,25 @@ def test_relations(as_alice, alice, dataset):
     ]
 
 
+def test_many_labels_are_cut_to_those_that_matter(as_alice, alice, monkeypatch):
+    items = [{"name": f"L{n}"} for n in range(70)]
+    made = marked.dataset(owner=alice, items=[])
+    made.entity_ontology = factories.ontology(owner=alice, items=items)
+    made.save()
+    item = marked.add(made, 0, " ".join("ab" * 40))
+    marked.mark(item, "L0", 0, 79)
+    for place in range(1, 61):
+        marked.mark(item, f"L{place}", place, place)
+    constraints = constraints_of(made, alice)
+    page = as_alice.get(url(constraints, made)).content.decode()
+    assert len(proposed(page)["L0"][1]) == 50 and "and 10 labels more, all rare" in page
+    monkeypatch.setattr("datasets.views.learning.SHOWN_RULES", 1)
+    for start in (1, 3):
+        marked.mark(item, "L61", start, start + 1)
+    page = as_alice.get(url(constraints, made)).content.decode()
+    assert list(proposed(page)) == ["L61"] and "These are the 1 of 2 rules" in page
+
+
 def test_a_project_learns_from_what_its_annotators_are_done_with(as_alice, alice, dataset, client):
     constraints, ben = constraints_of(dataset, alice), factories.user("ben")
     project = Project.create(
