@@ -166,3 +166,5 @@ def test_a_projects_rules_tell_how_often_they_are_broken(page, sign_in, alice, c
     page.locator(f"#breaks-{state}").click()
     expect(page.get_by_role("heading", name="Broken rules")).to_be_visible()
     expect(page.locator("main")).to_contain_text("“State” cannot share words with “Activity”")
+    page.get_by_role("link", name="Item 1").click()
+    expect(page.locator(".mark-name")).to_have_count(2)
