@@ -22,6 +22,7 @@ from .models import ConstraintSet, rules_of
 from .rules import EntityRule, Lineage, RelationRule, Rules
 from .views import head
 
+OFFERED_RELATIONS = 300
 GLYPHS = {"excluded": "✕", "inside": "▣", "outside": "", "free": "·", "leads": "→", "barred": ""}
 
 
@@ -72,23 +73,28 @@ class Table:
 
     @cached_property
     def relations(self) -> list[dict[str, Any]]:
-        """All relations in tree order, and how each comes to its rules."""
+        """The relations to choose from, in tree order, and how each comes to its rules: those without any, while they are few."""
         found = []
-        for label in self.relation_labels:
+        for place, label in enumerate(self.relation_labels):
+            if place >= OFFERED_RELATIONS and label.pk not in self.with_rules and label != self.relation:
+                continue
             rows = self._rows_of(self.relation_labels.lineage(label))
             above = self.relation_labels.by_pk[rows[0].relation] if rows and rows[0].relation != label.pk else None
             found.append({"label": label, "count": len(rows), "above": above})
         return found
+
+    @cached_property
+    def with_rules(self) -> set[int]:
+        """The relations that have rules of their own."""
+        return {row.relation for row in self.rules.rows if isinstance(row, RelationRule)}
 
     def _rows_of(self, line: Lineage) -> list[RelationRule]:
         return list((self.rules.of_relation(line) or {}).values())
 
     def _relation(self, uid: str) -> Label | None:
         """The one that was chosen or else the first one that has rules."""
-        chosen = next((each["label"] for each in self.relations if each["label"].uid == uid), None)
-        with_rules = (each["label"] for each in self.relations if each["count"] and not each["above"])
-        first = self.relations[0]["label"] if self.relations else None
-        return chosen or next(with_rules, first)
+        first = (label for label in self.relation_labels if label.pk in self.with_rules)
+        return self.relation_labels.by_uid.get(uid) or next(first, next(iter(self.relation_labels), None))
 
     @cached_property
     def relation_line(self) -> Lineage:

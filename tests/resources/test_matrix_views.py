@@ -89,6 +89,17 @@ def test_relations(as_alice, alice, ontologies):
     assert "No rule limits “hasParticipant”" in free and table(free) == {}
 
 
+def test_of_many_relations_those_with_rules_are_offered(as_alice, alice, ontologies, monkeypatch):
+    monkeypatch.setattr("resources.matrix_views.OFFERED_RELATIONS", 0)
+    constraints = resource_sets.make("relation_constraints", owner=alice, **ontologies)
+    offered = re.compile(r"<option[^>]*>([^<]+)<")
+    with_rules = ["hasPart · 2 rules", "hasParticipant/hasPatient · 1 rule"]
+    assert offered.findall(fetch(as_alice, constraints)) == with_rules
+    free = factories.item(ontologies["relations"], "hasParticipant").uid
+    chosen = offered.findall(fetch(as_alice, constraints, relation=free))
+    assert chosen == ["hasPart · 2 rules", "hasParticipant · free", "hasParticipant/hasPatient · 1 rule"]
+
+
 def test_a_set_without_rules_and_odd_addresses(as_alice, alice, ontologies):
     empty = resource_sets.make("entity_constraints", owner=alice, document=[], **ontologies)
     assert "No rules yet" in fetch(as_alice, empty)
