@@ -30,18 +30,11 @@ def inactive(rows: Iterable[Row], labels: Mapping[str, Labels]) -> Iterator[Mist
     """Labels that are switched off: rules about them hold only for marks that are there already."""
     off = {label.pk: label.name for each in labels.values() for label in each if not label.active}
     for row in rows if off else ():
-        for pk in dict.fromkeys(_named(row)):
+        for pk in dict.fromkeys(row.named()):
             if pk in off:
                 yield Mistake(
                     row.position, "", f"“{off[pk]}” is switched off: this holds for marks that have it from before."
                 )
-
-
-def _named(row: Row) -> Iterator[int]:
-    if isinstance(row, RelationRule):
-        yield from (row.relation, row.domain, *row.range)
-    else:
-        yield from (row.domain, *row.excludes, *(row.can_contain or ()))
 
 
 class _Checks:

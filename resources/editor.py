@@ -84,12 +84,14 @@ def rules(request: Request, constraints: ConstraintSet) -> HttpResponse:
 def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
     query, by = search_text(request), request.user
     listing = Listing(constraints.rules(), constraints.labels())
+    page = Paginator(listing.found(query), SHOWN_RULES).get_page(request.GET.get("page"))
     editable = access.can_edit(by, constraints)
     return {
         "constraints": constraints,
         "query": query,
         "total": len(listing.rules),
-        "page": Paginator(listing.shown(query), SHOWN_RULES).get_page(request.GET.get("page")),
+        "page": page,
+        "rules": [listing.shown(rule) for rule in page.object_list],
         "editable": editable,
         "undoable": editable and constraints.undoable(by),
         "redoable": editable and constraints.redoable(by),

@@ -14,6 +14,9 @@ from .rules import EntityRule, RelationRule
 TITLES = {"excludes": "excludes", "can_contain": "can contain", "range": "leads to"}
 
 
+Row = EntityRule | RelationRule
+
+
 class Inherited(NamedTuple):
     """A label that is not in the rule’s own list, and why it holds all the same."""
 
@@ -54,17 +57,11 @@ class ShownRule(NamedTuple):
     def name(self) -> str:
         return f"{self.relation.name} from {self.domain.name}" if self.relation else self.domain.name
 
-    def has(self, text: str) -> bool:
-        """Whether one of its own labels has the text in its full name."""
-        wanted = unicodedata.normalize("NFC", text).casefold().strip()
-        own = [self.relation, self.domain, *(label for each in self.lists for label in each.labels or ())]
-        return any(wanted in label.fullname.casefold() for label in own if label)
-
 
 class Listing:
     """Shows the rules of one set; ``labels`` are those of its ontologies, by their kind."""
 
-    def __init__(self, rules: Iterable[EntityRule | RelationRule], labels: Mapping[str, Labels]) -> None:
+    def __init__(self, rules: Iterable[Row], labels: Mapping[str, Labels]) -> None:
         self.rules, self.labels = list(rules), labels
         self._entities = labels["entity"]
         self._below = Counter[str | None]()
@@ -79,12 +76,15 @@ class Listing:
                     self._naming.setdefault(key, []).append((rule.domain, rule))
         self._limits = {rule.domain: rule for rule in entity_rules if rule.can_contain is not None}
 
-    def shown(self, text: str = "") -> list[ShownRule]:
-        """All rules in their order or, with a text, those that name such labels."""
-        shown = map(self._shown, self.rules)
-        return [rule for rule in shown if rule.has(text)] if text else list(shown)
+    def found(self, text: str = "") -> list[Row]:
+        """All rules in their order or, with a text, those that name labels with the text in their full names."""
+        wanted = unicodedata.normalize("NFC", text).casefold().strip()
+        if not wanted:
+            return self.rules
+        named = {label.pk for labels in self.labels.values() for label in labels if wanted in label.fullname.casefold()}
+        return [rule for rule in self.rules if not named.isdisjoint(rule.named())]
 
-    def _shown(self, rule: EntityRule | RelationRule) -> ShownRule:
+    def shown(self, rule: Row) -> ShownRule:
         domain = self._entities.by_pk[rule.domain]
         relation, lists = None, []
         if isinstance(rule, RelationRule):

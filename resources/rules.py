@@ -29,6 +29,10 @@ class EntityRule(NamedTuple):
     excludes: Sequence[int]
     can_contain: Sequence[int] | None
 
+    def named(self) -> list[int]:
+        """All labels that it names."""
+        return [self.domain, *self.excludes, *(self.can_contain or ())]
+
     def of_labels(self, labels: Mapping[int, int]) -> "EntityRule":
         """The same rule about other labels, by the keys of these."""
         excludes = [labels[label] for label in self.excludes]
@@ -44,6 +48,10 @@ class RelationRule(NamedTuple):
     relation: int
     domain: int
     range: Sequence[int]
+
+    def named(self) -> list[int]:
+        """All labels that it names."""
+        return [self.relation, self.domain, *self.range]
 
     def of_labels(self, labels: Mapping[int, int]) -> "RelationRule":
         """The same rule about other labels, by the keys of these."""

@@ -48,6 +48,8 @@ def constraints(service: Service) -> Iterator[Figure]:
     manager, copy = Browser(service, data.MANAGER), bound.constraintset_set.get()
     times[bound] = milliseconds(20, partial(manager.get, f"/constraints/{copy.pk}/matrix/"))
     yield Figure(f"matrix of {RULES:,} rules, {LABELS:,} labels, p50 / p95", times[bound], "ms", (60, 120))
+    times[bound] = milliseconds(20, partial(manager.get, f"/constraints/{copy.pk}/"))
+    yield Figure(f"page of {RULES:,} rules, p50 / p95", times[bound], "ms", (80, 160))
     Annotation.objects.filter(annotator__in=people[1:]).update(done_at=timezone.now())
     page = f"/datasets/learn/{copy.pk}/?source={bound.dataset.pk}-done&levels=99"
     took = median(3, partial(manager.get, page))
