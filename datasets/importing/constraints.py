@@ -1,12 +1,17 @@
 """What the marks of a document break of constraints, item by item while it is read."""
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations_with_replacement
 
 from ontologies.labels import Label
 from ontologies.models import Ontology
 from resources.rules import Rules, Span, Violation
 
 from .items import NewEntity, NewItem
+
+# In an item with more entities than this it is looked first which labels can break anything: of 2,000 entities, each inside the
+# one before, every two would have to be compared.
+MANY = 100
 
 
 class ConstraintCheck:
@@ -22,7 +27,11 @@ class ConstraintCheck:
 
     def broken(self, item: NewItem) -> Iterator[tuple[str, Violation]]:
         """The path of the later mark in the item, and what it breaks."""
-        for one, other, index in _meeting(item.entities):
+        entities = list(enumerate(item.entities))
+        if len(entities) > MANY:
+            clashing = self._clashing({entity.label for entity in item.entities})
+            entities = [(index, entity) for index, entity in entities if entity.label in clashing]
+        for one, other, index in _meeting(entities):
             for violation in self._between(one, other):
                 yield f"$.entities[{index}]", violation
         if item.relations:
@@ -33,6 +42,16 @@ class ConstraintCheck:
 
     def name_of(self, label: int) -> str:
         return self._label(label).name
+
+    def _clashing(self, labels: set[int]) -> set[int]:
+        """Those that cannot stand in every way with each of the labels."""
+        found: set[int] = set()
+        for one, other in combinations_with_replacement(labels, 2):
+            lines = self._lineage(one), self._lineage(other)
+            nesting = (self.rules.against_nesting(*lines), self.rules.against_nesting(*lines[::-1]))
+            if any(nesting) or self.rules.against_coexisting(*lines):
+                found |= {one, other}
+        return found
 
     def _between(self, one: NewEntity, other: NewEntity) -> list[Violation]:
         # Of their places it only matters which of the two lies strictly inside the other.
@@ -65,12 +84,12 @@ class ConstraintCheck:
         return next(labels.by_pk[label] for labels in self.labels if label in labels.by_pk)
 
 
-def _meeting(entities: list[NewEntity] | tuple[()]) -> Iterator[tuple[NewEntity, NewEntity, int]]:
+def _meeting(entities: list[tuple[int, NewEntity]]) -> Iterator[tuple[NewEntity, NewEntity, int]]:
     """The pairs of entities that share a token, with the place of the later one in the document."""
     if len(entities) < 2:
         return
     begun: list[tuple[int, NewEntity]] = []
-    for index, entity in sorted(enumerate(entities), key=lambda numbered: numbered[1].start):
+    for index, entity in sorted(entities, key=lambda numbered: numbered[1].start):
         begun = [(place, other) for place, other in begun if other.end >= entity.start]
         for place, other in begun:
             yield other, entity, max(place, index)
