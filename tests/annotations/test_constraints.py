@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datasets.models import Annotation, Entity
+from datasets.models import Annotation
 from ontologies.models import OntologyItem
 from tests import factories
 from tests.resource_sets import make
@@ -381,18 +381,28 @@ def test_a_suggestion_with_a_label_that_is_off_cannot_be_accepted(project, alice
 
 
 @pytest.mark.django_db(transaction=True)
-def test_eight_threads_cannot_get_two_marks_in_that_exclude_each_other(project, item, carol, send, label):
-    constrain(project)
-    bodies = [
-        {"uid": f"m{n}", "label": label(("Thermostat", "Replace")[n % 2]), "start": n % 3, "end": 3} for n in range(24)
-    ]
+@pytest.mark.parametrize("way", ["add", "label", "resize"])
+def test_eight_threads_cannot_get_two_marks_in_that_exclude_each_other(way, project, item, carol, send, label):
+    constrain(project, entities=[{"domain": "PhysicalObject", "excludes": ["Activity"]}], relations=None)
+    names = ("Thermostat", "Replace")
+    places = {"label": [(n, 5) for n in range(4)], "resize": [(0, 0), (5, 5), (0, 1), (4, 5)]}.get(way, [])
+    annotation = Annotation.objects.create(item=item, annotator=carol)
+    for n, (start, end) in enumerate(places):
+        its_label = project.entity_ontology.items().get(name="State" if way == "label" else names[n % 2])
+        annotation.entity_set.create(uid=f"m{n}", label=its_label, start=start, end=end)
+    wider = [(0, 3), (2, 5), (1, 3), (3, 5)]
+    bodies = {
+        "add": [{"uid": f"m{n}", "label": label(names[n % 2]), "start": n % 3, "end": 3} for n in range(24)],
+        "label": [{"uid": f"m{n % 4}", "label": label(names[n % 2])} for n in range(24)],
+        "resize": [{"uid": f"m{n % 4}", "start": wider[n % 4][0], "end": wider[n % 4][1]} for n in range(24)],
+    }[way]
+    statuses = []
 
     def work(mine):
         client = Client()
         client.force_login(carol)
         try:
-            for body in mine:
-                assert send(client, "entities/add/", body).status_code in (200, 422)
+            statuses.extend(send(client, f"entities/{way}/", body).status_code for body in mine)
         finally:
             connection.close()
 
@@ -401,5 +411,6 @@ def test_eight_threads_cannot_get_two_marks_in_that_exclude_each_other(project, 
         thread.start()
     for thread in threads:
         thread.join()
-    names = set(Entity.objects.filter(annotation__annotator=carol).values_list("label__name", flat=True))
-    assert names in ({"Thermostat"}, {"Replace"})
+    assert len(statuses) == 24
+    assert set(statuses) == {200, 422}
+    assert not project.broken()
