@@ -683,6 +683,7 @@ def test_the_original_is_one_key_away(desk, sign_in, alice, page):
     expect(original).to_be_hidden()
     page.locator("#original > summary").click()
     expect(original.locator("mark")).to_have_count(0)
+    expect(page.locator(".sheet .text")).to_be_focused()
     desk.press("ArrowRight")
     expect(original.locator("mark")).to_have_count(1)
     assert desk.stored() == [(4, 4, "State")]
