@@ -9,6 +9,7 @@ import "./ontology/search.js";
 import "./ontology/figures.js";
 import "./ontology/fields.js";
 import "./ontology/memory.js";
+import "./ontology/menu.js";
 import { key as moveKey } from "./ontology/moving.js";
 import * as selection from "./ontology/selection.js";
 

@@ -40,7 +40,8 @@ function upTo(li) {
   show();
 }
 
-async function branch() {
+/** Select everything in the branches of what is selected. */
+export async function branch() {
   const tops = chosen.size ? [...chosen] : [state.selected];
   for (const uid of tops) {
     const li = item(uid);

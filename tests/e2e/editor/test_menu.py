@@ -1,0 +1,76 @@
+"""The menu of an item, and the buttons in its row."""
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+def test_everything_about_an_item_stands_in_its_menu(editor, page):
+    menu = page.get_by_role("menu")
+    editor.row("SensingObject").click(button="right")
+    expect(editor.details.locator("h2")).to_contain_text("SensingObject")
+    expect(menu).to_have_attribute("aria-label", "Actions of SensingObject")
+    expect(menu.get_by_role("menuitem", name="Add an item below")).to_be_focused()
+    assert menu.get_by_role("menuitem", name="Close").is_visible()
+    assert not menu.get_by_role("menuitem", name="Switch on").is_visible()
+    editor.press("ArrowUp", "ArrowDown", "ArrowDown", "End", "Home", "r")
+    expect(menu.get_by_role("menuitem", name="Rename")).to_be_focused()
+    editor.press("Escape")
+    expect(menu).to_be_hidden()
+    expect(editor.item("SensingObject")).to_be_focused()
+    for key in ["Shift+F10", "ContextMenu"]:
+        editor.press("ArrowDown", key)
+        expect(menu).to_be_visible()
+        editor.press("Tab")
+        expect(menu).to_be_hidden()
+    expect(editor.item("DrivingObject")).to_be_focused()
+    editor.press("Shift+F10", "r", "Enter")
+    expect(editor.name_field).to_have_value("DrivingObject")
+    editor.type("Vehicle")
+    expect(editor.shown("Vehicle")).to_be_visible()
+    editor.settled()
+    editor.row("Vehicle").click(button="right")
+    menu.get_by_role("menuitem", name="Undo").click()
+    expect(editor.row("DrivingObject")).to_be_visible()
+    editor.stays()
+
+
+def test_the_menu_keeps_what_is_selected(editor, page):
+    editor.focus("PhysicalObject")
+    editor.press("Shift+ArrowDown", "Shift+ArrowDown")
+    editor.row("SensingObject").click(button="right")
+    expect(page.locator("#selected-count")).to_have_text("3 selected")
+    page.get_by_role("menu").get_by_role("menuitem", name="Select too").click()
+    expect(page.locator("#selected-count")).to_have_text("2 selected")
+    editor.row("State").click(button="right")
+    expect(page.locator("#selection")).to_be_hidden()
+
+
+def test_the_row_under_the_pointer_or_with_the_focus_has_buttons(editor, page):
+    buttons = page.locator("#row-actions")
+    expect(buttons).to_be_hidden()
+    editor.row("Activity").hover()
+    assert abs(buttons.bounding_box()["y"] - editor.row("Activity").bounding_box()["y"]) < 1
+    buttons.get_by_role("button", name="Add an item below").click()
+    editor.type_one("Inspect")
+    expect(editor.shown("Inspect")).to_be_visible()
+    editor.row("State").hover()
+    buttons.get_by_role("button", name="Switch").click()
+    editor.dialog.get_by_role("button", name="Switch off").click()
+    expect(editor.row("State")).to_contain_text("off")
+    buttons.get_by_role("button", name="Colour").click()
+    expect(editor.details.locator("h2")).to_contain_text("State")
+    expect(editor.details.locator(".palette button").first).to_be_focused()
+    page.mouse.move(0, 0)
+    expect(buttons).to_be_hidden()
+    editor.focus("Activity")
+    editor.press("ArrowDown")
+    assert abs(buttons.bounding_box()["y"] - editor.row("Replace").bounding_box()["y"]) < 1
+    editor.press("Tab")
+    expect(buttons.get_by_role("button", name="All actions")).to_be_focused()
+    editor.press("Enter")
+    expect(page.get_by_role("menu")).to_have_attribute("aria-label", "Actions of Replace")
+    editor.press("Escape", "ArrowUp")
+    expect(editor.item("Activity")).to_be_focused()
+    editor.stays()
