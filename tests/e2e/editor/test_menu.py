@@ -32,7 +32,7 @@ def test_everything_about_an_item_stands_in_its_menu(editor, page):
     editor.settled()
     editor.row("Vehicle").click(button="right")
     menu.get_by_role("menuitem", name="Undo").click()
-    expect(editor.row("DrivingObject")).to_be_visible()
+    expect(editor.shown("DrivingObject")).to_be_visible()
     editor.stays()
 
 
