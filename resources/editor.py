@@ -25,10 +25,10 @@ from annotation_service.paging import search_text
 from ontologies.labels import Label
 
 from .listing import TITLES, Listing
-from .models import ConstraintChange, ConstraintSet, Rule
+from .models import ConstraintChange, ConstraintSet, Rule, rules_of
 from .views import head
 
-SHOWN_RULES = 50
+SHOWN_RULES = 30
 SHOWN_CHOICES = 200
 SHOWN_CHECKS = 200
 LIMITS: dict[str, list[str] | None] = {"0": None, "1": []}
@@ -83,7 +83,8 @@ def rules(request: Request, constraints: ConstraintSet) -> HttpResponse:
 
 def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
     query, by = search_text(request), request.user
-    listing = Listing(constraints.rules(), constraints.labels())
+    known = rules_of([constraints])
+    listing = Listing(known.rows if known else (), constraints.labels())
     page = Paginator(listing.found(query), SHOWN_RULES).get_page(request.GET.get("page"))
     editable = access.can_edit(by, constraints)
     return {
