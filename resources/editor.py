@@ -152,14 +152,18 @@ def _adding(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
     relation = labels["relation"].by_uid.get(request.GET.get("relation", "")) if "relation" in labels else None
     if "relation" in labels and relation is None:
         steps = (Choice(label, "relation", label.uid) for label in _wanted(request, labels["relation"]))
-        return _choices(steps) | {"heading": "Add a rule: for which relation?", "url": url, "target": "#dialog"}
+        return _choices(request, steps) | {
+            "heading": "Add a rule: for which relation?",
+            "url": url,
+            "target": "#dialog",
+        }
     there = {rule.key for rule in constraints.rules_with_keys()}
     keys = (
         (label, f"{relation.uid}-{label.uid}" if relation else label.uid)
         for label in _wanted(request, labels["entity"])
     )
     choices = (Choice(label, "key", key, why_not="has a rule" if key in there else "") for label, key in keys)
-    return _choices(choices) | {
+    return _choices(request, choices) | {
         "heading": f"“{relation.name}” leads from which label?" if relation else "Add a rule: for which label?",
         "url": f"{url}?relation={relation.uid}" if relation else url,
         "post_to": url,
@@ -219,7 +223,7 @@ def _picking(request: Request, constraints: ConstraintSet, rule: Rule, field: st
         )
         for label in _wanted(request, labels)
     )
-    return _choices(choices) | {
+    return _choices(request, choices) | {
         "heading": f"“{constraints.rule_name(rule.key)}” {TITLES[field]}",
         "picks_for": field,
         "url": url,
@@ -230,13 +234,17 @@ def _picking(request: Request, constraints: ConstraintSet, rule: Rule, field: st
 
 
 def _wanted(request: Request, labels: Any) -> Iterable[Label]:
-    text = (request.POST if request.method == "POST" else request.GET).get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
+    text = _searched(request)
     return labels.find(text) if text.strip() else labels
 
 
-def _choices(found: Iterator[Choice]) -> dict[str, Any]:
+def _searched(request: Request) -> str:
+    return (request.POST if request.method == "POST" else request.GET).get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
+
+
+def _choices(request: Request, found: Iterator[Choice]) -> dict[str, Any]:
     choices = list(islice(found, SHOWN_CHOICES))
-    return {"choices": choices, "more": sum(1 for _ in found)}
+    return {"choices": choices, "more": sum(1 for _ in found), "searched": _searched(request)}
 
 
 def _dialog(request: Request, context: dict[str, Any]) -> HttpResponse:

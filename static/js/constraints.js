@@ -17,9 +17,11 @@ document.addEventListener("keydown", (event) => {
 // Up and down go through the search field and the labels; Enter in the field picks the first label.
 function walk(event) {
   const search = $("#pick-search");
+  isWaiting = false;
   if (event.key === "Enter" && event.target === search) {
     event.preventDefault();
-    choices()[0]?.click();
+    isWaiting = true;
+    pickFirst();
   }
   if (!["ArrowDown", "ArrowUp"].includes(event.key)) return;
   event.preventDefault();
@@ -27,6 +29,20 @@ function walk(event) {
   const at = stops.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
   stops[(at + stops.length) % stops.length].focus();
 }
+
+// Not before the labels are those that the field asks for: people type faster than they are searched.
+let isWaiting = false;
+
+function pickFirst() {
+  if (!isWaiting || $("#choices .pick-list")?.dataset.searched !== $("#pick-search").value) return;
+  isWaiting = false;
+  choices()[0]?.click();
+}
+
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  if (detail.target.id === "choices") pickFirst();
+  else if (detail.target.id === "dialog") isWaiting = false;
+});
 
 /* How often the marks of the project break each rule. Counting may take seconds, so it is not waited for. */
 
