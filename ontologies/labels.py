@@ -2,7 +2,6 @@
 
 import json
 import threading
-import unicodedata
 from collections import Counter, defaultdict
 from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
@@ -14,6 +13,8 @@ from django.db.models.functions import Cast
 
 from annotation_service import words
 from annotation_service.inputs import Refused, normalized
+
+from .search import Index
 
 
 class Label(NamedTuple):
@@ -63,16 +64,18 @@ class Labels(list[Label]):
         return tuple(line)
 
     def find(self, text: str) -> list[Label]:
-        """Those with the text in their name, description or example terms, in any case and any script, in tree order."""
-        wanted = unicodedata.normalize("NFC", text).casefold().strip()
-        if not wanted:
-            return []
-        return [label for label, folded in zip(self, self._folded, strict=True) if wanted in folded]
+        """Those that somebody means with the text, in tree order: see `Index.find`."""
+        return [self[place] for place in self._index.find(text)]
 
     @cached_property
-    def _folded(self) -> list[str]:
-        """No text contains the character that stands between the fields."""
-        return ["\0".join((label.name, label.description, *label.example_terms)).casefold() for label in self]
+    def _index(self) -> Index:
+        """Over names, descriptions and example terms; no text contains the character that stands between them."""
+        places = {label.uid: place for place, label in enumerate(self)}
+        return Index(
+            [label.name for label in self],
+            ["\0".join((label.name, label.description, *label.example_terms)) for label in self],
+            [places.get(label.parent_uid or "") for label in self],
+        )
 
 
 # --- In memory ---------------------------------------------------------------------------------------------------------

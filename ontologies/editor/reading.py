@@ -96,13 +96,15 @@ def children(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 
 @reads
 def find(request: Request, ontology: Ontology) -> HttpResponse:
-    """The items with a text in their name, description or example terms, within their branches."""
+    """The items that are meant with a text, within their branches; also those that were added during the search."""
     text = request.GET.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
     found = ontology.labels().find(text)
     if branch := find_item(ontology, request.GET.get("within")):
         inside = set(branch.branch().values_list("uid", flat=True))
         found = [each for each in found if each.uid in inside]
-    shown = found_rows(ontology, found[:SHOWN_MATCHES], text)
+    by_uid = ontology.labels().by_uid
+    added = [by_uid[uid] for uid in request.GET.get("also", "").split(",")[:SHOWN_MATCHES] if uid in by_uid]
+    shown = found_rows(ontology, found[:SHOWN_MATCHES], text, also=added)
     return respond(request, ("_list", {"rows": shown, "total": len(found)}))
 
 

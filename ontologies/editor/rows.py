@@ -4,7 +4,7 @@ A small ontology is sent whole. Of a large one only the open branches are sent; 
 """
 
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate, zip_longest
 from typing import Any
 
@@ -15,6 +15,7 @@ from annotation_service.words import Excerpt, excerpt
 
 from ..labels import Label
 from ..models import Ontology, OntologyItem
+from ..search import words_of
 
 Row = dict[str, Any]
 """The fields of an item that a row shows, ``is_open``, ``has_list`` whether the list of its children follows, and ``ends``, how
@@ -48,13 +49,13 @@ def rows(
     return _nested(items, top, last, opened, whole)
 
 
-def found_rows(ontology: Ontology, found: Sequence[Label], text: str) -> list[Row]:
-    """The rows of items that were found, and of those above them."""
-    text = unicodedata.normalize("NFC", text)
+def found_rows(ontology: Ontology, found: Sequence[Label], text: str, also: Iterable[Label] = ()) -> list[Row]:
+    """The rows of items that were found, of others that are to be seen with them, and of those above them."""
+    texts = [unicodedata.normalize("NFC", text), *words_of(text)]
     by_uid, matches = ontology.labels().by_uid, {label.uid: label for label in found}
     wanted: dict[str, Label] = {}
     label: Label | None
-    for label in found:
+    for label in (*found, *also):
         while label and label.uid not in wanted:
             wanted[label.uid] = label
             label = by_uid.get(label.parent_uid or "")
@@ -63,15 +64,15 @@ def found_rows(ontology: Ontology, found: Sequence[Label], text: str) -> list[Ro
     for row in shown:
         if match := matches.get(row["uid"]):
             row["is_match"] = True
-            row["marked"] = excerpt(match.name, text)
-            row["note"] = None if row["marked"] else _elsewhere(match, text)
+            row["marked"] = next((part for each in texts if (part := excerpt(match.name, each))), None)
+            row["note"] = None if row["marked"] else _elsewhere(match, texts)
     return shown
 
 
-def _elsewhere(label: Label, text: str) -> Excerpt | None:
-    """The text in the description or an example term."""
-    texts = [label.description, *label.example_terms]
-    return next((found for each in texts if (found := excerpt(each, text, before=40, after=41))), None)
+def _elsewhere(label: Label, wanted: list[str]) -> Excerpt | None:
+    """The first of the texts in the description or an example term."""
+    places = [(text, place) for text in wanted for place in (label.description, *label.example_terms)]
+    return next((found for text, place in places if (found := excerpt(place, text, before=40, after=41))), None)
 
 
 def _nested(items: QuerySet[OntologyItem], top: int, last: int, opened: Collection[str], whole: bool) -> list[Row]:

@@ -267,6 +267,40 @@ def test_items_are_found_in_tree_order_by_name_description_and_terms(ontology, a
     assert ontology.labels().find("  ") == [] and ontology.labels().find("nowhere") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("object sensing", ["SensingObject"]),
+        ("touched PHYS", ["PhysicalObject"]),
+        ("SenObj", ["SensingObject"]),
+        ("SO", ["SensingObject"]),
+        ("sens/therm", ["Thermostat"]),
+        ("phys / therm", ["Thermostat"]),
+        ("PO/obj", ["SensingObject", "DrivingObject"]),
+        ("physical object/", ["SensingObject", "Thermostat", "DrivingObject"]),
+        ("therm/sens", []),
+        ("and/or", ["State"]),
+        ("/", []),
+        ("thermastat", ["Thermostat"]),  # wrong
+        ("hermostat", ["Thermostat"]),
+        ("Termostat", ["Thermostat"]),  # missing
+        ("thhermo", ["Thermostat"]),  # too many
+        ("replcae", ["Replace"]),  # swapped
+        ("sensign objetc", []),  # two errors
+        ("sensign object", ["SensingObject"]),
+        ("sensign/thermo", ["Thermostat"]),
+        ("act", ["Activity"]),  # not also what is like it
+        ("xyz", []),
+        ("stxte thermo", []),
+        (r"S.*O", []),
+    ],
+)
+def test_labels_are_found_by_words_parts_of_names_paths_and_with_one_typing_error(ontology, alice, text, names):
+    item(ontology, "State").describe("On and/or off.", by=alice)
+    ontology.refresh_from_db()
+    assert [label.name for label in ontology.labels().find(text)] == names
+
+
 # --- Checks ---
 
 

@@ -26,20 +26,22 @@ let origin = ""; // the item to go back to: the newest of the series or, before 
 const FORMS = ".new-item > .row > form";
 const REFUSED = ".new-item [aria-invalid=true]";
 
-export function add(uid) {
+/** Open a row for a new item last below another or, with "", at the top level; it may have a name already. */
+export function add(uid, name = "") {
   document.querySelectorAll(FORMS).forEach(finish);
   const refused = document.querySelector(REFUSED);
   if (refused) return refused.focus();
   const parent = uid ? item(uid) : null;
   if (uid && !parent) return;
   origin = focused() ? uidOf(focused()) : "";
-  begin(parent);
+  begin(parent, name);
 }
 
-function begin(parent) {
+function begin(parent, name = "") {
   const li = byId("new-item").content.firstElementChild.cloneNode(true);
   const row = li.firstElementChild;
   const field = fieldIn(row, { url: `${base}add/`, target: "closest .row", label: "Name of the new item", note: "Enter for the next · Tab to put it below · Esc to end" });
+  field.value = name;
   put(li, parent);
   field.scrollIntoView({ block: "nearest" });
   field.focus();

@@ -1,14 +1,17 @@
 // Search in the tree: matches within their branches while one types, Enter steps through them, Escape leads back.
 
+import { add } from "./naming.js";
 import { ask, byId, focus, home, item, mark, opened, panel, parentOf, refresh, reveal, root, select, state, tell, uidOf } from "./tree.js";
 
 const field = byId("search");
 const count = byId("matches");
+const nothing = byId("nothing-found");
 let timer = 0;
 let waiting = null;
 let before = null; // the tree as it was
 let scrolled = 0;
 let version = "";
+const added = new Set(); // during the search: they stay on the screen, also if they do not match
 
 const matches = () => [...root().querySelectorAll("li[data-match]")];
 
@@ -17,7 +20,7 @@ async function find() {
   if (!text) return leave();
   waiting?.abort();
   waiting = new AbortController();
-  const query = new URLSearchParams({ q: text, within: state.branch });
+  const query = new URLSearchParams({ q: text, within: state.branch, also: [...added].join(",") });
   const answer = await ask(`${home}find/?${query}`, { signal: waiting.signal }).catch(() => null);
   if (!answer) return;
   const html = await answer.text();
@@ -39,11 +42,33 @@ async function find() {
 function showCount() {
   const all = matches();
   const total = Number(root().dataset.total);
+  showNothing(!total && !root().childElementCount);
   const at = all.indexOf(item(state.selected));
   const of = `${total} ${total === 1 ? "match" : "matches"}`;
   count.textContent = !total ? "Nothing found" : at < 0 ? of : `${at + 1} of ${of}`;
   if (total > all.length) count.textContent += `, the first ${all.length} are shown`;
 }
+
+/** Where “add it here” adds: below what is selected or the branch that is shown alone. */
+const place = () => state.selected || state.branch;
+
+function showNothing(isNothing) {
+  nothing.hidden = !isNothing;
+  if (!isNothing) return;
+  nothing.firstElementChild.textContent = `Nothing found for “${field.value.trim()}”`;
+  const button = nothing.querySelector("[data-find=add]");
+  const name = place() && before.querySelector(`#row-${place()} > .name`)?.textContent;
+  const below = name ? `below “${name}”` : "below the selected item";
+  if (button) button.textContent = `Add it as a label ${place() ? below : "at the top level"}`;
+}
+
+nothing.addEventListener("click", async ({ target: { dataset } }) => {
+  const [name, uid] = [field.value.trim(), place()];
+  if (!dataset.find) return;
+  await leaveTo(dataset.find === "add" ? uid : "");
+  if (dataset.find === "clear") return field.focus();
+  add(uid, name);
+});
 
 function step(by) {
   const all = matches();
@@ -60,6 +85,8 @@ function leave() {
   clearTimeout(timer);
   waiting?.abort();
   count.textContent = "";
+  nothing.hidden = true;
+  added.clear();
   if (!state.searching) return;
   state.searching = false;
   panel.classList.remove("searched");
@@ -114,9 +141,18 @@ document.addEventListener("tree:leave-search", () => {
 });
 
 // Something has changed while the search stands: its rows are found again, the tree behind it when the search is left.
-document.addEventListener("tree:stale", () => {
+document.addEventListener("tree:stale", again);
+
+function again() {
   version = "";
-  find();
+  if (root().querySelector(".row-edit")) setTimeout(again, 500); // what is being typed there would be lost
+  else if (state.searching) find();
+}
+
+document.addEventListener("itemAdded", ({ detail: { uid } }) => {
+  if (!state.searching) return;
+  added.add(uid);
+  setTimeout(again); // it may be a match
 });
 
 export const openedBehind = () => (before ? [...before.querySelectorAll('li[aria-expanded="true"]')].map(uidOf).join(",") : opened());

@@ -30,11 +30,41 @@ def test_search_shows_matches_in_their_branches_and_steps_through_them(editor, p
     editor.stays()
 
 
-def test_a_search_without_matches_says_so(editor, page):
-    page.locator("#search").fill("zzz")
+def test_a_search_without_matches_offers_to_add_it(editor, page):
+    nothing = page.locator("#nothing-found")
+    page.locator("#search").fill("Pumpy")
     expect(page.locator("#matches")).to_have_text("Nothing found")
+    expect(nothing).to_contain_text("Nothing found for “Pumpy”")
+    expect(page.get_by_text("No items yet")).to_be_hidden()
+    nothing.get_by_role("button", name="Clear").click()
+    expect(nothing).to_be_hidden()
+    expect(editor.row("State")).to_be_visible()
+    editor.select("SensingObject")
+    page.locator("#search").fill("Pumpy")
+    nothing.get_by_role("button", name="Add it as a label below “SensingObject”").click()
+    expect(editor.name_field).to_have_value("Pumpy")
+    editor.press("Enter", "Escape")
+    expect(editor.shown("Pumpy")).to_be_visible()
+    assert factories.item(editor.ontology, "Pumpy").parent.name == "SensingObject"
+    editor.stays()
+
+
+def test_what_is_added_during_a_search_is_shown(editor, page):
+    page.locator("#search").fill("phys")
+    expect(page.locator("#matches")).to_have_text("1 match")
+    editor.row("PhysicalObject").click(button="right")
+    page.get_by_role("menuitem", name="Add an item below").click()
+    editor.type("Pump")
+    page.keyboard.type("Physics")
+    editor.press("Enter", "Escape")
+    expect(page.locator("#matches")).to_have_text("2 of 2 matches")
+    assert editor.names() == ["PhysicalObject", "Pump", "Physics"]
+    page.locator("#search").fill("physi")
+    expect(page.locator("#tree mark").first).to_have_text("Physi")
+    assert editor.names() == ["PhysicalObject", "Pump", "Physics"]
     page.locator("#search").press("Escape")
     expect(editor.row("State")).to_be_visible()
+    expect(editor.row("Pump")).to_be_visible()
 
 
 def test_open_branches_and_scroll_survive_a_reload(page, sign_in, alice):
