@@ -1,7 +1,5 @@
 """A constraint set is built in the browser, by mouse and by keyboard."""
 
-import os
-
 import pytest
 from playwright.sync_api import expect
 
@@ -13,18 +11,6 @@ from tests.factories import item
 from tests.resource_sets import document_of, make
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
-
-SHOTS = os.environ.get("SHOTS")
-
-
-def shot(page, name):
-    if SHOTS:
-        for scheme in ("light", "dark"):
-            for width in (1280, 360):
-                page.emulate_media(color_scheme=scheme)
-                page.set_viewport_size({"width": width, "height": 800})
-                page.screenshot(path=f"{SHOTS}/{name}-{scheme}-{width}.png")
-        page.set_viewport_size({"width": 1280, "height": 800})
 
 
 @pytest.fixture
@@ -38,17 +24,14 @@ def test_rules_are_built_by_mouse(page, sign_in, alice, entities):
     )
     sign_in(page, alice)
     page.goto(rules.get_absolute_url())
-    shot(page, "empty")
     page.get_by_role("button", name="Add the first rule").click()
     expect(page.get_by_role("heading", name="Add a rule: for which label?")).to_be_visible()
-    shot(page, "add")
     page.locator("#dialog").get_by_role("button", name="Activity").click()
     dialog = page.locator("#dialog")
     expect(dialog.get_by_role("heading", name="“Activity” excludes")).to_be_visible()
     dialog.get_by_role("button", name="PhysicalObject").click()
     dialog.get_by_role("button", name="State").click()
     expect(dialog.locator("[aria-pressed=true]")).to_have_count(2)
-    shot(page, "pick")
     dialog.get_by_role("button", name="Done").click()
     expect(page.locator(".rule")).to_contain_text("Activity and 1 below")
     page.get_by_role("button", name="limit…").click()
@@ -56,7 +39,6 @@ def test_rules_are_built_by_mouse(page, sign_in, alice, entities):
     page.get_by_role("button", name="Take State out of “excludes”").click()
     expect(page.locator("#facts")).to_contain_text("1 rule")
     settled(page)
-    shot(page, "rules")
     assert document_of(rules) == [{"domain": "Activity", "excludes": ["PhysicalObject"], "can_contain": []}]
     page.get_by_role("button", name="Undo change").click()
     expect(page.locator(".rule")).to_contain_text("State")
@@ -66,7 +48,6 @@ def test_rules_are_built_by_mouse(page, sign_in, alice, entities):
     expect(page.locator(".rule")).to_contain_text("State")
     page.get_by_role("button", name="History").click()
     expect(page.locator("#dialog")).to_contain_text("Remove")
-    shot(page, "history")
 
 
 def test_a_document_is_checked_before_it_is_stored(page, sign_in, alice, problems, entities):
@@ -80,18 +61,15 @@ def test_a_document_is_checked_before_it_is_stored(page, sign_in, alice, problem
     problems.expect("422")
     page.get_by_role("button", name="Check only").click()
     expect(page.locator("#report")).to_contain_text("“Location” is not a label of “Maintenance entities”")
-    shot(page, "create-wrong")
     text = page.locator("#id_text")
     text.fill(text.input_value().replace("Location", "Activity"))
     page.get_by_role("button", name="Check only").click()
     expect(page.locator("#report")).to_contain_text("2 rules can be stored. 1 place looks like a mistake")
-    shot(page, "create")
     page.get_by_role("button", name="Create constraints").click()
     expect(page.locator(".rule")).to_have_count(2)
-    shot(page, "created")
+    settled(page)
     page.get_by_role("button", name="Checks").click()
     expect(page.locator("#dialog")).to_contain_text("Rule 1 excludes “Activity” here")
-    shot(page, "checks")
 
 
 def test_rules_are_built_by_keyboard(page, sign_in, alice, entities):
@@ -158,7 +136,6 @@ def test_a_projects_rules_tell_how_often_they_are_broken(page, sign_in, alice, c
     page.goto(rules.get_absolute_url())
     expect(page.locator(f"#breaks-{state}")).to_have_text("broken 1 time")
     expect(page.locator(f"#breaks-{activity}")).to_be_hidden()
-    shot(page, "broken")
     page.get_by_role("button", name="Remove the rule for Activity").click()
     expect(page.locator(".rule")).to_have_count(1)
     expect(page.locator(f"#breaks-{state}")).to_have_text("broken 1 time")
