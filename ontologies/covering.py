@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import QuerySet
 
 from annotation_service import words
-from annotation_service.db import execute
+from annotation_service.db import among, execute
 from annotation_service.inputs import Refused
 
 from .models import Ontology
@@ -35,10 +35,13 @@ def counterparts(used: QuerySet[Any], own: Ontology, other: Ontology, named_by: 
 
     Raises `Uncovered`, where ``named_by`` says who needs them, such as “The marks of “Pumps” have”.
     """
-    uids = dict(used.values_list("uid", "pk"))
-    there = dict(other.items().order_by().filter(uid__in=used.values("uid")).values_list("uid", "pk"))
-    if uids.keys() == there.keys():
-        return {pk: there[uid] for uid, pk in uids.items()}
+    uids: dict[str, int] = {}
+    # A copy has them all as a rule: then nobody need look which ones thousands of marks have.
+    for some in [own.items(), used] if other.copied_from_id == own.pk else [used]:
+        uids = dict(some.order_by().values_list("uid", "pk"))
+        there = dict(other.items().order_by().filter(uid__in=among(uids)).values_list("uid", "pk"))
+        if uids.keys() == there.keys():
+            return {pk: there[uid] for uid, pk in uids.items()}
     names, by_name = own.labels().by_pk, other.labels().by_fullname
     wanted = {pk: names[pk].fullname for pk in uids.values()}
     if missing := sorted(name for name in wanted.values() if name not in by_name):
