@@ -14,6 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from annotation_service import access as blueprint_access
 from annotation_service import http
 from annotation_service.blueprints import Right
+from annotation_service.db import snapshot
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User, start_job
@@ -129,11 +130,13 @@ def marks(request: Request, pk: int) -> HttpResponse:
 def violations(request: Request, pk: int) -> HttpResponse:
     """The marks that break the constraints: per rule, per annotator, and a list with links to each place."""
     project = access.project(request, pk, Right.READ)
-    report = Report(project)
-    shown = Selection(report, rule=request.GET.get("rule", ""), who=request.GET.get("who", ""))
-    page = Paginator(shown.broken, VIOLATIONS_A_PAGE).get_page(request.GET.get("page"))
+    with snapshot():
+        report = Report(project)
+        shown = Selection(report, rule=request.GET.get("rule", ""), who=request.GET.get("who", ""))
+        page = Paginator(shown.broken, VIOLATIONS_A_PAGE).get_page(request.GET.get("page"))
+        rows = shown.rows(page)
     context = {"section": "projects", "project": project, "dataset": project.dataset, "report": report}
-    context |= {"shown": shown, "page": page, "rows": shown.rows(page)}
+    context |= {"shown": shown, "page": page, "rows": rows}
     context["constraints"] = project.constraint_sets()
     return render(request, "projects/violations.html", context)
 

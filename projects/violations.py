@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from annotation_service import words
@@ -50,15 +51,21 @@ def numbers_of(dataset: Dataset) -> dict[int, int]:
 
 
 class Report:
-    """All violations in a project: of the marks that came with the dataset, and of each annotator's accepted ones."""
+    """All violations in a project: of the marks that came with the dataset, and of each annotator's accepted ones.
+
+    To be read in a `snapshot`: annotators change and remove marks meanwhile.
+    """
 
     def __init__(self, project: Project) -> None:
         self.broken = project.broken()
         self.labels = {label.pk: label for ontology in project.ontology_set.all() for label in ontology.labels()}
         people = {broken.annotator for broken in self.broken if broken.annotator}
         self.people = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
-        self.numbers = numbers_of(project.dataset) if self.broken else {}
-        self.external_ids = dict(project.dataset.items().exclude(external_id="").values_list("pk", "external_id"))
+        self.dataset = project.dataset
+
+    @cached_property
+    def numbers(self) -> dict[int, int]:
+        return numbers_of(self.dataset)
 
     def by_rule(self) -> dict[RuleName, list[Broken]]:
         """The violations of each rule."""
@@ -88,11 +95,12 @@ class Report:
 
     def entries(self) -> Iterator[dict[str, Any]]:
         """An object for each pair of entities and kind of rule, or relation, that is broken."""
+        external_ids = dict(self.dataset.items().exclude(external_id="").values_list("pk", "external_id"))
         for broken in self.broken:
             violation = broken.violation
             yield {
                 "item_id": self.numbers[broken.item],
-                "external_id": self.external_ids.get(broken.item),
+                "external_id": external_ids.get(broken.item),
                 "annotator": None if broken.annotator is None else self.people[broken.annotator],
                 "rule": violation.kind,
                 "set": violation.set.pk,

@@ -1,12 +1,14 @@
 """The report of marks that break constraints: the command, in words and as JSON."""
 
 import json
+import threading
 from io import StringIO
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
 
-from datasets.models import Annotation, Item
+from datasets.models import Annotation, Entity, Item
 from ontologies.models import OntologyItem
 from projects.models import Project
 from tests import factories
@@ -212,6 +214,28 @@ def test_a_rule_and_a_person_can_be_chosen(as_alice, broken, carol):
     assert numbers(who="given") == [2]
     assert numbers(rule=second["key"], who="given") == numbers(rule="x") == numbers(who="x") == []
     assert numbers(page="99999999999") == numbers(page="x") == numbers()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_report_is_of_one_moment(as_alice, broken, monkeypatch):
+    """Annotators go on while it is made, which takes seconds."""
+    find = Project.broken
+
+    def remove():
+        broken.dataset.remove(broken.dataset.items().filter(position=0), by=broken.created_by)
+        Entity.objects.filter(annotation__item__dataset=broken.dataset, uid="a").delete()
+        connection.close()
+
+    def find_and_remove(project):
+        found = find(project)
+        removing = threading.Thread(target=remove)
+        removing.start()
+        removing.join()
+        return found
+
+    monkeypatch.setattr(Project, "broken", find_and_remove)
+    numbers = [row["number"] for row in as_alice.get(f"/projects/{broken.pk}/violations/").context["rows"]]
+    assert numbers == [2, 1, 2, 3]
 
 
 def test_the_project_page_has_the_counts(as_alice, as_carol, broken):

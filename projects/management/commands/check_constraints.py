@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from annotation_service import words
+from annotation_service.db import snapshot
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand
 from projects.models import Project
@@ -27,8 +28,12 @@ class Command(ServiceCommand):
         project = Project.objects.filter(pk=options["project"]).first()
         if project is None:
             raise Refused(f"There is no project with the id {options['project']}.")
+        with snapshot():
+            self._print(project, as_json=options["json"])
+
+    def _print(self, project: Project, *, as_json: bool) -> None:
         report = Report(project)
-        if options["json"]:
+        if as_json:
             self.stdout.write(json.dumps(list(report.entries()), ensure_ascii=False, indent=2))
             return
         for found in report.by_rule().values():
