@@ -402,3 +402,10 @@ def test_administrators_see_the_sets_and_change_only_their_words(as_sam, alice, 
             assert Client().get(reverse(f"{name}_changelist")).status_code == 302
             answer = as_sam.get(reverse(f"{name}_changelist"), {"q": "Thermostat"})
             assert answer.status_code == 200
+
+
+def test_labels_that_nobody_names_may_be_missing(alice, labels, blueprints):
+    twin = labels["entities"].copy_to(by=alice, name="Twin")
+    labels["entities"].add_item("Fan", by=alice)
+    copy = blueprints["entity_constraints"].copy_to(by=alice, ontologies={"entity": twin})
+    assert document_of(copy) == DOCUMENTS["entity_constraints"]
