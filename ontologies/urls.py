@@ -37,6 +37,7 @@ ontology_urls: list[URLPattern | URLResolver] = [
     path("tree/", reading.tree, name="tree"),
     path("version/", reading.version, name="version"),
     path("find/", reading.find, name="find"),
+    path("overview/", reading.overview, name="overview"),
     path("figures/", reading.figures, name="figures"),
     path("checks/", reading.checks, name="checks"),
     path("undo/", changing.undo, name="undo"),

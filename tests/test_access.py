@@ -172,6 +172,7 @@ ROWS = [
     Row("ontologies:tree", BLUEPRINT_READ, ("ontology",), {}),
     Row("ontologies:tree", COPY_OPEN, ("ontology_copy",), {}),
     *tree_rows("ontologies:find", query="?q=obj"),
+    *tree_rows("ontologies:overview"),
     *tree_rows("ontologies:version"),
     *tree_rows("ontologies:figures"),
     *tree_rows("ontologies:checks"),

@@ -12,7 +12,9 @@ from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 
+from .. import filters
 from ..checks import likely_mistakes
+from ..filters import Filter, filtered
 from ..models import Ontology, OntologyItem
 from ..panels import item_panels
 from ..usage import marks_below
@@ -22,6 +24,7 @@ from .rows import ALL_LEVELS, found_rows, levels_at_first, rows
 
 SHOWN_MATCHES = 200
 SHOWN_CHECKS = 200
+SHOWN_CHANGES = 5
 
 
 # --- The tree ------------------------------------------------------------------------------------------------------------
@@ -65,7 +68,7 @@ def tree(request: Request, ontology: Ontology) -> HttpResponse:
         around.append(answers.undo_buttons(request, ontology))
     if uid := wanted.get("item"):
         item = find_item(ontology, uid)
-        around.append(answers.details(item, editable=editable) if item else ("_overview", {"editable": editable}))
+        around.append(answers.details(item, editable=editable) if item else ("_overview", {"ontology": ontology}))
     return respond(request, ("_list", shown), *around)
 
 
@@ -96,16 +99,44 @@ def children(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 
 @reads
 def find(request: Request, ontology: Ontology) -> HttpResponse:
-    """The items that are meant with a text, within their branches; also those that were added during the search."""
+    """The items that are meant with a text and that a filter lets through, within their branches; also those that were added
+    meanwhile."""
     text = request.GET.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
-    found = ontology.labels().find(text)
+    labels, only = ontology.labels(), _filter(request, ontology, request.GET.get("only", ""))
+    found = labels.find(text) if text.strip() or not only else only.labels
+    if text.strip() and only:
+        inside = {label.uid for label in only.labels}
+        found = [each for each in found if each.uid in inside]
     if branch := find_item(ontology, request.GET.get("within")):
         inside = set(branch.branch().values_list("uid", flat=True))
         found = [each for each in found if each.uid in inside]
-    by_uid = ontology.labels().by_uid
-    added = [by_uid[uid] for uid in request.GET.get("also", "").split(",")[:SHOWN_MATCHES] if uid in by_uid]
+    also = request.GET.get("also", "").split(",")[:SHOWN_MATCHES]
+    added = [labels.by_uid[uid] for uid in also if uid in labels.by_uid]
     shown = found_rows(ontology, found[:SHOWN_MATCHES], text, also=added)
-    return respond(request, ("_list", {"rows": shown, "total": len(found)}))
+    return respond(request, ("_list", {"rows": shown, "total": len(found), "only": only}))
+
+
+def _filter(request: Request, ontology: Ontology, key: str) -> Filter | None:
+    marks = ontology.marks_by_uid(_whose_marks(request, ontology)) if key == "unused" else {}
+    return filtered(ontology.labels(), key, marks)
+
+
+@reads
+def overview(request: Request, ontology: Ontology) -> HttpResponse:
+    """What is shown while no item is selected."""
+    marks = ontology.marks_by_uid(_whose_marks(request, ontology))
+    labels = ontology.labels()
+    levels, others = filters.overview(labels, max((label.level for label in labels), default=0), marks)
+    context = {
+        "ontology": ontology,
+        "overview": True,
+        "labels": labels,
+        "levels": levels,
+        "others": others,
+        "changes": ontology.changes.select_related("user").defer("items")[:SHOWN_CHANGES],
+        "editable": access.can_edit(request.user, ontology),
+    }
+    return respond(request, ("_overview", context))
 
 
 # --- Items ---------------------------------------------------------------------------------------------------------------

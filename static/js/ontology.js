@@ -2,7 +2,7 @@
 
 import {
   above, base, below, byId, chosen, close, editable, first, focus, focused, follow, get, home, inTurn, isOlder, isOpen, item, items, itemUrl, last, listOf, mark,
-  open, opened, panel, parentOf, refresh, reveal, say, select, show, showBranch, state, uidOf,
+  open, opened, panel, parentOf, refresh, reveal, say, select, selectNone, show, showBranch, state, uidOf,
 } from "./ontology/tree.js";
 import { add, addBeside, rename } from "./ontology/naming.js";
 import "./ontology/search.js";
@@ -66,6 +66,7 @@ function press(button) {
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-levels], [data-add], [data-rename], [data-branch]:not(nav), [data-go], [data-open], [data-step]");
   if (button) return void press(button);
+  if (event.target.closest("[data-overview]")) return void selectNone();
   const li = event.target.closest("#tree .row") && event.target.closest("li[role=treeitem]");
   if (!li || event.target.closest("form")) return;
   if (editable && !event.target.closest("button.twisty") && selection.click(li, event)) return;
@@ -82,6 +83,7 @@ panel.addEventListener("dblclick", (event) => {
 /* Keys ------------------------------------------------------------------------------------------------------------- */
 
 const KEYS = {
+  Escape: () => void (state.selected && selectNone()),
   ArrowDown: below,
   ArrowUp: above,
   ArrowRight: (li) => (isOpen(li) ? listOf(li).querySelector("li[role=treeitem]") : void open(li)),
@@ -130,7 +132,7 @@ function general(event) {
 document.addEventListener("keydown", (event) => {
   if (general(event) || (editable && (selection.key(event) || moveKey(event)))) return void event.preventDefault();
   const li = event.target;
-  if (!(li instanceof HTMLElement) || !li.matches("#tree li[role=treeitem]") || event.altKey) return;
+  if (!(li instanceof HTMLElement) || !li.matches("#tree li[role=treeitem]") || event.altKey || event.defaultPrevented) return;
   const control = event.ctrlKey || event.metaKey;
   const action = (control ? CONTROL_KEYS : KEYS)[event.key] ?? (editable && (control ? EDIT_CONTROL_KEYS : EDIT_KEYS)[event.key]);
   const isLetter = !action && !control && event.key.length === 1 && !"/? ".includes(event.key);

@@ -1,7 +1,7 @@
 // Search in the tree: matches within their branches while one types, Enter steps through them, Escape leads back.
 
 import { add } from "./naming.js";
-import { ask, byId, focus, home, item, mark, opened, panel, parentOf, refresh, reveal, root, select, state, tell, uidOf } from "./tree.js";
+import { ask, byId, focus, home, item, mark, opened, panel, parentOf, refresh, remember, reveal, root, select, state, tell, uidOf } from "./tree.js";
 
 const field = byId("search");
 const count = byId("matches");
@@ -17,14 +17,15 @@ const matches = () => [...root().querySelectorAll("li[data-match]")];
 
 async function find() {
   const text = field.value.trim();
-  if (!text) return leave();
+  const { only } = state;
+  if (!text && !only) return leave();
   waiting?.abort();
   waiting = new AbortController();
-  const query = new URLSearchParams({ q: text, within: state.branch, also: [...added].join(",") });
+  const query = new URLSearchParams({ q: text, only, within: state.branch, also: [...added].join(",") });
   const answer = await ask(`${home}find/?${query}`, { signal: waiting.signal }).catch(() => null);
   if (!answer) return;
   const html = await answer.text();
-  if (field.value.trim() !== text) return;
+  if (field.value.trim() !== text || state.only !== only) return;
   if (!state.searching) {
     before = root();
     scrolled = scrollY;
@@ -34,6 +35,10 @@ async function find() {
   const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("kids-root");
   root().replaceWith(document.adoptNode(fresh));
   panel.classList.toggle("searched", true);
+  byId("only").hidden = !only;
+  byId("only").textContent = `${root().dataset.title ?? only} ×`;
+  state.text = text;
+  remember();
   mark();
   tell("refreshed");
   showCount();
@@ -55,8 +60,10 @@ const place = () => state.selected || state.branch;
 function showNothing(isNothing) {
   nothing.hidden = !isNothing;
   if (!isNothing) return;
-  nothing.firstElementChild.textContent = `Nothing found for “${field.value.trim()}”`;
+  const text = field.value.trim();
+  nothing.firstElementChild.textContent = text ? `Nothing found for “${text}”` : `No label: ${root().dataset.title ?? state.only}`;
   const button = nothing.querySelector("[data-find=add]");
+  if (button) button.hidden = !text;
   const name = place() && before.querySelector(`#row-${place()} > .name`)?.textContent;
   const below = name ? `below “${name}”` : "below the selected item";
   if (button) button.textContent = `Add it as a label ${place() ? below : "at the top level"}`;
@@ -87,8 +94,11 @@ function leave() {
   count.textContent = "";
   nothing.hidden = true;
   added.clear();
+  byId("only").hidden = true;
+  state.only = state.text = "";
   if (!state.searching) return;
   state.searching = false;
+  remember();
   panel.classList.remove("searched");
   root().replaceWith(before);
   before = null;
@@ -154,5 +164,28 @@ document.addEventListener("itemAdded", ({ detail: { uid } }) => {
   added.add(uid);
   setTimeout(again); // it may be a match
 });
+
+/* Filters ---------------------------------------------------------------------------------------------------------- */
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("[data-only]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  state.only = link.dataset.only;
+  find();
+});
+
+byId("only").addEventListener("click", () => {
+  state.only = "";
+  find();
+});
+
+// An address that somebody shared.
+const wanted = new URLSearchParams(location.search);
+if (wanted.get("q") || wanted.get("only")) {
+  field.value = wanted.get("q") ?? "";
+  state.only = wanted.get("only") ?? "";
+  find();
+}
 
 export const openedBehind = () => (before ? [...before.querySelectorAll('li[aria-expanded="true"]')].map(uidOf).join(",") : opened());

@@ -50,6 +50,8 @@ export const state = {
   selected: panel.dataset.selected ?? "",
   branch: byId("branch").dataset.branch ?? "",
   searching: false,
+  text: "", // that is searched
+  only: "", // the filter
 };
 
 /* Fetch rows without htmx: it processes every element of an answer, which takes seconds for ten thousand rows. */
@@ -185,10 +187,25 @@ export function follow(li) {
   following = setTimeout(followed, 150);
 }
 
-/** Keep the selected item and branch in the address. */
+/** Select nothing: the details are the overview. */
+export function selectNone() {
+  clearTimeout(following);
+  state.selected = "";
+  chosen.clear();
+  mark();
+  tell("selected");
+  remember();
+  return showOverview();
+}
+
+export const showOverview = () => get(`${home}overview/`, "#details", "morph:innerHTML");
+
+/** Keep what is shown and selected in the address. */
 export function remember() {
   const query = new URLSearchParams();
   if (state.branch) query.set("branch", state.branch);
+  if (state.text) query.set("q", state.text);
+  if (state.only) query.set("only", state.only);
   if (state.selected) query.set("item", state.selected);
   history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
 }
@@ -250,6 +267,7 @@ async function fetchTree(options) {
     morph(pane, details, "innerHTML");
     if (usage) window.htmx.trigger(usage, "refresh");
   }
+  if (!state.selected) showOverview();
   state.branch = byId("branch").dataset.branch ?? "";
   mark();
   tell("refreshed");

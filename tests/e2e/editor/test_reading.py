@@ -49,6 +49,35 @@ def test_a_search_without_matches_offers_to_add_it(editor, page):
     editor.stays()
 
 
+def test_with_nothing_selected_the_details_are_an_overview_that_leads_to_filters(editor, page):
+    overview = page.locator("#details-none")
+    expect(overview.locator("h2")).to_have_text("Overview")
+    overview.get_by_role("link", name="Without description").click()
+    expect(page.locator("#matches")).to_have_text("6 matches")
+    assert page.url.endswith("?only=undescribed")
+    overview.get_by_role("link", name="Level 2").click()
+    expect(page.locator("#only")).to_have_text("Level 2 ×")
+    expect(page.locator("#matches")).to_have_text("3 matches")
+    page.locator("#search").fill("driv")
+    expect(page.locator("#matches")).to_have_text("1 match")
+    page.reload()
+    expect(page.locator("#matches")).to_have_text("1 match")
+    assert editor.names() == ["PhysicalObject", "DrivingObject"]
+    page.locator("#search").fill("")
+    expect(page.locator("#matches")).to_have_text("3 matches")
+    page.locator("#only").click()
+    expect(editor.row("State")).to_be_visible()
+    assert "?" not in page.url
+    editor.select("State")
+    editor.press("Escape")
+    expect(overview.locator("h2")).to_have_text("Overview")
+    expect(page.locator("#tree [aria-selected]")).to_have_count(0)
+    editor.select("Activity")
+    editor.details.get_by_role("button", name="Back to the overview").click()
+    expect(overview.locator("h2")).to_have_text("Overview")
+    assert "item=" not in page.url
+
+
 def test_what_is_added_during_a_search_is_shown(editor, page):
     page.locator("#search").fill("phys")
     expect(page.locator("#matches")).to_have_text("1 match")
