@@ -18,6 +18,7 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 
 from annotation_service import access
 from annotation_service.blueprint_views import SHOWN_STEPS, get_change, history_page
+from annotation_service.db import snapshot
 from annotation_service.edits import Conflict
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
@@ -26,6 +27,7 @@ from ontologies.labels import Label
 
 from .listing import TITLES, Listing
 from .models import ConstraintChange, ConstraintSet, Rule, rules_of
+from .models.journal import rule_name
 from .views import head
 
 SHOWN_RULES = 30
@@ -65,7 +67,7 @@ edits = constraints_view(access.editable, "GET", "POST")
 @reads
 def page(request: Request, constraints: ConstraintSet) -> HttpResponse:
     seen = access.projects_seen_by(request.user)
-    copies = ConstraintSet.objects.filter(copied_from=constraints).exclude(project=None).select_related("project")
+    copies = constraints.copies.exclude(project=None).select_related("project").with_size()
     context = {
         "copies": [copy for copy in copies if copy.project_id in seen],
         "copies_elsewhere": sum(copy.project_id not in seen for copy in copies),
@@ -101,11 +103,11 @@ def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, An
 
 @reads
 def checks(request: Request, constraints: ConstraintSet) -> HttpResponse:
-    mistakes = constraints.mistakes()
-    rows = [*constraints.rules_with_keys()] if mistakes else []
-    found = [
-        (rows[each.position], constraints.rule_name(rows[each.position].key), each) for each in mistakes[:SHOWN_CHECKS]
-    ]
+    with snapshot():  # the positions are those of the rules as they were checked
+        mistakes = constraints.mistakes()
+        keys = [rule.key for rule in constraints.rules_with_keys()] if mistakes else []
+        names = constraints.names_by_uid()
+    found = [(rule_name(names, keys[each.position]), each) for each in mistakes[:SHOWN_CHECKS]]
     return render(request, "resources/_checks.html", {"checks": found, "total": len(mistakes)})
 
 

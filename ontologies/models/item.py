@@ -9,7 +9,6 @@ from django.utils import timezone
 from mptt.models import MPTTModel, TreeForeignKey
 
 from annotation_service import edits, limits
-from annotation_service.db import execute
 from annotation_service.inputs import Refused, clean_description, clean_name
 from annotation_service.json_input import to_json
 from annotation_service.models import User
@@ -254,12 +253,21 @@ class OntologyItem(MPTTModel):
         return item
 
     def hold(self) -> None:
-        """Until the transaction ends nobody removes the item; `Refused` if its addition has been undone. For those who store
-        something that points to it without having locked the ontology."""
-        if connection.features.has_select_for_update:  # a transaction of SQLite has the database for itself already
-            sql = f"SELECT FROM {OntologyItem._meta.db_table} WHERE id = %(pk)s FOR KEY SHARE"
-            if not execute(sql, {"pk": self.pk}):
-                raise self._gone()
+        self.hold_all([self])
+
+    @classmethod
+    def hold_all(cls, items: Collection["OntologyItem"]) -> None:
+        """Until the transaction ends nobody removes the items; `Refused` if the addition of one has been undone. For those who
+        store something that points to them without having locked the ontology."""
+        if not connection.features.has_select_for_update:
+            return  # a transaction of SQLite has the database for itself already
+        sql = f"SELECT id FROM {cls._meta.db_table} WHERE id = ANY(%s) FOR KEY SHARE"
+        with connection.cursor() as cursor:
+            cursor.execute(sql, [[item.pk for item in items]])
+            there = {pk for (pk,) in cursor.fetchall()}
+        for item in items:
+            if item.pk not in there:
+                raise item._gone()
 
     def _gone(self) -> Refused:
         return Refused(f"“{self.name}” is not there any more: adding it was undone.")

@@ -136,8 +136,7 @@ class RuleChange(journal.Change):
         items = OntologyItem.objects.filter(pk__in=among({labels[uid].pk for uid in uids if uid in labels}))
         if len(items) < len(set(uids)):
             raise Refused("A label of this rule is not there any more: adding it was undone. Reload the page.")
-        for item in items:
-            item.hold()
+        OntologyItem.hold_all(items)
         return {item.uid: item for item in items}
 
 

@@ -5,6 +5,8 @@ import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from projects.models import Project
@@ -285,3 +287,35 @@ def test_a_set_is_renamed_duplicated_and_deleted(as_alice, rules):
     assert "3 rules" in text_of(as_alice.get(copied))
     assert as_alice.post(url("delete", rules))["HX-Redirect"] == reverse("resources:list")
     assert item(rules.entity_ontology, "State").usage().own == {"constraints": 2}
+
+
+def test_queries_do_not_grow_with_projects(as_alice, alice, rules, labels):
+    dataset = factories.dataset(owner=alice)
+
+    def queries():
+        Project.create(
+            name="One more",
+            by=alice,
+            dataset=dataset,
+            entity_ontology=labels["entities"],
+            resources=[rules],
+        )
+        with CaptureQueriesContext(connection) as found:
+            assert "One more 3 rules" in text_of(as_alice.get(rules.get_absolute_url()))
+        return len(found)
+
+    queries()  # fills what is kept in memory
+    assert queries() == queries()
+
+
+def test_queries_do_not_grow_with_the_labels_of_a_list(alice, rules, labels):
+    key, others = uid(rules, "Thermostat"), ["State", "Activity", "Replace"]
+    rules.add_rule(key, by=alice)
+    rules.add_label(key, "excludes", uid(rules, "DrivingObject"), by=alice)
+
+    def queries(name):
+        with CaptureQueriesContext(connection) as found:
+            rules.add_label(key, "excludes", uid(rules, name), by=alice)
+        return len(found)
+
+    assert len({queries(name) for name in others}) == 1

@@ -59,3 +59,23 @@ def test_a_label_is_put_into_a_rule_while_it_is_taken_back(alice, rules, labels,
     assert first is None and isinstance(second, Refused)
     assert len(document_of(rules)) == (2 if is_rule_first else 1)
     assert ontology.items().filter(name="Fan").exists() == is_rule_first
+
+
+def test_the_checks_are_of_one_moment(as_alice, alice, rules, monkeypatch):
+    find = ConstraintSet.mistakes
+
+    def find_and_remove(constraints):
+        found = find(constraints)
+        removing = threading.Thread(target=remove)
+        removing.start()
+        removing.join()
+        return found
+
+    def remove():
+        rules.remove_rule(rules.rules_with_keys().get().key, by=alice)
+        connection.close()
+
+    monkeypatch.setattr(ConstraintSet, "mistakes", find_and_remove)
+    shown = as_alice.get(f"/constraints/{rules.pk}/checks/").content.decode()
+    assert "Rule 1: State" in shown and "it can be left out" in shown
+    assert not rules.rows().exists()
