@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import islice
 from math import dist
 from typing import NamedTuple
 
@@ -93,7 +93,12 @@ def _look_alike(siblings: list[Label]) -> list[Label]:
     if len(siblings) > (colors.SEPARATE_CHILDREN if below else colors.SEPARATE_TOPS):
         return []
     least = ALIKE if below else ALIKE_AT_THE_TOP
-    seen = [(colors.to_oklab(label.color), label.uid) for label in siblings]
-    pairs = combinations(seen, 2)
-    close = {uid for (one, a), (other, b) in pairs if dist(one, other) < least for uid in (a, b)}
+    seen = sorted((colors.to_oklab(label.color), label.uid) for label in siblings)
+    close: set[str] = set()
+    for place, (one, uid) in enumerate(seen):
+        for other, its_uid in islice(seen, place + 1, None):
+            if other[0] - one[0] >= least:
+                break  # only the lightness, by which they are sorted; the others differ more
+            if dist(one, other) < least:
+                close |= {uid, its_uid}
     return [label for label in siblings if label.uid in close]

@@ -6,6 +6,7 @@ Colours are strings ``#RRGGBB``.
 
 import math
 import re
+from collections.abc import Collection
 from functools import lru_cache
 
 HEX = re.compile(r"#[0-9A-Fa-f]{6}")
@@ -13,7 +14,8 @@ GOLDEN_ANGLE = 180 * (3 - math.sqrt(5))
 FIRST_HUE = 160.0
 LIGHTNESS, CHROMA = 0.62, 0.12
 RING = 20  # as many hues of one lightness can be told apart
-SEPARATE_TOPS, SEPARATE_CHILDREN = 3 * RING, 15
+ROUND, ROUND_STEP = 15, 0.045  # as many variations of one lightness
+SEPARATE_TOPS, SEPARATE_CHILDREN = 3 * RING, 4 * ROUND
 """As many automatic colours at the top level, or below one item, can be told apart."""
 
 
@@ -25,12 +27,24 @@ def top_level(index: int) -> str:
 
 @lru_cache(maxsize=10_000)
 def child_of(parent: str, index: int) -> str:
-    """The colour of the n-th child, from 0: its parent's hue, a little lighter, siblings slightly apart."""
+    """The colour of the n-th child, from 0: its parent's hue, a little lighter, siblings slightly apart. Further rounds of
+    variations are lighter still or, where that would fade, darker."""
     lightness, chroma, hue = to_oklch(parent)
-    lighter = lightness + 0.05 + 0.015 * (index % 3)
-    if lighter > 0.82:  # start again from the dark end: deep branches must not fade into the page
-        lighter = 0.56 + 0.02 * (index % 3)
+    lighter = lightness + 0.05
+    if not 0.3 <= lighter <= 0.79:  # start again from the dark end: deep branches must not fade into the page
+        lighter = 0.56
+    step = ROUND_STEP if lighter + 3 * ROUND_STEP < 0.82 else -ROUND_STEP
+    lighter += step * (index // ROUND % 4) + 0.015 * (index % 3)
     return from_oklch(lighter, max(chroma * 0.95, 0.05), hue + (0, 7, -7, 14, -14)[index % 5])
+
+
+def free_child_of(parent: str | None, index: int, taken: Collection[str]) -> str:
+    """The colour of a new child, or of a new item at the top level: the first from the n-th on that no sibling has."""
+    wanted = (child_of(parent, at) if parent else top_level(at) for at in range(index, index + SEPARATE_TOPS))
+    first = next(wanted)
+    if first not in taken or index >= SEPARATE_TOPS:
+        return first
+    return next((color for color in wanted if color not in taken), first)
 
 
 def to_oklch(color: str) -> tuple[float, float, float]:

@@ -83,7 +83,7 @@ class Tree:
         end = START + 2 * len(new_items) + 1
         root = self.model(ontology_id=self.pk, uid=ROOT_UID, tree_id=self.pk, lft=START, rght=end, level=0)
         root.save(force_insert=True)
-        self._store(_numbered(new_items, root, 0, START + 1, set()))
+        self._store(_numbered(new_items, root, 0, START + 1, set(), set()))
 
     def insert(self, branches: Sequence[NewBranch]) -> list[dict[str, Any]]:
         """Store new items at several places in one step: the room for all is made first. Returns the rows that were stored.
@@ -93,11 +93,13 @@ class Tree:
         if self.size + sum(len(branch.items) for branch in branches) > settings.MAX_ONTOLOGY_ITEMS:
             raise Refused(f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items.")
         lefts: dict[int, list[int]] = defaultdict(list)
+        shades: dict[int, set[str]] = defaultdict(set)
         names: set[tuple[int, str]] = set()
         parents = among({branch.parent.pk for branch in branches})
         children = self.model._base_manager.filter(parent__in=parents).order_by("lft")
-        for parent_id, left, name in children.values_list("parent_id", "lft", "name"):
+        for parent_id, left, name, color in children.values_list("parent_id", "lft", "name", "color"):
             lefts[parent_id].append(left)
+            shades[parent_id].add(color)
             names.add((parent_id, name))
         planned: list[tuple[int, int, NewBranch]] = []
         for branch in branches:
@@ -115,7 +117,8 @@ class Tree:
         room: Counter[int] = Counter()
         earlier: Counter[int] = Counter()  # new children by the key of their parent
         for at, place, (parent, items, _) in planned:
-            rows += _numbered(items, parent, place + earlier[parent.pk], at + 2 * len(rows), taken)
+            count = place + earlier[parent.pk]
+            rows += _numbered(items, parent, count, at + 2 * len(rows), taken, shades[parent.pk])
             earlier[parent.pk] += sum(new.level == 1 for new in items)
             room[at] += 2 * len(items)
         if self._taken(row["uid"] for row in rows):
@@ -221,12 +224,12 @@ class Tree:
 
 
 def _numbered(
-    new_items: Sequence[NewItem], parent: Any, child_count: int, position: int, taken: set[str]
+    new_items: Sequence[NewItem], parent: Any, child_count: int, position: int, taken: set[str], shades: set[str]
 ) -> list[dict[str, Any]]:
     """The rows of new items below a parent, in tree order, computed in one pass over the items, which come in tree order.
 
     ``child_count`` children stand before them, ``position`` is the first to use. In the rows, ``above`` is the uid of the parent
-    and ``place`` the index among its children. A uid that is taken is drawn again.
+    and ``place`` the index among its children. A uid that is taken is drawn again; ``shades`` are the colours of the children.
     """
     own = {new.uid for new in new_items}
     stored_time = connection.ops.adapt_datetimefield_value
@@ -234,6 +237,10 @@ def _numbered(
     rows: list[dict[str, Any]] = []
     branch: list[dict[str, Any]] = []
     counts = {parent.uid: child_count}
+    shades_of = defaultdict(set, {parent.uid: shades})
+    for new in new_items:
+        if new.level == 1 and new.color:
+            shades.add(new.color)
     top_color = None if parent.is_root else parent.color
     position -= 1
 
@@ -264,11 +271,12 @@ def _numbered(
             "name": new.name,
             "description": new.description,
             "example_terms": new.example_terms,
-            "color": new.color or (colors.child_of(color, place) if color else colors.top_level(place)),
+            "color": new.color or colors.free_child_of(color, place, shades_of[above]),
             "active": new.active,
             "created_at": stored_time(new.created_at) if new.created_at else now,
             "updated_at": stored_time(new.updated_at) if new.updated_at else now,
         }
+        shades_of[above].add(row["color"])
         rows.append(row)
         branch.append(row)
     close_to(1)

@@ -66,3 +66,37 @@ def test_a_new_ontology_is_coloured_by_branches(alice):
     assert [item.color for item in tops] == [colors.top_level(i) for i in range(3)]
     assert items[1].color == colors.child_of(items[0].color, 0)
     assert items[3].color == colors.child_of(items[0].color, 1)
+
+
+@pytest.mark.parametrize(
+    "color", ["#000000", "#FFFFFF", "#808080", "#FF0000", "#0000FF", "#FFFF00", colors.top_level(7)]
+)
+def test_sixty_children_of_any_colour_have_colours_of_their_own(color):
+    assert len({colors.child_of(color, i) for i in range(60)}) == 60
+
+
+def test_siblings_do_not_share_a_colour_whatever_happened_before(alice):
+    ontology = factories.ontology(
+        owner=alice, items=[{"name": "T", "children": [{"name": f"C{i}"} for i in range(30)]}]
+    )
+    top, first = ontology.items()[:2]
+    first.recolor(colors.child_of(top.color, 30), by=alice)
+    top.recolor(colors.top_level(5), by=alice)
+    factories.item(ontology, "C4").recolor(colors.child_of(colors.top_level(5), 32), by=alice)
+    for i in range(29):
+        ontology.add_item(f"D{i}", parent=top, by=alice)
+    shown = [item.color for item in ontology.items() if item.level == 2]
+    assert len(shown) == len(set(shown)) == 59
+    ontology.items()[0].recolor(colors.top_level(1), by=alice)
+    assert ontology.add_item("Second", by=alice).color not in {colors.top_level(1)}
+
+
+def test_a_document_with_some_colours_gives_the_others_free_ones(alice):
+    document = [
+        {"name": "A"},
+        {"name": "B", "color": colors.top_level(0)},
+        {"name": "C", "color": colors.top_level(2)},
+        {"name": "D"},
+    ]
+    shown = [item.color for item in factories.ontology(owner=alice, items=document).items()]
+    assert len(set(shown)) == 4
