@@ -4,7 +4,7 @@ An app's URLs call them with its model: ``path("edit/", partial(edit, model=Onto
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import IO, Any
 
 from django import forms
 from django.conf import settings
@@ -20,7 +20,7 @@ from . import access
 from .blueprints import PagedBlueprint, with_uses
 from .edits import Conflict, fingerprint
 from .http import Request
-from .inputs import Refused, clean_title, whole_number
+from .inputs import Problem, Refused, check_size, clean_title, decode, whole_number
 from .journal import Journaled
 from .models import start_job
 from .paging import Column, Page, named, order, search_text, sort_columns
@@ -39,6 +39,37 @@ class DescriptionField(forms.CharField):
     def __init__(self, rows: int = 4) -> None:
         widget = forms.Textarea(attrs={"rows": rows})
         super().__init__(required=False, max_length=settings.MAX_DESCRIPTION_CHARACTERS, widget=widget)
+
+
+# A refused file up to this size is put into the text area, to be corrected there.
+_EDITABLE = 500_000
+
+
+class DocumentForm(forms.Form):
+    """A form with a document that is pasted or uploaded; ``problems`` are those of a refused one."""
+
+    text = forms.CharField(required=False, strip=False)
+    file = forms.FileField(required=False, allow_empty_file=True)
+
+    file_text = ""
+    problems: list[Problem] = []
+    total = 0
+
+    def pasted(self) -> str:
+        text = self.cleaned_data.get("text", "")
+        check_size(len(text.encode("utf-8", "surrogatepass")), settings.MAX_PASTED_BYTES)
+        return text
+
+    def uploaded(self, most: int) -> str | IO[bytes]:
+        """The file of at most so many bytes: as a text, if people can correct it in the form."""
+        upload = self.cleaned_data.get("file")
+        if not upload:
+            raise Refused("Choose a file.")
+        check_size(upload.size, most)
+        if upload.size > _EDITABLE:
+            return upload
+        self.file_text = decode(upload.read())
+        return self.file_text
 
 
 class EditForm(forms.Form):

@@ -4,8 +4,8 @@ from typing import IO, Any
 from django import forms
 from django.conf import settings
 
-from annotation_service.blueprint_views import DescriptionField, NameField
-from annotation_service.inputs import Problem, Refused, check_size, check_text, clean_description, decode, split_lines
+from annotation_service.blueprint_views import DescriptionField, DocumentForm, NameField
+from annotation_service.inputs import Refused, check_text, clean_description, split_lines
 from annotation_service.json_input import parse_json
 from annotation_service.models import User
 
@@ -13,8 +13,6 @@ from .documents import NewItem, example_json, read_ontology
 from .lists import read_pasted
 from .models import Ontology, OntologyItem
 
-# A refused file up to this size is put into the text area, to be corrected there.
-_EDITABLE = 500_000
 SOURCES = [
     ("empty", "Empty", "add items in the editor"),
     ("example", "Small example", "to try things out"),
@@ -23,13 +21,8 @@ SOURCES = [
 ]
 
 
-class ItemsForm(forms.Form):
+class ItemsForm(DocumentForm):
     """A form with a document of new items: ``items``, once it is valid."""
-
-    text = forms.CharField(required=False, strip=False)
-
-    problems: list[Problem] = []
-    total = 0
 
     def read(self) -> list[NewItem]:
         raise NotImplementedError
@@ -41,20 +34,12 @@ class ItemsForm(forms.Form):
             self.problems, self.total = error.problems, error.total
             raise
 
-    def pasted(self) -> str:
-        text = self.cleaned_data.get("text", "")
-        check_size(len(text.encode("utf-8", "surrogatepass")), settings.MAX_PASTED_BYTES)
-        return text
-
 
 class CreateForm(ItemsForm):
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
     description = DescriptionField(rows=2)
     kind = forms.ChoiceField(choices=Ontology.Kind.choices, initial=Ontology.Kind.ENTITY)
     source = forms.ChoiceField(choices=[(value, label) for value, label, _ in SOURCES], initial="empty")
-    file = forms.FileField(required=False, allow_empty_file=True)
-
-    file_text = ""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -73,14 +58,7 @@ class CreateForm(ItemsForm):
         if source == "paste":
             return check_text(self.pasted())
         if source == "file":
-            upload = self.cleaned_data.get("file")
-            if not upload:
-                raise Refused("Choose a file.")
-            check_size(upload.size, settings.MAX_ONTOLOGY_BYTES)
-            if upload.size > _EDITABLE:
-                return upload
-            self.file_text = decode(upload.read())
-            return self.file_text
+            return self.uploaded(settings.MAX_ONTOLOGY_BYTES)
         return ""
 
 

@@ -6,15 +6,13 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
 
-from annotation_service.blueprint_views import DescriptionField, NameField
-from annotation_service.inputs import Problem, Problems, Refused, check_size, check_text, decode
+from annotation_service.blueprint_views import DescriptionField, DocumentForm, NameField
+from annotation_service.inputs import Problems, Refused, check_text
 from annotation_service.models import User
 from ontologies.models import Ontology
 
 from .models import ConstraintSet
 
-# A refused file up to this size is put into the text area, to be corrected there.
-_EDITABLE = 500_000
 SOURCES = [
     ("empty", "Empty", "add rules in the editor"),
     ("paste", "Paste JSON", "typed or copied"),
@@ -22,7 +20,7 @@ SOURCES = [
 ]
 
 
-class CreateForm(forms.Form):
+class CreateForm(DocumentForm):
     """New constraints: their words, what they are about, and a document of rules. ``ontologies`` are those to choose from."""
 
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
@@ -33,13 +31,8 @@ class CreateForm(forms.Form):
         Ontology.objects.none(), label="Relation labels of", empty_label="Choose…"
     )
     source = forms.ChoiceField(choices=[(value, label) for value, label, _ in SOURCES], initial="empty")
-    text = forms.CharField(required=False, strip=False)
-    file = forms.FileField(required=False, allow_empty_file=True)
 
     use_required_attribute = False  # a browser would ask for what is hidden
-    file_text = ""
-    problems: list[Problem] = []
-    total = 0
     rule_count = 0
     warnings: Problems | None = None
 
@@ -58,18 +51,9 @@ class CreateForm(forms.Form):
     def _document(self) -> str | IO[bytes]:
         source = self.cleaned_data.get("source")
         if source == "paste":
-            text = self.cleaned_data.get("text", "")
-            check_size(len(text.encode("utf-8", "surrogatepass")), settings.MAX_PASTED_BYTES)
-            return check_text(text)
+            return check_text(self.pasted())
         if source == "file":
-            upload = self.cleaned_data.get("file")
-            if not upload:
-                raise Refused("Choose a file.")
-            check_size(upload.size, settings.MAX_RESOURCE_BYTES)
-            if upload.size > _EDITABLE:
-                return upload
-            self.file_text = decode(upload.read())
-            return self.file_text
+            return self.uploaded(settings.MAX_RESOURCE_BYTES)
         return "[]"
 
     def _values(self) -> dict[str, Any]:
