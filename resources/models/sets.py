@@ -215,7 +215,7 @@ class ConstraintSetQuerySet(models.QuerySet["ConstraintSet"]):
             .values("resource_set")
             .annotate(n=Count("pk"))
             .values("n")
-            for rows in (EntityConstraint, RelationConstraint)
+            for rows in ConstraintSet.row_models.values()
         )
         return self.annotate(size=sum((Coalesce(Subquery(count), 0) for count in counts), Value(0)))
 
