@@ -85,7 +85,7 @@ class Evidence:
         lines = [lineage for _, lineage in self._known.values()]
         self.observed = Observed({line[place]: line[place:] for line in lines for place in range(len(line))})
         tables: dict[int, Counter[Any]] = {
-            1: self.observed.roomy,
+            1: self.observed.long,
             2: self.observed.nested,
             3: self.observed.related,
         }

@@ -144,7 +144,7 @@ class ProjectForm(WordsForm):
             return None
 
     @cached_property
-    def misfits(self) -> dict[str, str]:
+    def mismatches(self) -> dict[str, str]:
         """The fields whose choices do not go together, with the reasons."""
         dataset, ontologies, sets = self._chosen_together()
         asked: list[tuple[str, Callable[[], Any]]] = []
@@ -166,7 +166,7 @@ class ProjectForm(WordsForm):
         """What the marks of the chosen dataset break; None if it has none, no constraints are chosen, or something does not go
         together."""
         dataset, ontologies, sets = self._chosen_together()
-        if not (dataset and dataset.given_ontologies() and sets) or self.misfits:
+        if not (dataset and dataset.given_ontologies() and sets) or self.mismatches:
             return None
         if {own.kind for own in dataset.given_ontologies()} - ontologies.keys():
             return None
@@ -179,7 +179,7 @@ class ProjectForm(WordsForm):
         return self.chosen("dataset"), ontologies, sets
 
     def clean(self) -> None:
-        for name, reason in self.misfits.items():
+        for name, reason in self.mismatches.items():
             self.add_error(name, reason)
         if self.foreseen and self.foreseen.total and not self.cleaned_data.get("keep_violations"):
             self.add_error("keep_violations", "Choose other constraints, or keep the marks as they are.")

@@ -21,7 +21,7 @@ class Observed:
 
     lines: Mapping[int, Lineage] = field(default_factory=dict)
     """Of the labels that have marks and of those above them."""
-    roomy: Counter[int] = field(default_factory=Counter)
+    long: Counter[int] = field(default_factory=Counter)
     """Entities of two or more tokens, by label: only these can have others inside."""
     nested: Counter[tuple[int, int]] = field(default_factory=Counter)
     """Pairs of entities, one strictly inside the other, by the labels of the outer and the inner one."""
@@ -74,11 +74,11 @@ class Proposal(NamedTuple):
 
 def can_contain(observed: Observed, depth: int) -> list[Proposal]:
     """What each type contains. Types further down than ``depth`` count as the type above them."""
-    roomy = Counter[int]()
-    for label, count in observed.roomy.items():
+    long = Counter[int]()
+    for label, count in observed.long.items():
         for domain in _upper(observed.lines[label], depth):
-            roomy[domain] += count
-    return list(_distinct(None, observed.nested, roomy, observed.lines, depth))
+            long[domain] += count
+    return list(_distinct(None, observed.nested, long, observed.lines, depth))
 
 
 def relating(observed: Observed, depth: int) -> list[Proposal]:

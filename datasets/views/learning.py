@@ -160,8 +160,8 @@ class Lesson:
         return (self.observed.related if self.kind == "relation" else self.observed.nested).total()
 
     @property
-    def roomy(self) -> int:
-        return self.observed.roomy.total()
+    def long(self) -> int:
+        return self.observed.long.total()
 
     @cached_property
     def shown(self) -> list[Shown]:

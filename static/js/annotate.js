@@ -356,7 +356,7 @@ const queue = new Queue({
   base: state.urls.item,
   annotator: state.annotator,
   tell,
-  heed,
+  takeNewOffers,
   refused(reason, inverses, { count, gone }) {
     inverses.forEach((inverse) => {
       if (marks.apply(inverse) && inverse.verb === "done") progress.count(inverse.done ? 1 : -1);
@@ -409,7 +409,7 @@ function leave(url) {
 async function refresh() {
   const { sent } = queue;
   const current = await fetch(state.urls.marks, { headers: { Accept: "application/json" } }).then((answer) => answer.ok && answer.json()).catch(() => null);
-  heed(current?.urls);
+  takeNewOffers(current?.urls);
   if (!current || queue.size || queue.sent !== sent || picker.isOpen || drag || marks.same(current)) return;
   if (marks.done !== current.done) progress.count(current.done ? 1 : -1);
   marks.replace(current);
@@ -604,7 +604,7 @@ async function takeOffers(urls) {
 }
 
 /** An answer tells where labels and rules are; a manager may have changed them. */
-function heed({ labels: at, rules } = {}) {
+function takeNewOffers({ labels: at, rules } = {}) {
   if (!at || !judge || (at === state.urls.labels && rules === state.urls.rules)) return;
   takeOffers({ labels: at, rules }).catch(() => {}); // the next answer tells it again
 }

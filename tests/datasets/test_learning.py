@@ -57,7 +57,7 @@ def scatter(dataset, rng, people):
 
 def counted(dataset, source):
     """The same, mark by mark, in full names."""
-    roomy, nested, related = Counter(), Counter(), Counter()
+    long, nested, related = Counter(), Counter(), Counter()
     names = {
         label.pk: label.fullname
         for ontology in (dataset.entity_ontology, dataset.relation_ontology)
@@ -75,7 +75,7 @@ def counted(dataset, source):
         entities = [entity for entity in annotation.entity_set.all() if counts(entity)]
         for one in entities:
             tokens = set(range(one.start, one.end + 1))
-            roomy[names[one.label_id]] += len(tokens) > 1
+            long[names[one.label_id]] += len(tokens) > 1
             for other in entities:
                 if tokens > set(range(other.start, other.end + 1)):
                     nested[names[one.label_id], names[other.label_id]] += 1
@@ -83,7 +83,7 @@ def counted(dataset, source):
             if counts(relation):
                 ends = relation.source.label_id, relation.label_id, relation.target.label_id
                 related[tuple(names[label] for label in ends)] += 1
-    return +roomy, nested, related
+    return +long, nested, related
 
 
 def named(observed, resource_set):
@@ -92,12 +92,12 @@ def named(observed, resource_set):
     names = {label.pk: label.fullname for o in resource_set.ontologies.values() for label in o.labels()}
     for label, line in observed.lines.items():
         assert [names[label].rsplit("/", n)[0] for n in range(len(line))] == [names[above] for above in line]
-    roomy = Counter({names[label]: count for label, count in observed.roomy.items()})
+    long = Counter({names[label]: count for label, count in observed.long.items()})
     nested, related = (
         Counter({tuple(names[label] for label in labels): count for labels, count in counts.items()})
         for counts in (observed.nested, observed.related)
     )
-    return roomy, nested, related
+    return long, nested, related
 
 
 @pytest.mark.parametrize("source", Source)

@@ -49,14 +49,14 @@ def test_the_form_chooses_them_and_leaves_the_choice(as_alice, dataset, others):
     query = {"dataset": dataset.pk, **{f"{kind}_ontology": ontology.pk for kind, ontology in others.items()}}
     response = as_alice.get("/projects/new/ontologies/", query)
     assert chosen(response) == [(str(ontology.pk), True, True) for ontology in others.values()]
-    assert not response.context["form"].misfits and "<html" not in response.content.decode()
+    assert not response.context["form"].mismatches and "<html" not in response.content.decode()
     assert chosen(as_alice.get("/projects/new/ontologies/", query | {"fresh": "1"})) == keys(dataset)
 
 
 def test_it_says_at_once_what_others_lack(as_alice, dataset, poor):
     query = {"dataset": dataset.pk, **{f"{kind}_ontology": ontology.pk for kind, ontology in poor.items()}}
-    misfits = as_alice.get("/projects/new/ontologies/", query).context["form"].misfits
-    assert misfits == {
+    mismatches = as_alice.get("/projects/new/ontologies/", query).context["form"].mismatches
+    assert mismatches == {
         "entity_ontology": "The marks of “Marked” have the labels “PhysicalObject/DrivingObject” and"
         " “PhysicalObject/SensingObject/Thermostat”, which “Poor entity” does not have. Choose another ontology, or add them"
         " first.",
@@ -65,7 +65,7 @@ def test_it_says_at_once_what_others_lack(as_alice, dataset, poor):
     }
     response = as_alice.post("/projects/new/", {"name": "Pumps", **query})
     assert response.status_code == 422
-    assert {name: errors[0] for name, errors in response.context["form"].errors.items()} == misfits
+    assert {name: errors[0] for name, errors in response.context["form"].errors.items()} == mismatches
     assert not Project.objects.exists()
 
 

@@ -12,7 +12,7 @@ from tests.soak import amount
 from .test_rules import KEYS, NAMES, lineage
 
 
-def observed(*, nested=(), roomy=(), related=()):
+def observed(*, nested=(), long=(), related=()):
     """Marks by the names of their labels: (outer, inner, how many), (label, how many), (source, relation, target, how many)."""
 
     def keyed(rows):
@@ -22,7 +22,7 @@ def observed(*, nested=(), roomy=(), related=()):
             found[keys if len(keys) > 1 else keys[0]] += count
         return found
 
-    return Observed({KEYS[name]: lineage(name) for name in KEYS}, keyed(roomy), keyed(nested), keyed(related))
+    return Observed({KEYS[name]: lineage(name) for name in KEYS}, keyed(long), keyed(nested), keyed(related))
 
 
 def shown(proposals):
@@ -37,7 +37,7 @@ def shown(proposals):
 
 def test_what_stands_inside_a_type_becomes_its_rule_and_what_is_rare_an_exception():
     marks = observed(
-        roomy=[("Object", 120), ("Thermostat", 15), ("Motor", 3), ("Activity", 40), ("State", 4)],
+        long=[("Object", 120), ("Thermostat", 15), ("Motor", 3), ("Activity", 40), ("State", 4)],
         nested=[
             ("Object", "Sensor", 60),
             ("Motor", "Thermostat", 38),
@@ -94,12 +94,12 @@ def _marked(draw):
     parents = [draw(st.none() | st.integers(0, label - 1)) if label else None for label in range(size)]
     labels, often = st.integers(0, size - 1), st.integers(1, 60)
     nested = draw(st.lists(st.tuples(labels, labels, often), max_size=8))
-    roomy = draw(st.lists(st.tuples(labels, often), max_size=5))
+    long = draw(st.lists(st.tuples(labels, often), max_size=5))
     related = draw(st.lists(st.tuples(labels, labels, labels, often), max_size=8))
     return (
         parents,
         [(one, other) for one, other, count in nested for _ in range(count)],
-        [label for label, count in roomy for _ in range(count)],
+        [label for label, count in long for _ in range(count)],
         [(one, label, other) for one, label, other, count in related for _ in range(count)],
     )
 
@@ -154,14 +154,14 @@ def plain(proposals):
 @settings(max_examples=amount(60, 3000))
 @given(_marked(), st.integers(1, 4))
 def test_the_proposals_are_what_a_naive_reading_of_the_marks_says(marked, depth):
-    parents, nested, roomy, related = marked
-    roomy = roomy + [outer for outer, _ in nested]
+    parents, nested, long, related = marked
+    long = long + [outer for outer, _ in nested]
     lines = {label: _line(parents, label) for label in range(len(parents))}
-    marks = Observed(lines, Counter(roomy), Counter(nested), Counter(related))
+    marks = Observed(lines, Counter(long), Counter(nested), Counter(related))
     naive = Naive(parents, depth)
 
     contents = can_contain(marks, depth)
-    assert plain(contents) == {(None, domain): rule for domain, rule in naive.rules(roomy, nested).items()}
+    assert plain(contents) == {(None, domain): rule for domain, rule in naive.rules(long, nested).items()}
     expected = {}
     for relation in naive.by_level():
         of_it = [(one, other) for one, label, other in related if naive.is_a(label, relation)]

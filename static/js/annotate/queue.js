@@ -24,9 +24,9 @@ export class Queue {
   #proofs = new Map(); // what brings a mark back with a label that is switched off meanwhile
   #wake = () => {};
 
-  /** tell(state, count), heed(addresses of labels and rules), refused(reason, inverses, {count, gone}), renamed(kind, old, uid), signedOut() */
-  constructor({ base, annotator, tell, heed, refused, renamed, signedOut }) {
-    Object.assign(this, { base, annotator, tell, heed, refused, renamed, signedOut });
+  /** tell(state, count), takeNewOffers(addresses of labels and rules), refused(reason, inverses, {count, gone}), renamed(kind, old, uid), signedOut() */
+  constructor({ base, annotator, tell, takeNewOffers, refused, renamed, signedOut }) {
+    Object.assign(this, { base, annotator, tell, takeNewOffers, refused, renamed, signedOut });
     addEventListener("online", () => this.#wake());
     addEventListener("focus", () => this.#wake());
   }
@@ -65,7 +65,7 @@ export class Queue {
       if (outcome.reason) this.#takeBack(outcome);
       else {
         this.#waiting.shift();
-        this.heed(outcome.answer.urls);
+        this.takeNewOffers(outcome.answer.urls);
         for (const { kind, uid, label, proof } of outcome.answer.was ?? []) this.#proofs.set(`${kind} ${uid} ${label}`, proof);
         const stored = outcome.answer[operation.kind];
         if (operation.verb === "add" && stored && stored.uid !== operation.uid) {
