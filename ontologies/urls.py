@@ -51,6 +51,9 @@ ontology_urls: list[URLPattern | URLResolver] = [
     path("items/paste/preview/", changing.preview, name="preview"),
     path("items/color/", changing.recolor_items, name="recolor_items"),
     path("items/active/", changing.switch_items, name="switch_items"),
+    path("items/active/ask/", changing.ask_switch, name="ask_switch"),
+    path("items/example-terms/", changing.add_terms, name="add_terms"),
+    path("items/several/", changing.several, name="several"),
     path("items/<str:uid>/", include(item_urls)),
 ]
 

@@ -5,18 +5,18 @@ from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
 from annotation_service.blueprints import Existing
-from annotation_service.db import write
-from annotation_service.inputs import clean_description, clean_name, clean_title
+from annotation_service.db import among, write
+from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
 from annotation_service.journal import Entries, Journaled
 from annotation_service.models import User
 from annotation_service.words import plural
 
 from .. import usage
-from ..documents import NewItem, clean_color, rich_json
+from ..documents import NewItem, clean_color, clean_example_terms, rich_json
 from ..labels import LabelNames, Labels, kept_labels
 from ..lists import Plan, PlannedItem
 from ..tree import NewBranch, Tree
-from .item import OntologyItem, handed_down
+from .item import OntologyItem, Setting, handed_down
 from .journal import Change, OntologyChange
 from .undo import put_back
 
@@ -185,6 +185,21 @@ class Ontology(Journaled):
         """Switch several items on or off in one step, normally with their branches; returns how many have changed."""
         with self.changing("switch on" if active else "switch off", by=by) as change:
             change.set_each("active", handed_down(self.items(), uids, "active", active, branch=branch))
+        return len(change.items)
+
+    def add_example_terms(self, uids: Collection[str], terms: Sequence[str], *, by: User) -> int:
+        """Add example terms to several items in one step; returns how many items have changed."""
+        if not self.is_entity:
+            raise Refused("Items of a relation ontology have no example terms.")
+        with self.changing("set example terms", by=by) as change:
+            items = self.items().filter(ontology=self, uid__in=among(set(uids)))
+            values: list[Setting] = [
+                (pk, uid, before, clean_example_terms([*before, *terms]))
+                for pk, uid, before in items.values_list("pk", "uid", "example_terms")
+            ]
+            if len(values) < len(set(uids)):
+                raise Refused("Some of the items are not there any more. Reload the page.")
+            change.set_each("example_terms", values)
         return len(change.items)
 
     def put_back(self, change: Change, entries: Entries) -> None:

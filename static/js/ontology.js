@@ -97,7 +97,7 @@ const KEYS = {
 const EDIT_KEYS = {
   F2: (li) => void rename(uidOf(li)),
   Insert: (li, event) => void (event.shiftKey ? addBeside(li) : add(uidOf(li))),
-  Delete: (li) => void (chosen.size > 1 ? byId("switch-off").click() : get(itemUrl(uidOf(li), "active/"), "#dialog", "innerHTML")),
+  Delete: (li) => void (chosen.size > 1 ? selection.askToSwitch() : get(itemUrl(uidOf(li), "active/"), "#dialog", "innerHTML")),
 };
 
 // With Ctrl the focus goes alone, to select further items with Ctrl and Space.

@@ -161,7 +161,7 @@ class Editor:
         wanted = [list(row[:4]) for row in self.stored()]
         until(lambda: self.page.evaluate(ROWS) == wanted, f"{self.page.evaluate(ROWS)} is shown, not {wanted}")
         self.settled()
-        if self.details.locator("#details-none").count():
+        if self.details.locator("#details-none, #details-several").count():
             return
         by_name = {row.name: row for row in self.stored()}
         until(lambda: self.detailed_name() in by_name, "the details are those of another item")

@@ -253,6 +253,28 @@ def test_several_items_are_recoloured_in_one_step(as_alice, ontology):
     assert "#123456" not in {i.color for i in few.all()}
 
 
+def test_several_items_get_example_terms_in_one_step(as_alice, ontology):
+    few = ontology.items().filter(name__in=["PhysicalObject", "State"])
+    uids = ",".join(i.uid for i in few)
+    answer = as_alice.post(url("add_terms", ontology.pk), {"uids": uids, "add": "pump, valve"})
+    assert events(answer)["toast"]["text"] == "2 items have new example terms."
+    assert [i.example_terms for i in few.all()] == [["pump", "bearing", "valve"], ["pump", "valve"]]
+    as_alice.post(url("undo", ontology.pk))
+    assert [i.example_terms for i in few.all()] == [["pump", "bearing"], []]
+
+
+def test_several_items_say_what_they_share_and_what_is_below_them(as_alice, ontology, alice):
+    chosen = [ontology.items().get(name=name) for name in ("PhysicalObject", "SensingObject", "State")]
+    chosen[2].switch(False, by=alice)
+    uids = {"uids": ",".join(i.uid for i in chosen)}
+    page = as_alice.post(url("several", ontology.pk), uids).content.decode()
+    assert "3 items selected" in page and "2 others below them" in page and "2 on, 1 off" in page
+    assert "differ in 2 terms" in page and "3 colours" in page and "2 without description" in page
+    asked = as_alice.post(url("ask_switch", ontology.pk), uids | {"active": "0"}).content.decode()
+    assert "Switch 3 items off?" in asked and "the 2 other items below them" in asked
+    assert ontology.facts().off == 1
+
+
 def test_several_items_are_switched_alone_or_with_their_branches(as_alice, ontology):
     top = ontology.items()[0]
     as_alice.post(url("switch_items", ontology.pk), {"uids": top.uid, "active": "0"})
@@ -268,6 +290,10 @@ def test_several_items_are_switched_alone_or_with_their_branches(as_alice, ontol
         ("recolor_items", {"uids": "ffffffff", "color": "#123456"}),
         ("recolor_items", {"uids": "{uid}", "color": "red"}),
         ("switch_items", {"uids": "{uid}"}),
+        ("several", {"uids": ""}),
+        ("ask_switch", {"uids": "ffffffff", "active": "0"}),
+        ("add_terms", {"uids": "{uid}", "add": " , "}),
+        ("add_terms", {"uids": "ffffffff", "add": "pump"}),
         ("switch_items", {"uids": "{uid}", "active": "flip"}),
     ],
 )

@@ -1,18 +1,37 @@
 // Several items at once: Ctrl and Shift with the mouse or keys, a branch, all siblings.
 
-import { above, below, byId, chosen, focus, focused, item, items, listOf, mark, open, state, uidOf } from "./tree.js";
+import {
+  above, base, below, byId, chosen, focus, focused, get, item, items, itemUrl, listOf, mark, open, showOverview, state, uidOf,
+} from "./tree.js";
 
 const bar = byId("selection");
 let anchor = "";
+let showing = 0;
 
 function show() {
   if (!bar) return;
   mark();
   if (bar.hidden && chosen.size < 2) return;
   bar.hidden = chosen.size < 2;
-  bar.elements.uids.value = [...chosen].join(",");
   byId("selected-count").textContent = `${chosen.size} selected`;
+  clearTimeout(showing);
+  if (chosen.size > 1) showing = setTimeout(showSeveral, 150);
+  else if (byId("details-several")) state.selected ? get(itemUrl(state.selected), "#details", "morph:innerHTML") : showOverview();
 }
+
+const post = (url, target, swap, values = {}) =>
+  window.htmx.ajax("POST", url, { source: target, target, swap, values: { uids: [...chosen].join(","), ...values } });
+
+async function showSeveral() {
+  await post(`${base}several/`, "#details", "morph:innerHTML");
+  if (document.activeElement === document.body && focused()) focus(focused()); // what was pressed in the pane is gone
+}
+
+// Terms that were added are no unsaved text any more.
+document.addEventListener("htmx:afterRequest", ({ target, detail }) => target.matches?.("#several") && detail.successful && target.reset());
+
+/** Ask whether all that is selected shall be off. */
+export const askToSwitch = () => post(`${base}active/ask/`, "#dialog", "innerHTML", { active: "0" });
 
 const begin = () => {
   if (!chosen.size && state.selected && item(state.selected)) chosen.add(state.selected);
@@ -94,7 +113,6 @@ document.addEventListener("click", (event) => {
   if (wanted === "branch") branch();
   if (wanted === "none") clear();
 });
-bar?.addEventListener("submit", (event) => event.preventDefault());
 document.addEventListener("tree:selected", show);
 document.addEventListener("tree:refreshed", () => {
   for (const uid of chosen) if (!item(uid)) chosen.delete(uid);

@@ -261,13 +261,13 @@ async function fetchTree(options) {
   else nearest = replaceTree(fresh.getElementById("kids-root"));
   for (const id of ["facts", "undo", "branch"]) if (byId(id)) morph(byId(id), fresh.getElementById(id));
   const details = fresh.querySelector("[id^=details-]");
-  if (details && state.selected === asked && !pane.querySelector(REFUSED)) {
+  if (details && chosen.size < 2 && state.selected === asked && !pane.querySelector(REFUSED)) {
     if (details.id === "details-none") state.selected = "";
     const usage = byId(details.id)?.querySelector("[hx-trigger^=load]");
     morph(pane, details, "innerHTML");
     if (usage) window.htmx.trigger(usage, "refresh");
   }
-  if (!state.selected) showOverview();
+  if (!state.selected && chosen.size < 2) showOverview();
   state.branch = byId("branch").dataset.branch ?? "";
   mark();
   tell("refreshed");

@@ -47,6 +47,30 @@ def test_the_menu_keeps_what_is_selected(editor, page):
     expect(page.locator("#selection")).to_be_hidden()
 
 
+def test_several_items_are_shown_and_edited_together(editor, page):
+    pane = page.locator("#details-several")
+    editor.focus("PhysicalObject")
+    editor.press("Shift+ArrowDown", "Shift+ArrowDown")
+    expect(pane.locator("h2")).to_have_text("3 items selected")
+    expect(pane).to_contain_text("2 without description")
+    pane.locator("input[name=add]").fill("valve, seal")
+    pane.locator("input[name=add]").press("Enter")
+    expect(pane.locator(".token-list")).to_contain_text("valve")
+    expect(pane).to_contain_text("They differ in 2 terms.")
+    pane.locator(".palette button").nth(4).click()
+    expect(pane).to_contain_text("All the same")
+    editor.item("SensingObject").focus()
+    editor.press("Delete")
+    expect(editor.dialog).to_contain_text("Switch 3 items off?")
+    expect(editor.dialog).to_contain_text("also the 1 other item below them")
+    editor.press("Enter")
+    expect(pane).to_contain_text("all off")
+    expect(editor.row("DrivingObject")).to_contain_text("off")
+    pane.get_by_role("button", name="Select only one again").click()
+    expect(editor.details.locator("#details-none, [data-uid]")).to_be_visible()
+    editor.stays()
+
+
 def test_the_row_under_the_pointer_or_with_the_focus_has_buttons(editor, page):
     buttons = page.locator("#row-actions")
     expect(buttons).to_be_hidden()

@@ -251,14 +251,19 @@ def switch_several_by_mouse(editor: Editor) -> None:
     editor.select("State")
     editor.row("Replace").locator(".name").click(modifiers=["ControlOrMeta"])
     selected(editor, 2)
-    editor.page.locator("#selection").get_by_role("button", name="Switch off").click()
+    expect(editor.details.locator("h2")).to_have_text("2 items selected")
+    editor.button("Switch off").click()
+    editor.dialog.get_by_role("button", name="Switch off").click()
 
 
 def switch_several_by_keys(editor: Editor) -> None:
     editor.go("State")
     editor.press("Control+ArrowUp", "Control+Space")
     selected(editor, 2)
-    editor.tab_to(editor.page.locator("#selection").get_by_role("button", name="Switch off"))
+    expect(editor.details.locator("h2")).to_have_text("2 items selected")
+    editor.tab_to(editor.button("Switch off"))
+    editor.press("Enter")
+    expect(editor.dialog.get_by_role("button", name="Switch off")).to_be_focused()
     editor.press("Enter")
 
 
@@ -266,14 +271,14 @@ def recolor_several_by_mouse(editor: Editor) -> None:
     editor.select("SensingObject")
     editor.row("DrivingObject").locator(".name").click(modifiers=["Shift"])
     selected(editor, 3)
-    editor.page.locator("#selection input[type=color]").fill("#aa3355")
+    editor.page.locator("#several input[type=color]").fill("#aa3355")
 
 
 def recolor_several_by_keys(editor: Editor) -> None:
     editor.go("SensingObject")
     editor.press("Shift+ArrowDown", "Shift+ArrowDown")
     selected(editor, 3)
-    picker = editor.page.locator("#selection input[type=color]")
+    picker = editor.page.locator("#several input[type=color]")
     editor.tab_to(picker)
     picker.fill("#aa3355")
 
@@ -282,7 +287,7 @@ def recolor_branch_by_mouse(editor: Editor) -> None:
     editor.select("PhysicalObject")
     editor.button("Select branch").click()
     selected(editor, 4)
-    editor.page.locator("#selection input[type=color]").fill("#aa3355")
+    editor.page.locator("#several input[type=color]").fill("#aa3355")
 
 
 def recolor_branch_by_keys(editor: Editor) -> None:
@@ -290,8 +295,9 @@ def recolor_branch_by_keys(editor: Editor) -> None:
     editor.tab_to(editor.button("Select branch"))
     editor.press("Enter")
     selected(editor, 4)
-    picker = editor.page.locator("#selection input[type=color]")
-    editor.tab_to(picker, "Shift+Tab")
+    picker = editor.page.locator("#several input[type=color]")
+    expect(picker).to_be_visible()
+    editor.tab_to(picker)
     picker.fill("#aa3355")
 
 
