@@ -4,11 +4,15 @@ import json
 import random
 import time
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
+from datasets.importing.constraints import ConstraintCheck
+from datasets.importing.items import NewEntity
 from datasets.models import Dataset, Entity, Relation, Upload
 from projects.models import Project
+from resources.models import rules_of
 from tests import factories
 from tests.resource_sets import make
 
@@ -266,3 +270,16 @@ def test_the_command_refuses_what_would_have_no_effect(alice, labels, sets, file
     project = factories.project(by=alice)
     code, _, errors = run(file, *given[-2:], into=project.dataset.pk)
     assert code == 1 and "“Work orders” obeys the constraints of the project “Pumps”, so it takes no others." in errors
+
+
+def test_many_labels_that_no_rule_names_are_not_compared_with_each_other(alice):
+    names = [f"L{number}" for number in range(300)]
+    ontology = factories.ontology(owner=alice, items=[{"name": name} for name in names])
+    document = [{"domain": "L0", "excludes": ["L1"]}]
+    rules = rules_of([make("entity_constraints", owner=alice, document=document, entities=ontology, relations=None)])
+    asked = []
+    rules.against_nesting = lambda *pair: asked.append(pair)
+    marks = [NewEntity(f"e{n}", label.pk, n // 2, n // 2) for n, label in enumerate(ontology.labels())]
+    found = ConstraintCheck(rules, {"entity": ontology}).broken(SimpleNamespace(entities=marks, relations=[]))
+    assert [(place, violation.kind) for place, violation in found] == [("$.entities[1]", "excludes")]
+    assert len(asked) < 20
