@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from annotation_service import words
+from annotation_service.db import snapshot
 from annotation_service.models import User
 from datasets.models import Dataset, Entity, Item
 from datasets.models.violations import Broken, broken_in
@@ -39,9 +40,11 @@ def _tally(
     labels: Mapping[int, int] | None = None,
 ) -> Tally:
     names = {label.pk: label.name for ontology in ontologies.values() for label in ontology.labels()}
-    tally, numbers = Tally(names.__getitem__), numbers_of(dataset)
-    for broken in broken_in(rules, dataset.pk, labels) if rules else ():
-        tally.add(broken.violation, f"item {words.number(numbers[broken.item])}")
+    tally = Tally(names.__getitem__)
+    with snapshot():  # items may come meanwhile, with marks
+        numbers = numbers_of(dataset)
+        for broken in broken_in(rules, dataset.pk, labels) if rules else ():
+            tally.add(broken.violation, f"item {words.number(numbers[broken.item])}")
     return tally
 
 

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from datasets.models import Annotation, Entity, Item
+from datasets.models.violations import broken_in
 from ontologies.models import OntologyItem
 from projects.models import Project
 from tests import factories
@@ -286,6 +287,31 @@ def test_the_dialog_says_what_existing_marks_would_break_and_adds_all_the_same(a
     assert [each.copied_from for each in project.constraint_sets()] == [other] and not violations(project)
     as_alice.post(f"{address}remove/")
     assert not project.constraint_sets()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_items_that_come_while_marks_are_judged_are_no_matter(as_alice, alice, project, mark, monkeypatch):
+    ontologies = {"entities": project.entity_ontology.copied_from, "relations": None}
+    document = [{"domain": "PhysicalObject", "excludes": ["Activity"]}]
+    chosen = make("entity_constraints", owner=alice, document=document, **ontologies)
+    project.dataset.remove(project.dataset.items().filter(position=0), by=alice)
+
+    def restore():
+        Item.with_removed.update(removed_at=None)
+        mark(1, None, "a", "Thermostat", 0, 0)
+        mark(1, None, "b", "Replace", 0, 0)
+        connection.close()
+
+    def judge(*args):
+        restoring = threading.Thread(target=restore)
+        restoring.start()
+        restoring.join()
+        return broken_in(*args)
+
+    monkeypatch.setattr("projects.violations.broken_in", judge)
+    response = as_alice.get(f"/projects/{project.pk}/constraints/entity/", {"constraints": chosen.pk})
+    assert "All marks in the project obey them." in words_of(response)
+    assert project.dataset.items().count() == 3
 
 
 def test_the_dialog_says_why_constraints_do_not_fit(as_alice, alice, project):
