@@ -18,6 +18,7 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 
 from annotation_service import access
 from annotation_service.blueprint_views import SHOWN_STEPS, get_change, history_page
+from annotation_service.blueprints import Right
 from annotation_service.db import snapshot
 from annotation_service.edits import Conflict
 from annotation_service.http import Request, refused
@@ -66,7 +67,7 @@ edits = constraints_view(access.editable, "GET", "POST")
 
 @reads
 def page(request: Request, constraints: ConstraintSet) -> HttpResponse:
-    seen = access.projects_seen_by(request.user)
+    seen = access.projects_seen_by(request.user, Right.READ)
     copies = constraints.copies.exclude(project=None).select_related("project").with_size()
     context = {
         "copies": [copy for copy in copies if copy.project_id in seen],

@@ -2,9 +2,9 @@
 
 import json
 import random
-import time
 from collections import Counter
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 
@@ -171,14 +171,15 @@ def test_a_set_that_changes_meanwhile_is_read_again(alice, labels, sets, options
     assert found(upload.found) == {("relation constraints", None, "“hasPart” has rules, but none for the source."): 1}
 
 
-def test_many_marks_inside_each_other_are_read_quickly(alice, options):
+def test_of_many_marks_inside_each_other_only_those_that_can_clash_are_compared(alice, options, monkeypatch):
     """Every two would be two million; none of these labels can break a rule with another of them."""
+    compared = mock.Mock(wraps=ConstraintCheck._between)
+    monkeypatch.setattr(ConstraintCheck, "_between", compared)
     tokens = ["x"] * 4000
     marks = [entity(n, 3999 - n % 3, ("PhysicalObject", THERMOSTAT)[n % 2], id=f"e{n}") for n in range(3990)]
     document = [{"original": " ".join(tokens), "tokens": tokens, "entities": marks}]
-    started = time.process_time()
     assert not factories.upload(document, by=alice, options=options).examine().violations
-    assert time.process_time() - started < 2
+    assert not compared.called
 
 
 # --- The screens ------------------------------------------------------------------------------------------------------------

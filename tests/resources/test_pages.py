@@ -192,13 +192,14 @@ def test_the_download_has_the_format_of_uploads(as_alice, rules):
     assert answer["Content-Disposition"] == 'attachment; filename="maintenance-rules.json"'
 
 
-def test_the_page_says_where_it_is_used(as_alice, as_bob, alice, rules, labels):
+def test_the_page_says_where_it_is_used(as_alice, as_bob, alice, bob, rules, labels):
     assert "Not used in a project yet" in text_of(as_alice.get(rules.get_absolute_url()))
     Project.create(
         name="Pumps",
         by=alice,
         dataset=factories.dataset(owner=alice),
         entity_ontology=labels["entities"],
+        annotators=[bob],  # who may not read the project's rules
         resources=[rules],
     )
     assert "Used in Pumps 3 rules" in text_of(as_alice.get(rules.get_absolute_url()))
