@@ -176,6 +176,8 @@ def test_the_details_say_who_changed_the_item_last(editor):
 def test_delete_switches_off_all_that_is_selected(editor, page):
     editor.go("Activity")
     editor.press("Shift+ArrowDown", "Shift+ArrowDown", "Delete")
+    expect(editor.dialog.get_by_role("button", name="Switch off")).to_be_focused()
+    editor.press("Enter")
     expect(page.locator("#undo-button")).to_contain_text("Undo switch")
     off = editor.ontology.items().filter(active=False).values_list("name", flat=True)
     assert set(off) == {"Activity", "Replace", "State"}
