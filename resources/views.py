@@ -19,7 +19,7 @@ from ontologies.models import Ontology
 
 from .forms import SOURCES, CreateForm
 from .models import ConstraintSet
-from .models.sets import ConstraintSetQuerySet
+from .models.constraints import ConstraintSetQuerySet
 
 EXAMPLES = {
     "entity": """[

@@ -1,6 +1,8 @@
+from .constraints import ConstraintSet, rules_about, rules_of
 from .journal import ConstraintChange
+from .kinds import FORMATS, RESOURCE_SETS, PreannotationSet
 from .rows import Rule, State
-from .sets import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet, rules_about, rules_of
+from .sets import ResourceSet
 
 __all__ = [
     "FORMATS",

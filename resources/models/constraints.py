@@ -1,0 +1,206 @@
+"""Constraints: which entities can stand together, and which of them a relation may connect."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import lru_cache
+from typing import IO, Any, Self
+
+from django.db import models
+from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce
+
+from annotation_service.blueprints import Existing
+from annotation_service.db import write
+from annotation_service.inputs import Refused
+from annotation_service.journal import Entries, Journaled
+from annotation_service.models import User
+from annotation_service.words import plural
+from ontologies.labels import Labels
+from ontologies.models import Ontology
+
+from ..checks import Mistake, inactive, likely_mistakes
+from ..rules import EntityRule, RelationRule, Rules, SetName
+from .journal import RuleChange, rule_name
+from .rows import EntityConstraint, RelationConstraint, Rule, State
+from .sets import ResourceSet
+
+
+class ConstraintSetQuerySet(models.QuerySet["ConstraintSet"]):
+    def with_size(self) -> Self:
+        """Adds ``size``, the number of rules."""
+        counts = (
+            rows.objects.filter(resource_set=OuterRef("pk"))
+            .order_by()
+            .values("resource_set")
+            .annotate(n=Count("pk"))
+            .values("n")
+            for rows in ConstraintSet.row_models.values()
+        )
+        return self.annotate(size=sum((Coalesce(Subquery(count), 0) for count in counts), Value(0)))
+
+
+class ConstraintSet(Journaled, ResourceSet):
+    """Its rows are called rules. They are named by their keys, and their labels by uids: see `Rule`."""
+
+    keeps_inactive = True
+    noun = "constraint"
+    row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
+    change_class = RuleChange
+
+    objects = Existing.from_queryset(ConstraintSetQuerySet)()  # type: ignore[misc]
+
+    class Meta(ResourceSet.Meta):
+        pass
+
+    # --- Reading ---
+
+    @property
+    def row_model(self) -> type[Rule]:
+        model: type[Rule] = self.row_models[self.kind]
+        return model
+
+    def content_in_words(self) -> str:
+        return plural(self.row_count, "rule,rules")
+
+    def labels(self) -> dict[str, Labels]:
+        """All labels of its ontologies, by their kind."""
+        return {kind: ontology.labels() for kind, ontology in self.ontologies.items()}
+
+    def rules_with_keys(self) -> QuerySet[Any]:
+        """All rules, with the labels that their keys are made of."""
+        return self.rows().select_related(*self.row_model.key_fields)
+
+    def rules_with(self, key: str) -> QuerySet[Any]:
+        """The rule with a key, if it is there, with the labels that this is made of."""
+        fields = [f"{field}__uid" for field in self.row_model.key_fields]
+        uids = key.split("-")
+        rows = self.rules_with_keys()
+        return rows.filter(**dict(zip(fields, uids, strict=True))) if len(uids) == len(fields) else rows.none()
+
+    def names_by_uid(self) -> dict[str, str]:
+        return {label.uid: label.name for labels in self.labels().values() for label in labels}
+
+    def rule_name(self, key: str) -> str:
+        return rule_name(self.names_by_uid(), key)
+
+    def rules(self) -> Iterator[EntityRule | RelationRule]:
+        """The rows as rules, in their order."""
+        rows: Iterator[EntityRule | RelationRule]
+        rows = self.row_models[self.kind].rules(self.rows(), SetName(self.pk, self.name))
+        return rows
+
+    def content(self) -> Iterator[QuerySet[Any]]:
+        yield self.changes.order_by("-version")
+        yield from super().content()
+
+    def mistakes(self) -> list[Mistake]:
+        """Likely mistakes in the rules, in their order."""
+        rows, labels = list(self.rules()), self.labels()
+        return sorted([*likely_mistakes(rows, labels), *inactive(rows, labels)], key=lambda each: each.position)
+
+    # --- Making ---
+
+    def read(self, source: str | IO[bytes]) -> list[Any]:
+        rows, of = super().read(source), SetName(0, self.name)
+        rules = [row.as_rule(of, position, row.lists) for position, row in enumerate(rows)]
+        for mistake in likely_mistakes(rules, self.labels()):
+            place = f"item {mistake.position + 1}, $[{mistake.position}]{mistake.place}"
+            self.warnings.add(place, mistake.text)
+        return rows
+
+    def note_creation(self, count: int) -> None:
+        RuleChange(self, "create").store(self.owner, count=count)
+
+    def copy_to(
+        self, project: Any = None, *, by: User, name: str = "", ontologies: Mapping[str, Ontology] | None = None
+    ) -> Self:
+        """A blueprint that is made of a project's copy names the labels of the blueprints that its ontologies come from."""
+        if self.project and not project:
+            origins: dict[str, Any] = {kind: ontology.copied_from for kind, ontology in self.ontologies.items()}
+            ontologies = {kind: origin for kind, origin in origins.items() if origin} | dict(ontologies or {})
+        with write():
+            copy = super().copy_to(project, by=by, name=name, ontologies=ontologies)
+            copy.touch(version=0)
+        return copy
+
+    # --- Changing ---
+
+    def add_rule(self, key: str, *, by: User, **lists: list[str] | None) -> None:
+        """A new rule, last; lists that are not given are empty, or missing where they may be."""
+        with self.changing("add", by=by) as change:
+            change.add(key, lists)
+
+    def change_rule(
+        self, key: str, *, by: User, was: Mapping[str, str] | None = None, **lists: list[str] | None
+    ) -> None:
+        """Give a rule other lists. ``was`` are fingerprints of those that the person saw: see `edits`."""
+        with self.changing("change", by=by) as change:
+            change.set(key, lists, was)
+
+    def add_label(self, key: str, field: str, uid: str, *, by: User) -> None:
+        """Put a label into a list of a rule, last, whatever else has happened to the list."""
+        with self.changing("change", by=by) as change:
+            uids = change.state(key)[field]
+            if uids is None:
+                raise Refused(f"Somebody took the limit of “{self.rule_name(key)}” away. Set it again first.")
+            if uid not in uids:
+                change.set(key, {field: [*uids, uid]})
+
+    def drop_label(self, key: str, field: str, uid: str, *, by: User) -> None:
+        """Take a label out of a list of a rule, whatever else has happened to the list."""
+        with self.changing("change", by=by) as change:
+            if uids := change.state(key)[field]:
+                change.set(key, {field: [other for other in uids if other != uid]})
+
+    def remove_rule(self, key: str, *, by: User) -> None:
+        with self.changing("remove", by=by) as change:
+            change.remove(key)
+
+    def add_rules(self, new: Mapping[str, State], *, by: User, verb: str = "add") -> int:
+        """Add several rules in one step. Where one stands already, its lists get the labels that they do not have; returns how
+        many rules are new or have changed."""
+        with self.changing(verb, by=by) as change:
+            there = {row.key: row.state() for row in self.rules_with_keys() if row.key in new}
+            for key, lists in new.items():
+                if key in there:
+                    change.set(key, {name: _joined(there[key][name], added) for name, added in lists.items()})
+                else:
+                    change.add(key, lists)
+        return len(change.items)
+
+    def put_back(self, change: RuleChange, entries: Entries) -> None:
+        # From the last to the first and back: so each of several rules gets the position that it had.
+        added = [(after["position"], key) for key, (before, after) in entries.items() if before is None]
+        for _, key in sorted(added, reverse=True):
+            change.remove(key)
+        removed = [(before["position"], key, before) for key, (before, after) in entries.items() if after is None]
+        for position, key, state in sorted(removed):
+            change.add(key, {name: uids for name, uids in state.items() if name != "position"}, position)
+        for key, (before, after) in entries.items():
+            if before is not None and after is not None:
+                change.set(key, before)
+
+
+def _joined(there: list[str] | None, added: list[str] | None) -> list[str] | None:
+    if there is None or added is None:
+        return there if added is None else added
+    return [*there, *(uid for uid in added if uid not in there)]
+
+
+def rules_about(sets: Iterable[ConstraintSet], ontologies: Mapping[str, Ontology]) -> Rules | None:
+    """What constraint sets allow together, with the labels of other ontologies; None if there are none. Raises `Refused` if these
+    do not have all labels that the sets name."""
+    chosen = [(each, each.labels_in(ontologies)) for each in sets]
+    return Rules(rule.of_labels(labels) for each, labels in chosen for rule in each.rules()) if chosen else None
+
+
+def rules_of(sets: Iterable[ConstraintSet]) -> Rules | None:
+    """What constraint sets allow together; None if there are none. Kept in memory until one of them changes."""
+    versions = tuple((each.pk, each.name, each.updated_at) for each in sets)
+    return _rules(versions) if versions else None
+
+
+@lru_cache(maxsize=100)
+def _rules(versions: tuple[tuple[int, str, datetime], ...]) -> Rules:
+    sets = ConstraintSet.objects.in_bulk(pk for pk, _, _ in versions)
+    return Rules(rule for pk, _, _ in versions if pk in sets for rule in sets[pk].rules())  # one may be gone by now
