@@ -14,7 +14,7 @@ from django.db.models.functions import Cast
 from annotation_service import words
 from annotation_service.inputs import Refused, normalized
 
-from .search import Index
+from .search import Index, rank
 
 
 class Label(NamedTuple):
@@ -66,6 +66,10 @@ class Labels(list[Label]):
     def find(self, text: str) -> list[Label]:
         """Those that somebody means with the text, in tree order: see `Index.find`."""
         return [self[place] for place in self._index.find(text)]
+
+    def find_best_first(self, text: str) -> list[Label]:
+        """The same, those in front whose names fit best."""
+        return sorted(self.find(text), key=lambda label: rank(text, label.name))
 
     @cached_property
     def _index(self) -> Index:

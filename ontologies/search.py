@@ -16,6 +16,17 @@ def words_of(text: str) -> list[str]:
     return unicodedata.normalize("NFC", text).replace("/", " ").split()
 
 
+def rank(text: str, name: str) -> int:
+    """How well a name fits a text, best first: it begins with it, one of its parts does, it contains it, or none of these."""
+    last = unicodedata.normalize("NFC", text).strip().rpartition("/")[2].strip()
+    wanted, folded = last.casefold(), name.casefold()
+    if folded.startswith(wanted):
+        return 0
+    if any(part.casefold().startswith(wanted) for part in _PARTS.findall(name)):
+        return 1
+    return 2 if wanted in folded else 3
+
+
 class Index:
     """Texts in tree order: the name of each, all its text, and the place of the one above it."""
 

@@ -238,7 +238,7 @@ def _picking(request: Request, constraints: ConstraintSet, rule: Rule, field: st
 
 def _wanted(request: Request, labels: Any) -> Iterable[Label]:
     text = _searched(request)
-    return labels.find(text) if text.strip() else labels
+    return labels.find_best_first(text) if text.strip() else labels
 
 
 def _searched(request: Request) -> str:

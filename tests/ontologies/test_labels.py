@@ -5,6 +5,7 @@ from django.db import transaction
 
 from ontologies import labels
 from ontologies.models import Ontology
+from ontologies.search import rank
 from tests import factories
 from tests.factories import item
 
@@ -76,3 +77,14 @@ def test_as_many_items_are_kept_as_fit_and_always_the_newest(alice, monkeypatch,
     for ontology in found.values():
         ontology.labels()
     assert {key[0] for key in labels._kept} == {found[name].pk for name in kept}
+
+
+@pytest.mark.parametrize(
+    ("text", "best_first"),
+    [
+        ("stat", ["State", "MachineState", "Thermostat", "Pump"]),
+        ("thing/ OBJ ", ["objective", "SensingObject", "subobject", "State"]),
+    ],
+)
+def test_names_that_fit_best_rank_first(text, best_first):
+    assert [rank(text, name) for name in best_first] == [0, 1, 2, 3]

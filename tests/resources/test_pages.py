@@ -166,6 +166,12 @@ def test_labels_are_searched_in_the_dialog(as_alice, rules, monkeypatch):
     )
 
 
+def test_the_label_whose_name_fits_best_is_first(as_alice, rules):
+    found = as_alice.get(url("add_rule", rules), {"q": "stat"}).content.decode()
+    names = re.findall(r'"truncate">([^<]*)<', found)
+    assert names[0] == "State" and "Thermostat" in names
+
+
 def test_the_history_tells_who_did_what_and_takes_it_back(as_alice, as_bob, rules):
     as_alice.post(url("pick", rules, uid(rules, "State"), "can_contain"), {"limit": "1"})
     as_alice.post(url("remove_rule", rules, uid(rules, "Replace")))
