@@ -14,16 +14,20 @@ document.addEventListener("keydown", (event) => {
   if (event.target.closest?.(".picker")) walk(event);
 });
 
-// Up and down go through the search field and the labels; Enter in the field picks the first label.
+// Up and down go through the search field and the labels; Enter in the field picks the first label, letters search anew.
 function walk(event) {
   const search = $("#pick-search");
-  isWaiting = false;
-  if (event.key === "Enter" && event.target === search) {
+  const isLetter = event.key.length === 1 && event.key !== " " && !event.ctrlKey && !event.metaKey && !event.altKey;
+  if (isLetter && event.target !== search) search.focus(), search.select();
+  if (event.key === "Enter" && event.repeat) event.preventDefault();
+  else if (event.key === "Enter" && event.target === search) {
     event.preventDefault();
-    isWaiting = true;
-    pickFirst();
+    waitsFor = search.value;
+    search.select();
+    if (!pickFirst()) window.htmx.trigger(search, "now");
   }
   if (!["ArrowDown", "ArrowUp"].includes(event.key)) return;
+  waitsFor = null;
   event.preventDefault();
   const stops = [search, ...choices()];
   const at = stops.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
@@ -31,17 +35,20 @@ function walk(event) {
 }
 
 // Not before the labels are those that the field asks for: people type faster than they are searched.
-let isWaiting = false;
+let waitsFor = null;
 
+// A label that is picked already stays: only a click takes it out again.
 function pickFirst() {
-  if (!isWaiting || $("#choices .pick-list")?.dataset.searched !== $("#pick-search").value) return;
-  isWaiting = false;
-  choices()[0]?.click();
+  if (waitsFor === null || $("#choices .pick-list")?.dataset.searched !== waitsFor) return false;
+  waitsFor = null;
+  const [first] = choices();
+  if (first?.ariaPressed !== "true") first?.click();
+  return true;
 }
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   if (detail.target.id === "choices") pickFirst();
-  else if (detail.target.id === "dialog") isWaiting = false;
+  else if (detail.target.id === "dialog") waitsFor = null;
 });
 
 /* How often the marks of the project break each rule. Counting may take seconds, so it is not waited for. */

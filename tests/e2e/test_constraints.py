@@ -106,6 +106,34 @@ def test_rules_are_built_by_keyboard(page, sign_in, alice, entities):
     ]
 
 
+def test_labels_are_picked_one_after_the_other_by_keyboard(page, sign_in, alice, entities):
+    rules = make(
+        "entity_constraints",
+        owner=alice,
+        entities=entities,
+        relations=None,
+        document=[{"domain": "Activity", "excludes": []}],
+    )
+    sign_in(page, alice)
+    page.goto(rules.get_absolute_url())
+    page.get_by_role("button", name="Add a label to what Activity excludes").click()
+    pressed = page.locator("#choices [aria-pressed=true]")
+    expect(page.locator("#pick-search")).to_be_focused()
+    page.keyboard.type("stat")
+    page.keyboard.press("Enter")
+    expect(pressed).to_have_text("State")
+    page.keyboard.press("Enter")
+    settled(page)
+    expect(pressed).to_have_text("State")
+    page.keyboard.type("repl")
+    page.keyboard.press("Enter")
+    expect(pressed).to_have_text("Replace")
+    pressed.focus()
+    page.keyboard.type("sta")
+    expect(page.locator("#pick-search")).to_have_value("sta")
+    assert document_of(rules) == [{"domain": "Activity", "excludes": ["State", "Activity/Replace"]}]
+
+
 def test_somebody_elses_change_is_not_overwritten(page, problems, sign_in, alice, bob, entities):
     rules = make("entity_constraints", owner=alice, entities=entities, relations=None)
     sign_in(page, alice)
