@@ -38,6 +38,7 @@ class Observed:
             count
             for (outer, inner), count in self.nested.items()
             if rules.against_nesting(self.lines[outer], self.lines[inner])
+            or rules.against_coexisting(self.lines[outer], self.lines[inner])
         )
 
 

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation_service import access
+from annotation_service import access, words
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused
 from annotation_service.words import plural
@@ -177,24 +177,31 @@ class Lesson:
         key = f"{relation.uid}-{domain.uid}" if relation else domain.uid
         there = self.there.get((proposal.relation, proposal.domain))
         choices = list(self._choices(proposal, key, there))
-        is_new = _listed(there) is None or not all(self._is_allowed(there, label) for label in proposal.usual)
-        ticked = key in self.sent.getlist("rule") if self.sent is not None else proposal.is_likely and is_new
+        usual = {label for label in proposal.usual if not self._excluding(proposal, label)}
+        is_new = _listed(there) is None or not all(self._is_allowed(there, label) for label in usual)
+        is_contradicted = bool(proposal.usual) and not usual
+        likely = proposal.is_likely and is_new and not is_contradicted
+        ticked = key in self.sent.getlist("rule") if self.sent is not None else likely
         return Shown(key, relation, domain, choices, proposal, there, ticked, is_new)
 
     def _choices(self, proposal: Proposal, key: str, there: EntityRule | RelationRule | None) -> Iterator[Choice]:
         sent = self.sent.getlist(f"list-{key}") if self.sent is not None else None
-        excluded = there.excludes if isinstance(there, EntityRule) else ()
         for each in proposal.listed[:SHOWN_CHOICES]:
             label = self.labels["entity"].by_pk[each.label]
-            note = (
-                "excluded"
-                if each.label in excluded
-                else "allowed already"
-                if self._is_allowed(there, each.label)
-                else ""
-            )
-            usual = each.is_usual and each.label not in excluded
+            excluding = self._excluding(proposal, each.label)
+            note = "allowed already" if self._is_allowed(there, each.label) else ""
+            if excluding:
+                note = f"excluded by rule {words.number(excluding.position + 1)}"
+            usual = each.is_usual and not excluding
             yield Choice(label, each.times, usual if sent is None else label.uid in sent, note)
+
+    def _excluding(self, proposal: Proposal, label: int) -> EntityRule | RelationRule | None:
+        """The rule of the set by which the label cannot stand inside the domain, whatever that may contain."""
+        if proposal.relation is not None:
+            return None
+        lines = self.observed.lines
+        found = self.rules.against_coexisting(lines[proposal.domain], lines[label])
+        return found.row if found else None
 
     def _is_allowed(self, there: EntityRule | RelationRule | None, label: int) -> bool:
         """Whether a rule lists the label or a type above it."""
@@ -241,4 +248,7 @@ def _listed(rule: EntityRule | RelationRule | None) -> Iterable[int] | None:
 
 def _joined(shown: Shown, labels: list[int]) -> EntityRule | RelationRule:
     """The rule as it will be, when these labels have been added."""
-    return shown.proposal.rule([*(_listed(shown.there) or ()), *labels])
+    labels = [*(_listed(shown.there) or ()), *labels]
+    if isinstance(shown.there, EntityRule):
+        return shown.there._replace(can_contain=labels)
+    return shown.proposal.rule(labels)

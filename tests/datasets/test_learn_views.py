@@ -135,13 +135,32 @@ def test_rules_that_stand_already_are_added_to(as_alice, alice, dataset):
     document = [{"domain": "State", "excludes": ["PhysicalObject"], "can_contain": ["Activity"]}]
     constraints = constraints_of(dataset, alice, document=document)
     page = as_alice.get(url(constraints, dataset)).content.decode()
-    labels = {"PhysicalObject excluded 52": False, "Activity allowed already 1": False}
-    assert proposed(page)["State"] == (True, labels, "adds to rule 1")
+    labels = {"PhysicalObject excluded by rule 1 52": False, "Activity allowed already 1": False}
+    assert proposed(page)["State"] == (False, labels, "nothing new: rule 1 allows this")
     state, thing = (factories.item(dataset.entity_ontology, name).uid for name in ("State", "PhysicalObject"))
     # A label that the rule excludes cannot be listed as well: nothing is stored, and the ticks stay.
     answer = as_alice.post(url(constraints, dataset), {"rule": [state], f"list-{state}": [thing]})
-    assert answer.status_code == 422 and proposed(answer.content.decode())["State"][1]["PhysicalObject excluded 52"]
+    assert (
+        answer.status_code == 422
+        and proposed(answer.content.decode())["State"][1]["PhysicalObject excluded by rule 1 52"]
+    )
     assert resource_sets.document_of(constraints) == document
+
+
+def test_what_another_rule_excludes_is_an_exception(as_alice, alice, dataset):
+    """Exclusion holds in both directions and for all that is below."""
+    document = [{"domain": "PhysicalObject", "excludes": ["State"]}, {"domain": "Activity", "excludes": []}]
+    constraints = constraints_of(dataset, alice, document=document)
+    page = as_alice.get(url(constraints, dataset)).content.decode()
+    state = (False, {"PhysicalObject excluded by rule 1 52": False, "Activity 1": False}, "")
+    assert proposed(page)["State"] == state
+    assert re.search(r"<b[^>]*>52</b> of 53 pairs break", page)
+    deep = as_alice.get(url(constraints, dataset, levels=99)).content.decode()
+    assert not any(proposed(deep)["State"][1].values())
+    # Ticking it for what something else contains takes no exclusion away.
+    uid = factories.item(dataset.entity_ontology, "PhysicalObject").uid
+    foot = as_alice.post(url(constraints, dataset, view="check_lesson"), {"rule": [uid]}).content.decode()
+    assert re.search(r"<b[^>]*>52</b> of 53 pairs break", foot)
 
 
 def test_relations(as_alice, alice, dataset):
