@@ -177,9 +177,11 @@ def _adding(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
 @edits
 def pick(request: Request, constraints: ConstraintSet, key: str, field: str) -> HttpResponse:
     """Put labels into a list of a rule, or take them out: in a dialog that stays open, or from the page."""
-    rule = constraints.rules_with(key).first()
-    if rule is None or field not in constraints.row_model.list_fields:
+    if field not in constraints.row_model.list_fields:
         raise Http404
+    rule = constraints.rules_with(key).first()
+    if rule is None:
+        return _gone(constraints, key)
     if request.method == "GET":
         return _dialog(request, _picking(request, constraints, rule, field))
     status, toast = 200, ""
@@ -192,7 +194,7 @@ def pick(request: Request, constraints: ConstraintSet, key: str, field: str) -> 
         status, toast = 422, str(error)
     answer = render(request, "resources/_choices.html", _picking(request, constraints, rule, field), status=status)
     if toast:
-        trigger_client_event(answer, "toast", {"text": toast, "kind": "error"})
+        _complain(answer, toast)
     return _changed(answer, constraints)
 
 
@@ -257,8 +259,14 @@ def _dialog(request: Request, context: dict[str, Any]) -> HttpResponse:
 
 @acts
 def remove(request: Request, constraints: ConstraintSet, key: str) -> HttpResponse:
+    if not constraints.rules_with(key).exists():
+        return _gone(constraints, key)
     name = constraints.rule_name(key)
-    constraints.remove_rule(key, by=request.user)
+    try:
+        constraints.remove_rule(key, was=request.POST.get("was"), by=request.user)
+    except Conflict:
+        text = f"Somebody changed the rule for “{name}” meanwhile. You see it as it is now: remove it again if you still want to."
+        return _changed(_complain(HttpResponse(status=409), text), constraints)
     return _changed(_offer_undo(HttpResponse(), constraints, f"The rule for “{name}” was removed."), constraints)
 
 
@@ -302,6 +310,17 @@ def revert(request: Request, constraints: ConstraintSet, version: int) -> HttpRe
 
 def _changed(answer: HttpResponse, constraints: ConstraintSet) -> HttpResponse:
     return trigger_client_event(answer, "constraintsChanged", {"version": constraints.version})
+
+
+def _complain(answer: HttpResponse, text: str) -> HttpResponse:
+    return trigger_client_event(answer, "toast", {"text": text, "kind": "error"})
+
+
+def _gone(constraints: ConstraintSet, key: str) -> HttpResponse:
+    """The page still shows a rule that somebody has removed."""
+    text = f"The rule for “{constraints.rule_name(key)}” was removed meanwhile."
+    answer = trigger_client_event(_complain(HttpResponse(status=409), text), "closeDialog")
+    return _changed(reswap(answer, "none"), constraints)
 
 
 def _offer_undo(answer: HttpResponse, constraints: ConstraintSet, text: str) -> HttpResponse:

@@ -50,6 +50,13 @@ class ShownRule(NamedTuple):
     lists: list[ShownList]
 
     @property
+    def was(self) -> str:
+        """The fingerprint of all its lists."""
+        return fingerprint(
+            {each.field: None if each.labels is None else [label.uid for label in each.labels] for each in self.lists}
+        )
+
+    @property
     def key(self) -> str:
         return f"{self.relation.uid}-{self.domain.uid}" if self.relation else self.domain.uid
 

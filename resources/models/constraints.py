@@ -152,9 +152,10 @@ class ConstraintSet(Journaled, ResourceSet):
             if uids := change.state(key)[field]:
                 change.set(key, {field: [other for other in uids if other != uid]})
 
-    def remove_rule(self, key: str, *, by: User) -> None:
+    def remove_rule(self, key: str, *, by: User, was: str | None = None) -> None:
+        """``was`` is the fingerprint of all lists that the person saw: see `edits`."""
         with self.changing("remove", by=by) as change:
-            change.remove(key)
+            change.remove(key, was)
 
     def add_rules(self, new: Mapping[str, State], *, by: User, verb: str = "add") -> int:
         """Add several rules in one step. Where one stands already, its lists get the labels that they do not have; returns how

@@ -102,9 +102,13 @@ class RuleChange(journal.Change):
             self._write(row, before | changed, changed)
             self.items[key] = [{field: before[field] for field in changed}, changed]
 
-    def remove(self, key: str) -> None:
+    def remove(self, key: str, was: str | None = None) -> None:
+        """Raises `Conflict` if somebody else has changed the rule."""
         row = self._rule(key)
-        self.items[key] = [row.state() | {"position": row.position}, None]
+        state = row.state()
+        if was is not None and was != edits.fingerprint(state):
+            raise edits.Conflict(dict(state))
+        self.items[key] = [state | {"position": row.position}, None]
         row.delete()
         self._move_from(row.position + 1, -1)
 
