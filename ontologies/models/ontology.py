@@ -9,7 +9,7 @@ from annotation_service.db import among, write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
 from annotation_service.journal import Entries, Journaled
 from annotation_service.models import User
-from annotation_service.words import plural
+from annotation_service.words import listed, plural
 
 from .. import usage
 from ..documents import NewItem, clean_color, clean_example_terms, rich_json
@@ -141,10 +141,14 @@ class Ontology(Journaled):
     def reason_not_to_delete(self) -> str:
         if reason := super().reason_not_to_delete():
             return reason
-        for model, field in usage.ontology_uses:
-            if user := model._default_manager.filter(**{field: self}).first():
-                noun = model._meta.verbose_name
-                return f"The {noun} “{user}” uses its labels. Delete that {noun} first."
+        used = [(model._meta, model._default_manager.filter(**{field: self})) for model, field in usage.ontology_uses]
+        names = {meta: list(users.values_list("name", flat=True)) for meta, users in used if users.exists()}
+        if sum(map(len, names.values())) > 1:
+            counts = [plural(len(each), f"{m.verbose_name},{m.verbose_name_plural}") for m, each in names.items()]
+            users = listed((f"“{name}”" for each in names.values() for name in each), 3)
+            return f"{listed(counts)} use its labels: {users}. Delete them first."
+        for meta, (name,) in names.items():
+            return f"The {meta.verbose_name} “{name}” uses its labels. Delete that {meta.verbose_name} first."
         return ""
 
     def content(self) -> Iterator[QuerySet[Any]]:

@@ -301,6 +301,16 @@ def test_an_ontology_that_is_used_is_not_deleted_on_its_own(alice, labels, forma
     assert not Ontology.objects.exists()
 
 
+def test_all_that_use_an_ontology_are_named(alice, labels):
+    for name in ("Oil", "Pumps", "Tanks", "Valves"):
+        make("entity_constraints", owner=alice, name=name, **labels)
+    dataset = factories.dataset(owner=alice)
+    type(dataset).objects.filter(pk=dataset.pk).update(entity_ontology=labels["entities"], name="Orders")
+    reason = labels["entities"].reason_not_to_delete()
+    assert "1 dataset" in reason and "4 constraint sets" in reason
+    assert "and 2 more" in reason and "Delete them first" in reason
+
+
 USES = {
     "entity_constraints": ["domain", "excludes", "can_contain"],
     "relation_constraints": ["domain", "range", "relation"],
