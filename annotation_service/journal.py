@@ -25,12 +25,14 @@ Entries = Mapping[str, Sequence[Any]]
 
 
 class Step(NamedTuple):
-    """What an operation did to one field of one item. The field of a new or removed item is the empty string."""
+    """What an operation did to one field of one item. The field of a new or removed item is the empty string. ``in_short`` may
+    tell the difference, such as “excludes + Location”."""
 
     name: str
     field: str
     before: Any
     after: Any
+    in_short: str = ""
 
 
 class JournalRow(models.Model):

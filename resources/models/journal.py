@@ -11,13 +11,14 @@ from annotation_service import edits, journal
 from annotation_service.db import among
 from annotation_service.inputs import Refused
 from annotation_service.journal import JournalRow, Step
-from annotation_service.words import number
+from annotation_service.words import listed, number
 from ontologies.models import OntologyItem
 
 from .rows import Rule, State
 
 # Added to positions while others are moved: no two rows of a set may ever have the same one.
 _FAR = 1_000_000_000
+Uids = Sequence[str] | None
 
 
 class ConstraintChange(JournalRow):
@@ -48,7 +49,7 @@ class ConstraintChange(JournalRow):
 
 def rule_name(names: Mapping[str, str], key: str) -> str:
     """What a rule is called: by its domain or, of a relation, such as “hasPart from Activity”."""
-    return " from ".join(names.get(uid, "a label that was removed") for uid in key.split("-"))
+    return " from ".join(_names(names, key.split("-")))
 
 
 def _steps(names: Mapping[str, str], key: str, entry: Sequence[Any]) -> list[Step]:
@@ -56,14 +57,29 @@ def _steps(names: Mapping[str, str], key: str, entry: Sequence[Any]) -> list[Ste
     name = rule_name(names, key)
     if before is None or after is None:
         return [Step(name, "", before, after)]
-    fields = [(field, field.replace("_", " ")) for field in after]
-    return [Step(name, words, *(_in_words(names, each[field]) for each in entry)) for field, words in fields]
+    return [_step(names, name, field.replace("_", " "), before[field], after[field]) for field in after]
 
 
-def _in_words(names: Mapping[str, str], uids: Sequence[str] | None) -> str:
-    if uids is None:
-        return "anything"
-    return ", ".join(names.get(uid, "a label that was removed") for uid in uids) or "nothing"
+def _step(names: Mapping[str, str], name: str, field: str, before: Uids, after: Uids) -> Step:
+    told = _in_words(names, before), _in_words(names, after)
+    return Step(name, field, *told, f"{field} {_difference(names, before, after)}")
+
+
+def _difference(names: Mapping[str, str], before: Uids, after: Uids) -> str:
+    """What was added to a list and what was dropped."""
+    if before is None or after is None:
+        return _in_words(names, after)
+    sides = {"+": [uid for uid in after if uid not in before], "−": [uid for uid in before if uid not in after]}
+    parts = [f"{sign} {listed(_names(names, uids))}" for sign, uids in sides.items() if uids]
+    return ", ".join(parts) or "in another order"
+
+
+def _in_words(names: Mapping[str, str], uids: Uids) -> str:
+    return "anything" if uids is None else ", ".join(_names(names, uids)) or "nothing"
+
+
+def _names(names: Mapping[str, str], uids: Sequence[str]) -> list[str]:
+    return [names.get(uid, "a label that was removed") for uid in uids]
 
 
 class RuleChange(journal.Change):

@@ -206,12 +206,29 @@ def test_the_history_tells_who_did_what_and_takes_it_back(as_alice, as_bob, rule
     as_alice.post(url("remove_rule", rules, uid(rules, "Replace")))
     shown = text_of(as_bob.get(url("history", rules)))
     assert "Remove “Replace” alice" in shown and "State can contain anything nothing" in shown
+    assert "Change “State”: can contain nothing" in shown
     assert "Create with 3 rules" in shown and "Revert" not in shown
     answer = as_alice.post(url("revert", rules, 2))
     assert "Revert change “State”" in text_of(answer) and "constraintsChanged" in answer["HX-Trigger"]
     assert "undone already" in text_of(as_alice.post(url("revert", rules, 2)))
     as_alice.post(url("undo", rules) + "?version=3")
     assert document_of(rules) == DOCUMENTS["entity_constraints"]
+
+
+def test_the_history_says_which_list_got_or_lost_what(as_alice, alice, rules):
+    state, thing, replace = (uid(rules, name) for name in ("State", "PhysicalObject", "Replace"))
+    for lists in (
+        {"excludes": [replace]},
+        {"excludes": [replace, thing], "can_contain": [state]},
+        {"excludes": [thing, replace]},
+        {"excludes": [thing, state], "can_contain": []},
+    ):
+        rules.change_rule(state, by=alice, **lists)
+    shown = text_of(as_alice.get(url("history", rules)))
+    assert "Change “State”: excludes + Replace " in shown
+    assert "Change “State”: excludes + PhysicalObject; can contain State " in shown
+    assert "Change “State”: excludes in another order " in shown
+    assert "Change “State”: excludes + State, − Replace; can contain − State " in shown
 
 
 def test_undo_and_redo(as_alice, as_bob, rules):
