@@ -20,7 +20,7 @@ from annotation_service import access
 from annotation_service.blueprint_views import SHOWN_STEPS, get_change, history_page
 from annotation_service.blueprints import Right
 from annotation_service.db import snapshot
-from annotation_service.edits import Conflict
+from annotation_service.edits import Conflict, fingerprint
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.paging import search_text
@@ -195,13 +195,15 @@ def pick(request: Request, constraints: ConstraintSet, key: str, field: str) -> 
     answer = render(request, "resources/_choices.html", _picking(request, constraints, rule, field), status=status)
     if toast:
         _complain(answer, toast)
+    elif "limit" in request.POST:
+        trigger_client_event(answer, "closeDialog")
     return _changed(answer, constraints)
 
 
 def _change_list(request: Request, constraints: ConstraintSet, key: str, field: str) -> None:
     wanted, by = request.POST, request.user
     if "add" in wanted:
-        constraints.add_label(key, field, wanted["add"], by=by)
+        constraints.add_label(key, field, wanted["add"], limits="limits" in wanted, by=by)
     elif "drop" in wanted:
         constraints.drop_label(key, field, wanted["drop"], by=by)
     elif field == constraints.row_model.optional_list and wanted.get("limit") in LIMITS:
@@ -235,6 +237,8 @@ def _picking(request: Request, constraints: ConstraintSet, rule: Rule, field: st
         "post_to": url,
         "target": "#choices",
         "is_list": True,
+        "starts_limit": own is None,
+        "was": fingerprint(own),
     }
 
 

@@ -137,10 +137,13 @@ class ConstraintSet(Journaled, ResourceSet):
         with self.changing("change", by=by) as change:
             change.set(key, lists, was)
 
-    def add_label(self, key: str, field: str, uid: str, *, by: User) -> None:
-        """Put a label into a list of a rule, last, whatever else has happened to the list."""
+    def add_label(self, key: str, field: str, uid: str, *, by: User, limits: bool = False) -> None:
+        """Put a label into a list of a rule, last, whatever else has happened to the list. With ``limits``, a missing list begins
+        with it."""
         with self.changing("change", by=by) as change:
             uids = change.state(key)[field]
+            if uids is None and limits and field == self.row_model.optional_list:
+                uids = []
             if uids is None:
                 raise Refused(f"Somebody took the limit of “{self.rule_name(key)}” away. Set it again first.")
             if uid not in uids:

@@ -3,7 +3,7 @@
 import { plural } from "./words.js";
 
 const $ = (selector) => document.querySelector(selector);
-const choices = () => [...document.querySelectorAll("#choices button:not(:disabled)")];
+const choices = () => [...document.querySelectorAll("#choices .pick-list button:not(:disabled)")];
 
 document.addEventListener("keydown", (event) => {
   const isField = event.target.matches?.("input, textarea, select");
