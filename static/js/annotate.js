@@ -67,7 +67,7 @@ function showSelection() {
   const name = sheet.querySelector(".mark-name.selected");
   if (!view.mark || !view.actions || readOnly() || view.relating || !name) return;
   actions.hidden = false;
-  actions.querySelector("[data-do=accept]").hidden = marks.entity.get(view.mark).status !== "suggested";
+  actions.querySelector("[data-do=accept]").hidden = chosen.status !== "suggested" || !labels.entity.get(chosen.label).active;
   actions.style.left = `${Math.max(0, Math.min(name.offsetLeft, sheet.clientWidth - actions.offsetWidth))}px`;
   actions.style.top = `${text.floor(marks.entity.get(view.mark).start)}px`;
 }
@@ -276,8 +276,7 @@ function accept() {
   const mark = marks[kind].get(uid);
   if (mark?.status !== "suggested") return;
   if (!labels) return toast(LOADING);
-  const label = labels[kind].get(mark.label);
-  const why = kind === "entity" ? judge.forEntity(mark)(label) : judge.forRelation(mark)(label);
+  const why = judge.againstTaking(kind, mark);
   if (!why) return act([{ kind, verb: "label", uid, label: mark.label }], { remember: false });
   toast(why.sentence);
   refresh();

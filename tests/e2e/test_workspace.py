@@ -625,6 +625,20 @@ def test_a_label_that_is_off_stays_on_its_marks_and_is_not_offered(desk, alice):
     expect(desk.page.locator(".option")).to_have_count(0)
 
 
+def test_a_suggestion_whose_label_is_off_cannot_be_accepted(desk, alice):
+    label = OntologyItem.objects.get(ontology=desk.project.entity_ontology, name="State")
+    given = Annotation.objects.create(item=desk.project.dataset.items()[0])
+    given.entity_set.create(uid="given-001", label=label, start=0, end=0, status="suggested")
+    label.switch(False, by=alice)
+    desk.open()
+    desk.press("Tab")
+    expect(desk.page.get_by_role("button", name="Remove Del")).to_be_visible()
+    expect(desk.page.get_by_role("button", name="Accept")).to_be_hidden()
+    desk.press("a")
+    expect(desk.page.locator(".toast")).to_contain_text("“State” of a suggestion is switched off")
+    assert not Annotation.objects.filter(annotator=desk.user).exists()
+
+
 def test_what_is_read_is_the_cleaned_text(page, sign_in, alice, carol):
     dataset = factories.dataset(owner=alice, text="İSTANBUL  **Hotel**\tPUMP\n", lowercase=True, remove_characters="*")
     project = factories.Project.create(

@@ -38,6 +38,13 @@ export class Judge {
     return status === "accepted" && against(this.labels.relation.get(label)) ? () => null : against;
   }
 
+  /** For a suggestion that is accepted: why not, or null. */
+  againstTaking(kind, mark) {
+    const label = this.labels[kind].get(mark.label);
+    if (!label.active) return OFF(label);
+    return kind === "entity" ? this.forEntity(mark)(label) : this.forRelation(mark)(label);
+  }
+
   #atRelation({ source, target, label }, uid) {
     const relation = this.labels.relation.get(label);
     return (end) => this.rules.against(source === uid ? end : this.#labelOf(source), relation, target === uid ? end : this.#labelOf(target));

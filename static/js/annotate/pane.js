@@ -86,7 +86,7 @@ export class Pane {
       text.ariaPressed = String(relation.uid === chosen);
       if (relation.uid === chosen && !readOnly) {
         const actions = [["relabel", "Change label ", "↵"], ["remove", "Remove ", "Del"]];
-        if (relation.status === "suggested") actions.unshift(["accept", "Accept ", "a"]);
+        if (relation.status === "suggested" && label.active) actions.unshift(["accept", "Accept ", "a"]);
         item.append(make("span", "cluster", ...actions.map(([name, words, key]) => make("button", `button small ${name}`, words, make("kbd", "", key)))));
       }
       return item;
