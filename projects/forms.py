@@ -78,6 +78,9 @@ class ProjectForm(WordsForm):
                 "hx-include": "#project-ontologies select",
                 "hx-target": "#project-ontologies",
                 "hx-swap": "outerHTML",
+                "hx-sync": "#project-ontologies:replace",
+                # What is chosen or sent meanwhile would miss the answer.
+                "hx-disabled-elt": "#project-ontologies select, #create-project",
             }
         ),
     )
