@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
@@ -64,14 +64,19 @@ def _read(
         if piece.refused:
             problems.add_all(piece.refused)
         else:
-            place, before = f"item {piece.number}, $[{piece.number - 1}]", problems.total
-            values = checker.sound_fields(piece.value, place.__add__, problems)
+            before, place = problems.total, partial(place_in_document, piece.number)
+            values = checker.sound_fields(piece.value, place, problems)
             is_valid = problems.total == before
-            yield to_row(Entry(piece.number, place, values, is_valid, names, problems, warnings, first_numbers))
+            yield to_row(Entry(piece.number, values, is_valid, names, problems, warnings, first_numbers))
         if problems.total >= _MOST_PROBLEMS:
             problems.at_least = True
             break
     problems.raise_if_any()
+
+
+def place_in_document(number: int, path: str = "") -> str:
+    """An entry, counted from 1, and a JSON path in it, such as “.domain”."""
+    return f"item {number}, ${path}" if path else f"item {number}"
 
 
 @dataclass(slots=True)
@@ -80,7 +85,6 @@ class Entry:
     row with it is stored."""
 
     number: int  # counted from 1
-    place: str
     values: dict[str, Any]
     is_valid: bool
     names: Mapping[str, LabelNames]
@@ -91,7 +95,7 @@ class Entry:
 
     def add_problem(self, place: str, text: str) -> None:
         self.is_valid = False
-        self.problems.add(f"{self.place}{place}", text)
+        self.problems.add(place_in_document(self.number, place), text)
 
     def check_once(self, what: str, *values: Any) -> None:
         """Report values that an earlier entry has, too."""
@@ -138,6 +142,6 @@ class Entry:
     def _note_inactive(self, place: str, label: str, ontology: str) -> None:
         if self.warnings is not None:
             text = f"“{label}” is switched off in “{ontology}”: the rule holds for marks that have it from before."
-            self.warnings.add(f"{self.place}{place}", text)
+            self.warnings.add(place_in_document(self.number, place), text)
         else:
             self.add_problem(place, f"“{label}” is switched off in “{ontology}”, so it cannot be used.")

@@ -19,6 +19,7 @@ from ontologies.labels import Labels
 from ontologies.models import Ontology
 
 from ..checks import Mistake, inactive, likely_mistakes
+from ..documents import place_in_document
 from ..rules import EntityRule, RelationRule, Rules, SetName
 from .journal import RuleChange, rule_name
 from .rows import EntityConstraint, RelationConstraint, Rule, State
@@ -104,8 +105,7 @@ class ConstraintSet(Journaled, ResourceSet):
         rows, of = super().read(source), SetName(0, self.name)
         rules = [row.as_rule(of, position, row.lists) for position, row in enumerate(rows)]
         for mistake in likely_mistakes(rules, self.labels()):
-            place = f"item {mistake.position + 1}, $[{mistake.position}]{mistake.place}"
-            self.warnings.add(place, mistake.text)
+            self.warnings.add(place_in_document(mistake.position + 1, mistake.place), mistake.text)
         return rows
 
     def note_creation(self, count: int) -> None:

@@ -228,7 +228,7 @@ def test_import_warns_of_labels_that_are_off(alice, labels, file, capsys):
     imported(path, labels, "entity_constraints")
     out, errors = capsys.readouterr()
     assert ConstraintSet.objects.get(pk=out.splitlines()[-1]).row_count == 1
-    assert errors.startswith(f"{path}: item 1, $[0].domain: “State” is switched off in “entity labels”")
+    assert errors.startswith(f"{path}: item 1, $.domain: “State” is switched off in “entity labels”")
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -247,7 +247,7 @@ def test_import_prints_the_id_as_the_last_line_and_export_gives_the_document_bac
 @pytest.mark.parametrize(
     ("document", "options", "words"),
     [
-        ([{"domain": "State"}], {}, "document.json: item 1, $[0]: “excludes” is missing."),
+        ([{"domain": "State"}], {}, "document.json: item 1: “excludes” is missing."),
         ("", {}, "document.json: There is nothing in it: the text is empty."),
         ([], {"owner": "nobody"}, "There is no active user “nobody”."),
         ([], {"entity_ontology": 999}, "There is no ontology blueprint with the id 999."),

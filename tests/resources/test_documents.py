@@ -162,72 +162,72 @@ MALFORMED = [
         "item 1, $: The key “domain” stands twice",
     ),
     ("entity_constraints", "[" * 300, "nested too deep"),
-    ("entity_constraints", [5], "item 1, $[0]: An object was expected, not a whole number."),
-    ("entity_constraints", [{}], "item 1, $[0]: “domain”, “excludes” are missing."),
-    ("entity_constraints", [{"domain": "State"}], "item 1, $[0]: “excludes” is missing."),
-    ("entity_constraints", [{"domain": None, "excludes": []}], "item 1, $[0].domain: A text was expected, not null."),
+    ("entity_constraints", [5], "item 1: An object was expected, not a whole number."),
+    ("entity_constraints", [{}], "item 1: “domain”, “excludes” are missing."),
+    ("entity_constraints", [{"domain": "State"}], "item 1: “excludes” is missing."),
+    ("entity_constraints", [{"domain": None, "excludes": []}], "item 1, $.domain: A text was expected, not null."),
     (
         "entity_constraints",
         [{"domain": "State", "excludes": "Activity"}],
-        "$[0].excludes: A list was expected, not a text.",
+        "$.excludes: A list was expected, not a text.",
     ),
-    ("entity_constraints", [{"domain": "State", "excludes": [1]}], "$[0].excludes[0]: A text was expected"),
+    ("entity_constraints", [{"domain": "State", "excludes": [1]}], "$.excludes[0]: A text was expected"),
     ("entity_constraints", [{"domain": "State", "excludes": [], "contains": []}], "“contains” is not known here"),
-    ("entity_constraints", [{"domain": "", "excludes": []}], "item 1, $[0].domain: This must not be empty."),
+    ("entity_constraints", [{"domain": "", "excludes": []}], "item 1, $.domain: This must not be empty."),
     ("entity_constraints", [{"domain": "Stat", "excludes": []}], "The nearest is “State”."),
     ("entity_constraints", [{"domain": "hasPart", "excludes": []}], "“hasPart” is not a label of “entity labels”."),
     (
         "entity_constraints",
         [{"domain": "State", "excludes": ["Activity", "Activity"]}],
-        "$[0].excludes[1]: “Activity” stands in this list already.",
+        "$.excludes[1]: “Activity” stands in this list already.",
     ),
     (
         "entity_constraints",
         [{"domain": "State", "excludes": ["Replace", "Activity/Replace"]}],
-        "$[0].excludes[1]: “Activity/Replace” stands in this list already.",
+        "$.excludes[1]: “Activity/Replace” stands in this list already.",
     ),
     (
         "entity_constraints",
         [{"domain": "State", "excludes": ["Activity"], "can_contain": ["Replace", "Activity"]}],
-        "item 1, $[0].can_contain[1]: The same label is excluded, too.",
+        "item 1, $.can_contain[1]: The same label is excluded, too.",
     ),
     (
         "entity_constraints",
         [{"domain": "Replace", "excludes": []}, {"domain": "Activity/Replace", "excludes": ["State"]}],
-        "item 2, $[1]: A constraint for this domain stands already at item 1.",
+        "item 2: A constraint for this domain stands already at item 1.",
     ),
     (
         "relation_constraints",
         [{"relation": "State", "domain": "State", "range": []}],
-        "$[0].relation: “State” is not a label of “relation labels”.",
+        "$.relation: “State” is not a label of “relation labels”.",
     ),
     (
         "relation_constraints",
         [{"relation": "hasPart", "domain": "State", "range": r} for r in ([], ["State"])],
-        "item 2, $[1]: A constraint for this relation and domain stands already at item 1.",
+        "item 2: A constraint for this relation and domain stands already at item 1.",
     ),
     ("relation_constraints", [{"relation": "hasPart", "domain": "State"}], "“range” is missing."),
     (
         "entity_preannotations",
         [{"surface_form": " \t", "label": "State"}],
-        "$[0].surface_form: This must not be empty.",
+        "$.surface_form: This must not be empty.",
     ),
     ("entity_preannotations", [{"surface_form": "x" * 201, "label": "State"}], "At most 200 characters are allowed"),
     ("entity_preannotations", '[{"surface_form": "a\\u0000b", "label": "State"}]', "NUL and halves of surrogate pairs"),
     (
         "entity_preannotations",
         [{"surface_form": "x", "label": "State"}, {"surface_form": " x", "label": "State"}],
-        "item 2, $[1]: This text with this label stands already at item 1.",
+        "item 2: This text with this label stands already at item 1.",
     ),
     (
         "relation_preannotations",
         [{**DOCUMENTS["relation_preannotations"][0], "offset": -1}],
-        "$[0].offset: A number of at least 0 was expected, not -1.",
+        "$.offset: A number of at least 0 was expected, not -1.",
     ),
     (
         "relation_preannotations",
         [{**DOCUMENTS["relation_preannotations"][0], "offset": 2**31}],
-        "$[0].offset: A number of at most 2147483647 was expected",
+        "$.offset: A number of at most 2147483647 was expected",
     ),
     (
         "relation_preannotations",
@@ -238,7 +238,7 @@ MALFORMED = [
     (
         "relation_preannotations",
         DOCUMENTS["relation_preannotations"][:1] * 2,
-        "item 2, $[1]: The same preannotation stands already at item 1.",
+        "item 2: The same preannotation stands already at item 1.",
     ),
 ]
 
@@ -254,7 +254,7 @@ def test_an_ambiguous_name_is_told_with_the_labels_that_have_it(alice):
     labels = {"entities": factories.ontology(owner=alice, items=parts)}
     [line] = refusal("entity_constraints", [{"domain": "Pump", "excludes": []}], alice, labels)
     assert line == (
-        "item 1, $[0].domain: “Pump” is the name of 7 labels: “A/Pump”, “B/Pump”, “C/Pump”, “D/Pump”, “E/Pump” and 2 more."
+        "item 1, $.domain: “Pump” is the name of 7 labels: “A/Pump”, “B/Pump”, “C/Pump”, “D/Pump”, “E/Pump” and 2 more."
         " Give the full name."
     )
 
@@ -280,7 +280,7 @@ def test_preannotations_with_a_label_that_is_off_are_refused(alice, labels):
     item(labels["entities"], "Activity").switch(False, by=alice)
     document = [{"surface_form": "replace", "label": "Activity/Replace"}]
     [line] = refusal("entity_preannotations", document, alice, labels)
-    assert line == "item 1, $[0].label: “Activity/Replace” is switched off in “entity labels”, so it cannot be used."
+    assert line == "item 1, $.label: “Activity/Replace” is switched off in “entity labels”, so it cannot be used."
 
 
 @pytest.mark.parametrize(
@@ -319,11 +319,11 @@ def test_all_problems_are_told_at_once(alice, labels):
     ]
     lines = refusal("entity_constraints", document, alice, labels)
     assert [line.partition(": ")[0] for line in lines] == [
-        "item 1, $[0]",
-        "item 1, $[0].excludes[1]",
-        "item 1, $[0].domain",
-        "item 3, $[2]",
-        "item 4, $[3]",
+        "item 1",
+        "item 1, $.excludes[1]",
+        "item 1, $.domain",
+        "item 3",
+        "item 4",
     ]
 
 
@@ -332,7 +332,7 @@ def test_the_first_hundred_problems_and_their_number_are_told(alice, labels):
     with pytest.raises(Refused) as caught:
         make("entity_constraints", owner=alice, document=document, **labels)
     assert (len(caught.value.problems), caught.value.total) == (100, 200)
-    assert caught.value.problems[99].place == "item 100, $[99].domain"
+    assert caught.value.problems[99].place == "item 100, $.domain"
     assert not ConstraintSet.objects.exists()
 
 

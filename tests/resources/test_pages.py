@@ -316,7 +316,8 @@ def test_a_dry_run_stores_nothing_and_tells_what_looks_wrong(as_alice, labels):
     answer = as_alice.post(reverse("resources:check"), sent)
     assert answer.status_code == 200 and not ConstraintSet.objects.exists()
     assert "2 rules can be stored. 1 place looks like a mistake" in text_of(answer)
-    assert "item 2, $[1].excludes[0] Rule 1 excludes “State” already: it can be left out." in text_of(answer)
+    assert "item 2, $.excludes[0] Rule 1 excludes “State” already: it can be left out." in text_of(answer)
+    assert 'class="problems warnings"' in answer.content.decode()
     page = as_alice.post(reverse("resources:create"), sent | {"name": "New"}, follow=True)
     assert "1 place in the rules looks like a mistake: see the checks." in text_of(page)
 
