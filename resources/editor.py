@@ -88,7 +88,10 @@ def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, An
     query, by = search_text(request), request.user
     known = rules_of([constraints])
     listing = Listing(known.rows if known else (), constraints.labels())
-    page = Paginator(listing.found(query), SHOWN_RULES).get_page(request.GET.get("page"))
+    found = listing.found(query)
+    at = next((at for at, rule in enumerate(found) if listing.key(rule) == request.GET.get("rule")), None)
+    number = request.GET.get("page") if at is None else at // SHOWN_RULES + 1
+    page = Paginator(found, SHOWN_RULES).get_page(number)
     editable = access.can_edit(by, constraints)
     return {
         "constraints": constraints,
@@ -108,8 +111,16 @@ def checks(request: Request, constraints: ConstraintSet) -> HttpResponse:
         mistakes = constraints.mistakes()
         keys = [rule.key for rule in constraints.rules_with_keys()] if mistakes else []
         names = constraints.names_by_uid()
-    found = [(rule_name(names, keys[each.position]), each) for each in mistakes[:SHOWN_CHECKS]]
+    found = [
+        (rule_name(names, keys[each.position]), _link(constraints, keys[each.position]), each)
+        for each in mistakes[:SHOWN_CHECKS]
+    ]
     return render(request, "resources/_checks.html", {"checks": found, "total": len(mistakes)})
+
+
+def _link(constraints: ConstraintSet, key: str) -> str:
+    """Leads to a rule, on whichever page of the list it stands."""
+    return f"{reverse('resources:page', args=[constraints.pk])}?rule={key}#rule-{key}"
 
 
 @reads
@@ -127,13 +138,15 @@ def step(request: Request, constraints: ConstraintSet, version: int) -> HttpResp
 
 
 class Choice(NamedTuple):
-    """A label in a dialog: ``name`` and ``value`` are sent if it is picked, unless there is a reason ``why_not``."""
+    """A label in a dialog: ``name`` and ``value`` are sent if it is picked, unless there is a reason ``why_not``. Then it
+    may have a ``link`` instead."""
 
     label: Label
     name: str
     value: str
     is_picked: bool = False
     why_not: str = ""
+    link: str = ""
 
 
 @edits
@@ -165,7 +178,12 @@ def _adding(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
         (label, f"{relation.uid}-{label.uid}" if relation else label.uid)
         for label in _wanted(request, labels["entity"])
     )
-    choices = (Choice(label, "key", key, why_not="has a rule" if key in there else "") for label, key in keys)
+    choices = (
+        Choice(label, "key", key, why_not="has a rule", link=_link(constraints, key))
+        if key in there
+        else Choice(label, "key", key)
+        for label, key in keys
+    )
     return _choices(request, choices) | {
         "heading": f"“{relation.name}” leads from which label?" if relation else "Add a rule: for which label?",
         "url": f"{url}?relation={relation.uid}" if relation else url,

@@ -91,6 +91,13 @@ class Listing:
         named = {label.pk for labels in self.labels.values() for label in labels if wanted in label.fullname.casefold()}
         return [rule for rule in self.rules if not named.isdisjoint(rule.named())]
 
+    def key(self, rule: Row) -> str:
+        """What the rule is named by: see `models.Rule`."""
+        domain = self._entities.by_pk[rule.domain].uid
+        return (
+            f"{self.labels['relation'].by_pk[rule.relation].uid}-{domain}" if isinstance(rule, RelationRule) else domain
+        )
+
     def shown(self, rule: Row) -> ShownRule:
         domain = self._entities.by_pk[rule.domain]
         relation, lists = None, []

@@ -3,7 +3,7 @@
 import { plural } from "./words.js";
 
 const $ = (selector) => document.querySelector(selector);
-const choices = () => [...document.querySelectorAll("#choices .pick-list button:not(:disabled)")];
+const choices = () => [...document.querySelectorAll("#choices .pick-list :is(button:not(:disabled), a)")];
 
 document.addEventListener("keydown", (event) => {
   const isField = event.target.matches?.("input, textarea, select");
@@ -50,6 +50,26 @@ document.addEventListener("htmx:afterSettle", ({ detail }) => {
   if (detail.target.id === "choices") pickFirst();
   else if (detail.target.id === "dialog") waitsFor = null;
 });
+
+/* Links to a rule: on this page they lead to it without a reload, and either way it has the focus. */
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[data-to-rule]");
+  if (!link || event.ctrlKey || event.metaKey || event.shiftKey || !document.getElementById(link.hash.slice(1))) return;
+  event.preventDefault();
+  $("#dialog").close();
+  location.hash = link.hash;
+  focusRule();
+});
+
+function focusRule() {
+  const rule = location.hash.startsWith("#rule-") && document.getElementById(location.hash.slice(1));
+  if (!rule) return;
+  rule.focus();
+  rule.scrollIntoView({ block: "center" });
+}
+
+focusRule();
 
 /* How often the marks of the project break each rule. Counting may take seconds, so it is not waited for. */
 

@@ -73,6 +73,16 @@ def test_a_document_is_checked_before_it_is_stored(page, sign_in, alice, problem
     settled(page)
     page.get_by_role("button", name="Checks").click()
     expect(page.locator("#dialog")).to_contain_text("Rule 1 excludes “Activity” here")
+    page.get_by_role("link", name="Rule 2: PhysicalObject").click()
+    expect(page.locator("#dialog")).not_to_be_visible()
+    expect(page.locator(".rule").nth(1)).to_be_focused()
+    page.locator("#add-rule").click()
+    expect(page.locator("#pick-search")).to_be_focused()
+    page.keyboard.type("activ")
+    page.keyboard.press("Enter")
+    expect(page.locator(".rule").first).to_be_focused()
+    page.reload()
+    expect(page.locator(".rule").first).to_be_focused()
 
 
 def test_rules_are_built_by_keyboard(page, sign_in, alice, entities):

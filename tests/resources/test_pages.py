@@ -81,6 +81,19 @@ def test_rules_are_found_by_their_labels_and_shown_in_pages(as_alice, rules, set
     assert "None of the rules has “pump”" in text_of(as_alice.get(url("rules", rules), {"q": "pump"}))
 
 
+def test_a_link_leads_to_a_rule_on_its_page(as_alice, rules, relating, monkeypatch):
+    monkeypatch.setattr("resources.editor.SHOWN_RULES", 1)
+    for each, dialog, query in (
+        (rules, "checks", {}),
+        (rules, "add_rule", {}),
+        (relating, "add_rule", {"relation": uid(relating, "hasPart")}),
+    ):
+        shown = as_alice.get(url(dialog, each), query).content.decode()
+        address, anchor = re.findall(r'href="([^"#]*)#([^"]*)" data-to-rule', shown)[-1]
+        assert f'id="{anchor}"' not in as_alice.get(each.get_absolute_url()).content.decode()
+        assert f'id="{anchor}"' in as_alice.get(address).content.decode()
+
+
 def test_others_read_the_rules_and_change_nothing(as_bob, rules):
     page = as_bob.get(rules.get_absolute_url()).content.decode()
     assert "PhysicalObject" in page and "hx-post" not in page.partition("<main")[2]
