@@ -89,7 +89,7 @@ def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, An
     known = rules_of([constraints])
     listing = Listing(known.rows if known else (), constraints.labels())
     found = listing.found(query)
-    at = next((at for at, rule in enumerate(found) if listing.key(rule) == request.GET.get("rule")), None)
+    at = next((at for at, each in enumerate(found) if listing.key(each.rule) == request.GET.get("rule")), None)
     number = request.GET.get("page") if at is None else at // SHOWN_RULES + 1
     page = Paginator(found, SHOWN_RULES).get_page(number)
     editable = access.can_edit(by, constraints)
@@ -98,7 +98,7 @@ def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, An
         "query": query,
         "total": len(listing.rules),
         "page": page,
-        "rules": [listing.shown(rule) for rule in page.object_list],
+        "rules": [listing.shown(*each) for each in page.object_list],
         "editable": editable,
         "undoable": editable and constraints.undoable(by),
         "redoable": editable and constraints.redoable(by),

@@ -42,12 +42,20 @@ class ShownList(NamedTuple):
         return fingerprint(None if self.labels is None else [label.uid for label in self.labels])
 
 
+class Found(NamedTuple):
+    """A rule that was looked for; ``why`` is how a label inherits it that it does not name."""
+
+    rule: Row
+    why: str = ""
+
+
 class ShownRule(NamedTuple):
     number: int
     relation: Label | None
     domain: Label
     below: int
     lists: list[ShownList]
+    why: str = ""  # it was found: see `Found`
 
     @property
     def was(self) -> str:
@@ -83,13 +91,30 @@ class Listing:
                     self._naming.setdefault(key, []).append((rule.domain, rule))
         self._limits = {rule.domain: rule for rule in entity_rules if rule.can_contain is not None}
 
-    def found(self, text: str = "") -> list[Row]:
-        """All rules in their order or, with a text, those that name labels with the text in their full names."""
+    def found(self, text: str = "") -> list[Found]:
+        """All rules in their order or, with a text, those that name labels with the text in their full names; then those that
+        name types above such labels."""
         wanted = unicodedata.normalize("NFC", text).casefold().strip()
         if not wanted:
-            return self.rules
-        named = {label.pk for labels in self.labels.values() for label in labels if wanted in label.fullname.casefold()}
-        return [rule for rule in self.rules if not named.isdisjoint(rule.named())]
+            return [Found(rule) for rule in self.rules]
+        named, above = set[int](), dict[int, Label]()
+        for labels in self.labels.values():
+            for label in labels:
+                if wanted in label.fullname.casefold():
+                    own, *types = labels.lineage(label)
+                    named.add(own)
+                    for pk in types:
+                        above.setdefault(pk, label)
+        direct, inherited = [], []
+        for rule in self.rules:
+            if not named.isdisjoint(rule.named()):
+                direct.append(Found(rule))
+            elif through := next((pk for pk in rule.named() if pk in above), None):
+                inherited.append(Found(rule, f"names “{self._name(through)}”, which is above “{above[through].name}”"))
+        return direct + inherited
+
+    def _name(self, pk: int) -> str:
+        return next(labels.by_pk[pk].name for labels in self.labels.values() if pk in labels.by_pk)
 
     def key(self, rule: Row) -> str:
         """What the rule is named by: see `models.Rule`."""
@@ -98,7 +123,7 @@ class Listing:
             f"{self.labels['relation'].by_pk[rule.relation].uid}-{domain}" if isinstance(rule, RelationRule) else domain
         )
 
-    def shown(self, rule: Row) -> ShownRule:
+    def shown(self, rule: Row, why: str = "") -> ShownRule:
         domain = self._entities.by_pk[rule.domain]
         relation, lists = None, []
         if isinstance(rule, RelationRule):
@@ -107,7 +132,7 @@ class Listing:
         else:
             lists.append(ShownList("excludes", self._all(rule.excludes), list(self._excluded(rule, domain))))
             lists.append(self._contents(rule, domain))
-        return ShownRule(rule.position + 1, relation, domain, self._below[domain.uid], lists)
+        return ShownRule(rule.position + 1, relation, domain, self._below[domain.uid], lists, why)
 
     def _all(self, keys: Sequence[int]) -> list[Label]:
         return [self._entities.by_pk[key] for key in keys]
