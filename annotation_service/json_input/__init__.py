@@ -19,6 +19,13 @@ _STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _ERROR_END = re.compile(r"(?: starting)?(?: at|: *)$")
+_EXPECTED = {
+    "Expecting property name enclosed in double quotes": "the name of a field in double quotes was expected here.",
+    "Expecting value": "a value was expected here: a text in double quotes, a number, a list or an object.",
+    "Expecting ',' delimiter": "a comma or a closing bracket was expected here. Is a comma missing before this?",
+    "Expecting ':' delimiter": "a colon was expected here, between the name of a field and its value.",
+}
+_LOOK_BACK = 200  # so far before an error its cause is looked for
 
 to_json = json.JSONEncoder(ensure_ascii=False).encode
 to_compact_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -121,6 +128,12 @@ def not_json(error: json.JSONDecodeError) -> str:
     """What the parser says, without the place: that is told in our own way."""
     if error.doc.startswith("\ufeff", error.pos):
         return "A byte order mark may only stand at the beginning of a file."
+    found, expected = error.doc[error.pos : error.pos + 1], _EXPECTED.get(error.msg)
+    before = error.doc[max(0, error.pos - _LOOK_BACK) : error.pos].rstrip()
+    if expected and found and found in "]}" and before.endswith(","):
+        return f"This is not JSON: there is a comma before this “{found}”, but nothing behind it. Remove the comma."
+    if expected:
+        return f"This is not JSON: {expected}"
     return f"This is not JSON: {_ERROR_END.sub('', f'{error.msg[0].lower()}{error.msg[1:]}')}."
 
 

@@ -92,12 +92,13 @@ class Elements(Stream):
 
     def __iter__(self) -> Iterator[Piece]:
         if (char := self._next_char()) != "[":
+            if not char:
+                raise Refused("There is nothing in it: the text is empty.")
             what = (
-                "A list of items starts with “[”; an item a line is JSON Lines."
-                if char
-                else "There is nothing in it: the text is empty."
+                "A list was expected, which starts with “[”. Put “[” before the first item, a comma between two items and "
+                "“]” behind the last one. A file with an item a line, without commas, is JSON Lines."
             )
-            raise Refused(what, place=self._place() if char else "")
+            raise Refused(what, place=self._place())
         self._at += 1
         number, end = 0, self._next_char()
         while end == "," or (end != "]" and not number):

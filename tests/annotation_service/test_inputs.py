@@ -36,7 +36,10 @@ def refusal(function, *args):
 @pytest.mark.parametrize(
     ("text", "place", "reason"),
     [
-        ('[{"name": "a",}]', "line 1, column 15", "not JSON"),
+        ('[{"name": "a",}]', "line 1, column 15", "comma before this “}”, but nothing behind it. Remove the comma."),
+        ('["a", \n]', "line 2, column 1", "comma before this “]”, but nothing behind it. Remove the comma."),
+        ("{name: 1}", "line 1, column 2", "the name of a field in double quotes"),
+        ('{"name" 1}', "line 1, column 9", "a colon was expected"),
         ('{\n "a": 1\n "b": 2}', "line 3, column 2", "not JSON"),
         ('{"a": 1, "b": {"c": 1, "c": 2}}', "$.b", "“c” stands twice"),
         ("[1, NaN]", "line 1, column 5", "NaN"),

@@ -70,26 +70,30 @@ CASES = {
     "cut in a string": raw(f'[{GOOD},\n {{"original": "rep', "item 2, line 2, column 15", "unterminated string."),
     "cut in an item": raw(f'[{GOOD},\n {{"original": "a",', "item 2, line 2, column 19", "not JSON"),
     "cut behind an item": raw(f"[\n{GOOD}", "line 2, column", "ends before the list does"),
-    "cut behind a comma": raw(f"[{GOOD},\n", "item 2, line 2, column 1", "expecting value"),
-    "a comma too many": raw(f"[{GOOD},\n]", "item 2, line 2, column 1", "expecting value"),
-    "a comma at the beginning": raw(f"[,{GOOD}]", "item 1, line 1, column 2", "expecting value"),
+    "cut behind a comma": raw(f"[{GOOD},\n", "item 2, line 2, column 1", "value was expected"),
+    "a comma too many": raw(f"[{GOOD},\n]", "item 2, line 2, column 1", "Remove the comma"),
+    "a comma at the beginning": raw(f"[,{GOOD}]", "item 1, line 1, column 2", "value was expected"),
     "no comma between items": raw(f"[{GOOD}\n{GOOD}]", "item 1, line 2, column 1", "extra data"),
-    "no comma in an item": raw('[{"original": "a"\n"tokens": ["a"]}]', "item 1, line 2, column 1", "delimiter"),
-    "single quotes": raw("[{'original': 'a', 'tokens': ['a']}]", "item 1, line 1, column 3", "property name"),
-    "names without quotes": raw('[{original: "a"}]', "item 1, line 1, column 3", "property name"),
-    "a comment": raw(f"[ // all orders\n{GOOD}]", "item 1, line 1, column 3", "expecting value"),
+    "no comma in an item": raw(
+        '[{"original": "a"\n"tokens": ["a"]}]', "item 1, line 2, column 1", "comma or a closing bracket"
+    ),
+    "single quotes": raw("[{'original': 'a', 'tokens': ['a']}]", "item 1, line 1, column 3", "name of a field"),
+    "names without quotes": raw('[{original: "a"}]', "item 1, line 1, column 3", "name of a field"),
+    "a comment": raw(f"[ // all orders\n{GOOD}]", "item 1, line 1, column 3", "value was expected"),
     "text behind the list": raw(f"[{GOOD}]\nend", "line 2, column 1", "nothing may follow"),
     "two lists": raw(f"[{GOOD}]\n[{GOOD}]", "line 2, column 1", "nothing may follow"),
     "a bracket that closes too much": raw(f"[{GOOD}}},\n{GOOD}]", "item 1, line 1", "extra data"),
     "a list that closes too early": raw(f"[{GOOD}],\n{GOOD}]", "line 1, column", "nothing may follow"),
-    "an item that is never closed": raw(f"[{GOOD[:-1]},\n{GOOD}]", "item 1, line 2, column 1", "property name"),
-    "a quotation mark too few": raw('[{"original": "a, "tokens": ["a"]}]', "item 1, line 1, column 20", "delimiter"),
+    "an item that is never closed": raw(f"[{GOOD[:-1]},\n{GOOD}]", "item 1, line 2, column 1", "name of a field"),
+    "a quotation mark too few": raw(
+        '[{"original": "a, "tokens": ["a"]}]', "item 1, line 1, column 20", "comma or a closing bracket"
+    ),
     "a line end in a string": raw(
         '[{"original": "a\nb", "tokens": ["a"]}]', "item 1, line 1, column 17", "control character."
     ),
     "an escape that is none": raw('[{"original": "C:\\work"}]', "item 1, line 1, column 18", "escape"),
     "half an escape": raw('[{"original": "\\u12"}]', "item 1, line 1, column", "escape"),
-    "Python's None": raw('[{"original": None}]', "item 1, line 1, column 15", "expecting value"),
+    "Python's None": raw('[{"original": None}]', "item 1, line 1, column 15", "value was expected"),
     "NaN": raw('[{"extra_fields": {"n": NaN}}]', "item 1, line 1, column 25", "NaN"),
     "Infinity": raw('[{"extra_fields": {"n": Infinity}}]', "item 1, line 1, column 25", "Infinity"),
     "-Infinity": raw('[{"extra_fields": {"n": -Infinity}}]', "item 1, line 1, column 25", "-Infinity"),
@@ -112,7 +116,9 @@ CASES = {
     "a hundred thousand levels": raw("[" * 100_000, "item 1, line 1, column 202", "too deep"),
     "a hundred thousand objects": raw('[{"a":' + '{"a":' * 100_000, "item 1, line 1", "too deep"),
     # Lines that are not JSON
-    "a broken line": raw(f"{GOOD}\n\n{GOOD[:-1]}\n{GOOD}", "line 3, column", "delimiter", format=Format.JSON_LINES),
+    "a broken line": raw(
+        f"{GOOD}\n\n{GOOD[:-1]}\n{GOOD}", "line 3, column", "comma or a closing bracket", format=Format.JSON_LINES
+    ),
     "the last line cut": raw(f'{GOOD}\n{{"original": "', "line 2, column 14", "string", format=Format.JSON_LINES),
     "one object over lines": raw(json.dumps(item(), indent=1), "line 1, column 2", "name", format=Format.JSON_LINES),
     "two items in a line": raw(f"{GOOD} {GOOD}", "line 1, column", "extra data", format=Format.JSON_LINES),

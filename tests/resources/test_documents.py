@@ -154,8 +154,8 @@ def test_whatever_is_taken_is_the_same_after_a_second_upload(alice, labels, rows
 MALFORMED = [
     ("entity_constraints", "", "There is nothing in it"),
     ("entity_constraints", "[{", "line 1, column"),
-    ("entity_constraints", "{}", "line 1, column 1: A list of items starts with “[”"),
-    ("entity_constraints", "null", "line 1, column 1: A list of items starts with “[”"),
+    ("entity_constraints", "{}", "line 1, column 1: A list was expected, which starts with “[”. Put"),
+    ("entity_constraints", "null", "line 1, column 1: A list was expected, which starts with “[”. Put"),
     (
         "entity_constraints",
         '[{"domain": "State", "domain": "State", "excludes": []}]',
