@@ -85,9 +85,11 @@ def test_rules_are_found_that_a_label_inherits(as_alice, rules, relating):
     found = text_of(as_alice.get(url("rules", rules), {"q": "thermost"}))
     assert "rule 1" in found and "above" not in found
     found = text_of(as_alice.get(url("rules", rules), {"q": "replac"}))
-    assert "rule 3" in found and "names “Activity”, which is above “Replace” rule 1" in found and "rule 2" not in found
+    assert (
+        "rule 3" in found and "rule 1 × names “Activity”, which is above “Replace”" in found and "rule 2" not in found
+    )
     found = text_of(as_alice.get(url("rules", relating), {"q": "replac"}))
-    assert "names “Activity”, which is above “Replace” rule 2" in found and "rule 1" not in found
+    assert "rule 2 × names “Activity”, which is above “Replace”" in found and "rule 1" not in found
 
 
 def test_a_link_leads_to_a_rule_on_its_page(as_alice, rules, relating, monkeypatch):
