@@ -92,6 +92,10 @@ def read(request: Request, pk: int, who: str, item_pk: int) -> HttpResponse:
     marked = _marked_items(project, person).filter(position__gt=found.position).first()
     context["next_marked"] = marked and reverse("annotations:read", args=[pk, person.pk, marked])
     annotates = {"membership__project": project, "membership__role__in": with_right(Right.ANNOTATE)}
+    annotation = Annotation.visible_to(person, found)
+    broken = annotation.broken() if annotation else []
+    context["state"]["broken"] = [uid for each in broken for uid in each.uids]
+    context["broken"] = annotation.in_words(broken) if annotation else []
     context["people"] = User.objects.filter(**annotates).order_by("username")
     return render(request, "annotations/workspace.html", context)
 

@@ -1,6 +1,6 @@
 """A text with its marks drawn on it, ready for ``datasets/_marked.html``: boxes inside each other, with names below the words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ class Box(NamedTuple):
     label: Label
     goes_on: bool
     comes_from: bool
+    is_broken: bool
 
 
 class Piece(NamedTuple):
@@ -26,21 +27,28 @@ class Piece(NamedTuple):
     closes: list[Box]
 
 
-def draw(item: Mapping[str, Any], *, labels: Mapping[int, Label], most: int = 20_000) -> dict[str, Any]:
+def draw(
+    item: Mapping[str, Any], *, labels: Mapping[int, Label], most: int = 20_000, broken: Collection[str] = ()
+) -> dict[str, Any]:
     """An item has ``original``, ``tokens`` and ``offsets``, ``entities`` with ``uid``, ``label``, ``start`` and ``end`` (tokens,
     inclusive), and ``relations`` with ``uid``, ``label``, ``source`` and ``target`` (uids of entities). Labels are found by their
-    primary keys; a mark whose label is gone is left out. Only the first ``most`` tokens are drawn.
+    primary keys; a mark whose label is gone is left out. Only the first ``most`` tokens are drawn. Those with uids in ``broken``
+    are outlined.
 
     If there are relations, ``sheet`` is the JSON that a script draws their arcs from.
     """
     text = CleanedText.of(item["original"], item["tokens"], item["offsets"])
     entities = [entity for entity in item["entities"] if entity["label"] in labels]
-    shown = [(entity["start"], entity["end"], labels[entity["label"]]) for entity in entities if entity["start"] < most]
+    shown = [
+        (entity["start"], entity["end"], labels[entity["label"]], entity["uid"] in broken)
+        for entity in entities
+        if entity["start"] < most
+    ]
     ends = {e["uid"]: (text.between(e["start"], e["end"]), labels[e["label"]]) for e in entities}
     relations = [r for r in item["relations"] if r["label"] in labels and r["source"] in ends and r["target"] in ends]
     used = {mark["label"]: labels[mark["label"]] for mark in (*entities, *relations)}
     named = [[pk, {"name": o.name, "color": o.color, "active": o.active}] for pk, o in used.items()]
-    sheet = {"item": text._asdict(), "entities": entities, "relations": relations, "labels": named}
+    sheet = {"item": text._asdict(), "entities": entities, "relations": relations, "labels": named, "broken": [*broken]}
     left_out = max(0, len(text.tokens) - most)
     return {
         "pieces": _pieces(text.tokens[:most], text.gaps[:most], shown),
@@ -52,9 +60,9 @@ def draw(item: Mapping[str, Any], *, labels: Mapping[int, Label], most: int = 20
     }
 
 
-def _pieces(words: Sequence[str], gaps: Sequence[str], marks: list[tuple[int, int, Label]]) -> list[Piece]:
+def _pieces(words: Sequence[str], gaps: Sequence[str], marks: list[tuple[int, int, Label, bool]]) -> list[Piece]:
     """A mark that crosses the end of the box it begins in is cut there, and goes on behind it."""
-    waiting = [(start, -end, number, False) for number, (start, end, _) in enumerate(marks)]
+    waiting = [(start, -end, number, False) for number, (start, end, *_) in enumerate(marks)]
     heapify(waiting)
     pieces: list[Piece] = []
     open_boxes: list[tuple[int, Box]] = []
@@ -67,7 +75,7 @@ def _pieces(words: Sequence[str], gaps: Sequence[str], marks: list[tuple[int, in
             end = min(-minus_end, open_boxes[-1][0] if open_boxes else -minus_end)
             if end < -minus_end:
                 heappush(waiting, (end + 1, minus_end, number, True))
-            opens.append(Box(marks[number][2], end < -minus_end, comes_from))
+            opens.append(Box(marks[number][2], end < -minus_end, comes_from, marks[number][3]))
             open_boxes.append((end, opens[-1]))
         closes: list[Box] = []
         while open_boxes and (open_boxes[-1][0] == index or index == len(words) - 1):

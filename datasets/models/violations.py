@@ -45,6 +45,11 @@ class Broken(NamedTuple):
     """The labels and places of all marks involved."""
 
     @property
+    def uids(self) -> tuple[str, ...]:
+        """The uids of all marks involved."""
+        return (*self.marks, self.relation) if self.relation else self.marks
+
+    @property
     def key(self) -> frozenset[str] | str:
         """Names the pair or the relation, whatever becomes of it."""
         return self.relation or frozenset(self.marks)
@@ -76,6 +81,13 @@ def broken_in(rules: Rules, dataset: int, labels: Mapping[int, int] | None = Non
         {"dataset": dataset},
         labels,
     )
+
+
+def broken_at(rules: Rules, annotation: int) -> list[Broken]:
+    """What the marks of an annotation break, each pair and relation once."""
+    which = "a.id = %(annotation)s"
+    pairs = f"o.id > e.id AND {which} ORDER BY e.id, o.id"
+    return [*_broken(rules, pairs, f"{which} ORDER BY r.id", {"annotation": annotation})]
 
 
 def _broken(

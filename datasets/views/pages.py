@@ -183,8 +183,12 @@ def _marks(item: Item) -> dict[str, Any]:
         ],
     }
     labels = item.dataset.labels()
+    annotation = None if item.removed_at else item.annotation_set.filter(annotator=None).first()
+    broken = annotation.broken() if annotation else []
     return {
-        "drawing": drawing.draw(drawn, labels=labels),
+        "drawing": drawing.draw(drawn, labels=labels, broken={uid for each in broken for uid in each.uids}),
+        "broken": annotation.in_words(broken) if annotation else [],
+        "project": item.dataset.project,
         "entities": [
             (labels.get(e["label"]), e, item.cleaned.between(e["start"], e["end"])) for e in drawn["entities"]
         ],

@@ -51,7 +51,7 @@ function showMarks() {
   if (!labels) return;
   const { entities, relations } = marks;
   const chosen = { entity: view.candidate ?? view.mark, relation: view.relation };
-  text.draw({ entities, relations, entityLabels: labels.entity, relationLabels: labels.relation, chosen, source: view.relating });
+  text.draw({ entities, relations, entityLabels: labels.entity, relationLabels: labels.relation, chosen, source: view.relating, broken: state.broken });
   pane.showRelations({ marks, labels: labels.relation, words: wordsOf, chosen: view.relation, readOnly: readOnly() });
   const counts = [plural(entities.length, "entity", "entities")];
   if (state.hasRelations) counts.push(plural(relations.length, "relation", "relations"));

@@ -4,12 +4,12 @@
 import { Text } from "./annotate/text.js";
 
 function draw(sheet) {
-  const { item, entities, relations, labels } = JSON.parse(sheet.dataset.sheet);
+  const { item, entities, relations, labels, broken } = JSON.parse(sheet.dataset.sheet);
   const byKey = new Map(labels);
   sheet.hidden = false;
   sheet.previousElementSibling.classList.add("visually-hidden");
   const text = new Text(sheet, item);
-  const all = { entities, relations, entityLabels: byKey, relationLabels: byKey, chosen: {} };
+  const all = { entities, relations, entityLabels: byKey, relationLabels: byKey, chosen: {}, broken };
   text.redraw = () => sheet.isConnected && text.draw(all); // one that was swapped away has no size
 }
 

@@ -38,6 +38,11 @@ def test_a_later_rule_leads_to_the_marks_that_break_it(page: Page, sign_in, alic
     page.get_by_role("link", name="carol").click()
     page.get_by_role("link", name="Item 2").click()
     expect(page.locator(".mark-name.selected")).to_have_text("PhysicalObject")
+    expect(page.locator(".tint.broken")).to_have_count(2)
+    expect(page.locator("#broken-here")).to_contain_text("can contain")
+    assert not serious(page)
+    page.get_by_role("link", name="All broken rules").click()
+    expect(page.get_by_role("heading", name="Broken rules")).to_be_visible()
 
 
 def test_a_project_is_made_with_marks_that_break_its_rules(page: Page, sign_in, alice):

@@ -184,6 +184,22 @@ def broken(project, carol, alice, mark):
     return project
 
 
+def test_the_places_say_what_is_broken_and_lead_back(as_alice, broken, carol, alice):
+    back = f"/projects/{broken.pk}/violations/"
+    for row in as_alice.get(back).context["rows"]:
+        who, item = row["person"], row["item"]
+        address = (
+            f"/projects/{broken.pk}/marks/{who}/{item.pk}/" if who else f"/datasets/{item.dataset_id}/items/{item.pk}/"
+        )
+        response = as_alice.get(address)
+        assert (row["text"], row["words"]) in response.context["broken"]
+        assert row["text"] in words_of(response) and f'href="{back}"' in words_of(response)
+        if not who:
+            assert words_of(response).count("marked-box broken") == 2
+    untouched = broken.dataset.items()[0]
+    assert "broken-here" not in words_of(as_alice.get(f"/datasets/{untouched.dataset_id}/items/{untouched.pk}/"))
+
+
 def test_the_page_counts_per_rule_and_person_and_links_to_each_place(as_alice, broken, carol, alice):
     response = as_alice.get(f"/projects/{broken.pk}/violations/")
     shown, html = response.context["shown"], words_of(response)

@@ -152,7 +152,7 @@ export class Text {
 
   /* Drawing --------------------------------------------------------------------------------------------------------- */
 
-  draw({ entities, relations, entityLabels, relationLabels, chosen, source }) {
+  draw({ entities, relations, entityLabels, relationLabels, chosen, source, broken = [] }) {
     const laid = lanes(entities);
     const depth = (this.depth = new Array(this.tokens.length).fill(0));
     for (const { mark, lane } of laid) for (let i = mark.start; i <= mark.end; i += 1) depth[i] = Math.max(depth[i], lane + 1);
@@ -168,11 +168,11 @@ export class Text {
     }
     for (const [token, levels] of firsts) this.#room(token, "above", levels * ARC);
     this.#measure();
-    this.#drawMarks(laid, entityLabels, chosen.entity, source);
+    this.#drawMarks(laid, entityLabels, chosen.entity, source, broken);
     this.#drawArcs(this.#arcs(entities, relations), relationLabels, chosen);
   }
 
-  #drawMarks(laid, labels, chosen, source) {
+  #drawMarks(laid, labels, chosen, source, broken) {
     const drawn = laid.map(({ mark, lane }) => ({ mark, lane, label: labels.get(mark.label), pieces: this.#pieces(mark.start, mark.end) }));
     const rtl = this.rtl;
     const starts = new Map(); // where marks begin, per line and lane: a name ends before the next one
@@ -184,7 +184,7 @@ export class Text {
     }
     const tints = [], names = [];
     for (const { mark, lane, label, pieces } of drawn) {
-      const classes = `${mark.status === "suggested" ? " suggested" : ""}${mark.uid === chosen ? " selected" : ""}${mark.uid === source ? " source" : ""}`;
+      const classes = `${mark.status === "suggested" ? " suggested" : ""}${mark.uid === chosen ? " selected" : ""}${mark.uid === source ? " source" : ""}${broken.includes(mark.uid) ? " broken" : ""}`;
       pieces.forEach(({ line, left, right, top, bottom }, index) => {
         const box = { left: left - 2, width: right - left + 4 }; // the words beside it keep their distance
         const tint = place(make("div", `tint${classes}`), { ...box, top, height: bottom - top + 2 });
