@@ -105,7 +105,7 @@ class BlueprintForm(EditForm):
 
 
 class NameForm(forms.Form):
-    name = NameField()
+    name = NameField(widget=forms.TextInput(attrs={"autofocus": True}))
 
 
 def list_context(request: Request, found: QuerySet[Any], columns: Sequence[Column], *searched: str) -> dict[str, Any]:

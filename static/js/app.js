@@ -82,7 +82,7 @@ function afterSwap({ detail: { target } }) {
   if (target !== dialog) return;
   if (!dialog.firstElementChild) return void dialog.close();
   dialog.setAttribute("aria-label", $("h1, h2", dialog)?.textContent.trim() ?? "");
-  if (!dialog.open) dialog.showModal();
+  if (!dialog.open) dialog.showModal(), $("input[autofocus]", dialog)?.select();
   else $("[aria-invalid=true], [autofocus], input:not([type=hidden]), button:not([data-close])", dialog)?.focus();
   placeToasts();
 }

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from datasets.models import Annotation
+from resources.models import ConstraintSet
 from tests import factories
 from tests.annotations.test_constraints import constrain
 from tests.e2e.waiting import settled
@@ -185,3 +186,16 @@ def test_a_projects_rules_tell_how_often_they_are_broken(page, sign_in, alice, c
     expect(page.locator("main")).to_contain_text("“State” cannot share words with “Activity”")
     page.get_by_role("link", name="Item 1").click()
     expect(page.locator(".mark-name")).to_have_count(2)
+
+
+def test_a_duplicate_is_named_at_once(page, sign_in, alice, entities):
+    rules = make("entity_constraints", owner=alice, entities=entities, relations=None, document=[], name="Old rules")
+    sign_in(page, alice)
+    page.goto(rules.get_absolute_url())
+    page.get_by_label("More actions").click()
+    page.get_by_role("button", name="Duplicate…").click()
+    expect(page.get_by_label("Name", exact=True)).to_be_focused()
+    page.keyboard.type("New rules")  # replaces what is proposed
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="New rules", exact=True)).to_be_visible()
+    assert ConstraintSet.objects.filter(name="New rules").exists()
