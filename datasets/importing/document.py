@@ -117,6 +117,8 @@ class Report(Counts):
     unusable_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     violations: list[dict[str, Any]] = field(default_factory=list)
     """The constraints that marks break, as `Tally.rows` has them, whether these marks are kept or refused."""
+    items_refused: int = 0
+    """Items whose marks break constraints, if these are refused."""
     preview: list[dict[str, Any]] = field(default_factory=list)
     problems: Problems = field(default_factory=Problems)
 
@@ -124,6 +126,10 @@ class Report(Counts):
     def is_good(self) -> bool:
         """Whether the document can be stored."""
         return not self.problems.total
+
+    @property
+    def good_items(self) -> int:
+        return self.items - self.items_refused
 
     @property
     def same_id_total(self) -> int:

@@ -173,9 +173,11 @@ class Reader:
 
     def _check_constraints(self, item: NewItem, tally: Tally) -> None:
         assert self.constraints
+        refuses, total = self.options.violations == Violations.REFUSE, self.report.problems.total
         for path, violation in self.constraints.broken(item):
             tally.add(violation, item.place)
-            if self.options.violations == Violations.REFUSE:
+            if refuses:
+                self.report.items_refused += self.report.problems.total == total
                 self.add_problem(f"{item.place}, {path}", violation.in_words(tally.name_of))
                 if self.report.problems.total >= MAX_PROBLEMS:
                     return

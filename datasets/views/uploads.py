@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation_service import access
+from annotation_service import access, words
 from annotation_service.http import Request, download
 from annotation_service.inputs import Refused
 from annotation_service.paging import Page
@@ -69,6 +69,7 @@ def _found(upload: Upload) -> dict[str, Any]:
     """The report, with the first items drawn and the labels in their colours."""
     report, kind = upload.found, Kind(upload.options["kind"])
     context: dict[str, Any] = {"report": report, "kind": kind, "decisions": DECISIONS}
+    context |= {"kept_marks": list(_kept_marks(upload)), "refused_marks": list(_refused_marks(upload))}
     if report.items:
         context["tokens_an_item"] = round(report.tokens / report.items)
     try:
@@ -86,6 +87,24 @@ def _found(upload: Upload) -> dict[str, Any]:
         "named": list(_named(report)),
         "shown": drawn,
     }
+
+
+def _kept_marks(upload: Upload) -> Iterator[str]:
+    """What comes in although it is not as it should be, counted."""
+    report, options = upload.found, upload.options
+    if report.violation_total and options.get("violations") == Violations.KEEP:
+        yield words.plural(report.violation_total, "violation of constraints,violations of constraints")
+    if report.inactive_marks and options.get("inactive") == Inactive.KEEP:
+        yield words.plural(report.inactive_marks, "mark with a label that is off,marks with labels that are off")
+
+
+def _refused_marks(upload: Upload) -> Iterator[tuple[str, str]]:
+    """What could be kept, with the place of the decision."""
+    report, options = upload.found, upload.options
+    if report.violation_total and options.get("violations") != Violations.KEEP:
+        yield "violations", "the marks that break constraints"
+    if report.inactive_marks and options.get("inactive") != Inactive.KEEP:
+        yield "inactive-labels", "the marks with labels that are off"
 
 
 def _named(report: Report) -> Iterator[tuple[str, str, list[tuple[str, int]]]]:

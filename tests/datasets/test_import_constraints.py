@@ -192,10 +192,13 @@ def send(client, document, options, address="/datasets/new/"):
 def test_constraints_are_chosen_in_the_form_and_decided_upon_in_the_report(as_alice, options):
     address = send(as_alice, DOCUMENT, options)["Location"]
     html = as_alice.get(address).content.decode()
+    assert 'or decide below to keep <a href="#violations">the marks that break constraints</a>' in html
+    assert "<b>1</b><span>item without a problem" in html
     assert "Constraints that marks break" in html and "5 violations of 3 rules" in html and EXCLUDED in html
     as_alice.post(f"{address}decide/", {"violations": "keep"})
     html = as_alice.get(address).content.decode()
-    assert "Everything is in order" in html and "5 violations of 3 rules" in html
+    assert "This can be stored, and keeps 5 violations of constraints as they are." in html
+    assert "Everything is in order" not in html and "5 violations of 3 rules" in html
     as_alice.post(f"{address}store/")
     assert Dataset.objects.get().item_count == 3
 
