@@ -31,6 +31,10 @@ def clean_guidelines(text: str) -> str:
     return clean_prose(text, limits.MAX_GUIDELINES_CHARACTERS)
 
 
+class BrokenRules(Refused):
+    """Marks of a dataset break the constraints of the project that it is for."""
+
+
 class Project(AssignsItems, Described):
     """People who annotate one dataset with one or two ontologies: copies that belong to the project."""
 
@@ -144,7 +148,7 @@ class Project(AssignsItems, Described):
             first, times = broken[0], words.plural(len(broken), "time,times")
             number = [*self.dataset.items().values_list("pk", flat=True)].index(first.item) + 1
             names = {label.pk: label.name for ontology in self.ontology_set.all() for label in ontology.labels()}
-            raise Refused(
+            raise BrokenRules(
                 f"Marks of the dataset break the constraints {times}, the first in item {words.number(number)}:"
                 f" {first.violation.in_words(names.__getitem__)} Choose other constraints, or keep the marks as they are."
             )

@@ -2,7 +2,7 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TypeVar
@@ -21,6 +21,9 @@ B = TypeVar("B", bound=Blueprint)
 class ServiceCommand(BaseCommand, ABC):
     """A command that does its work in `run`, which may raise `Refused`."""
 
+    advice: Sequence[str] = ()
+    """What may be done about a refusal, said below it."""
+
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             self.run(**options)
@@ -30,6 +33,8 @@ class ServiceCommand(BaseCommand, ABC):
             if error.total > len(error.problems):
                 total = f"{'at least ' if error.at_least else ''}{words.number(error.total)}"
                 self.stderr.write(f"The first {words.number(len(error.problems))} of {total} problems.")
+            for text in self.advice:
+                self.stderr.write(text)
             raise SystemExit(1) from error
         except Exception as error:
             if reason := trouble(error):

@@ -148,6 +148,7 @@ def test_marks_with_labels_that_are_off_are_kept_if_asked_for(alice, tmp_path, l
     factories.item(Ontology.objects.get(pk=labels[1]), "State").switch(False, by=alice)
     code, _, errors = run(path, *labels[:2], kind="preannotated_entity")
     assert code == 1 and f"{path}: item 1, $.entities[0].label: “State” is switched off in" in errors
+    assert "add --inactive keep." in errors and "--violations" not in errors
     code, out, _ = run(path, *labels[:2], "--inactive", "keep", kind="preannotated_entity")
     assert code == 0 and "1 mark with labels that are switched off" in out[0]
     dataset = Dataset.objects.get(pk=out[-1])

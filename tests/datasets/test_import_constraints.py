@@ -244,7 +244,8 @@ def given(labels, sets):
 
 def test_the_command_refuses_or_keeps(alice, file, given):
     code, _, errors = run(file, *given, kind="preannotated_relation")
-    assert code == 1 and f"{file}: item 2, $.entities[1]: {EXCLUDED}" in errors and not Dataset.objects.exists()
+    assert code == 1 and f"{file}: item 2, $.entities[1]: {EXCLUDED}" in errors and "add --violations keep." in errors
+    assert "--inactive" not in errors and not Dataset.objects.exists()
     code, out, _ = run(file, *given, "--violations", "keep", kind="preannotated_relation")
     assert code == 0 and "5 violations of constraints" in out[0]
     assert Dataset.objects.get(pk=out[-1]).item_count == 3

@@ -149,10 +149,12 @@ def test_a_project_is_not_made_if_the_marks_of_its_dataset_break_its_constraints
     with pytest.raises(SystemExit) as caught:
         call_command("create_project", **options)
     assert caught.value.code == 1
+    errors = capsys.readouterr().err
+    assert "To take these marks as they are, add --violations keep." in errors
     assert (
         "Marks of the dataset break the constraints 1 time, the first in item 1: “DrivingObject” cannot stand inside"
         " “PhysicalObject”: by rule 1 of “entity constraints” every “PhysicalObject” can contain only “State”. Choose other"
-        " constraints, or keep the marks as they are." in capsys.readouterr().err
+        " constraints, or keep the marks as they are." in errors
     )
     assert not Project.objects.exists() and not Item.objects.filter(dataset__project__isnull=False).exists()
 

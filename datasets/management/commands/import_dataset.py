@@ -1,5 +1,5 @@
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,13 +41,13 @@ class Command(ServiceCommand):
             "--duplicates",
             choices=Duplicates.values,
             default="refuse",
-            help="what to do about external ids that are taken",
+            help="what to do about external ids that are taken (default: %(default)s)",
         )
         parser.add_argument(
             "--inactive",
             choices=Inactive.values,
             default="refuse",
-            help="what to do about marks with labels that are switched off",
+            help="what to do about marks with labels that are switched off (default: %(default)s)",
         )
         parser.add_argument(
             "--constraints",
@@ -61,7 +61,7 @@ class Command(ServiceCommand):
             "--violations",
             choices=Violations.values,
             default="refuse",
-            help="what to do about marks that break constraints: those given or, in a project, its own",
+            help="what to do about marks that break constraints: those given or, in a project, its own (default: %(default)s)",
         )
         for name, operation in sorted(OPERATIONS.items()):
             parser.add_argument(f"--{name.replace('_', '-')}", **operation.option)
@@ -79,11 +79,21 @@ class Command(ServiceCommand):
             try:
                 with progress_bar(self.stderr) as progress:
                     dataset = upload.store(progress)
-            except BaseException:
+            except BaseException as error:
+                if isinstance(error, Refused):
+                    self.advice = [*_advice(upload, options)]
                 upload.discard()
                 raise
         self.stdout.write(f"“{dataset}”: {upload.found.in_words()}.")
         self.stdout.write(str(dataset.pk))
+
+
+def _advice(upload: Upload, options: dict[str, Any]) -> Iterator[str]:
+    upload.refresh_from_db()
+    if upload.found.violation_total and options["violations"] == Violations.REFUSE:
+        yield "To take marks that break constraints as they are, add --violations keep."
+    if upload.found.inactive_marks and options["inactive"] == Inactive.REFUSE:
+        yield "To take marks with labels that are switched off as they are, add --inactive keep."
 
 
 def _dataset(pk: int, by: User) -> Dataset:

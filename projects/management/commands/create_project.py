@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from annotation_service.management.base import ServiceCommand, blueprint, user
 from datasets.models import Dataset
 from ontologies.models import Ontology
-from projects.models import Project
+from projects.models import BrokenRules, Project
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 
 
@@ -26,16 +26,25 @@ class Command(ServiceCommand):
             "--violations",
             choices=["refuse", "keep"],
             default="refuse",
-            help="what to do about marks of the dataset that break the constraints",
+            help="what to do about marks of the dataset that break the constraints (default: %(default)s)",
         )
 
     def run(self, **options: Any) -> None:
-        relation = options["relation_ontology"]
         resources: list[ResourceSet] = [
             *(blueprint(ConstraintSet, pk) for pk in options["constraints"]),
             *(blueprint(PreannotationSet, pk) for pk in options["preannotations"]),
         ]
-        project = Project.create(
+        try:
+            project = self._create(resources, **options)
+        except BrokenRules:
+            self.advice = ["To take these marks as they are, add --violations keep."]
+            raise
+        self.stdout.write(f"Created the project “{project}” with {project.dataset.content_in_words()}.")
+        self.stdout.write(str(project.pk))
+
+    def _create(self, resources: list[ResourceSet], **options: Any) -> Project:
+        relation = options["relation_ontology"]
+        return Project.create(
             name=options["name"],
             by=user(options["manager"]),
             dataset=blueprint(Dataset, options["dataset"]),
@@ -45,5 +54,3 @@ class Command(ServiceCommand):
             annotators=list(dict.fromkeys(user(name) for name in options["annotator"])),
             keep_violations=options["violations"] == "keep",
         )
-        self.stdout.write(f"Created the project “{project}” with {project.dataset.content_in_words()}.")
-        self.stdout.write(str(project.pk))
