@@ -288,7 +288,7 @@ def test_the_history_tells_who_when_what_before_and_after(ontology, objects, ali
     assert [e[0].title for e in (undone, added, renamed, created)] == ["undo add", "add", "rename", "create"]
     assert [e[0].stands for e in (undone, added, renamed, created)] == [True, False, True, True]
     change, (step,) = renamed
-    assert step == ("A", "name", "PhysicalObject", "A")
+    assert (step.name, step.field, step.before, step.after) == ("A", "name", "PhysicalObject", "A")
     (step,) = added[1]
     assert (step.name, step.field, step.before, step.after["parent"]) == ("Fan", "", None, objects.uid)
     assert undone[1][0].after is None and created[1] == []
