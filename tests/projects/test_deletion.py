@@ -235,7 +235,7 @@ def test_what_it_used_has_no_uses_left(doomed, alice):
     label = doomed.entities.items().get(name="PhysicalObject")
     assert label.usage([doomed.project.pk]).own and label.usage([doomed.project.pk]).projects
     assert label.mark_count() and doomed.entities.marks_by_uid()
-    with pytest.raises(Refused, match="uses its labels"):
+    with pytest.raises(Refused, match="2 constraint sets, 2 preannotation sets and 1 dataset use its labels"):
         doomed.entities.erase()
     for thing in (doomed.project, *doomed.sets, doomed.dataset):
         thing.erase()
