@@ -8,13 +8,14 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Any, TypeVar
 
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 from django.utils.functional import SimpleLazyObject
 
 from . import jobs
 from .blueprints import Blueprint, Right
+from .features import PREANNOTATIONS
 from .http import Request
 from .models import PROJECT_MANAGERS, Job, User
 
@@ -45,9 +46,12 @@ def require_creator(request: Request) -> None:
 
 
 def shell(request: HttpRequest) -> dict[str, object]:
-    """What every page needs: whether the sections for project managers are shown."""
+    """What every page needs: whether the sections for project managers are shown, and which of them."""
     user = getattr(request, "user", None)
-    return {"is_manager": SimpleLazyObject(lambda: bool(user and can_create(user)))}
+    return {
+        "is_manager": SimpleLazyObject(lambda: bool(user and can_create(user))),
+        "has_preannotations": PREANNOTATIONS.is_on,
+    }
 
 
 # --- Blueprints and projects' copies -----------------------------------------------------------------------------------
@@ -68,6 +72,15 @@ def readable(request: Request, model: type[B], pk: int) -> B:
         return thing
     require(Right.SEE if thing.open_to_annotators else Right.READ, project.rights_of(request.user))
     return thing
+
+
+def all_readable(request: Request, model: type[B]) -> QuerySet[B]:
+    """All blueprints and project copies that `readable` gives the user."""
+    right = Right.SEE if model.open_to_annotators else Right.READ
+    readable = Q(project__in=projects_seen_by(request.user, right))
+    if can_create(request.user):
+        readable |= Q(project=None)
+    return model._default_manager.filter(readable)
 
 
 def require(right: Right, rights: Collection[Right]) -> None:

@@ -121,7 +121,11 @@ class AccountAdapter(DefaultAccountAdapter):
         confirmed = EmailAddress.objects.filter(user=user, verified=True).values_list("email", flat=True)
         own = (address for address in (user.email, *confirmed) if fold(address) == fold(email))
         if to := next(own, user.email):
-            super().send_password_reset_mail(user, to, context)
+            said = {
+                "asked_from": self.get_client_ip(context["request"]),
+                "days": settings.PASSWORD_RESET_TIMEOUT // (24 * 3600),
+            }
+            super().send_password_reset_mail(user, to, context | said)
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
         self._login_failed_rl_usage = attempts.sign_in(request, credentials["username"])

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
@@ -6,18 +6,21 @@ from allauth.account.admin import EmailAddressAdmin
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
 from django.contrib import admin, messages
+from django.contrib.admin.widgets import AutocompleteSelect
 from django.contrib.auth.admin import UserAdmin
 from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.db import IntegrityError
 from django.db.models import Model, QuerySet, TextField
+from django.forms import Media
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import cached_property
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from . import words
+from .admin_filters import Chosen, Suggestions, either
 from .blueprint_views import NameField
 from .blueprints import Blueprint
 from .db import store
@@ -28,6 +31,7 @@ admin.site.site_header = admin.site.site_title = "Annotation Service"
 admin.site.index_title = "Administration"
 # One sign-in page, with its limits for failed attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+admin.site.autocomplete_view = Suggestions.as_view(admin_site=admin.site)  # type: ignore[method-assign, assignment]
 
 
 def link(thing: Model | None) -> str | SafeString:
@@ -49,6 +53,10 @@ def linked(path: str) -> Callable[[Any], str | SafeString]:
     return column
 
 
+def swatch(color: str) -> SafeString:
+    return format_html('<span class="swatch" style="--c: {0}"></span> {0}', color)
+
+
 class AtLeast(int):
     """A number of rows that is shown as the least that there are."""
 
@@ -67,6 +75,14 @@ class CappedPaginator(Paginator):
         count = self.object_list.order_by()[: self.limit + 1].count()  # type: ignore[attr-defined]
         return count if count <= self.limit else AtLeast(self.limit)
 
+    def page(self, number: int | str) -> "Page[Any]":
+        """Only keys are sorted: to sort 100,000 rows with their texts takes half a second."""
+        number = self.validate_number(number)
+        begin = (number - 1) * self.per_page
+        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
+        keys = rows.values_list("pk", flat=True)[begin : begin + self.per_page]
+        return Page(rows.filter(pk__in=list(keys)), number, self)
+
 
 class ReadOnlyAdmin(admin.ModelAdmin):
     """Shows rows that only the methods of their model change.
@@ -79,15 +95,17 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         admin.site.register(Upload, ReadOnlyAdmin, list_display=["name", linked("dataset")], search_fields=["name"])
 
     The page of a row shows all its fields, or those in ``fields``; foreign keys are links there. ``part_of`` leads to the
-    blueprint or copy that a row is part of.
+    blueprint or copy that a row is part of. Rows that only link others are not ``in_index``: what they belong to leads to them.
     """
 
     part_of = ""
+    in_index = True
     paginator: ClassVar[Any] = CappedPaginator
     ordering = ["-pk"]
     actions: Any = None
     list_per_page = 50
     show_full_result_count = False  # large tables are not counted for a headline
+    show_facets = admin.ShowFacets.NEVER  # nor for each filter
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Any]":
         rows = super().get_queryset(request)
@@ -95,6 +113,14 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_staff)
+
+    @property
+    def media(self) -> Media:
+        """With what the fields of filters need."""
+        return super().media + AutocompleteSelect(Job._meta.get_field("by"), admin.site).media
+
+    def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
+        return super().get_model_perms(request) if self.in_index else {}
 
     def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return self.has_module_permission(request)
@@ -114,14 +140,22 @@ class ReadOnlyAdmin(admin.ModelAdmin):
 
 class BlueprintAdmin(ReadOnlyAdmin):
     """Name, description and owner can be edited, all other fields are shown; deleting is an action that calls the model's
-    method."""
+    method. ``parts``: the models whose lists its page leads to, and the way from them to it."""
 
     EDITED = ("name", "description", "owner")
+
+    parts: Sequence[tuple[type[Model], str]] = ()
 
     paginator = Paginator
     actions = ["erase"]
     autocomplete_fields = ["owner"]
-    list_filter = ["kind", ("project", admin.EmptyFieldListFilter), "updated_at"]
+    list_filter = [
+        "kind",
+        either("project", "use", empty="Blueprints", filled="Copies in projects"),
+        ("project", Chosen),
+        ("owner", Chosen),
+        "updated_at",
+    ]
     list_select_related = ["owner", "project"]
     ordering = ["-updated_at"]
     search_fields = ["name", "description", "owner__username", "project__name"]
@@ -129,10 +163,19 @@ class BlueprintAdmin(ReadOnlyAdmin):
 
     def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         fields = [field.name for field in self.opts.concrete_fields if not field.primary_key]
-        return [*(name for name in fields if name not in self.EDITED), *self.readonly_fields]
+        lists = ["lists"] if self.parts else []
+        return [*(name for name in fields if name not in self.EDITED), *self.readonly_fields, *lists]
 
     def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
         return [*self.EDITED, *self.get_readonly_fields(request, obj)]
+
+    @admin.display(description="lists")
+    def lists(self, thing: Blueprint) -> SafeString:
+        links = []
+        for model, path in self.parts:
+            url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            links.append((url, path, thing.pk, model._meta.verbose_name_plural))
+        return format_html_join(" · ", '<a href="{}?{}__id__exact={}">{}</a>', links)
 
     def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
         field = NameField() if db_field.name == "name" else super().formfield_for_dbfield(db_field, request, **options)
@@ -160,7 +203,21 @@ class PersonAdmin(UserAdmin):
     """Accounts of people who have left something behind can be deactivated, but not deleted."""
 
     actions = ["deactivate"]
+    list_display = ["username", "email", "in_groups", "last_login", "is_active", "is_staff", "name", "date_joined"]
+    list_filter = ["groups", "last_login", "is_active", "is_staff"]
+    list_per_page = 50
     search_fields = [*UserAdmin.search_fields, "username_folded", "email_folded"]
+
+    @admin.display(description="name", ordering="last_name")
+    def name(self, person: User) -> str:
+        return person.get_full_name()
+
+    @admin.display(description="groups")
+    def in_groups(self, person: User) -> str:
+        return ", ".join(sorted(group.name for group in person.groups.all()))
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[User]":
+        return super().get_queryset(request).prefetch_related("groups")
 
     def changeform_view(self, *args: Any, **options: Any) -> Any:
         try:
@@ -214,7 +271,7 @@ admin.site.register(
     Job,
     ReadOnlyAdmin,
     list_display=["title", "kind", "by", "state", "phase", progress, "created_at", "finished_at"],
-    list_filter=["state", "kind", "created_at"],
+    list_filter=["state", "kind", ("by", Chosen), "created_at"],
     list_select_related=["by"],
     search_fields=["title", "by__username"],
 )

@@ -151,8 +151,8 @@ def create(path: Path, say: Say) -> str:
             archive.writestr(MANIFEST, json.dumps(manifest | {"names": archive.namelist()}))
         shutil.rmtree(folder / DATABASE)
         say("Reading it again")
-        with _opened(new) as (archive, manifest):
-            _unpack(archive, manifest, folder)
+        manifest = _read_manifest(new)
+        _unpack(new, manifest, folder)
         new.chmod(0o600)
         with new.open("rb") as written:
             os.fsync(written)
@@ -166,8 +166,8 @@ def restore(path: Path, say: Say, *, replace: bool) -> str:
     with (
         _errors_in_words("Nothing was restored"),
         TemporaryDirectory(prefix=".restore-", dir=settings.VAR_DIR) as name,
-        _opened(path) as (archive, manifest),
     ):
+        manifest = _read_manifest(path)
         with connection.cursor() as cursor:
             there = in_words({"rows": _rows(cursor, _tables())})
         content = in_words(manifest)
@@ -180,7 +180,7 @@ def restore(path: Path, say: Say, *, replace: bool) -> str:
             raise Refused("The service is running. Stop it first, with its workers, on all machines.")
         say("Reading the backup")
         folder = Path(name)
-        dump = _unpack(archive, manifest, folder)
+        dump = _unpack(path, manifest, folder)
         say(f"Replacing {there}" if there else "Filling the database")
         _keep_files(folder / FILES)
         dump.load(manifest)
@@ -235,33 +235,30 @@ def _rows(cursor: Any, tables: Iterable[str]) -> Rows:
     return {table: cursor.execute(f'SELECT count(*) FROM "{table}"').fetchone()[0] for table in tables}
 
 
-@contextmanager
-def _opened(path: Path) -> Iterator[tuple[ZipFile, Manifest]]:
-    """An archive that fits this service, and its manifest."""
-    try:
-        with ZipFile(path) as archive:
-            manifest = json.loads(archive.read(MANIFEST))
-            if (kind := manifest["database"]) != (ours := connection.display_name):
-                raise Refused(f"This is a backup of {kind}, and the service uses {ours}: see DATABASE_URL.")
-            known = MigrationExecutor(connection).loader.disk_migrations
-            if unknown := [".".join(name) for name in manifest["migrations"] if tuple(name) not in known]:
-                raise Refused(
-                    f"Another version of the service made this backup, one that has {', '.join(unknown)}: use that."
-                )
-            # They become parts of SQL and of paths.
-            if not all(map(str.isidentifier, chain(manifest["rows"], *manifest.get("columns", {}).values()))):
-                raise BadZipFile("a table or a column has an odd name")
-            yield archive, manifest
-    except (BadZipFile, KeyError, EOFError, ValueError, NotImplementedError, zlib.error) as error:
-        raise Refused(f"This is not a backup, or it is damaged: {error}.", place=str(path)) from error
+def _read_manifest(path: Path) -> Manifest:
+    """The manifest of a backup that fits this service."""
+    with _damage_in_words(path), ZipFile(path) as archive:
+        manifest = json.loads(archive.read(MANIFEST))
+        if missing := {"database", "made_at", "migrations", "names", "rows"} - {*manifest}:
+            raise KeyError(*missing)
+        # They become parts of SQL and of paths.
+        if not all(map(str.isidentifier, chain(manifest["rows"], *manifest.get("columns", {}).values()))):
+            raise BadZipFile("a table or a column has an odd name")
+    if (kind := manifest["database"]) != (ours := connection.display_name):
+        raise Refused(f"This is a backup of {kind}, and the service uses {ours}: see DATABASE_URL.")
+    known = MigrationExecutor(connection).loader.disk_migrations
+    if unknown := [".".join(name) for name in manifest["migrations"] if tuple(name) not in known]:
+        raise Refused(f"Another version of the service made this backup, one that has {', '.join(unknown)}: use that.")
+    return manifest
 
 
-def _unpack(archive: ZipFile, manifest: Manifest, folder: Path) -> SQLiteDump | PostgreSQLDump:
-    """All that is in the archive, checked: each file has a checksum, each table a number of rows."""
-    archive.extractall(folder)
-    dump = DUMPS[manifest["database"]](folder / DATABASE)
-    if [*manifest["names"], MANIFEST] != archive.namelist() or dump.count(manifest) != manifest["rows"]:
-        raise BadZipFile("files or rows are missing")
+def _unpack(path: Path, manifest: Manifest, folder: Path) -> SQLiteDump | PostgreSQLDump:
+    """All that is in a backup, checked: each file has a checksum, each table a number of rows."""
+    with _damage_in_words(path), ZipFile(path) as archive:
+        archive.extractall(folder)
+        dump = DUMPS[manifest["database"]](folder / DATABASE)
+        if [*manifest["names"], MANIFEST] != archive.namelist() or dump.count(manifest) != manifest["rows"]:
+            raise BadZipFile("files or rows are missing")
     return dump
 
 
@@ -279,6 +276,14 @@ def _keep_key(file: Path, say: Say) -> None:
         file.replace(settings.VAR_DIR / KEY)
     elif file.read_text() != settings.SECRET_KEY:
         say("People have to sign in again: the backup has another SECRET_KEY, in its file secret_key.")
+
+
+@contextmanager
+def _damage_in_words(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (BadZipFile, KeyError, EOFError, ValueError, NotImplementedError, zlib.error) as error:
+        raise Refused(f"This is not a backup, or it is damaged: {error}.", place=str(path)) from error
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
@@ -20,8 +20,7 @@ from . import access
 from .blueprints import PagedBlueprint, with_uses
 from .edits import Conflict, fingerprint
 from .http import Request
-from .inputs import Problem, Refused, check_size, clean_title, decode, whole_number
-from .journal import Journaled
+from .inputs import Problem, Refused, check_size, clean_title, decode
 from .models import start_job
 from .paging import Column, Page, named, order, search_text, sort_columns
 
@@ -116,35 +115,16 @@ def list_context(request: Request, found: QuerySet[Any], columns: Sequence[Colum
         found = found.filter(owner=request.user)
     columns = sort_columns(request.GET.get("sort"), columns)
     page = Page.of(found.order_by(*order(columns)), request.GET.get("page"))
-    section = found.model._meta.app_label
+    section = found.model.namespace or found.model._meta.app_label
     return {"section": section, "query": query, "mine": mine, "columns": columns, "page": page}
 
 
-SHOWN_CHANGES = 30
-SHOWN_STEPS = 500
-
-
-def history_page(request: Request, thing: Journaled) -> tuple[str, dict[str, Any]]:
-    """The template and the context of a journal’s dialog or, from a further step on, of what follows in it."""
-    start = whole_number(request.GET.get("start", ""), digits=9) or 0
-    found = thing.history(start=start, size=SHOWN_CHANGES + 1)
-    context = {
-        "thing": thing,
-        "entries": found[:SHOWN_CHANGES],
-        "next": start + SHOWN_CHANGES if len(found) > SHOWN_CHANGES else None,
-        "editable": access.can_edit(request.user, thing),
-    }
-    return f"journal/{'_history_entries' if start else '_history'}.html", context
-
-
-def get_change(thing: Journaled, version: int) -> Any:
-    return get_object_or_404(thing.changes.select_related("user"), version=version)
-
-
 @require_http_methods(["GET", "POST"])
-def edit(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpResponse:
+def edit(
+    request: Request, pk: int, model: type[PagedBlueprint], form_class: type[EditForm] = BlueprintForm
+) -> HttpResponse:
     thing = access.editable(request, model, pk)
-    form = BlueprintForm(request.POST if request.method == "POST" else None, thing=thing)
+    form = form_class(request.POST if request.method == "POST" else None, thing=thing)
     if form.save():
         return HttpResponseClientRedirect(thing.get_absolute_url())
     return render(request, "blueprints/_edit.html", {"form": form}, status=form.status)
@@ -185,7 +165,7 @@ def delete(request: Request, pk: int, model: type[PagedBlueprint]) -> HttpRespon
         try:
             thing.erase()
             messages.success(request, f"“{thing}” was deleted.")
-            return HttpResponseClientRedirect(reverse(f"{thing._meta.app_label}:list"))
+            return HttpResponseClientRedirect(thing.address("list"))
         except Refused as error:
             reason, status = str(error), 422
     context = {"thing": thing, "kind": thing._meta.verbose_name, "reason": reason}

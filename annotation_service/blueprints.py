@@ -45,12 +45,15 @@ class ProjectOfCopies(Protocol):
     def assign_changes(self) -> None:
         """Assign the items that have come, and withdraw those that are gone."""
 
+    def suggest_on(self, items: Any) -> None:
+        """Match its preannotations with items that have come."""
+
 
 class Described(models.Model):
     """What has a name and a description that people edit."""
 
-    # The texts that `edit` stores, each with the function that cleans it.
-    WORDS: ClassVar[dict[str, Callable[[str], str]]] = {"name": clean_title, "description": clean_description}
+    # What `edit` stores, each with the function that cleans it.
+    WORDS: ClassVar[dict[str, Callable[[Any], Any]]] = {"name": clean_title, "description": clean_description}
 
     name = models.CharField(max_length=limits.MAX_NAME_CHARACTERS)
     description = models.TextField(blank=True, validators=[clean_description])  # type: ignore[list-item]
@@ -74,7 +77,7 @@ class Described(models.Model):
         """Store the values together with the time of the change."""
         store(self, updated_at=timezone.now(), **values)
 
-    def edit(self, *, was: Mapping[str, str] | None = None, **words: str) -> None:
+    def edit(self, *, was: Mapping[str, str] | None = None, **words: Any) -> None:
         """Store the fields that were changed; ``was`` are fingerprints of what their author saw (see `edits`)."""
         cleaned = {name: self.WORDS[name](text) for name, text in words.items()}
         with write():
@@ -182,8 +185,14 @@ class PagedBlueprint(Blueprint):
     class Meta:
         abstract = True
 
+    namespace: ClassVar[str] = ""  # of its addresses, if that is not the name of its app
+
     def get_absolute_url(self) -> str:
-        return reverse(f"{self._meta.app_label}:page", args=[self.pk])
+        return self.address("page", self.pk)
+
+    @classmethod
+    def address(cls, name: str, *args: Any) -> str:
+        return reverse(f"{cls.namespace or cls._meta.app_label}:{name}", args=args)
 
 
 def purge_deleted(seconds: float) -> int:

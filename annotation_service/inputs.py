@@ -1,4 +1,4 @@
-"""The one gate for text that comes from outside; for JSON see `annotation_service.json_input`.
+"""Checks on text from outside; for JSON see `annotation_service.json_input`.
 
 Every way in (uploads, pasted text, request bodies, the shell) goes through these functions. They refuse what would be stored
 differently by different databases, or would exhaust the parser.
@@ -201,9 +201,9 @@ CHECKED_FIRST = 2_000_000
 
 
 def text_blocks(source: str | IO[bytes]) -> Iterator[str]:
-    """The text from its beginning. Raises `Refused` as `blocks` and `check_text`."""
+    """The text from its beginning; lines end with LF. Raises `Refused` as `blocks` and `check_text`."""
     if isinstance(source, str):
-        check_text(source)
+        source = check_text(source).removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
         yield from (source[start : start + BLOCK_BYTES] for start in range(0, len(source), BLOCK_BYTES))
     else:
         source.seek(0)

@@ -140,11 +140,11 @@ def in_use(names: Callable[[], Iterable[str]]) -> Callable[[], Iterable[str]]:
     return names
 
 
-def claim() -> Job | None:
-    """The oldest waiting job, now this worker's, or None. Reads first: an idle worker takes no lock."""
+def claim(**which: Any) -> Job | None:
+    """The oldest waiting job of these, now this worker's, or None. Reads first: an idle worker takes no lock."""
     fresh = timezone.now() - Job.STALE
     waiting = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING, heartbeat_at__lt=fresh)
-    job = Job.objects.filter(waiting).order_by("id").first()
+    job = Job.objects.filter(waiting, **which).order_by("id").first()
     claim = {"state": Job.State.RUNNING, "heartbeat_at": timezone.now(), "attempts": F("attempts") + 1}
     if job is None or not Job.objects.filter(waiting, pk=job.pk).update(**claim):
         return None
@@ -177,6 +177,20 @@ def run(job: Job) -> None:
             log.exception("job %s (%s) failed", job.pk, job.kind)
             message = "An unexpected error stopped this; nothing was stored. The details are in the log."
             job.end(Job.State.FAILED, errors={"message": reason.value if reason else message})
+
+
+def finish(**which: Any) -> None:
+    """Do these jobs here, for a command that ends when all is done; one that a worker has is waited for. Raises `Refused` if one
+    fails here."""
+    while Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING], **which).exists():
+        job = claim(**which)
+        if job is None:
+            time.sleep(Progress.INTERVAL)
+            continue
+        run(job)
+        job.refresh_from_db()
+        if job.state == Job.State.FAILED:
+            raise Refused(job.errors.get("message") or job.errors["problems"][0][1])
 
 
 def work(stop: threading.Event, poll: float = 0.1) -> None:

@@ -7,7 +7,7 @@ back any step of the history. All are refused if something later touched the sam
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
@@ -17,14 +17,16 @@ from .blueprints import PagedBlueprint
 from .db import write
 from .inputs import Refused
 from .models import User
-from .words import plural
+from .words import Difference, difference, plural
 
 FEW = 20
+LONG = 120  # characters of two values that are seen whole in a row of the history
 Entries = Mapping[str, Sequence[Any]]
 """What happened to each item, by its key: its state before and after."""
 
 
-class Step(NamedTuple):
+@dataclass(frozen=True)
+class Step:
     """What an operation did to one field of one item. The field of a new or removed item is the empty string. ``in_short`` may
     tell the difference, such as “excludes + Location”."""
 
@@ -33,6 +35,13 @@ class Step(NamedTuple):
     before: Any
     after: Any
     in_short: str = ""
+
+    def changed_text(self) -> Difference:
+        return difference(self.before, self.after)
+
+    def is_cut(self) -> bool:
+        """Whether a row of the history may not have all of it."""
+        return len(str(self.before)) + len(str(self.after)) > LONG
 
 
 class JournalRow(models.Model):
@@ -77,7 +86,7 @@ class JournalRow(models.Model):
     @property
     def title(self) -> str:
         """Such as “rename”, “undo rename”, “revert rename”, “undo revert rename”."""
-        return f"{self.kind} {self.verb}" if self.kind in (self.Kind.UNDO, self.Kind.REDO) else self.verb
+        return f"{self.kind} {self.verb}" if self.takes_back else self.verb
 
     @property
     def count_in_words(self) -> str:
@@ -90,6 +99,20 @@ class JournalRow(models.Model):
     def subject(self) -> str:
         """The name of its only item, or the number of its items."""
         return f"“{self.steps()[0].name}”" if self.count == 1 and self.items else self.count_in_words
+
+    @property
+    def takes_back(self) -> bool:
+        """Whether it undid something or did it again. The step that it is about tells whether it is in force."""
+        return self.kind in (self.Kind.UNDO, self.Kind.REDO)
+
+    @property
+    def can_be_reverted(self) -> bool:
+        return self.stands and not self.takes_back and self.verb != "create"
+
+    def outcome(self) -> str:
+        """What this row did to its operation, such as “Undone: rename, “Pump”.”"""
+        assert self.operation
+        return f"{'Done again' if self.operation.stands else 'Undone'}: {self.operation.verb}, {self.subject()}."
 
     def steps(self, limit: int | None = None) -> list[Step]:
         """Before and after, item by item."""

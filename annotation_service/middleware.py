@@ -1,11 +1,15 @@
+import json
 from collections.abc import Callable
-from urllib.parse import urlencode, urlsplit
+from copy import copy
+from urllib.parse import urlencode, urljoin, urlsplit
 
 from django.conf import settings
+from django.contrib import messages
 from django.db import close_old_connections, connection
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse, QueryDict
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
+from django.utils.html import escape
 
 from . import words
 from .db import Statements, Trouble
@@ -30,8 +34,6 @@ def body_limit(get_response: GetResponse) -> GetResponse:
         if size > MAX_FORM_BYTES and request.content_type != "multipart/form-data":
             why = f"Without multipart/form-data a form can have {words.size(MAX_FORM_BYTES)} at most. Send a file instead."
             return too_large(request, why)
-        if "chunked" in request.headers.get("Transfer-Encoding", "").lower() and not request.META.get("CONTENT_LENGTH"):
-            return HttpResponse("Send the length of the body in Content-Length.", "text/plain", status=411)
         return get_response(request)
 
     return middleware
@@ -73,8 +75,10 @@ def sign_in_again(get_response: GetResponse) -> GetResponse:
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
+        if response.status_code != 302:
+            return response
         login = resolve_url(settings.LOGIN_URL)
-        if response.status_code != 302 or urlsplit(response["Location"]).path != login:
+        if urlsplit(response["Location"]).path != login:
             return response
         if request.htmx:  # type: ignore[attr-defined]
             here = urlsplit(request.htmx.current_url_abs_path or "/").path  # type: ignore[attr-defined]
@@ -97,3 +101,48 @@ def clean_query(get_response: GetResponse) -> GetResponse:
         return get_response(request)
 
     return middleware
+
+
+EMPTY_DIALOG = b'<dialog id="dialog" class="dialog"></dialog>'
+"""As `base.html` has it, for every page."""
+
+
+def whole_pages(get_response: GetResponse) -> GetResponse:
+    """Show a part of a page in its page, unless htmx asked for the part: if it is a dialog, the page comes with it.
+
+    The address of a part begins with the address of its page. What a part says in a toast, such as why it is refused, becomes a
+    message of the page.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        part = get_response(request)
+        if request.method != "GET" or request.htmx or not _is_part(part):  # type: ignore[attr-defined]
+            return part
+        if toast := json.loads(part.get("HX-Trigger", "{}")).get("toast"):
+            messages.error(request, toast["text"])
+        above, page = request.path, part
+        while above != "/" and (page.status_code != 200 or _is_part(page)):
+            above = urljoin(above.rstrip("/"), ".")
+            page = get_response(_to(request, above))
+        dialog = part.content.decode() if b'class="dialog-head"' in part.content else ""
+        with_part = f'<dialog id="dialog" class="dialog" data-page="{escape(above)}">{dialog}</dialog>'
+        page.content = page.content.replace(EMPTY_DIALOG, with_part.encode(), 1)
+        page.status_code = part.status_code
+        return page
+
+    return middleware
+
+
+def _is_part(response: HttpResponse) -> bool:
+    if response.status_code not in (200, 422) or response.streaming or "html" not in response["Content-Type"]:
+        return False
+    return not response.content[:100].lstrip().lower().startswith(b"<!doctype")
+
+
+def _to(request: HttpRequest, path: str) -> HttpRequest:
+    """The same request to another address, with the same `META`: there a view notes that its answer needs a token's cookie."""
+    other = copy(request)
+    other.path = other.path_info = path
+    other.GET = QueryDict()
+    other.META["QUERY_STRING"] = ""
+    return other

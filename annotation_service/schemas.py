@@ -53,6 +53,7 @@ def load(path: Path) -> dict[str, Any]:
 class Checker:
     def __init__(self, schema: dict[str, Any]) -> None:
         self.known = schema.get("properties", {}).keys()
+        self.types = {name: field.get("type") for name, field in schema.get("properties", {}).items()}
         self.is_valid = jsonschema_rs.Draft202012Validator(schema).is_valid
         self._slow = jsonschema.Draft202012Validator(schema)
 

@@ -13,8 +13,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
+from allauth.core.internal.ratelimit import truncate_ip
 from django.conf import settings
 from waitress import wasyncore
 from waitress.channel import HTTPChannel
@@ -82,6 +84,12 @@ class Channel(HTTPChannel):
         self.moved += sent
         return sent
 
+    @cached_property
+    def network(self) -> str:
+        """The client's address; for IPv6 its network, as where attempts to sign in are counted."""
+        network: str = truncate_ip(self.addr[0])
+        return network
+
     @property
     def is_unfinished(self) -> bool:
         """Whether no whole request has come since the last answer was sent."""
@@ -118,8 +126,8 @@ class Server(TcpWSGIServer):
         super().handle_accept()
         unfinished = [channel for channel in self.active_channels.values() if channel.is_unfinished]
         if unfinished:
-            address = unfinished[-1].addr[0]
-            self._limit([c for c in unfinished if c.addr[0] == address], settings.MAX_UNFINISHED_PER_ADDRESS)
+            network = unfinished[-1].network
+            self._limit([c for c in unfinished if c.network == network], settings.MAX_UNFINISHED_PER_ADDRESS)
             self._limit(unfinished, MAX_CONNECTIONS)
 
     def _limit(self, unfinished: list[Channel], limit: int) -> None:

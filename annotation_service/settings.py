@@ -119,6 +119,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "annotation_service.middleware.whole_pages",
 ]
 
 ROOT_URLCONF = "annotation_service.urls"
@@ -215,6 +216,7 @@ ACCOUNT_FORMS = {
 ACCOUNT_LOGIN_METHODS = {"username", "email"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "email*", "password1*", "password2*"]
 ACCOUNT_EMAIL_VERIFICATION = "optional"
+ACCOUNT_EMAIL_SUBJECT_PREFIX = ""  # the subjects name the product
 ACCOUNT_EMAIL_UNKNOWN_ACCOUNTS = False  # nobody gets a message because somebody else typed their address
 ACCOUNT_LOGOUT_REDIRECT_URL = "account_login"
 # See `annotation_service.attempts`: “5/5m/key” is five in five minutes for one key, such as a name at an address. Only failed

@@ -3,7 +3,7 @@ from django.urls import include, path
 
 from projects.views import home
 
-from . import attempts, views
+from . import attempts, finding, views
 
 job_urls = [
     path("", views.show_job, name="job"),
@@ -17,9 +17,12 @@ handler500 = "annotation_service.views.server_error"
 
 urlpatterns = [
     path("", home, name="home"),
+    path("find/", finding.find, name="find"),
+    path("help/", views.help_page, name="help"),
     path("jobs/<int:pk>/", include(job_urls)),
     path("ontologies/", include("ontologies.urls")),
     path("constraints/", include("resources.urls")),
+    path("preannotations/", include("resources.preannotations.urls")),
     path("datasets/", include("datasets.urls")),
     path("projects/", include("annotations.urls")),
     path("projects/", include("projects.urls")),

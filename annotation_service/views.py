@@ -24,6 +24,7 @@ from .models import Job, kept_file
 
 log = logging.getLogger(__name__)
 RETRY_AFTER = 5  # seconds
+HELP = {"manager": "For project managers", "everybody": "For everybody", "annotator": "For annotators"}
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -59,6 +60,21 @@ def _sent(request: HttpRequest) -> dict[str, object]:
         "fields": fields,
         "files": list(request.FILES),
     }
+
+
+@require_GET
+def help_page(request: Request) -> HttpResponse:
+    """Questions and answers for everybody, beginning with those of one's own role."""
+    names = list(HELP) if access.can_create(request.user) else reversed(HELP)
+    return render(
+        request, "help/page.html", {"section": "help", "parts": [_help_part(request, name) for name in names]}
+    )
+
+
+def _help_part(request: Request, name: str) -> dict[str, object]:
+    questions: list[tuple[str, str]] = []  # filled by the answers
+    answers = render_to_string(f"help/_{name}.html", {"questions": questions}, request)
+    return {"name": name, "title": HELP[name], "answers": answers, "questions": questions}
 
 
 @require_GET

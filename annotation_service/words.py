@@ -1,6 +1,7 @@
 """How figures and parts of texts are written, on pages and in messages alike."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 NARROW_SPACE = "\u202f"
@@ -39,6 +40,35 @@ def listed(parts: Iterable[str], most: int = 5) -> str:
     if len(shown) > most:
         return f"{', '.join(shown[:most])} and {number(len(shown) - most)} more"
     return " and ".join(part for part in (", ".join(shown[:-1]), *shown[-1:]) if part)
+
+
+def added_and_dropped(before: Sequence[str], after: Sequence[str]) -> str:
+    """What was added to a list and what was dropped: “+ a, − b and c”."""
+    sides = {"+": [each for each in after if each not in before], "−": [each for each in before if each not in after]}
+    return ", ".join(f"{sign} {listed(some)}" for sign, some in sides.items() if some) or "in another order"
+
+
+class Difference(NamedTuple):
+    """What stands before and after a place in a text, and what was there and is there now."""
+
+    start: str
+    before: str
+    after: str
+    end: str
+
+
+def difference(before: str, after: str, *, around: int = 30, most: int = 120) -> Difference:
+    """The words that differ between two texts, with at most so many characters around them, cut to at most so many themselves."""
+    old, new = (re.findall(r"\s*\S+", text) for text in (before, after))
+    start = next(
+        (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), min(len(old), len(new))
+    )
+    rest = zip(reversed(old[start:]), reversed(new[start:]), strict=False)
+    end = next((at for at, (one, other) in enumerate(rest) if one != other), min(len(old), len(new)) - start)
+    head, tail = "".join(old[:start]), "".join(old[len(old) - end :])
+    gone, come = ("".join(some[start : len(some) - end]).strip() for some in (old, new))
+    head = head if len(head) <= around else f"…{head[-around:]}"
+    return Difference(head, cut(gone, most), cut(come, most), cut(tail, around).strip())
 
 
 class Excerpt(NamedTuple):

@@ -1,0 +1,67 @@
+"""Tables as text (CSV): the first line names the columns, which are separated by commas, semicolons or tabs."""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+
+from . import words
+from .inputs import Refused, lines_of
+from .json_input.lists import Piece
+from .schemas import quoted
+
+DELIMITERS = ",;\t"
+_REASONS = {
+    "unexpected end": "A quotation mark opens here that is never closed.",
+    "field limit": "A quotation mark opens here that is closed much later, or never.",
+    "expected after": "After a closing quotation mark the next column was expected. One inside a value is written twice.",
+}
+
+
+def records(texts: Iterable[str], fields: Sequence[str], limit: int) -> Iterator[Piece]:
+    """The rows of a text that comes in blocks, as objects of texts by field; a row has the number of the line in which it begins,
+    and a blank one is left out.
+
+    Raises `Refused` if the first line does not name the fields, in any order, and nothing else; and for a line over the limit.
+    """
+    lines = _lines(texts, limit)
+    before, head = next(((number, line) for number, line in enumerate(lines) if line.strip()), (0, ""))
+    delimiter = max(DELIMITERS, key=lambda each: len(set(fields).intersection(_names(head, each))))
+    names = _names(head, delimiter)
+    _check_names(names, fields, f"line {before + 1}")
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    while True:
+        number, row, refused = before + rows.line_num + 2, list[str](), None
+        try:
+            row = next(rows)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            refused = next(
+                (text for known, text in _REASONS.items() if known in str(error)), f"This is not CSV: {error}."
+            )
+        if row and len(row) != len(names):
+            refused = f"{words.plural(len(names), 'value was,values were')} expected, not {words.number(len(row))}."
+        if refused or any(value.strip() for value in row):
+            value = None if refused else dict(zip(names, row, strict=True))
+            yield Piece("line", number, value, 0, Refused(refused, place=f"line {number}") if refused else None)
+
+
+def _lines(texts: Iterable[str], limit: int) -> Iterator[str]:
+    for number, text, length in lines_of(texts, limit):
+        if length > limit:
+            raise Refused(f"A line has at most {words.number(limit)} characters.", place=f"line {number}")
+        yield f"{text}\n"
+
+
+def _names(head: str, delimiter: str) -> list[str]:
+    return [name.strip() for name in next(csv.reader([head], delimiter=delimiter))]
+
+
+def _check_names(names: Sequence[str], fields: Sequence[str], place: str) -> None:
+    if not set(names).intersection(fields):
+        raise Refused(f"The first line of a table names its columns: {', '.join(fields)}.", place=place)
+    if missing := [field for field in fields if field not in names]:
+        raise Refused(f"The column {quoted(missing)} is missing.", place=place)
+    if unknown := [name for name in names if name not in fields]:
+        raise Refused(f"The column {quoted(unknown)} is not known here; known are {', '.join(fields)}.", place=place)
+    if len(names) > len(fields):
+        raise Refused("A column is named twice.", place=place)
