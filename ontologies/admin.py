@@ -4,7 +4,8 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, linked
+from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, linked, swatch
+from annotation_service.admin_filters import Chosen
 
 from .models import Ontology, OntologyChange, OntologyItem
 from .models.journal import FACTS, TIMES
@@ -14,6 +15,7 @@ from .models.journal import FACTS, TIMES
 class OntologyAdmin(BlueprintAdmin):
     list_display = ["name", "kind", "owner", "project", "size", "version", "updated_at"]
     readonly_fields = ["size"]
+    parts = [(OntologyItem, "ontology"), (OntologyChange, "ontology")]
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Ontology]":
         return Ontology.objects.with_size()
@@ -28,17 +30,28 @@ class OntologyItemAdmin(ReadOnlyAdmin):
     """The rows as they are; the tree editor changes them."""
 
     part_of = "ontology"
-    list_display = ["tree_name", "uid", linked("ontology"), "active", "color", "updated_at"]
+    list_display = ["tree_name", "uid", linked("ontology"), "active", "swatch", "updated_at"]
     list_display_links = ["uid"]
-    list_filter = ["ontology__kind", "active"]
+    list_filter = [("ontology", Chosen), ("ontology__project", Chosen), "ontology__kind", "active"]
     list_select_related = ["ontology"]
     search_fields = ["name", "=uid", "ontology__name"]
     sortable_by = ()
     ordering = ["tree_id", "lft"]
-    fields = ["name", "fullname", "ontology", "uid", *FACTS[1:], *TIMES]
+    fields = [
+        "name",
+        "fullname",
+        "ontology",
+        "uid",
+        *(fact if fact != "color" else "swatch" for fact in FACTS[1:]),
+        *TIMES,
+    ]
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[OntologyItem]":
         return super().get_queryset(request).filter(level__gt=0)
+
+    @admin.display(description="colour")
+    def swatch(self, item: OntologyItem) -> SafeString:
+        return swatch(item.color)
 
     @admin.display(description="name")
     def tree_name(self, item: OntologyItem) -> SafeString:
@@ -50,7 +63,7 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="ontology",
     list_display=["__str__", linked("ontology"), "version", "user", "at"],
-    list_filter=["verb", "at"],
+    list_filter=[("ontology", Chosen), ("ontology__project", Chosen), "verb", "at"],
     list_select_related=["ontology", "user"],
     search_fields=["verb", "ontology__name", "user__username"],
 )

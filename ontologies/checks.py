@@ -2,8 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import islice
-from math import dist
 from typing import NamedTuple
 
 from annotation_service import words
@@ -11,11 +9,6 @@ from annotation_service import words
 from . import colors
 from .labels import Label, Labels
 
-# Distances in OKLab. Below the first, two patches of colour are hardly told apart; at the top level, where a colour stands for a
-# whole branch, that is too close. Siblings further down are variations of one colour on purpose: they are closer together, but
-# never as close as the second until the variations repeat.
-ALIKE_AT_THE_TOP = 0.02
-ALIKE = 0.008
 MANY_LEVELS = 12
 
 KINDS = {
@@ -38,6 +31,10 @@ class Check(NamedTuple):
     @property
     def title(self) -> str:
         return KINDS[self.kind]
+
+    @property
+    def uids(self) -> str:
+        return ",".join(label.uid for label in self.labels)
 
 
 def likely_mistakes(labels: Labels) -> list[Check]:
@@ -78,27 +75,18 @@ def _siblings(siblings: list[Label], parent: Label | None) -> Iterator[Check]:
     if bare and len(bare) < len(siblings):
         text = f"{len(bare):,} of {len(siblings):,} items {place} {'has' if len(bare) == 1 else 'have'} no description."
         yield Check("no_description", text, bare)
-    if alike := _look_alike(siblings):
-        text = f"The colours of {len(alike):,} items {place} can hardly be told apart."
-        yield Check("similar_colors", text, alike)
+    for alike in _look_alike([label for label in siblings if label.active]):
+        names = words.listed((f"“{label.name}”" for label in alike), 3)
+        yield Check("similar_colors", f"The colours of {names} {place} can hardly be told apart.", alike)
     if parent and len(siblings) == 1:
         text = f"“{parent.fullname}” has a single item below it, “{siblings[0].name}”."
         yield Check("single_child", text, [parent, siblings[0]])
 
 
-def _look_alike(siblings: list[Label]) -> list[Label]:
-    """Those for which there is another one with the same or nearly the same colour; none among more siblings than there are
-    colours that can be told apart: nobody could mend that."""
-    below = siblings[0].parent_uid
-    if len(siblings) > (colors.SEPARATE_CHILDREN if below else colors.SEPARATE_TOPS):
+def _look_alike(siblings: list[Label]) -> list[list[Label]]:
+    """Groups of siblings whose colours a person cannot tell apart; none among more siblings than there are colours that could be:
+    nobody could mend that."""
+    if len(siblings) > (colors.SEPARATE_CHILDREN if siblings and siblings[0].parent_uid else colors.SEPARATE_TOPS):
         return []
-    least = ALIKE if below else ALIKE_AT_THE_TOP
-    seen = sorted((colors.to_oklab(label.color), label.uid) for label in siblings)
-    close: set[str] = set()
-    for place, (one, uid) in enumerate(seen):
-        for other, its_uid in islice(seen, place + 1, None):
-            if other[0] - one[0] >= least:
-                break  # only the lightness, by which they are sorted; the others differ more
-            if dist(one, other) < least:
-                close |= {uid, its_uid}
-    return [label for label in siblings if label.uid in close]
+    groups = colors.alike([label.color for label in siblings])
+    return [[siblings[place] for place in group] for group in groups]

@@ -6,16 +6,26 @@ Colours are strings ``#RRGGBB``.
 
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import chain, islice
 
 HEX = re.compile(r"#[0-9A-Fa-f]{6}")
 GOLDEN_ANGLE = 180 * (3 - math.sqrt(5))
 FIRST_HUE = 160.0
 LIGHTNESS, CHROMA = 0.62, 0.12
 RING = 20  # as many hues of one lightness can be told apart
-ROUND, ROUND_STEP = 15, 0.045  # as many variations of one lightness
-SEPARATE_TOPS, SEPARATE_CHILDREN = 3 * RING, 4 * ROUND
+JUST_NOTICEABLE = 0.02
+"""A distance in OKLab below which people hardly tell two colours apart: the difference that CSS Color 4 (W3C, “Gamut Mapping”)
+takes for just noticeable. Swatches are small and seldom side by side, so less would not do."""
+STEP = 0.024  # between variations of a colour: just noticeable, and a little more for what rounding takes away
+# Steps of hue, of lightness, and of dullness, from the parent's colour; the last ones are least like it.
+VARIATIONS = [
+    *(((0, 1, -1)[index % 3], index % 2 * 3 + index // 6 % 3, index // 18) for index in range(36)),
+    *(((2, -2)[index % 2], index // 2 % 6, index // 12) for index in range(24)),
+]
+DULL = 0.07  # the chroma from which the screen has all variations, whatever the hue
+SEPARATE_TOPS, SEPARATE_CHILDREN = 3 * RING, len(VARIATIONS)
 """As many automatic colours at the top level, or below one item, can be told apart."""
 
 
@@ -27,15 +37,15 @@ def top_level(index: int) -> str:
 
 @lru_cache(maxsize=10_000)
 def child_of(parent: str, index: int) -> str:
-    """The colour of the n-th child, from 0: its parent's hue, a little lighter, siblings slightly apart. Further rounds of
-    variations are lighter still or, where that would fade, darker."""
+    """The colour of the n-th child, from 0: about its parent's hue, a little lighter or, where that would fade, darker."""
     lightness, chroma, hue = to_oklch(parent)
     lighter = lightness + 0.05
     if not 0.3 <= lighter <= 0.79:  # start again from the dark end: deep branches must not fade into the page
         lighter = 0.56
-    step = ROUND_STEP if lighter + 3 * ROUND_STEP < 0.82 else -ROUND_STEP
-    lighter += step * (index // ROUND % 4) + 0.015 * (index % 3)
-    return from_oklch(lighter, max(chroma * 0.95, 0.05), hue + (0, 7, -7, 14, -14)[index % 5])
+    turn, up, dull = VARIATIONS[index % len(VARIATIONS)]
+    lighter += up * (STEP if lighter + 5 * STEP < 0.83 else -STEP)
+    dullest = min(max(chroma * 0.95 - STEP, 0.05), DULL)
+    return from_oklch(lighter, dullest + (0 if dull else STEP), hue + turn * math.degrees(STEP / dullest))
 
 
 def free_child_of(parent: str | None, index: int, taken: Collection[str]) -> str:
@@ -45,6 +55,52 @@ def free_child_of(parent: str | None, index: int, taken: Collection[str]) -> str
     if first not in taken or index >= SEPARATE_TOPS:
         return first
     return next((color for color in wanted if color not in taken), first)
+
+
+def separate(kept: Iterable[str], parent: str | None) -> Iterator[str]:
+    """Colours for children, or for the top level, that can be told apart from those that are kept and from each other."""
+    seen = [to_oklab(color) for color in kept]
+    family = (child_of(parent, index) for index in range(len(VARIATIONS))) if parent else ()
+    for color in chain(family, map(top_level, range(SEPARATE_TOPS))):
+        place = to_oklab(color)
+        if all(math.dist(place, other) >= JUST_NOTICEABLE for other in seen):
+            seen.append(place)
+            yield color
+
+
+def alike(some: Sequence[str]) -> list[list[int]]:
+    """The places of those that look alike, group by group; a group holds what is like any other one in it."""
+    by_lightness = sorted((to_oklab(color), place) for place, color in enumerate(some))
+    groups: dict[int, list[int]] = {}
+    for at, (one, place) in enumerate(by_lightness):
+        for other, its_place in islice(by_lightness, at + 1, None):
+            if other[0] - one[0] >= JUST_NOTICEABLE:
+                break  # the others differ more, in lightness alone
+            if math.dist(one, other) >= JUST_NOTICEABLE:
+                continue
+            mine, its = groups.get(place, [place]), groups.get(its_place, [its_place])
+            if mine is not its:
+                groups |= dict.fromkeys(mine + its, mine + its)
+    return sorted({id(group): sorted(group) for group in groups.values()}.values())
+
+
+GREYS = [(0.25, "black"), (0.5, "dark grey"), (0.75, "grey"), (0.95, "light grey"), (1.1, "white")]
+HUES = [(10, "pink"), (42, "red"), (82, "orange"), (118, "yellow"), (170, "green"), (218, "teal"), (282, "blue")]
+HUES += [(308, "violet"), (345, "purple"), (360, "pink")]
+DARK = {"orange": "brown", "yellow": "olive"}
+
+
+def name_of(color: str) -> str:
+    """In plain words, such as “dark green”: by the hue and lightness in OKLCH, where the named colours of CSS have theirs."""
+    lightness, chroma, hue = to_oklch(color)
+    if chroma < 0.025:
+        return next(name for most, name in GREYS if lightness < most)
+    name = next(name for most, name in HUES if hue <= most)
+    if name in DARK and lightness < 0.66:
+        name, lightness = DARK[name], lightness + 0.05
+    elif name == "yellow":
+        lightness -= 0.3  # the purest is nearly as light as white
+    return f"{'dark ' if lightness < 0.57 else 'light ' if lightness > 0.69 else ''}{name}"
 
 
 def to_oklch(color: str) -> tuple[float, float, float]:

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections import Counter, defaultdict
+from collections.abc import Collection
 from difflib import SequenceMatcher, get_close_matches
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -30,6 +31,14 @@ class Label(NamedTuple):
     parent_uid: str | None
     description: str
     example_terms: list[str]
+
+
+GLOSS_CHARACTERS = 160
+
+
+def gloss(description: str, example_terms: Collection[str]) -> str:
+    """What stands beside a name: the first line of the description or, without one, the example terms."""
+    return words.cut(description.partition("\n")[0] or ", ".join(example_terms), GLOSS_CHARACTERS)
 
 
 class Labels(list[Label]):
@@ -63,13 +72,13 @@ class Labels(list[Label]):
             line.append(label.pk)
         return tuple(line)
 
-    def find(self, text: str) -> list[Label]:
+    def find(self, text: str, *, exact: bool = False) -> list[Label]:
         """Those that somebody means with the text, in tree order: see `Index.find`."""
-        return [self[place] for place in self._index.find(text)]
+        return [self[place] for place in self._index.find(text, exact=exact)]
 
-    def find_best_first(self, text: str) -> list[Label]:
+    def find_best_first(self, text: str, *, exact: bool = False) -> list[Label]:
         """The same, those in front whose names fit best."""
-        return sorted(self.find(text), key=lambda label: rank(text, label.name))
+        return sorted(self.find(text, exact=exact), key=lambda label: rank(text, label.name))
 
     @cached_property
     def _index(self) -> Index:
@@ -145,6 +154,10 @@ class LabelNames:
         """The label that the text names, even if it is switched off: for None, `why_not` tells the reason."""
         meant = self._meant(_normal(text))
         return meant[0] if len(meant) == 1 else None
+
+    def lacks(self, text: str) -> bool:
+        """Whether no label has this name. One that several have is no name of a new one."""
+        return not self._meant(_normal(text))
 
     def why_not(self, text: str) -> str:
         """Why a text names no label, with what is like it."""

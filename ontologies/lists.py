@@ -1,7 +1,7 @@
 """Lists of items that are added: read as people paste them, and what adding them to a tree would do."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,6 +37,14 @@ def read_pasted(text: str, kind: str) -> list[NewItem]:
         items = _read_paths(rows, problems)
     else:
         items = _read_indented(rows, problems)
+    problems.raise_if_any()
+    return items
+
+
+def from_fullnames(names: Iterable[str]) -> list[NewItem]:
+    """Items with these full names, those above them included, in tree order. Raises `Refused` with what no item may be called."""
+    problems = Problems()
+    items = _read_paths([(number, "", name) for number, name in enumerate(names, 1)], problems)
     problems.raise_if_any()
     return items
 

@@ -34,12 +34,13 @@ class Index:
         self.names, self.above = names, above
         self.texts = [text.casefold() for text in texts]
 
-    def find(self, text: str) -> list[int]:
-        """The places of those that are meant; only if there are none, of those that are meant but for one typing error."""
+    def find(self, text: str, *, exact: bool = False) -> list[int]:
+        """The places of those that are meant; only if there are none, and not ``exact``, of those that are meant but for one
+        typing error."""
         text = unicodedata.normalize("NFC", text).strip()
         if not words_of(text):
             return []
-        if found := self._find(text):
+        if (found := self._find(text)) or exact:
             return sorted(found)
         unknown = [word for word in words_of(text) if not self._with_word(word, self.texts, False)]
         return sorted(self._find(text, wrong=unknown[0])) if len(unknown) == 1 else []

@@ -3,7 +3,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from annotation_service import blueprint_views
 
 from . import views
-from .editor import changing, reading
+from .editor import changing, history, reading, several
 from .forms import DescriptionForm, ExampleTermsForm
 from .models import Ontology
 
@@ -34,26 +34,29 @@ ontology_urls: list[URLPattern | URLResolver] = [
     path("delete/", blueprint_views.delete, of_ontologies, name="delete"),
     path("download.json", views.download_tree, {"extension": "json"}, name="download_json"),
     path("download.txt", views.download_tree, {"extension": "txt"}, name="download_text"),
+    path("codebook/", views.codebook, name="codebook"),
+    path("codebook.md", views.download_codebook, name="download_codebook"),
     path("tree/", reading.tree, name="tree"),
     path("version/", reading.version, name="version"),
     path("find/", reading.find, name="find"),
     path("overview/", reading.overview, name="overview"),
     path("figures/", reading.figures, name="figures"),
     path("checks/", reading.checks, name="checks"),
-    path("undo/", changing.undo, name="undo"),
-    path("redo/", changing.redo, name="redo"),
-    path("history/", reading.history, name="history"),
-    path("history/<int:version>/", reading.step, name="step"),
-    path("history/<int:version>/revert/", changing.revert, name="revert"),
+    path("undo/", history.undo, name="undo"),
+    path("redo/", history.redo, name="redo"),
+    path("history/", history.history, name="history"),
+    path("history/<int:version>/", history.step, name="step"),
+    path("history/<int:version>/revert/", history.revert, name="revert"),
     path("items/", reading.levels, name="items"),
     path("items/add/", changing.add, name="add_item"),
     path("items/paste/", changing.paste, name="paste"),
     path("items/paste/preview/", changing.preview, name="preview"),
-    path("items/color/", changing.recolor_items, name="recolor_items"),
-    path("items/active/", changing.switch_items, name="switch_items"),
-    path("items/active/ask/", changing.ask_switch, name="ask_switch"),
-    path("items/example-terms/", changing.add_terms, name="add_terms"),
-    path("items/several/", changing.several, name="several"),
+    path("items/color/", several.recolor_items, name="recolor_items"),
+    path("items/color/separate/", several.separate_colors, name="separate_colors"),
+    path("items/active/", several.switch_items, name="switch_items"),
+    path("items/active/ask/", several.ask_switch, name="ask_switch"),
+    path("items/example-terms/", several.add_terms, name="add_terms"),
+    path("items/several/", several.several, name="several"),
     path("items/<str:uid>/", include(item_urls)),
 ]
 

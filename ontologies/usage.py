@@ -21,7 +21,7 @@ class ItemUse:
 
     ``noun`` is what people call several rows, ``items`` are the fields that name items, ``part_of`` leads to the blueprint or
     copy that a row is part of, ``project`` to the project of a row. Only marks have the others: the ``kind`` of ontology that
-    their labels are from, what tells that they are on texts which have not been removed, and the field of the ``person`` who
+    their labels are from, what tells that they are ``counted``, and the field of the ``person`` who
     made them.
     """
 
@@ -31,7 +31,7 @@ class ItemUse:
     part_of: str
     project: str
     kind: str = ""
-    on_live_texts: Q | None = None
+    counted: Q | None = None
     person: str = ""
 
     def rows(self, keys: Any, *, deleted: bool = False) -> QuerySet[Any]:
@@ -48,10 +48,10 @@ class ItemUse:
         return Q(**{f"{self.part_of}__deleted_at__isnull": not deleted})
 
     def live(self, rows: QuerySet[Any], made_by: Any = None) -> QuerySet[Any]:
-        """Without marks on removed texts, and of marks only those of one person, if there is one."""
-        if self.on_live_texts is None:
+        """Without marks that are not counted, and of marks only those of one person, if there is one."""
+        if self.counted is None:
             return rows
-        return rows.filter(self.on_live_texts, **({self.person: made_by} if made_by else {}))
+        return rows.filter(self.counted, **({self.person: made_by} if made_by else {}))
 
 
 item_uses: list[ItemUse] = []
@@ -122,9 +122,9 @@ def by_project(
     return Usage(here, shown, Counts(sum(counts.values(), Counter())))
 
 
-def marks_by_uid(kind: str, ontologies: QuerySet[Any], made_by: Any = None) -> dict[str, int]:
-    """Live marks of the items of some ontologies of a kind, in one grouped query for each model of marks. Of all people's marks,
-    or of one person's."""
+def marks_by_uid(kind: str, ontologies: QuerySet[Any] | list[int], made_by: Any = None) -> dict[str, int]:
+    """Live marks of the items of some ontologies of a kind, by their keys, in one grouped query for each model of marks. Of all
+    people's marks, or of one person's."""
     counts: Counter[str] = Counter()
     for use in item_uses:
         if use.kind == kind:

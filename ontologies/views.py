@@ -1,4 +1,4 @@
-"""The list of blueprints, creating and downloading."""
+"""The list of blueprints, creating, downloading, and the codebook."""
 
 from typing import cast
 
@@ -12,11 +12,15 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
+from annotation_service.finding import blueprints_and_copies, finders
 from annotation_service.http import Request, download
 from annotation_service.paging import Column
 from annotation_service.schemas import PUBLISHED, published
 
+from . import markdown
+from .codebook import Codebook
 from .documents import example_json, indented_text
+from .finding import find_labels
 from .forms import SOURCES, CreateForm
 from .models import Ontology
 from .models.ontology import OntologyQuerySet
@@ -72,9 +76,49 @@ def download_tree(request: Request, pk: int, extension: str) -> HttpResponseBase
 
 
 @require_GET
+def codebook(request: Request, pk: int) -> HttpResponse:
+    book = _codebook(request, pk)
+    context = {
+        "book": book,
+        "ontology": book.ontology,
+        "branches": book.branches(),
+        "with_sentences": _with_sentences(request),
+        "query": request.GET.urlencode(),
+        "section": "ontologies" if book.ontology.is_blueprint else "projects",
+    }
+    return render(request, "ontologies/codebook.html", context)
+
+
+@require_GET
+def download_codebook(request: Request, pk: int) -> HttpResponseBase:
+    book = _codebook(request, pk)
+    return download(request, markdown.document(book), book.file_name, "text/markdown; charset=utf-8")
+
+
+def _codebook(request: Request, pk: int) -> Codebook:
+    """As the address wants it: ``branch`` is the uid of a label, ``off`` “yes”, ``sentences`` “no”."""
+    ontology = access.readable(request, Ontology, pk)
+    uid = request.GET.get("branch")
+    branch = ontology.labels().by_uid.get(uid) if uid else None
+    if uid and branch is None:
+        raise Http404("This label is not there any more.")
+    book = Codebook(ontology, branch, with_off=request.GET.get("off") == "yes")
+    if _with_sentences(request):
+        book.add_sentences(request)
+    return book
+
+
+def _with_sentences(request: Request) -> bool:
+    return request.GET.get("sentences") != "no"
+
+
+@require_GET
 def schema(request: Request, kind: str) -> HttpResponseBase:
     """The published JSON Schema of a kind of ontology, or of another document such as “relation_constraints”."""
     name = f"{kind}_ontology" if kind in Ontology.Kind.values else kind
     if name not in PUBLISHED:
         raise Http404
     return download(request, published(PUBLISHED[name]), f"{name}.schema.json", "application/json")
+
+
+finders += [find_labels, blueprints_and_copies("Ontologies", Ontology)]

@@ -25,6 +25,8 @@ from ..models import Ontology, OntologyItem
 View = Callable[..., HttpResponse]
 Fragment = tuple[str, dict[str, Any]]
 """A template and its context."""
+ACTIVE = {"0": False, "1": True}
+"""Whether items shall be on, as it is sent."""
 
 
 # --- Views ---------------------------------------------------------------------------------------------------------------

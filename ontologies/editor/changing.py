@@ -1,32 +1,26 @@
-"""Changes: fields of items, new items, many items at once, moving, and taking back."""
+"""Changes: fields of items, new items, and moving."""
 
-import re
 from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse
-from django.shortcuts import render
-from django_htmx.http import reswap, retarget, trigger_client_event
+from django_htmx.http import retarget, trigger_client_event
 
-from annotation_service.blueprint_views import NameForm, get_change, history_page
-from annotation_service.db import among
+from annotation_service.blueprint_views import NameForm
 from annotation_service.edits import Conflict
 from annotation_service.http import Request, refused
-from annotation_service.inputs import Refused, whole_number
+from annotation_service.inputs import Refused
 from annotation_service.words import plural
 
-from .. import colors, usage
 from ..forms import ColorForm, FieldForm, ItemNameForm, PasteForm
-from ..models import Ontology, OntologyChange, OntologyItem, Reach
-from ..several import Selected, selected
+from ..models import Ontology, OntologyItem, Reach
 from . import answers
-from .answers import Fragment, acts, edits, find_item, get_item, respond
+from .answers import ACTIVE, Fragment, acts, edits, find_item, get_item, respond
 
 SHOWN_PLACES = 50
 SHOWN_PLANNED = 300
-ACTIVE = {"0": False, "1": True}
 
 
 # --- Fields --------------------------------------------------------------------------------------------------------------
@@ -41,7 +35,7 @@ def rename(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 
 @acts
 def save_field(request: Request, ontology: Ontology, uid: str, form: type[FieldForm]) -> HttpResponse:
-    return _save(request, form(request.POST, item=get_item(ontology, uid)))
+    return _save(request, form(request.POST, item=get_item(ontology, uid)), answers.row)
 
 
 @acts
@@ -173,82 +167,6 @@ def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> d
     }
 
 
-# --- Several items -------------------------------------------------------------------------------------------------------
-
-
-@acts
-def recolor_items(request: Request, ontology: Ontology) -> HttpResponse:
-    color = request.POST.get("color") or None
-    return _change_selected(
-        request, ontology, ontology.recolor_items, color, "recoloured", "Choose items and a colour."
-    )
-
-
-@acts
-def switch_items(request: Request, ontology: Ontology) -> HttpResponse:
-    active = ACTIVE.get(request.POST.get("active", ""))
-    reason = "Choose items, and whether they shall be on or off."
-    done = f"switched {'on' if active else 'off'}"
-    return _change_selected(request, ontology, ontology.switch_items, active, done, reason)
-
-
-@acts
-def add_terms(request: Request, ontology: Ontology) -> HttpResponse:
-    terms = re.split(r"[,\n]", request.POST.get("add", ""))
-    uids = _uids(request)
-    if not uids or not any(map(str.strip, terms)):
-        return refused("Choose items, and type the example terms that all of them shall have.")
-    count = ontology.add_example_terms(uids, terms, by=request.user)
-    text = (
-        f"{plural(count, 'item has,items have')} new example terms."
-        if count
-        else "All of them have these terms already."
-    )
-    return answers.tree_changed(HttpResponse(), ontology, text, undo=count > 0)
-
-
-@acts
-def several(request: Request, ontology: Ontology) -> HttpResponse:
-    """The details of several items. Nothing is stored; it is a POST because they may not fit into an address."""
-    palette = [colors.top_level(index) for index in range(8)]
-    return respond(
-        request, ("_several", {"ontology": ontology, "selected": _selected(request, ontology), "palette": palette})
-    )
-
-
-@acts
-def ask_switch(request: Request, ontology: Ontology) -> HttpResponse:
-    """Ask in a dialog that says what switching several items means for the marks."""
-    chosen, active = _selected(request, ontology), ACTIVE.get(request.POST.get("active", ""), False)
-    marks = usage.count(among(chosen.keys), marks_of=ontology.kind).total
-    return respond(
-        request, ("_switch_several", {"ontology": ontology, "selected": chosen, "active": active, "marks": marks})
-    )
-
-
-def _selected(request: Request, ontology: Ontology) -> Selected:
-    found = selected(ontology.labels(), _uids(request))
-    if found is None:
-        raise Refused("These items are not there any more.")
-    return found
-
-
-def _uids(request: Request) -> list[str]:
-    return [uid for uid in request.POST.get("uids", "").split(",") if uid]
-
-
-def _change_selected(
-    request: Request, ontology: Ontology, save: Callable[..., int], value: Any, done: str, reason: str
-) -> HttpResponse:
-    """Give the selected items, or their branches, the value; without items or a value there is a reason not to."""
-    uids = _uids(request)
-    if not uids or value is None:
-        return refused(reason)
-    count = save(uids, value, branch=bool(request.POST.get("reach")), by=request.user)
-    text = f"{plural(count, 'item was,items were')} {done}." if count else "Nothing had to be changed."
-    return answers.tree_changed(HttpResponse(), ontology, text, undo=count > 0)
-
-
 # --- Moving: only where the installation allows it ---------------------------------------------------------------------------
 
 
@@ -275,37 +193,3 @@ def _place(ontology: Ontology, uid: str | None) -> OntologyItem | None:
     if uid and item is None:
         raise Refused("The place is not there any more.")
     return item
-
-
-# --- Taking back ---------------------------------------------------------------------------------------------------------
-
-
-@acts
-def undo(request: Request, ontology: Ontology) -> HttpResponse:
-    version = whole_number(request.GET.get("version", ""), digits=9) or 0
-    return _taken_back(ontology, ontology.undo_offered(version, by=request.user))
-
-
-@acts
-def redo(request: Request, ontology: Ontology) -> HttpResponse:
-    return _taken_back(ontology, ontology.redo(by=request.user))
-
-
-def _taken_back(ontology: Ontology, done: OntologyChange) -> HttpResponse:
-    operation = done.operation
-    assert operation
-    text = f"{'Done again' if operation.stands else 'Undone'}: {operation.verb}, {done.subject()}."
-    return answers.tree_changed(HttpResponse(), ontology, text, undo=False)
-
-
-@acts
-def revert(request: Request, ontology: Ontology, version: int) -> HttpResponse:
-    """Revert one operation; answer with the history, or with the reason why not."""
-    change = get_change(ontology, version)
-    try:
-        ontology.revert(change, by=request.user)
-    except Refused as error:
-        context = {"change": change, "reason": error}
-        return render(request, "journal/_not_reverted.html", context, status=422)
-    answer = retarget(reswap(render(request, *history_page(request, ontology)), "innerHTML"), "#dialog")
-    return trigger_client_event(answer, "ontologyChanged", {})

@@ -1,20 +1,17 @@
-"""Reading: the page of the tree, its branches and items, searched, counted and checked, and the history."""
+"""Reading: the page of the tree, its branches and items, searched, counted and checked."""
 
 from django.conf import settings
 from django.http import HttpResponse, JsonResponse
-from django.shortcuts import render
 from django.template.loader import render_to_string
 
 from annotation_service import access
-from annotation_service.blueprint_views import SHOWN_STEPS, get_change, history_page
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 
-from .. import filters
 from ..checks import likely_mistakes
-from ..filters import Filter, filtered
+from ..filters import RECENTLY, TITLES, Filters
 from ..models import Ontology, OntologyItem
 from ..panels import item_panels
 from ..usage import marks_below
@@ -32,8 +29,11 @@ SHOWN_CHANGES = 5
 
 @reads
 def page(request: Request, ontology: Ontology) -> HttpResponse:
+    return _page(request, ontology, find_item(ontology, request.GET.get("item")))
+
+
+def _page(request: Request, ontology: Ontology, item: OntologyItem | None) -> HttpResponse:
     facts = ontology.facts()
-    item = find_item(ontology, request.GET.get("item"))
     branch = _branch_with(item, find_item(ontology, request.GET.get("branch")))
     editable = access.can_edit(request.user, ontology)
     context = {
@@ -46,6 +46,10 @@ def page(request: Request, ontology: Ontology) -> HttpResponse:
         "all_levels": ALL_LEVELS,
         "editable": editable,
         "can_move": settings.ONTOLOGY_MOVE_ITEMS,
+        "columns": ["datasets", "projects"] if ontology.is_blueprint else ["marks"],
+        "only_own": _whose_marks(request, ontology) is not None,
+        "filter_titles": TITLES,
+        "recently": RECENTLY,
         "section": "ontologies" if ontology.is_blueprint else "projects",
     }
     if editable:
@@ -102,35 +106,32 @@ def find(request: Request, ontology: Ontology) -> HttpResponse:
     """The items that are meant with a text and that a filter lets through, within their branches; also those that were added
     meanwhile."""
     text = request.GET.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
-    labels, only = ontology.labels(), _filter(request, ontology, request.GET.get("only", ""))
-    found = labels.find(text) if text.strip() or not only else only.labels
-    if text.strip() and only:
-        inside = {label.uid for label in only.labels}
-        found = [each for each in found if each.uid in inside]
+    labels, filters = ontology.labels(), _filters(request, ontology).named(request.GET.get("only", ""))
+    found = labels.find(text) if text.strip() or not filters else labels
+    for each in filters:
+        inside = {label.uid for label in each.labels}
+        found = [label for label in found if label.uid in inside]
     if branch := find_item(ontology, request.GET.get("within")):
         inside = set(branch.branch().values_list("uid", flat=True))
         found = [each for each in found if each.uid in inside]
     also = request.GET.get("also", "").split(",")[:SHOWN_MATCHES]
     added = [labels.by_uid[uid] for uid in also if uid in labels.by_uid]
     shown = found_rows(ontology, found[:SHOWN_MATCHES], text, also=added)
-    return respond(request, ("_list", {"rows": shown, "total": len(found), "only": only}))
+    return respond(request, ("_list", {"rows": shown, "total": len(found)}), ("_filters", {"filters": filters}))
 
 
-def _filter(request: Request, ontology: Ontology, key: str) -> Filter | None:
-    marks = ontology.marks_by_uid(_whose_marks(request, ontology)) if key == "unused" else {}
-    return filtered(ontology.labels(), key, marks)
+def _filters(request: Request, ontology: Ontology) -> Filters:
+    return Filters(ontology, request.user, _whose_marks(request, ontology))
 
 
 @reads
 def overview(request: Request, ontology: Ontology) -> HttpResponse:
     """What is shown while no item is selected."""
-    marks = ontology.marks_by_uid(_whose_marks(request, ontology))
-    labels = ontology.labels()
-    levels, others = filters.overview(labels, max((label.level for label in labels), default=0), marks)
+    levels, others = _filters(request, ontology).overview()
     context = {
         "ontology": ontology,
         "overview": True,
-        "labels": labels,
+        "labels": ontology.labels(),
         "levels": levels,
         "others": others,
         "changes": ontology.changes.select_related("user").defer("items")[:SHOWN_CHANGES],
@@ -144,7 +145,10 @@ def overview(request: Request, ontology: Ontology) -> HttpResponse:
 
 @reads
 def details(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    """The details of an item or, unless htmx asks for them, the page with the item selected."""
     item = get_item(ontology, uid)
+    if not request.htmx:
+        return _page(request, ontology, item)
     return respond(request, answers.details(item, editable=access.can_edit(request.user, ontology)))
 
 
@@ -179,29 +183,20 @@ def _whose_marks(request: Request, ontology: Ontology) -> User | None:
 
 @reads
 def figures(request: Request, ontology: Ontology) -> HttpResponse:
-    """Count marks by item, marks of all items below each item, and likely mistakes, after the tree has been shown."""
-    marks = ontology.marks_by_uid(_whose_marks(request, ontology))
-    below = marks_below(ontology.labels(), marks)
-    return JsonResponse({"marks": marks, "below": below, "checks": len(likely_mistakes(ontology.labels()))})
+    """Count marks by column, those of each item and those of all items below it, and likely mistakes, after the tree has been
+    shown."""
+    labels = ontology.labels()
+    columns = ontology.marks_by_column(_whose_marks(request, ontology))
+    counted = {name: {"own": own, "below": marks_below(labels, own)} for name, own in columns.items()}
+    return JsonResponse({"columns": counted, "checks": len(likely_mistakes(labels))})
 
 
 @reads
 def checks(request: Request, ontology: Ontology) -> HttpResponse:
-    found = likely_mistakes(ontology.labels())
-    return respond(request, ("_checks", {"checks": found[:SHOWN_CHECKS], "total": len(found)}))
+    return respond(request, checks_dialog(request, ontology))
 
 
-# --- History -------------------------------------------------------------------------------------------------------------
-
-
-@reads
-def history(request: Request, ontology: Ontology) -> HttpResponse:
-    """A dialog; its further pages are fetched one by one."""
-    return render(request, *history_page(request, ontology))
-
-
-@reads
-def step(request: Request, ontology: Ontology, version: int) -> HttpResponse:
-    """All that one operation did."""
-    steps = get_change(ontology, version).steps(limit=SHOWN_STEPS)
-    return render(request, "journal/_steps.html", {"steps": steps})
+def checks_dialog(request: Request, ontology: Ontology) -> Fragment:
+    found, editable = likely_mistakes(ontology.labels()), access.can_edit(request.user, ontology)
+    context = {"ontology": ontology, "checks": found[:SHOWN_CHECKS], "total": len(found), "editable": editable}
+    return "_checks", context

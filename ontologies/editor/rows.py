@@ -3,17 +3,19 @@
 A small ontology is sent whole. Of a large one only the open branches are sent; the others are fetched when they are opened.
 """
 
+import json
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from itertools import accumulate, zip_longest
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast, Left
 
 from annotation_service.db import among
 from annotation_service.words import Excerpt, excerpt
 
-from ..labels import Label
+from ..labels import GLOSS_CHARACTERS, Label, gloss
 from ..models import Ontology, OntologyItem
 from ..search import words_of
 
@@ -81,7 +83,8 @@ def _nested(items: QuerySet[OntologyItem], top: int, last: int, opened: Collecti
     found: list[Row] = []
     above: list[Row] = []
     columns = ("uid", "name", "color", "active", "level", "lft", "rght")
-    for uid, name, color, active, level, lft, rght in items.values_list(*columns):
+    glosses = (Left("description", GLOSS_CHARACTERS + 1), Cast("example_terms", TextField()))
+    for uid, name, color, active, level, lft, rght, description, terms in items.values_list(*columns, *glosses):
         while above and above[-1]["level"] >= level:
             above.pop()
         if level != (above[-1]["level"] + 1 if above else top) or (above and not above[-1]["has_list"]):
@@ -89,6 +92,7 @@ def _nested(items: QuerySet[OntologyItem], top: int, last: int, opened: Collecti
         count = (rght - lft - 1) // 2
         is_open = bool(count) and (level < last or uid in opened)
         row = {"uid": uid, "name": name, "color": color, "active": active, "level": level, "descendant_count": count}
+        row["gloss"] = gloss(description, () if description else json.loads(terms))
         row |= {"is_open": is_open, "has_list": bool(count) and (whole or is_open)}
         row |= {"is_match": False, "marked": None, "note": None}
         above.append(row)

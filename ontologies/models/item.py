@@ -1,5 +1,5 @@
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +15,7 @@ from annotation_service.models import User
 
 from .. import colors, usage
 from ..documents import clean_color, clean_example_terms
+from ..labels import gloss
 
 Setting = tuple[int, str, Any, Any]
 """The primary key and the uid of an item, and the value of a field before and after."""
@@ -99,6 +100,10 @@ class OntologyItem(MPTTModel):
     def fullname(self) -> str:
         names = self.get_ancestors(include_self=True).filter(level__gt=0)
         return "/".join(names.values_list("name", flat=True))
+
+    @property
+    def gloss(self) -> str:
+        return gloss(self.description, self.example_terms)
 
     @property
     def terms_as_json(self) -> str:
@@ -200,10 +205,10 @@ class OntologyItem(MPTTModel):
             item = self.again()
             one: list[Setting] = [(item.pk, item.uid, item.active, active)]
             together = item.went_off_with() if reach == Reach.TOGETHER else None
-            uids, branch = {item.uid, *(together or ())}, together is None
+            wanted, branch = dict.fromkeys({item.uid, *(together or ())}, active), together is None
             change.set_each(
                 "active",
-                one if reach == Reach.ITEM else handed_down(item.branch(), uids, "active", active, branch=branch),
+                one if reach == Reach.ITEM else handed_down(item.branch(), wanted, "active", branch=branch),
             )
         return self.again()
 
@@ -284,15 +289,15 @@ class OntologyItem(MPTTModel):
                 check_free(item.parent_id, value)
             value = changed.get(field, before)
             one: list[Setting] = [(item.pk, item.uid, before, value)]
-            change.set_each(field, handed_down(item.branch(), {item.uid}, field, value) if branch else one)
+            change.set_each(field, handed_down(item.branch(), {item.uid: value}, field) if branch else one)
         return self.again()
 
 
 def handed_down(
-    items: "QuerySet[OntologyItem]", uids: Collection[str], field: str, value: Any, *, branch: bool = True
+    items: "QuerySet[OntologyItem]", wanted: Mapping[str, Any], field: str, *, branch: bool = True
 ) -> list[Setting]:
-    """A value for the items with the uids and, among those in tree order, for the items below them: a colour in variations."""
-    missing = set(uids)
+    """The wanted values, by uid, and among the items in tree order those for what is below: a colour in variations."""
+    missing = set(wanted)
     places: Counter[int | None] = Counter()
     new: dict[int | None, Any] = {}
     values: list[Setting] = []
@@ -301,9 +306,9 @@ def handed_down(
         places[parent_id] += 1
         if uid in missing:
             missing.discard(uid)
-            new[pk] = value
+            new[pk] = wanted[uid]
         elif branch and parent_id in new:
-            new[pk] = colors.child_of(new[parent_id], place) if field == "color" else value
+            new[pk] = colors.child_of(new[parent_id], place) if field == "color" else new[parent_id]
         else:
             continue
         values.append((pk, uid, before, new[pk]))

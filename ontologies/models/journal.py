@@ -1,7 +1,7 @@
 """The journal of an ontology: one row for each operation, with what it changed before and after."""
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from django.db import connection, models
@@ -12,6 +12,7 @@ from django.utils import timezone
 from annotation_service import journal
 from annotation_service.db import among, execute
 from annotation_service.journal import FEW, JournalRow, Step
+from annotation_service.words import added_and_dropped
 
 from ..tree import ROOT_UID, NewBranch
 from .item import OntologyItem, Setting
@@ -34,18 +35,24 @@ class OntologyChange(JournalRow):
     @classmethod
     def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
         shown = [(change, list(change.items.items())[:limit]) for change in changes]
-        known = names({uid for _, items in shown for uid, entry in items if None not in entry}, changes)
-        return [(change, [_step(known.get(uid, ""), *entry) for uid, entry in items]) for change, items in shown]
+        entries = [(uid, *entry) for _, items in shown for uid, entry in items if None not in entry]
+        places = {state.get("parent") for _, *states in entries for state in states} - {None}
+        known = names({uid for uid, *_ in entries} | places, changes)
+        return [(change, [_step(known, uid, *entry) for uid, entry in items]) for change, items in shown]
 
     def names(self, keys: Collection[str]) -> dict[str, str]:
         return names(set(keys), [self])
 
 
-def _step(name: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Step:
+def _step(known: Mapping[str, str], uid: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Step:
     if before is None or after is None:
         return Step((before or after or {})["name"], "", before, after)
     (field,) = after.keys() - {"position"}
-    return Step(name, field, before[field], after[field])
+    was, now = before[field], after[field]
+    if field == "parent":
+        return Step(known[uid], field, known.get(was), known.get(now))
+    in_short = added_and_dropped(was, now) if field == "example_terms" else ""
+    return Step(known[uid], field, was, now, in_short)
 
 
 def names(uids: set[str], changes: Sequence[OntologyChange]) -> dict[str, str]:

@@ -11,7 +11,7 @@ from annotation_service.journal import Entries, Journaled
 from annotation_service.models import User
 from annotation_service.words import listed, plural
 
-from .. import usage
+from .. import colors, usage
 from ..documents import NewItem, clean_color, clean_example_terms, rich_json
 from ..labels import LabelNames, Labels, kept_labels
 from ..lists import Plan, PlannedItem
@@ -110,6 +110,15 @@ class Ontology(Journaled):
             which |= Q(copied_from=self, project__isnull=False)
         return usage.marks_by_uid(self.kind, Ontology.objects.filter(which).values("pk"), made_by)
 
+    def marks_by_column(self, made_by: User | None = None) -> dict[str, dict[str, int]]:
+        """The same in the columns of the tree: of a blueprint those in datasets that are blueprints, and those in projects."""
+        if not self.is_blueprint:
+            return {"marks": self.marks_by_uid(made_by)}
+        # By their keys: for what may be no copies at all, a database would look through all marks.
+        copies = list(Ontology.objects.filter(copied_from=self, project__isnull=False).values_list("pk", flat=True))
+        places = {"datasets": [self.pk], "projects": copies}
+        return {place: usage.marks_by_uid(self.kind, keys, made_by) if keys else {} for place, keys in places.items()}
+
     def as_json(self) -> str:
         """The document of a download, which can be uploaded again."""
         return rich_json(self.items(), with_terms=self.is_entity)
@@ -182,13 +191,28 @@ class Ontology(Journaled):
         """Recolour several items in one step, with their branches if wanted; returns how many items have changed."""
         color = clean_color(color)
         with self.changing("recolour", by=by) as change:
-            change.set_each("color", handed_down(self.items(), uids, "color", color, branch=branch))
+            change.set_each("color", handed_down(self.items(), dict.fromkeys(uids, color), "color", branch=branch))
+        return len(change.items)
+
+    def separate_colors(self, uids: Collection[str], *, by: User) -> int:
+        """Give siblings that look alike colours that can be told apart, in one step, with their branches; the first of them, and
+        their other siblings, keep theirs. Returns how many items have changed."""
+        with self.changing("recolour", by=by) as change:
+            alike = list(self.items().filter(ontology=self, uid__in=among(set(uids))).select_related("parent"))
+            if len(alike) < len(set(uids)) or len({item.parent_id for item in alike}) != 1:
+                raise Refused("These items are not beside each other any more. Check again.")
+            first, *others = alike
+            siblings = OntologyItem.objects.filter(parent=first.parent_id)
+            kept = siblings.exclude(pk__in=among([item.pk for item in others])).values_list("color", flat=True)
+            free = colors.separate(kept, first.parent.color if first.level > 1 else None)
+            wanted = {item.uid: color for item, color in zip(others, free, strict=False)}
+            change.set_each("color", handed_down(self.items(), wanted, "color"))
         return len(change.items)
 
     def switch_items(self, uids: Collection[str], active: bool, *, by: User, branch: bool = True) -> int:
         """Switch several items on or off in one step, normally with their branches; returns how many have changed."""
         with self.changing("switch on" if active else "switch off", by=by) as change:
-            change.set_each("active", handed_down(self.items(), uids, "active", active, branch=branch))
+            change.set_each("active", handed_down(self.items(), dict.fromkeys(uids, active), "active", branch=branch))
         return len(change.items)
 
     def add_example_terms(self, uids: Collection[str], terms: Sequence[str], *, by: User) -> int:

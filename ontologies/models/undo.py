@@ -60,10 +60,8 @@ def _remove(change: Change, uids: Collection[str]) -> None:
         later = change.thing.changes.select_related("user").filter(items__has_key=child.uid)[0]
         raise done_later(f"“{child.name}” was put below an item that would have to be removed", later)
     if used := usage.count(keys):
-        raise Refused(
-            f"{'The item is' if len(items) == 1 else 'The items are'} used by {used.in_words()}"
-            " and cannot be removed. Switch it off instead."
-        )
+        are, them = ("The item is", "it") if len(items) == 1 else ("The items are", "them")
+        raise Refused(f"{are} used by {used.in_words()} and cannot be removed. Switch {them} off instead.")
     if usage.named_by_deleted(keys):
         raise Refused("Something that used the item was deleted just now. Try again in a minute.")
     change.delete(items)

@@ -1,0 +1,103 @@
+"""Several items at once: their details, and changes of all of them."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django.http import HttpResponse
+
+from annotation_service.db import among
+from annotation_service.http import Request, refused
+from annotation_service.inputs import Refused
+from annotation_service.words import plural
+
+from .. import colors, usage
+from ..models import Ontology
+from ..several import Selected, selected
+from . import answers
+from .answers import ACTIVE, acts, respond
+from .reading import checks_dialog
+
+
+@acts
+def recolor_items(request: Request, ontology: Ontology) -> HttpResponse:
+    color = request.POST.get("color") or None
+    return _change_selected(
+        request, ontology, ontology.recolor_items, color, "recoloured", "Choose items and a colour."
+    )
+
+
+@acts
+def separate_colors(request: Request, ontology: Ontology) -> HttpResponse:
+    """Give the selected items, which look alike, colours that can be told apart; answer with the checks."""
+    count = ontology.separate_colors(_uids(request), by=request.user)
+    return answers.tree_changed(
+        respond(request, checks_dialog(request, ontology)),
+        ontology,
+        f"{plural(count, 'item was,items were')} recoloured.",
+    )
+
+
+@acts
+def switch_items(request: Request, ontology: Ontology) -> HttpResponse:
+    active = ACTIVE.get(request.POST.get("active", ""))
+    reason = "Choose items, and whether they shall be on or off."
+    done = f"switched {'on' if active else 'off'}"
+    return _change_selected(request, ontology, ontology.switch_items, active, done, reason)
+
+
+@acts
+def add_terms(request: Request, ontology: Ontology) -> HttpResponse:
+    terms = re.split(r"[,\n]", request.POST.get("add", ""))
+    uids = _uids(request)
+    if not uids or not any(map(str.strip, terms)):
+        return refused("Choose items, and type the example terms that all of them shall have.")
+    count = ontology.add_example_terms(uids, terms, by=request.user)
+    text = (
+        f"{plural(count, 'item has,items have')} new example terms."
+        if count
+        else "All of them have these terms already."
+    )
+    return answers.tree_changed(HttpResponse(), ontology, text, undo=count > 0)
+
+
+@acts
+def several(request: Request, ontology: Ontology) -> HttpResponse:
+    """The details of several items. Nothing is stored; it is a POST because they may not fit into an address."""
+    palette = [colors.top_level(index) for index in range(8)]
+    return respond(
+        request, ("_several", {"ontology": ontology, "selected": _selected(request, ontology), "palette": palette})
+    )
+
+
+@acts
+def ask_switch(request: Request, ontology: Ontology) -> HttpResponse:
+    """Ask in a dialog that says what switching several items means for the marks."""
+    chosen, active = _selected(request, ontology), ACTIVE.get(request.POST.get("active", ""), False)
+    marks = usage.count(among(chosen.keys), marks_of=ontology.kind).total
+    return respond(
+        request, ("_switch_several", {"ontology": ontology, "selected": chosen, "active": active, "marks": marks})
+    )
+
+
+def _selected(request: Request, ontology: Ontology) -> Selected:
+    found = selected(ontology.labels(), _uids(request))
+    if found is None:
+        raise Refused("These items are not there any more.")
+    return found
+
+
+def _uids(request: Request) -> list[str]:
+    return [uid for uid in request.POST.get("uids", "").split(",") if uid]
+
+
+def _change_selected(
+    request: Request, ontology: Ontology, save: Callable[..., int], value: Any, done: str, reason: str
+) -> HttpResponse:
+    """Give the selected items, or their branches, the value; without items or a value there is a reason not to."""
+    uids = _uids(request)
+    if not uids or value is None:
+        return refused(reason)
+    count = save(uids, value, branch=bool(request.POST.get("reach")), by=request.user)
+    text = f"{plural(count, 'item was,items were')} {done}." if count else "Nothing had to be changed."
+    return answers.tree_changed(HttpResponse(), ontology, text, undo=count > 0)
