@@ -6,8 +6,9 @@ from django.db.models import CharField, QuerySet
 from django.http import HttpRequest
 
 from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, linked
+from annotation_service.admin_filters import Chosen
 
-from .models import RESOURCE_SETS, ConstraintChange, ConstraintSet, PreannotationSet, ResourceSet
+from .models import RESOURCE_SETS, ConstraintChange, ConstraintSet, PreannotationChange, PreannotationSet, ResourceSet
 
 
 @admin.register(ConstraintSet, PreannotationSet)
@@ -23,6 +24,7 @@ class ResourceSetAdmin(BlueprintAdmin):
 
 class RowAdmin(ReadOnlyAdmin):
     part_of = "resource_set"
+    list_filter = [("resource_set", Chosen), ("resource_set__project", Chosen)]
     sortable_by = ()
     ordering = ["resource_set", "position"]
 
@@ -56,12 +58,13 @@ for model in (model for resource_set in RESOURCE_SETS for model in resource_set.
         search_fields=[*texts, "resource_set__name"],
     )
 
-admin.site.register(
-    ConstraintChange,
-    ReadOnlyAdmin,
-    part_of="constraint_set",
-    list_display=["__str__", linked("constraint_set"), "version", "user", "at"],
-    list_filter=["verb", "at"],
-    list_select_related=["constraint_set", "user"],
-    search_fields=["verb", "constraint_set__name", "user__username"],
-)
+for change, thing in ((ConstraintChange, "constraint_set"), (PreannotationChange, "preannotation_set")):
+    admin.site.register(
+        change,
+        ReadOnlyAdmin,
+        part_of=thing,
+        list_display=["__str__", linked(thing), "version", "user", "at"],
+        list_filter=[(thing, Chosen), (f"{thing}__project", Chosen), "verb", "at"],
+        list_select_related=[thing, "user"],
+        search_fields=["verb", f"{thing}__name", "user__username"],
+    )

@@ -1,3 +1,4 @@
+from contextlib import suppress
 from functools import cached_property
 from typing import IO, Any
 
@@ -6,34 +7,45 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
 
-from annotation_service.blueprint_views import DescriptionField, DocumentForm, NameField
+from annotation_service import access
+from annotation_service.blueprint_views import BlueprintForm, DescriptionField, DocumentForm, NameField
 from annotation_service.inputs import Problems, Refused, check_text
 from annotation_service.models import User
 from ontologies.models import Ontology
 
-from .models import ConstraintSet
+from .models import ConstraintSet, PreannotationSet, ResourceSet
 
-SOURCES = [
-    ("empty", "Empty", "add rules in the editor"),
-    ("paste", "Paste JSON", "typed or copied"),
-    ("file", "Upload a file", "a .json file"),
-]
+
+class IgnoreCaseField(forms.BooleanField):
+    def __init__(self) -> None:
+        super().__init__(
+            required=False,
+            label="Ignore upper and lower case",
+            help_text="“Pump” in a text is then an occurrence of “pump”.",
+        )
 
 
 class CreateForm(DocumentForm):
-    """New constraints: their words, what they are about, and a document of rules. ``ontologies`` are those to choose from."""
+    """A new set: its words, what it is about, and a document of rows. ``ontologies`` are those to choose from."""
+
+    model: type[ResourceSet] = ConstraintSet
+    sources = [
+        ("empty", "Empty", "add rules in the editor"),
+        ("paste", "Paste JSON", "typed or copied"),
+        ("file", "Upload a file", "a .json file"),
+    ]
 
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
     description = DescriptionField(rows=2)
-    kind = forms.ChoiceField(choices=ConstraintSet.Kind.choices, initial=ConstraintSet.Kind.ENTITY)
+    kind = forms.ChoiceField(choices=ResourceSet.Kind.choices, initial=ResourceSet.Kind.ENTITY)
     entity_ontology = forms.ModelChoiceField(Ontology.objects.none(), label="Entity labels of", empty_label="Choose…")
     relation_ontology = forms.ModelChoiceField(
         Ontology.objects.none(), label="Relation labels of", empty_label="Choose…"
     )
-    source = forms.ChoiceField(choices=[(value, label) for value, label, _ in SOURCES], initial="empty")
+    source = forms.ChoiceField(choices=[(value, label) for value, label, _ in sources], initial="empty")
 
     use_required_attribute = False  # a browser would ask for what is hidden
-    rule_count = 0
+    row_count = 0
     warnings: Problems | None = None
 
     def __init__(self, *args: Any, ontologies: QuerySet[Ontology], **options: Any) -> None:
@@ -41,7 +53,7 @@ class CreateForm(DocumentForm):
         for kind in Ontology.Kind.values:
             field: Any = self.fields[f"{kind}_ontology"]
             field.queryset = ontologies.filter(kind=kind).order_by(Lower("name"), "pk")
-        if self.is_bound and self.data.get("kind") != ConstraintSet.Kind.RELATION:
+        if self.is_bound and self.data.get("kind") != ResourceSet.Kind.RELATION:
             relations: Any = self.fields["relation_ontology"]
             relations.clean = lambda value: None  # it is hidden, whatever was chosen there before
         if not self.is_bound:
@@ -64,26 +76,65 @@ class CreateForm(DocumentForm):
         self.is_valid()
         if set(self.errors) - {"name", "description"}:
             return False
-        constraints = ConstraintSet(**self._values())
+        new = self.model(**self._values())
         try:
-            self.rule_count = len(constraints.read(self._document))
+            self.row_count = len(new.read(self._document))
         except Refused as error:
             self._refuse(error)
             return False
-        self.warnings = constraints.warnings
+        self.warnings = new.warnings
         return True
 
-    def save(self, owner: User) -> ConstraintSet | None:
+    def save(self, owner: User) -> ResourceSet | None:
         """The new set, or None if something is refused: the form then says what."""
         if not self.is_valid():
             return None
         words = {name: self.cleaned_data[name] for name in ("name", "description")}
         try:
-            return ConstraintSet.create(owner=owner, source=self._document, **words, **self._values())
+            return self._create(owner=owner, source=self._document, **words, **self._values())
         except Refused as error:
             self._refuse(error)
             return None
 
+    def _create(self, **options: Any) -> ResourceSet:
+        return self.model.create(**options)
+
     def _refuse(self, error: Refused) -> None:
         self.problems, self.total = error.problems, error.total
         self.add_error(None, error)
+
+
+class PreannotationsForm(CreateForm):
+    model = PreannotationSet
+    ignore_case = IgnoreCaseField()
+    add_labels = forms.BooleanField(required=False)  # offered by the dry run
+
+    lacking: dict[Ontology, list[str]] = {}  # labels that the document names
+    sources = [
+        ("empty", "Empty", "add rows in the table"),
+        ("paste", "Paste", "JSON, or rows of a table"),
+        ("file", "Upload a file", "a .json or .csv file"),
+    ]
+
+    def examine(self) -> bool:
+        is_sound = super().examine()
+        if self.total:
+            new = PreannotationSet(**self._values())
+            with suppress(Refused):  # of what cannot be read nothing more is told
+                self.lacking = {new.ontologies[kind]: names for kind, names in new.lacking(self._document).items()}
+        return is_sound
+
+    def _create(self, **options: Any) -> ResourceSet:
+        if not self.cleaned_data["add_labels"]:
+            return super()._create(**options)
+        for ontology in filter(None, (options["entity_ontology"], options["relation_ontology"])):
+            if not access.can_edit(options["owner"], ontology):
+                raise Refused(f"Only its owner can add labels to “{ontology}”. Duplicate it, or leave these rows out.")
+        return PreannotationSet.create_with_labels(**options)
+
+    def _values(self) -> dict[str, Any]:
+        return super()._values() | {"ignore_case": self.cleaned_data["ignore_case"]}
+
+
+class PreannotationsEditForm(BlueprintForm):
+    ignore_case = IgnoreCaseField()

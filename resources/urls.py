@@ -2,7 +2,7 @@ from django.urls import URLPattern, URLResolver, include, path
 
 from annotation_service import blueprint_views
 
-from . import editor, matrix_views, views
+from . import editor, matrix_views, picking, views
 from .models import ConstraintSet
 
 app_name = "resources"
@@ -24,9 +24,9 @@ set_urls: list[URLPattern | URLResolver] = [
     path("matrix/", matrix_views.matrix, name="matrix"),
     path("matrix/cell/", matrix_views.cell, name="cell"),
     path("rules/", editor.rules, name="rules"),
-    path("rules/add/", editor.add, name="add_rule"),
+    path("rules/add/", picking.add, name="add_rule"),
     path("rules/<slug:key>/remove/", editor.remove, name="remove_rule"),
-    path("rules/<slug:key>/<slug:field>/", editor.pick, name="pick"),
+    path("rules/<slug:key>/<slug:field>/", picking.pick, name="pick"),
 ]
 
 urlpatterns = [

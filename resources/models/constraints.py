@@ -1,21 +1,14 @@
 """Constraints: which entities can stand together, and which of them a relation may connect."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from functools import lru_cache
-from typing import IO, Any, Self
+from typing import IO, Any
 
-from django.db import models
-from django.db.models import Count, OuterRef, QuerySet, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 
-from annotation_service.blueprints import Existing
-from annotation_service.db import write
 from annotation_service.inputs import Refused
-from annotation_service.journal import Entries, Journaled
+from annotation_service.journal import Entries
 from annotation_service.models import User
-from annotation_service.words import plural
-from ontologies.labels import Labels
 from ontologies.models import Ontology
 
 from ..checks import Mistake, inactive, likely_mistakes
@@ -26,29 +19,14 @@ from .rows import EntityConstraint, RelationConstraint, Rule, State
 from .sets import ResourceSet
 
 
-class ConstraintSetQuerySet(models.QuerySet["ConstraintSet"]):
-    def with_size(self) -> Self:
-        """Adds ``size``, the number of rules."""
-        counts = (
-            rows.objects.filter(resource_set=OuterRef("pk"))
-            .order_by()
-            .values("resource_set")
-            .annotate(n=Count("pk"))
-            .values("n")
-            for rows in ConstraintSet.row_models.values()
-        )
-        return self.annotate(size=sum((Coalesce(Subquery(count), 0) for count in counts), Value(0)))
-
-
-class ConstraintSet(Journaled, ResourceSet):
+class ConstraintSet(ResourceSet):
     """Its rows are called rules. They are named by their keys, and their labels by uids: see `Rule`."""
 
     keeps_inactive = True
     noun = "constraint"
+    row_words = "rule,rules"
     row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
     change_class = RuleChange
-
-    objects = Existing.from_queryset(ConstraintSetQuerySet)()  # type: ignore[misc]
 
     class Meta(ResourceSet.Meta):
         pass
@@ -59,13 +37,6 @@ class ConstraintSet(Journaled, ResourceSet):
     def row_model(self) -> type[Rule]:
         model: type[Rule] = self.row_models[self.kind]
         return model
-
-    def content_in_words(self) -> str:
-        return plural(self.row_count, "rule,rules")
-
-    def labels(self) -> dict[str, Labels]:
-        """All labels of its ontologies, by their kind."""
-        return {kind: ontology.labels() for kind, ontology in self.ontologies.items()}
 
     def rules_with_keys(self) -> QuerySet[Any]:
         """All rules, with the labels that their keys are made of."""
@@ -78,9 +49,6 @@ class ConstraintSet(Journaled, ResourceSet):
         rows = self.rules_with_keys()
         return rows.filter(**dict(zip(fields, uids, strict=True))) if len(uids) == len(fields) else rows.none()
 
-    def names_by_uid(self) -> dict[str, str]:
-        return {label.uid: label.name for labels in self.labels().values() for label in labels}
-
     def rule_name(self, key: str) -> str:
         return rule_name(self.names_by_uid(), key)
 
@@ -89,10 +57,6 @@ class ConstraintSet(Journaled, ResourceSet):
         rows: Iterator[EntityRule | RelationRule]
         rows = self.row_models[self.kind].rules(self.rows(), SetName(self.pk, self.name))
         return rows
-
-    def content(self) -> Iterator[QuerySet[Any]]:
-        yield self.changes.order_by("-version")
-        yield from super().content()
 
     def mistakes(self) -> list[Mistake]:
         """Likely mistakes in the rules, in their order."""
@@ -107,21 +71,6 @@ class ConstraintSet(Journaled, ResourceSet):
         for mistake in likely_mistakes(rules, self.labels()):
             self.warnings.add(place_in_document(mistake.position + 1, mistake.place), mistake.text)
         return rows
-
-    def note_creation(self, count: int) -> None:
-        RuleChange(self, "create").store(self.owner, count=count)
-
-    def copy_to(
-        self, project: Any = None, *, by: User, name: str = "", ontologies: Mapping[str, Ontology] | None = None
-    ) -> Self:
-        """A blueprint that is made of a project's copy names the labels of the blueprints that its ontologies come from."""
-        if self.project and not project:
-            origins: dict[str, Any] = {kind: ontology.copied_from for kind, ontology in self.ontologies.items()}
-            ontologies = {kind: origin for kind, origin in origins.items() if origin} | dict(ontologies or {})
-        with write():
-            copy = super().copy_to(project, by=by, name=name, ontologies=ontologies)
-            copy.touch(version=0)
-        return copy
 
     # --- Changing ---
 
@@ -200,11 +149,13 @@ def rules_about(sets: Iterable[ConstraintSet], ontologies: Mapping[str, Ontology
 
 def rules_of(sets: Iterable[ConstraintSet]) -> Rules | None:
     """What constraint sets allow together; None if there are none. Kept in memory until one of them changes."""
-    versions = tuple((each.pk, each.name, each.updated_at) for each in sets)
-    return _rules(versions) if versions else None
+    return rules_at(tuple((each.pk, each.name, each.updated_at) for each in sets))
 
 
 @lru_cache(maxsize=100)
-def _rules(versions: tuple[tuple[int, str, datetime], ...]) -> Rules:
+def rules_at(versions: tuple[tuple[int, str, Any], ...]) -> Rules | None:
+    """The same for sets as somebody has just read them: the key, the name and the time of the last change of each."""
+    if not versions:
+        return None
     sets = ConstraintSet.objects.in_bulk(pk for pk, _, _ in versions)
     return Rules(rule for pk, _, _ in versions if pk in sets for rule in sets[pk].rules())  # one may be gone by now

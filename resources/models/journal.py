@@ -8,11 +8,9 @@ from django.db import models
 from django.db.models import F, UniqueConstraint
 
 from annotation_service import edits, journal
-from annotation_service.db import among
 from annotation_service.inputs import Refused
 from annotation_service.journal import JournalRow, Step
-from annotation_service.words import listed, number
-from ontologies.models import OntologyItem
+from annotation_service.words import added_and_dropped, number
 
 from .rows import Rule, State
 
@@ -56,7 +54,13 @@ def _steps(names: Mapping[str, str], key: str, entry: Sequence[Any]) -> list[Ste
     before, after = entry
     name = rule_name(names, key)
     if before is None or after is None:
-        return [Step(name, "", before, after)]
+        state = before or after or {}
+        lists = [
+            f"{field.replace('_', ' ')} {_in_words(names, uids)}"
+            for field, uids in state.items()
+            if field != "position"
+        ]
+        return [Step(name, "", before, after, "; ".join(lists))]
     return [_step(names, name, field.replace("_", " "), before[field], after[field]) for field in after]
 
 
@@ -66,12 +70,9 @@ def _step(names: Mapping[str, str], name: str, field: str, before: Uids, after: 
 
 
 def _difference(names: Mapping[str, str], before: Uids, after: Uids) -> str:
-    """What was added to a list and what was dropped."""
     if before is None or after is None:
-        return _in_words(names, after)
-    sides = {"+": [uid for uid in after if uid not in before], "−": [uid for uid in before if uid not in after]}
-    parts = [f"{sign} {listed(_names(names, uids))}" for sign, uids in sides.items() if uids]
-    return ", ".join(parts) or "in another order"
+        return f"{_in_words(names, before)} → {_in_words(names, after)}"
+    return added_and_dropped(_names(names, before), _names(names, after))
 
 
 def _in_words(names: Mapping[str, str], uids: Uids) -> str:
@@ -95,7 +96,7 @@ class RuleChange(journal.Change):
             raise Refused(f"A set has at most {number(settings.MAX_RESOURCE_ROWS)} rules.")
         position = count if position is None else min(position, count)
         ends = {
-            field: self._found(model.ontology_kind(field), [uid])[uid]
+            field: self.thing.hold_labels(model.ontology_kind(field), [uid])[uid]
             for field, uid in zip(model.key_fields, uids, strict=True)
         }
         if self.thing.rules_with(key).exists():
@@ -144,20 +145,11 @@ class RuleChange(journal.Change):
         """Store a rule, and its lists: all or those that have changed."""
         row.check_lists(state, self.thing.names_by_uid())
         listed = [uid for uids in state.values() for uid in uids or ()]
-        items = self._found("entity", listed)
+        items = self.thing.hold_labels("entity", listed)
         row.set_limit(state)
         row.save()
         for field in state if changed is None else changed:
             row.store_list(field, [items[uid].pk for uid in state[field] or ()])
-
-    def _found(self, kind: str, uids: Collection[str]) -> dict[str, OntologyItem]:
-        """Labels of the ontology of a kind, which stay there until the transaction ends."""
-        labels = self.thing.labels()[kind].by_uid
-        items = OntologyItem.objects.filter(pk__in=among({labels[uid].pk for uid in uids if uid in labels}))
-        if len(items) < len(set(uids)):
-            raise Refused("A label of this rule is not there any more: adding it was undone. Reload the page.")
-        OntologyItem.hold_all(items)
-        return {item.uid: item for item in items}
 
 
 class _Seen:

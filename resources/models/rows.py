@@ -1,4 +1,4 @@
-"""The rows of constraint sets and preannotation sets: entries of documents that point to items of a project's ontologies."""
+"""The rows of sets: entries of documents that point to items of a project's ontologies; and those of constraint sets."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,6 @@ from django.db import models
 from django.db.models import QuerySet, UniqueConstraint
 from django.utils.functional import classproperty
 
-from annotation_service import limits
 from annotation_service.inputs import Refused
 from ontologies.models import OntologyItem
 
@@ -25,7 +24,7 @@ def _copied_label(column: str) -> str:
     return f"(SELECT new FROM label_map WHERE old = {column})"
 
 
-def _unique_rows(*fields: str) -> list[models.BaseConstraint]:
+def unique_rows(*fields: str) -> list[models.BaseConstraint]:
     """No two rows of a set have the same position, or the same values in these fields."""
     return [
         UniqueConstraint(fields=["resource_set", "position"], name="%(class)s_position"),
@@ -36,10 +35,11 @@ def _unique_rows(*fields: str) -> list[models.BaseConstraint]:
 class Row(models.Model):
     """What one entry of a document becomes. It points to ontology items, so it follows every rename, switch and move.
 
-    Each model of rows has ``resource_set``, `_unique_rows`, and fields named and ordered as in the documents.
+    Each model of rows has ``resource_set``, `unique_rows`, and fields named and ordered as in the documents.
     """
 
     relation_field: ClassVar[str] = ""  # the one that points to the relation ontology, unlike the others, if any
+    derived: ClassVar[tuple[str, ...]] = ()  # columns that follow from the others
     repeated: ClassVar[str]  # what a second row with the same values, lists aside, is called
     lists: Mapping[str, list[int]] = {}  # of a row that is not stored yet: the labels for its many-to-many fields
 
@@ -56,7 +56,7 @@ class Row(models.Model):
     @cache
     def content_fields(cls) -> list[Any]:
         fields = [*cls._meta.concrete_fields, *cls._meta.many_to_many]
-        return [field for field in fields if field.name not in ("id", "resource_set", "position")]
+        return [field for field in fields if field.name not in ("id", "resource_set", "position", *cls.derived)]
 
     @classproperty
     def label_fields(cls) -> tuple[str, ...]:
@@ -118,8 +118,8 @@ class Row(models.Model):
             for field, column in zip(fields, columns, strict=True)
         ]
         yield f"""
-            INSERT INTO {table} (resource_set_id, position, {", ".join(columns)})
-            SELECT %(copy)s, position, {", ".join(values)}
+            INSERT INTO {table} (resource_set_id, position, {", ".join([*columns, *cls.derived])})
+            SELECT %(copy)s, position, {", ".join([*values, *cls.derived])}
             FROM {table} WHERE resource_set_id = %(source)s ORDER BY position
         """
         for field in cls._meta.many_to_many:
@@ -227,7 +227,7 @@ class EntityConstraint(Rule):
     )
 
     class Meta(Rule.Meta):
-        constraints = _unique_rows("domain")
+        constraints = unique_rows("domain")
 
     def state(self) -> State:
         state = super().state()
@@ -277,42 +277,7 @@ class RelationConstraint(Rule):
     range = models.ManyToManyField(OntologyItem, related_name="+")
 
     class Meta(Rule.Meta):
-        constraints = _unique_rows("relation", "domain")
+        constraints = unique_rows("relation", "domain")
 
     def as_rule(self, of: SetName, position: int, lists: Mapping[str, list[int]]) -> RelationRule:
         return RelationRule(of, position, self.relation_id, self.domain_id, lists["range"])
-
-
-class EntityPreannotation(Row):
-    """A text may have several labels, but not the same one twice. It is kept as it is written, for texts of datasets are, too:
-    “Pump” and “pump” are two."""
-
-    repeated = "This text with this label"
-
-    resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
-    surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
-    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
-
-    class Meta(Row.Meta):
-        constraints = _unique_rows("surface_form", "label")
-
-
-class RelationPreannotation(Row):
-    """``offset``: the grammatical offset between source and target, 0 if they are contiguous. Two rows differ in at least one
-    field."""
-
-    relation_field = "label"
-    repeated = "The same preannotation"
-
-    resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
-    source_surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
-    source_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
-    target_surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
-    target_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
-    offset = models.PositiveIntegerField()
-    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
-
-    class Meta(Row.Meta):
-        constraints = _unique_rows(
-            "source_surface_form", "source_label", "target_surface_form", "target_label", "offset", "label"
-        )

@@ -1,24 +1,41 @@
-"""What constraint sets and preannotation sets have in common: rows that name labels, documents and copies."""
+"""What constraint sets and preannotation sets have in common: rows that name labels, documents, copies and a journal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import IO, Any, ClassVar, Self
 
 from django.db import models
-from django.db.models import Q, QuerySet, UniqueConstraint
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, UniqueConstraint, Value
+from django.db.models.functions import Coalesce
 
-from annotation_service.blueprints import Blueprint
-from annotation_service.db import execute, write
+from annotation_service.blueprints import Existing
+from annotation_service.db import among, execute, write
 from annotation_service.inputs import Problems, Refused, clean_description, clean_title
+from annotation_service.journal import Journaled
 from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
 from ontologies.covering import counterparts, label_map
+from ontologies.labels import Labels
 from ontologies.models import Ontology, OntologyItem
 
 from .. import documents
 
 
-class ResourceSet(Blueprint):
+class ResourceSetQuerySet(models.QuerySet["ResourceSet"]):
+    def with_size(self) -> Self:
+        """Adds ``size``, the number of rows."""
+        counts = (
+            rows.objects.filter(resource_set=OuterRef("pk"))
+            .order_by()
+            .values("resource_set")
+            .annotate(n=Count("pk"))
+            .values("n")
+            for rows in self.model.row_models.values()
+        )
+        return self.annotate(size=sum((Coalesce(Subquery(count), 0) for count in counts), Value(0)))
+
+
+class ResourceSet(Journaled):
     """Rows about the labels of an entity ontology or, if these name relations, of both ontologies.
 
     A blueprint names labels of blueprints, a project's copy those of the project's own ontologies.
@@ -30,12 +47,15 @@ class ResourceSet(Blueprint):
 
     keeps_inactive: ClassVar[bool] = False  # whether documents may name labels that are switched off
     noun: ClassVar[str]  # what a row is, such as “constraint”
+    row_words: ClassVar[str]  # what rows are called on pages: see `plural`
     row_models: ClassVar[dict[str, Any]]  # by kind: models of `Row`
     warnings: Problems  # of the document that `create` has just read
 
     kind = models.CharField(max_length=20, choices=Kind)
     entity_ontology = models.ForeignKey(Ontology, on_delete=models.RESTRICT, related_name="+")
     relation_ontology = models.ForeignKey(Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="+")
+
+    objects = Existing.from_queryset(ResourceSetQuerySet)()  # type: ignore[misc]
 
     class Meta:
         abstract = True
@@ -74,7 +94,7 @@ class ResourceSet(Blueprint):
         return self.rows().count()
 
     def content_in_words(self) -> str:
-        return plural(self.row_count, f"{self.noun},{self.noun}s")
+        return plural(self.row_count, self.row_words)
 
     @property
     def ontologies(self) -> dict[str, Ontology]:
@@ -82,11 +102,32 @@ class ResourceSet(Blueprint):
         both = {"entity": self.entity_ontology, "relation": self.relation_ontology}
         return {kind: ontology for kind, ontology in both.items() if ontology}
 
+    def labels(self) -> dict[str, Labels]:
+        """All labels of its ontologies, by their kind."""
+        return {kind: ontology.labels() for kind, ontology in self.ontologies.items()}
+
+    def names_by_uid(self) -> dict[str, str]:
+        return {label.uid: label.name for labels in self.labels().values() for label in labels}
+
+    def hold_labels(self, kind: str, uids: Collection[str]) -> dict[str, OntologyItem]:
+        """Labels of the ontology of a kind, which stay there until the transaction ends."""
+        labels = self.labels()[kind].by_uid
+        items = OntologyItem.objects.filter(pk__in=among({labels[uid].pk for uid in uids if uid in labels}))
+        if len(items) < len(set(uids)):
+            raise Refused("One of these labels is not there any more: adding it was undone. Reload the page.")
+        OntologyItem.hold_all(items)
+        return {item.uid: item for item in items}
+
     def json_document(self) -> Iterator[str]:
         """The document with the labels’ current full names, an entry a line. It can be uploaded again."""
+        return json_array(map(to_json, self.entries()))
+
+    def entries(self) -> Iterator[dict[str, Any]]:
+        """The entries of its document."""
         stored = Ontology.objects.filter(pk__in=[self.entity_ontology_id, self.relation_ontology_id])
         names = {label.pk: label.fullname for ontology in stored for label in ontology.labels()}
-        return json_array(map(to_json, self.row_models[self.kind].entries(self.rows(), names)))
+        entries: Iterator[dict[str, Any]] = self.row_models[self.kind].entries(self.rows(), names)
+        return entries
 
     # --- Making ---
 
@@ -101,8 +142,10 @@ class ResourceSet(Blueprint):
         entity_ontology: Ontology,
         relation_ontology: Ontology | None = None,
         description: str = "",
+        **fields: Any,
     ) -> Self:
-        """A new blueprint from a JSON document (see `documents.read`) that names labels of blueprint ontologies.
+        """A new blueprint from a JSON document (see `documents.read`) that names labels of blueprint ontologies; ``fields`` are
+        those that only sets of its class have.
 
         Raises `Refused` with all that is wrong, and stores nothing.
         """
@@ -115,6 +158,7 @@ class ResourceSet(Blueprint):
                 owner=owner,
                 entity_ontology=entity_ontology.locked(),
                 relation_ontology=relation_ontology and relation_ontology.locked(),
+                **fields,
             )
         rows = resource_set.read(source)
         with write():
@@ -123,7 +167,7 @@ class ResourceSet(Blueprint):
                     raise Refused(f"“{ontology}” was changed while the document was read. Try again.")
             resource_set.save(force_insert=True)
             resource_set.row_models[kind].store(resource_set, rows)
-            resource_set.note_creation(len(rows))
+            resource_set.change_class(resource_set, "create").store(owner, count=len(rows))
         return resource_set
 
     def read(self, source: str | IO[bytes]) -> list[Any]:
@@ -135,22 +179,23 @@ class ResourceSet(Blueprint):
         rows, self.warnings = documents.read(source, self.format, names, to_row, keep_inactive=self.keeps_inactive)
         return rows
 
-    def note_creation(self, count: int) -> None:
-        """Keep what a journal says about it."""
-
     def copy_to(
         self, project: Any = None, *, by: User, name: str = "", ontologies: Mapping[str, Ontology] | None = None
     ) -> Self:
         """A copy in the project or, without one, a new blueprint of the user.
 
-        The copy uses the given ``ontologies``, by kind, instead of this set's: they must have all labels that the rows name.
+        The copy uses the given ``ontologies``, by kind, instead of this set's: they must have all labels that the rows name. A
+        blueprint that is made of a project's copy uses the blueprints that its ontologies come from.
         """
         self.check_enabled()
         with write():
             source = self.locked()
-            theirs = {kind: (ontologies or {}).get(kind, own) for kind, own in source.ontologies.items()}
+            theirs: dict[str, Any] = source.ontologies
+            if self.project and not project:
+                theirs = {kind: ontology.copied_from or ontology for kind, ontology in theirs.items()}
+            theirs |= {kind: ontology for kind, ontology in (ontologies or {}).items() if kind in theirs}
             copy = source.copy_row(by=by, project=project, name=name)
-            copy.touch(entity_ontology=theirs["entity"], relation_ontology=theirs.get("relation"))
+            copy.touch(entity_ontology=theirs["entity"], relation_ontology=theirs.get("relation"), version=0)
             copy._check_ontologies()
             with label_map(source.labels_in({kind: ontology.locked() for kind, ontology in theirs.items()})):
                 for statement in self.row_models[self.kind].copy_statements():
@@ -189,6 +234,7 @@ class ResourceSet(Blueprint):
         return labels
 
     def content(self) -> Iterator[QuerySet[Any]]:
+        yield self.changes.order_by("-version")
         for field in self.row_models[self.kind]._meta.many_to_many:
             yield field.remote_field.through.objects.filter(**{f"{field.m2m_field_name()}__in": self.rows().order_by()})
         yield self.rows()

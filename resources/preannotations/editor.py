@@ -1,0 +1,234 @@
+"""Changing the rows of a preannotation set, where they stand in its table and in dialogs; its history, and taking back.
+
+Each change answers with the event `rowsChanged`, upon which the page fetches its table again; after that of a single row, which
+keeps its place, with `rowChanged`: then only what says how things stand is fetched.
+"""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import render
+from django_htmx.http import reswap, retarget, trigger_client_event
+
+from annotation_service import access, journal_views
+from annotation_service.edits import Conflict
+from annotation_service.features import PREANNOTATIONS
+from annotation_service.http import Request
+from annotation_service.inputs import Refused, whole_number
+from annotation_service.words import plural
+from ontologies.labels import Label
+
+from ..answers import View, complain, offer_undo, set_view
+from ..choices import Choice, dialog, offer, wanted
+from ..models import PreannotationSet
+from .table import Cell, ShownRow, Table
+
+TEMPLATES = "resources/preannotations"
+
+
+def reads(view: View) -> View:
+    return PREANNOTATIONS.required(set_view(PreannotationSet, access.readable, "GET")(view))
+
+
+def acts(view: View) -> View:
+    return PREANNOTATIONS.required(set_view(PreannotationSet, access.editable, "POST")(view))
+
+
+def edits(view: View) -> View:
+    return PREANNOTATIONS.required(set_view(PreannotationSet, access.editable, "GET", "POST")(view))
+
+
+# --- A row ---------------------------------------------------------------------------------------------------------------
+
+
+@reads
+def standing(request: Request, thing: PreannotationSet) -> HttpResponse:
+    """What says how things stand, without the table."""
+    by, editable = request.user, access.can_edit(request.user, thing)
+    context = {"resource": thing, "total": thing.row_count, "editable": editable}
+    if editable:
+        context |= {"undoable": thing.undoable(by), "redoable": thing.redoable(by)}
+    return render(request, f"{TEMPLATES}/_standing.html", context)
+
+
+@reads
+def row(request: Request, thing: PreannotationSet, row_pk: int) -> HttpResponse:
+    """The row as it is, for who gives up editing it; ``at`` is the field that gets the focus."""
+    return _row(request, thing, row_pk, at=request.GET.get("at", ""))
+
+
+@edits
+def cell(request: Request, thing: PreannotationSet, row_pk: int, field: str) -> HttpResponse:
+    """Edit a value in its row, or pick another label in a dialog; then the row again, with what is wrong."""
+    shown = _shown(thing, row_pk)
+    cells = [each for each in shown.cells if each.field == field]
+    if not cells:
+        raise Http404
+    if request.method == "GET":
+        return (
+            _picking(request, thing, shown, *cells) if cells[0].label else _row(request, thing, row_pk, editing=field)
+        )
+    value, was = request.POST.get("value", ""), request.POST.get("was") or request.GET.get("was")
+    try:
+        thing.change_row(row_pk, {field: value}, was={field: was} if was else None, by=request.user)
+    except Conflict as conflict:
+        (theirs,) = conflict.fields.values()
+        return _not_changed(request, thing, row_pk, field, value, 409, theirs)
+    except Refused as error:
+        return _not_changed(request, thing, row_pk, field, value, 422, str(error))
+    answer = reswap(retarget(_row(request, thing, row_pk, at=field), f"#row-{row_pk}"), "outerHTML")
+    return trigger_client_event(trigger_client_event(answer, "closeDialog"), "rowChanged")
+
+
+def _not_changed(
+    request: Request, thing: PreannotationSet, row_pk: int, field: str, typed: str, status: int, reason: Any
+) -> HttpResponse:
+    """Where it was typed: the reason or, of a conflict, the value that somebody else has stored."""
+    shown = _shown(thing, row_pk)
+    (cell,) = (each for each in shown.cells if each.field == field)
+    if status == 409:
+        now = cell.label.fullname if cell.label else cell.value
+        reason = f"Somebody changed this meanwhile, to “{now}”. {'Pick' if cell.label else 'Save'} again to replace it."
+    if cell.label:
+        answer = retarget(_picking(request, thing, shown, cell), "#dialog")
+        answer.status_code = status
+        return complain(answer, reason)
+    return _row(request, thing, row_pk, editing=field, typed=typed, reason=reason, status=status)
+
+
+def _shown(thing: PreannotationSet, row_pk: int) -> ShownRow:
+    for shown in Table(thing, QueryDict()).shown([row_pk]):
+        return shown
+    raise Refused("This row was removed meanwhile.")
+
+
+def _row(request: Request, thing: PreannotationSet, row_pk: int, status: int = 200, **editing: str) -> HttpResponse:
+    context = {"row": _shown(thing, row_pk), "editable": access.can_edit(request.user, thing)}
+    context["base"] = thing.get_absolute_url()
+    return render(request, f"{TEMPLATES}/_row.html", context | editing, status=status)
+
+
+def _picking(request: Request, thing: PreannotationSet, shown: ShownRow, cell: Cell) -> HttpResponse:
+    url = f"{thing.get_absolute_url()}rows/{shown.pk}/{cell.field}/"
+    labels = thing.labels()[thing.row_model.ontology_kind(cell.field)]
+    found = (_choice(label, "value", "chosen now" if label == cell.label else "") for label in wanted(request, labels))
+    heading = f"{cell.title} of “{shown.name}”"
+    context = {"heading": heading, "url": url, "post_to": f"{url}?was={cell.was}", "target": "#dialog"}
+    return dialog(request, offer(request, found) | context)
+
+
+def _choice(label: Label, name: str, why_not: str = "") -> Choice:
+    return Choice(label, name, label.uid, why_not=why_not or ("" if label.active else "switched off"))
+
+
+# --- New rows ------------------------------------------------------------------------------------------------------------
+
+
+@edits
+def add(request: Request, thing: PreannotationSet) -> HttpResponse:
+    """The dialog for a new row. Labels are picked in the same dialog, to which they lead back; they stay for the next row."""
+    sent = request.POST if request.method == "POST" else request.GET
+    model = thing.row_model
+    values = {field.name: sent.get(field.name, "") for field in model.content_fields()}
+    values["offset"] = values.get("offset") or "0"
+    values = {name: value for name, value in values.items() if name != "offset" or thing.kind == "relation"}
+    missing = [field for field in model.label_fields if not values[field]]
+    picked = request.GET.get("pick", "")
+    if request.method == "GET" and picked in missing:
+        return _picking_for_new(request, thing, values, picked)
+    if request.method == "GET":
+        return _new(request, thing, values)
+    if missing and all(values[field].strip() for field in model.form_fields):
+        return _picking_for_new(request, thing, values, missing[0])
+    try:
+        thing.add_row(values, by=request.user)
+    except Refused as error:
+        return _new(request, thing, values, reason=str(error), status=422)
+    answer = _new(request, thing, values | dict.fromkeys(model.form_fields, ""))
+    return _changed(offer_undo(answer, thing, f"“{model.named(values)}” was added."))
+
+
+def _new(
+    request: Request, thing: PreannotationSet, values: dict[str, str], reason: str = "", status: int = 200
+) -> HttpResponse:
+    table, labels = Table(thing, QueryDict()), thing.labels()
+    fields = [
+        {
+            "name": column.name,
+            "title": column.label,
+            "value": values[column.name],
+            "is_label": column.name in table.model.label_fields,
+            "label": labels[table.model.ontology_kind(column.name)].by_uid.get(values[column.name]),
+        }
+        for column in table.columns[1:]
+    ]
+    empty = [field["name"] for field in fields if not field["value"]]
+    context = {"resource": thing, "fields": fields, "reason": reason, "at": empty[0] if empty else ""}
+    return render(request, f"{TEMPLATES}/_add.html", context, status=status)
+
+
+def _picking_for_new(request: Request, thing: PreannotationSet, values: dict[str, str], field: str) -> HttpResponse:
+    labels = thing.labels()[thing.row_model.ontology_kind(field)]
+    found = (_choice(label, field) for label in wanted(request, labels))
+    kept = {name: value for name, value in values.items() if name != field}
+    title = next(column.label for column in Table(thing, QueryDict()).columns if column.name == field)
+    form = thing.row_model.form_of(field, values)
+    heading = f"{title} of “{form}”" if form else title
+    url = f"{thing.get_absolute_url()}rows/add/?{urlencode(kept | {'pick': field})}"
+    return dialog(request, offer(request, found) | {"heading": heading, "url": url, "target": "#dialog"})
+
+
+# --- Removing ------------------------------------------------------------------------------------------------------------
+
+
+@acts
+def remove(request: Request, thing: PreannotationSet) -> HttpResponse:
+    """Say first how many rows would go, and ask again if it has become another number when somebody agrees."""
+    asked = request.GET.copy()
+    for name in ("items", "all"):
+        asked.setlist(name, request.POST.getlist(name))
+    table = Table(thing, asked)
+    rows, agreed = table.chosen(), whole_number(request.POST.get("count", ""))
+    count = rows.count()
+    if not count:
+        raise Refused("None of these rows is there any more." if table.selected else "Choose the rows first.")
+    if agreed == count:
+        thing.remove_rows(rows, agreed=count, by=request.user)
+        answer = offer_undo(HttpResponse(), thing, f"{plural(count, 'row was,rows were')} removed.")
+        return _changed(trigger_client_event(answer, "closeDialog"))
+    first = next(table.shown(list(rows.order_by("position").values_list("pk", flat=True)[:1])))
+    context = {"resource": thing, "table": table, "count": count, "first": first, "changed": agreed is not None}
+    return render(request, f"{TEMPLATES}/_remove.html", context, status=409 if agreed else 200)
+
+
+# --- History -------------------------------------------------------------------------------------------------------------
+
+
+@reads
+def history(request: Request, thing: PreannotationSet) -> HttpResponse:
+    return journal_views.history(request, thing)
+
+
+@reads
+def step(request: Request, thing: PreannotationSet, version: int) -> HttpResponse:
+    return journal_views.step(request, thing, version)
+
+
+@acts
+def undo(request: Request, thing: PreannotationSet) -> HttpResponse:
+    return _changed(journal_views.undo(request, thing))
+
+
+@acts
+def redo(request: Request, thing: PreannotationSet) -> HttpResponse:
+    return _changed(journal_views.redo(request, thing))
+
+
+@acts
+def revert(request: Request, thing: PreannotationSet, version: int) -> HttpResponse:
+    return _changed(journal_views.revert(request, thing, version))
+
+
+def _changed(answer: HttpResponse) -> HttpResponse:
+    return trigger_client_event(answer, "rowsChanged")

@@ -1,0 +1,43 @@
+from django.urls import include, path
+
+from annotation_service import blueprint_views
+from annotation_service.features import PREANNOTATIONS
+
+from ..forms import PreannotationsEditForm
+from ..models import PreannotationSet
+from . import editor, views
+
+app_name = "preannotations"
+
+of_sets = {"model": PreannotationSet}
+
+set_urls = [
+    path("", views.page, name="page"),
+    path(
+        "edit/",
+        PREANNOTATIONS.required(blueprint_views.edit),
+        of_sets | {"form_class": PreannotationsEditForm},
+        name="edit",
+    ),
+    path("duplicate/", PREANNOTATIONS.required(blueprint_views.duplicate), of_sets, name="duplicate"),
+    path("delete/", PREANNOTATIONS.required(blueprint_views.delete), of_sets, name="delete"),
+    path("download.json", views.download_json, name="download_json"),
+    path("download.csv", views.download_csv, name="download_csv"),
+    path("undo/", editor.undo, name="undo"),
+    path("redo/", editor.redo, name="redo"),
+    path("history/", editor.history, name="history"),
+    path("history/<int:version>/", editor.step, name="step"),
+    path("history/<int:version>/revert/", editor.revert, name="revert"),
+    path("standing/", editor.standing, name="standing"),
+    path("rows/add/", editor.add, name="add_row"),
+    path("rows/remove/", editor.remove, name="remove_rows"),
+    path("rows/<int:row_pk>/", editor.row, name="row"),
+    path("rows/<int:row_pk>/<slug:field>/", editor.cell, name="cell"),
+]
+
+urlpatterns = [
+    path("", views.list_sets, name="list"),
+    path("new/", views.create, name="create"),
+    path("new/check/", views.check, name="check"),
+    path("<int:pk>/", include(set_urls)),
+]

@@ -1,0 +1,134 @@
+"""The list of preannotation sets, creating and downloading, and the page of one."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import replace_url
+
+from annotation_service import access
+from annotation_service.blueprints import Right
+from annotation_service.features import PREANNOTATIONS
+from annotation_service.finding import Hit, blueprints_and_copies, finders
+from annotation_service.http import Request, download
+
+from ..forms import PreannotationsForm
+from ..models import PreannotationSet
+from ..views import creation, dry_run, file_name, list_of
+from .table import Table
+
+EXAMPLES = {
+    "entity": """[
+  {
+    "surface_form": "fuel filter",
+    "label": "PhysicalObject/Filter"
+  },
+  {
+    "surface_form": "replace",
+    "label": "Activity"
+  }
+]""",
+    "relation": """[
+  {
+    "source_surface_form": "replace",
+    "source_label": "Activity",
+    "target_surface_form": "fuel filter",
+    "target_label": "PhysicalObject/Filter",
+    "offset": 0,
+    "label": "hasParticipant"
+  }
+]""",
+}
+TABLES = {
+    "entity": "surface_form,label\nfuel filter,PhysicalObject/Filter\nreplace,Activity\n",
+    "relation": "source_surface_form,source_label,target_surface_form,target_label,offset,label\n"
+    "replace,Activity,fuel filter,PhysicalObject/Filter,0,hasParticipant\n",
+}
+
+
+_find = blueprints_and_copies("Preannotations", PreannotationSet)
+
+
+@finders.append
+def find_sets(request: Request, text: str) -> Iterable[Hit]:
+    return _find(request, text) if PREANNOTATIONS.is_on else ()
+
+
+@require_GET
+@PREANNOTATIONS.required
+def list_sets(request: Request) -> HttpResponse:
+    return render(request, "resources/preannotations/list.html", list_of(request, PreannotationSet))
+
+
+@require_http_methods(["GET", "POST"])
+@PREANNOTATIONS.required
+def create(request: Request) -> HttpResponse:
+    return creation(request, PreannotationsForm, "resources/preannotations/create.html", EXAMPLES, tables=TABLES)
+
+
+@require_POST
+@PREANNOTATIONS.required
+def check(request: Request) -> HttpResponse:
+    return dry_run(request, PreannotationsForm)
+
+
+@require_GET
+@PREANNOTATIONS.required
+def page(request: Request, pk: int) -> HttpResponse:
+    """The page or, for its search and after a change, the rows and what says how things stand."""
+    thing = access.readable(request, PreannotationSet, pk)
+    context = shown(request, thing, Table(thing, request.GET))
+    if request.htmx and request.htmx.target == "rows":
+        answer = render(request, "resources/preannotations/_refreshed.html", context)
+        if request.htmx.trigger == "filter":  # at other times the address may be that of a dialog
+            replace_url(answer, context["path"])
+    else:
+        answer = render(request, "resources/preannotations/page.html", context | _uses(request, thing))
+    patch_vary_headers(answer, ["HX-Request", "HX-Target"])
+    return answer
+
+
+def shown(request: Request, thing: PreannotationSet, table: Table) -> dict[str, Any]:
+    """What the page shows of a set and its table."""
+    page, by = table.page(), request.user
+    editable = access.can_edit(by, thing)
+    query = table.query_string(page=page.number if page.number > 1 else "")
+    return {
+        "resource": thing,
+        "base": thing.get_absolute_url(),
+        "section": "preannotations" if thing.is_blueprint else "projects",
+        "table": table,
+        "page": page,
+        "total": thing.row_count if table.q else page.paginator.count,
+        "path": f"{thing.get_absolute_url()}?{query}" if query else thing.get_absolute_url(),
+        "editable": editable,
+        "undoable": editable and thing.undoable(by),
+        "redoable": editable and thing.redoable(by),
+    }
+
+
+def _uses(request: Request, thing: PreannotationSet) -> dict[str, Any]:
+    seen = access.projects_seen_by(request.user, Right.READ)
+    copies = thing.copies.exclude(project=None).select_related("project").with_size()
+    return {
+        "copies": [copy for copy in copies if copy.project_id in seen],
+        "copies_elsewhere": sum(copy.project_id not in seen for copy in copies),
+    }
+
+
+@require_GET
+@PREANNOTATIONS.required
+def download_json(request: Request, pk: int) -> HttpResponseBase:
+    thing = access.readable(request, PreannotationSet, pk)
+    return download(request, "".join(thing.json_document()), file_name(thing, "json"), "application/json")
+
+
+@require_GET
+@PREANNOTATIONS.required
+def download_csv(request: Request, pk: int) -> HttpResponseBase:
+    thing = access.readable(request, PreannotationSet, pk)
+    return download(request, "".join(thing.csv_document()), file_name(thing, "csv"), "text/csv; charset=utf-8")
