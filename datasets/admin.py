@@ -5,14 +5,20 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, linked
+from annotation_service.admin_filters import Chosen, either
 
-from .models import Annotation, Dataset, Entity, Item, Relation, Upload
+from .models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
 
 
 @admin.register(Item)
 class ItemAdmin(ReadOnlyAdmin):
     list_display = ["__str__", linked("dataset"), "external_id", "removed_at"]
-    list_filter = ["dataset__kind"]
+    list_filter = [
+        ("dataset", Chosen),
+        ("dataset__project", Chosen),
+        "dataset__kind",
+        either("removed_at", "bin", empty="Not removed", filled="Removed"),
+    ]
     list_select_related = ["dataset"]
     search_fields = ["search_text"]
     fields = ["dataset", "position", "original", "tokens", "offsets", "external_id", "extra_fields"]
@@ -30,12 +36,19 @@ admin.site.register(
     BlueprintAdmin,
     list_display=["name", "kind", "owner", "project", "item_count", "token_count", "updated_at"],
     date_hierarchy="updated_at",
+    parts=[
+        (Item, "dataset"),
+        (Upload, "dataset"),
+        (Annotation, "item__dataset"),
+        (Entity, "annotation__item__dataset"),
+        (Relation, "annotation__item__dataset"),
+    ],
 )
 admin.site.register(
     Upload,
     ReadOnlyAdmin,
     list_display=["name", linked("dataset"), "number", "item_count", "by", "state", "created_at", "stored_at"],
-    list_filter=["state", "created_at"],
+    list_filter=[("dataset", Chosen), ("dataset__project", Chosen), "state", "created_at"],
     list_select_related=["dataset", "by"],
     search_fields=["name", "dataset__name", "by__username"],
     date_hierarchy="created_at",
@@ -45,9 +58,23 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="item__dataset",
     list_display=["__str__", linked("item"), "annotator", "started_at", "done_at"],
-    list_filter=[("annotator", admin.EmptyFieldListFilter), ("done_at", admin.EmptyFieldListFilter)],
+    list_filter=[
+        ("item__dataset", Chosen),
+        ("item__dataset__project", Chosen),
+        ("annotator", Chosen),
+        either("annotator", "source", empty="Came with the dataset", filled="Made by annotators"),
+        either("done_at", "done", empty="Not done", filled="Done"),
+    ],
     list_select_related=["item", "annotator"],
     search_fields=["=annotator__username"],
+)
+admin.site.register(
+    Rejection,
+    ReadOnlyAdmin,
+    part_of="annotation__item__dataset",
+    list_display=["what", linked("annotation")],
+    list_select_related=["annotation__item", "annotation__annotator"],
+    search_fields=["=what"],
 )
 for model, columns, read in (
     (Entity, ["start", "end"], []),
@@ -57,8 +84,22 @@ for model, columns, read in (
         model,
         ReadOnlyAdmin,
         part_of="annotation__item__dataset",
-        list_display=["__str__", "label", *columns, "status", linked("annotation__item"), linked("annotation")],
+        list_display=[
+            "__str__",
+            "label",
+            *columns,
+            "status",
+            "origin",
+            linked("annotation__item"),
+            linked("annotation"),
+        ],
         list_select_related=["label", "annotation__item", "annotation__annotator", *read],
-        list_filter=["status"],
+        list_filter=[
+            ("annotation__item__dataset", Chosen),
+            ("annotation__item__dataset__project", Chosen),
+            ("annotation__annotator", Chosen),
+            "status",
+            "origin",
+        ],
         search_fields=["label__name", "=uid"],
     )

@@ -18,7 +18,7 @@ from annotation_service.json_input import json_array, to_json
 
 from .extra_fields import with_floats
 from .kinds import Kind
-from .models import Dataset, Entity, Relation
+from .models import GIVEN, Dataset, Entity, Relation
 from .models.item import ItemQuerySet
 
 _AT_ONCE = 1000
@@ -104,7 +104,7 @@ def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]
 def _entities(items: list[int], names: dict[int, str], *, with_ids: bool) -> dict[int, list[str]]:
     """The given entities of some items, as JSON, by the keys of the items."""
     found = defaultdict(list)
-    given = Entity.objects.filter(annotation__item__in=items, annotation__annotator=None).order_by("pk")
+    given = Entity.objects.filter(GIVEN, annotation__item__in=items).order_by("pk")
     for item, uid, start, end, label in given.values_list("annotation__item_id", "uid", "start", "end", "label_id"):
         id = f'"id": {to_json(uid)}, ' if with_ids else ""
         found[item].append(f'{{{id}"start": {start}, "end": {end}, "label": {names[label]}}}')
@@ -113,7 +113,7 @@ def _entities(items: list[int], names: dict[int, str], *, with_ids: bool) -> dic
 
 def _relations(items: list[int], names: dict[int, str]) -> dict[int, list[str]]:
     found = defaultdict(list)
-    given = Relation.objects.filter(annotation__item__in=items, annotation__annotator=None).order_by("pk")
+    given = Relation.objects.filter(GIVEN, annotation__item__in=items).order_by("pk")
     ends = ("source__uid", "target__uid")
     for item, source, target, label in given.values_list("annotation__item_id", *ends, "label_id"):
         ids = f'"source_id": {to_json(source)}, "target_id": {to_json(target)}'

@@ -48,13 +48,13 @@ class PreviewForm(PreprocessingForm):
     format = forms.ChoiceField(choices=Format.choices)
 
 
-class ConstraintsChoice(forms.ModelChoiceField):
-    """A constraint set, shown with the ontologies that it is about and its owner: names need not be unique."""
+class ResourceSetChoice(forms.ModelChoiceField):
+    """A set of resources, shown with the ontologies that it is about and its owner: names need not be unique."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(ConstraintSet.objects.none(), required=False, **options)
 
-    def offer(self, sets: QuerySet[ConstraintSet]) -> None:
+    def offer(self, sets: QuerySet[Any]) -> None:
         self.queryset = sets.select_related("owner", "entity_ontology", "relation_ontology").order_by("name", "pk")
 
     def label_from_instance(self, thing: Any) -> str:
@@ -140,8 +140,8 @@ class CreateForm(SourceForm, PreprocessingForm):
     kind = forms.ChoiceField(choices=Kind.choices, initial=Kind.STANDARD)
     entity_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
     relation_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
-    entity_constraints = ConstraintsChoice(empty_label=FREE_ENTITIES)
-    relation_constraints = ConstraintsChoice(empty_label=FREE_RELATIONS)
+    entity_constraints = ResourceSetChoice(empty_label=FREE_ENTITIES)
+    relation_constraints = ResourceSetChoice(empty_label=FREE_RELATIONS)
 
     def __init__(
         self, *args: Any, ontologies: QuerySet[Ontology], constraints: QuerySet[ConstraintSet], **options: Any
@@ -176,8 +176,8 @@ class AddForm(SourceForm):
 
     dataset: Dataset
 
-    entity_constraints = ConstraintsChoice(empty_label=FREE_ENTITIES)
-    relation_constraints = ConstraintsChoice(empty_label=FREE_RELATIONS)
+    entity_constraints = ResourceSetChoice(empty_label=FREE_ENTITIES)
+    relation_constraints = ResourceSetChoice(empty_label=FREE_RELATIONS)
 
     def __init__(
         self, *args: Any, dataset: Dataset, constraints: QuerySet[ConstraintSet] | None, **options: Any

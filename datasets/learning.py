@@ -26,7 +26,7 @@ class Source(StrEnum):
 
 # Grouped inside the database: single marks would take ten times as long.
 _MARKS = {
-    Source.GIVEN: "a.annotator_id IS NULL",
+    Source.GIVEN: "a.annotator_id IS NULL AND e.origin = 'given'",
     Source.DONE: "a.annotator_id IS NOT NULL AND a.done_at IS NOT NULL AND e.status = 'accepted'",
 }
 _FROM = """
@@ -37,7 +37,7 @@ _INSIDE = f"""
   FROM datasets_entity e {_FROM}
   JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND o.start >= e.start AND o."end" <= e."end"
    AND o."end" - o.start < e."end" - e.start
- WHERE {{marks}} AND (a.annotator_id IS NULL OR o.status = 'accepted')
+ WHERE {{marks}} AND (o.status = 'accepted' OR a.annotator_id IS NULL AND o.origin = 'given')
 """
 _RELATED = f"""
   FROM datasets_relation e {_FROM}

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from django.db.models import Count, Q, TextField
 from django.db.models.functions import Cast
 
-from .models import Dataset, Entity, Item, Relation
+from .models import GIVEN, Dataset, Entity, Item, Relation
 
 MOST_WORDS = 30
 MOST_BARS = 25
@@ -97,7 +97,7 @@ def _bars(lengths: Counter[int]) -> list[Bar]:
 
 @lru_cache(maxsize=64)
 def _label_counts(dataset_pk: int, updated_at: Any) -> list[dict[int, int]]:
-    given = Q(annotation__annotator=None, annotation__item__dataset=dataset_pk, annotation__item__removed_at=None)
+    given = GIVEN & Q(annotation__item__dataset=dataset_pk, annotation__item__removed_at=None)
     counts = (
         marks.filter(given).order_by().values_list("label").annotate(count=Count("pk")).order_by("-count", "label")
         for marks in (Entity.objects, Relation.objects)

@@ -188,15 +188,18 @@ class _LabelLookup:
     """Finds the labels of an ontology that a document names, and counts the names that cannot be used."""
 
     def __init__(self, ontology: Ontology, keep_inactive: bool) -> None:
-        self.names, self.keep_inactive = ontology.label_names(), keep_inactive
+        self.names = ontology.label_names()
+        self.usable = {label.fullname: label.pk for label in self.names.labels if label.active or keep_inactive}
         self.reasons: dict[str, str] = {}
         self.unusable = Counter[str]()
         self.inactive = Counter[str]()
 
     def find(self, text: str) -> int | None:
         """The key of the label, or None if it cannot be used."""
+        if key := self.usable.get(text):
+            return key
         label = self.names.find(text)
-        return label.pk if label and (label.active or self.keep_inactive) else None
+        return self.usable.get(label.fullname) if label else None
 
     def why_not(self, text: str) -> str:
         if label := self.names.find(text):

@@ -19,7 +19,7 @@ from annotation_service.inputs import whole_number
 from annotation_service.paging import Column, sort_columns
 from ontologies.labels import Label
 
-from ..models import Annotation, Dataset, Entity, Item, Relation
+from ..models import GIVEN, Annotation, Dataset, Entity, Item, Mark, Relation
 from ..models.item import ItemQuerySet, TokenCount
 
 MAX_SELECTED = 10_000
@@ -29,7 +29,7 @@ _WORDS = ("q", "has", "label", "external", "upload", "removed", "bin", "sort")
 
 def given_count(model: type[Entity] | type[Relation]) -> Coalesce:
     """How many given marks an item has."""
-    marks = model._default_manager.filter(annotation__item=OuterRef("pk"), annotation__annotator=None)
+    marks = model._default_manager.filter(GIVEN, annotation__item=OuterRef("pk"))
     counted = marks.order_by().values("annotation__item").annotate(count=Count("pk")).values("count")
     return Coalesce(Subquery(counted), 0, output_field=IntegerField())
 
@@ -149,12 +149,13 @@ class ItemFilter:
         if self.bin not in ("", "1"):
             yield _NOTHING
         if self.has:
-            marks = Exists(Entity.objects.filter(annotation__item=OuterRef("pk"), annotation__annotator=None))
+            marks = Exists(Entity.objects.filter(GIVEN, annotation__item=OuterRef("pk")))
             yield {"entities": Q(marks), "none": ~Q(marks)}.get(self.has, _NOTHING)
         if self.label:
             branch = [label.pk for label in self._branch()]
             entities, relations = (
-                marks.filter(label__in=among(branch)) for marks in (Entity.objects, Relation.objects)
+                marks.filter(label__in=among(branch), origin=Mark.Origin.GIVEN)
+                for marks in (Entity.objects, Relation.objects)
             )
             yield _has_given(entities) | _has_given(relations)
         if self.external:

@@ -26,7 +26,8 @@ from ..kinds import Kind
 from ..preprocessing import Preprocessing
 from .annotation import Annotation
 from .item import BIN, Item, ItemQuerySet
-from .marks import Entity, Mark, Relation
+from .marks import GIVEN, Entity, Mark, Relation
+from .rejection import Rejection
 
 # What is deleted together with items or datasets: models, each with the field that points to these. The apps above add theirs.
 goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
@@ -55,6 +56,9 @@ class Dataset(PagedBlueprint):
             UniqueConstraint(fields=["project"], condition=~Q(project=None), name="dataset_one_a_project"),
         ]
 
+    arrived: ItemQuerySet | None = None
+    """The items that came while it was `changing`."""
+
     # --- Reading ---
 
     @property
@@ -70,7 +74,7 @@ class Dataset(PagedBlueprint):
 
     @property
     def row_count(self) -> int:
-        given = Entity.objects.filter(annotation__annotator=None, annotation__item__in=self.items().order_by())
+        given = Entity.objects.filter(GIVEN, annotation__item__in=self.items().order_by())
         return self.item_count + (given.count() if self.given_ontologies() else 0)
 
     def content_in_words(self) -> str:
@@ -90,7 +94,7 @@ class Dataset(PagedBlueprint):
         annotations = Annotation.objects.filter(item__in=items.filter(dataset=self).order_by().values("pk"))
         for model in (Entity, Relation):
             marks = model.objects.filter(annotation__in=annotations)
-            given += marks.filter(annotation__annotator=None).count()
+            given += marks.filter(GIVEN).count()
             made = marks.filter(annotation__annotator__isnull=False, status=Mark.Status.ACCEPTED)
             people.update(dict(made.order_by().values_list("annotation__annotator").annotate(Count("pk"))))
         return MarkCount(given, people.total(), len(people))
@@ -158,14 +162,14 @@ class Dataset(PagedBlueprint):
 
     def _given_labels(self, ontology: Ontology) -> QuerySet[OntologyItem]:
         marks = Entity if ontology.is_entity else Relation
-        given = marks.objects.filter(annotation__annotator=None, annotation__item__in=self.items().order_by())
+        given = marks.objects.filter(GIVEN, annotation__item__in=self.items().order_by())
         return OntologyItem.objects.filter(pk__in=given.values("label"))
 
     # --- Changing what items there are ---
 
     @contextmanager
     def changing(self, *ontologies: Ontology) -> Iterator["Dataset"]:
-        """A transaction with this dataset, locked; at its end the items that a project has got are assigned.
+        """A transaction with this dataset, locked; at its end the items that a project has got are assigned, and get suggestions.
 
         Everybody locks in this order: the project, its ontologies, its dataset.
         """
@@ -177,6 +181,8 @@ class Dataset(PagedBlueprint):
             yield dataset
             if project:
                 project.assign_changes()
+                if dataset.arrived is not None:
+                    project.suggest_on(dataset.arrived)
 
     def append_items(self, spool: Spool, report: Report, *, replaced: Collection[str], by: User) -> int:
         """Append what was read, in the transaction of the caller, who has locked this dataset; returns the first position.
@@ -191,6 +197,7 @@ class Dataset(PagedBlueprint):
         behind_uploads = self.uploads.aggregate(n=Max(F("first_position") + F("item_count")))["n"] or 0
         first = max(behind_items, behind_uploads)
         spool.store(self.pk, first)
+        self.arrived = self.items().filter(position__gte=first)
         self.touch(item_count=self.item_count + report.items, token_count=self.token_count + report.tokens)
         return first
 
@@ -224,6 +231,7 @@ class Dataset(PagedBlueprint):
             if twice := named.annotate(n=Count("pk")).filter(n__gt=1).order_by("external_id").first():
                 raise Refused(f"Two of them have the external id “{twice['external_id']}”: restore one.")
             count, tokens = coming.count(), coming.token_count()
+            dataset.arrived = dataset.items().filter(pk__in=among(list(coming.order_by().values_list("pk", flat=True))))
             dataset.check_room(count)
             Item.with_removed.filter(pk__in=coming.order_by().values("pk")).update(removed_at=None, removed_by=None)
             dataset.touch(item_count=dataset.item_count + count, token_count=dataset.token_count + tokens)
@@ -298,7 +306,7 @@ def _with_marks(items: ItemQuerySet) -> Iterator[QuerySet[Any]]:
     marks they change, so that none come in between."""
     locked = items.select_for_update(of=("self",)).values_list("pk", flat=True)
     while keys := list(locked[:ITEMS_AT_ONCE]):
-        for marks in (Relation, Entity):
+        for marks in (Relation, Entity, Rejection):
             yield marks.objects.filter(annotation__item__in=among(keys))
         for model, field in goes_with_items:
             yield model._base_manager.filter(**{f"{field}__in": among(keys)})

@@ -14,11 +14,13 @@ from ontologies import usage
 from ontologies.models import OntologyItem
 from resources.rules import Rules
 
+from .rejection import Rejection
 from .violations import Broken, broken_by
 
 
 class Mark(models.Model):
-    """What entities and relations share: a label, a uid that the client made, a status."""
+    """What entities and relations share: a label, a uid that the client made, a status, and where it comes from: a copy of a mark
+    keeps its origin."""
 
     kind: ClassVar[str]  # of the ontology that the labels are from
     noun: ClassVar[str]
@@ -30,10 +32,16 @@ class Mark(models.Model):
         ACCEPTED = "accepted"
         REJECTED = "rejected"
 
+    class Origin(models.TextChoices):
+        GIVEN = "given", "the dataset"
+        PERSON = "person", "a person"
+        PREANNOTATION = "preannotation", "a preannotation"
+
     annotation = models.ForeignKey("datasets.Annotation", on_delete=models.RESTRICT, db_index=False)
     label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="%(class)s_marks")
     uid = models.CharField(max_length=limits.MAX_MARK_ID_CHARACTERS)
     status = models.CharField(max_length=9, choices=Status, default=Status.ACCEPTED)
+    origin = models.CharField(max_length=13, choices=Origin, default=Origin.PERSON)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -54,6 +62,16 @@ class Mark(models.Model):
         """The mark together with what goes when it is removed."""
         return [self]
 
+    @property
+    def what(self) -> str:
+        """What it says, whichever mark says it: see `Rejection`."""
+        raise NotImplementedError
+
+    def note_rejection(self) -> None:
+        """Remember that a suggestion is not wanted as it is: it is about to go, or to say something else."""
+        if self.origin != self.Origin.PERSON:
+            Rejection.note(self.annotation_id, [self.what])
+
     def accept(self, restore_token: str = "") -> None:
         """Make a suggested or rejected mark one's own, as if it were made anew."""
         if self.status != self.Status.ACCEPTED:
@@ -65,16 +83,37 @@ class Mark(models.Model):
         if self.label_id == label.pk:
             self.accept(restore_token)
             return
+        self.note_rejection()
         self._take_place(label)
         self.make_own(label, restore_token)
 
     def remove(self) -> None:
         """Delete it; a suggestion is kept as rejected: hidden, and never suggested again."""
         self.annotation.check_open()
+        self.note_rejection()
         if self.status == self.Status.ACCEPTED:
             self.delete()
         elif self.status == self.Status.SUGGESTED:
             store(self, status=self.Status.REJECTED, updated_at=timezone.now())
+
+    def suggest_again(self, label: OntologyItem) -> None:
+        """Take back what was decided about a suggestion of this label: that it was accepted, rejected, or given another one."""
+        self.annotation.check_open()
+        if any(relation.status == self.Status.ACCEPTED for relation in self.with_relations()[1:]):
+            raise Refused("This mark has a relation that is accepted: it cannot be a suggestion again.")
+        if any(end.status == self.Status.REJECTED for end in self.ends()):
+            raise Refused("A mark of this relation is not there any more.")
+        label.hold()
+        is_relabelled = self.label_id != label.pk
+        is_own = self.origin == self.Origin.PERSON and self.status == self.Status.ACCEPTED
+        self.label = label
+        rejections = Rejection.objects.filter(annotation=self.annotation_id, what=self.what)
+        if (is_relabelled or is_own) and not rejections:
+            raise Refused(f"“{label.name}” was not suggested here.")
+        if is_relabelled:
+            self._take_place(label)
+        rejections.delete()
+        store(self, label=label, status=self.Status.SUGGESTED, updated_at=timezone.now())
 
     def make_own(self, label: OntologyItem, restore_token: str) -> None:
         """Store it and its ends as accepted, with this label. Every mark that is added, accepted, relabelled or resized comes
@@ -159,6 +198,10 @@ class Entity(Mark):
     def place(self) -> tuple[int, int]:
         return self.start, self.end
 
+    @property
+    def what(self) -> str:
+        return f"{self.start}-{self.end}:{self.label_id}"
+
     def relations(self) -> QuerySet["Relation"]:
         return Relation.objects.filter(Q(source=self) | Q(target=self))
 
@@ -175,6 +218,7 @@ class Entity(Mark):
             self.accept(restore_token)
             return
         self.annotation.check_span(start, end)
+        self.note_rejection()
         self.start, self.end = start, end
         self._take_place(self.label)
         self.make_own(self.label, restore_token)
@@ -182,6 +226,8 @@ class Entity(Mark):
     def remove(self) -> None:
         """A suggestion is kept together with the suggested relations at it."""
         self.annotation.check_open()
+        suggested = self.relations().exclude(origin=self.Origin.PERSON).select_related("source", "target")
+        Rejection.note(self.annotation_id, [relation.what for relation in suggested])
         if self.status == self.Status.SUGGESTED:
             self.relations().filter(status=self.Status.ACCEPTED).delete()
             self.relations().update(status=self.Status.REJECTED, updated_at=timezone.now())
@@ -215,12 +261,21 @@ class Relation(Mark):
     def place(self) -> tuple[str, str]:
         return self.source.uid, self.target.uid
 
+    @property
+    def what(self) -> str:
+        return f"{self.source.what}>{self.target.what}:{self.label_id}"
+
     def ends(self) -> tuple[Entity, ...]:
         return self.source, self.target
 
     def broken(self, rules: Rules) -> Iterator[Broken]:
         return broken_by(rules, [self.source_id, self.target_id], [self.pk] if self.pk else [])
 
+
+# What came with the dataset: the given annotation also holds what preannotations suggest.
+GIVEN = Q(annotation__annotator=None, origin=Mark.Origin.GIVEN)
+# A suggestion counts from when it is accepted; those on texts that were removed do not.
+COUNTED = (Q(status=Mark.Status.ACCEPTED) | GIVEN) & Q(annotation__item__removed_at=None)
 
 for model in (Entity, Relation):
     usage.item_uses.append(
@@ -231,7 +286,7 @@ for model in (Entity, Relation):
             "annotation__item__dataset",
             "label__ontology__project",
             kind=model.kind,
-            on_live_texts=Q(annotation__item__removed_at=None),
+            counted=COUNTED,
             person="annotation__annotator",
         )
     )

@@ -11,11 +11,6 @@ def _by_whitespace(lines: Sequence[str]) -> list[list[str]]:
     return [line.split() for line in lines]
 
 
-def _by_punkt(lines: Sequence[str]) -> list[list[str]]:
-    spans_of_each = punkt.tokenise(lines)
-    return [[line[start:end] for start, end in spans] for line, spans in zip(lines, spans_of_each, strict=True)]
-
-
 class Tokeniser(NamedTuple):
     """``cut`` takes lines and returns the tokens of each: in order, not empty, all that is not white space. It knows nothing but
     the line: a line gives the same tokens alone and among others."""
@@ -32,7 +27,7 @@ TOKENISERS = {
         "Punkt",
         "Uses punctuation and abbreviations as cues: punctuation marks become tokens of their own. Right for most datasets.",
         "Punkt tokens",
-        _by_punkt,
+        punkt.tokenise,
         is_recommended=True,
     ),
     "whitespace": Tokeniser(

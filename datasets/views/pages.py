@@ -16,6 +16,7 @@ from django_htmx.http import push_url
 
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
+from annotation_service.finding import blueprints_and_copies, finders
 from annotation_service.http import Request, download
 from annotation_service.paging import Column, Page
 from ontologies.labels import Label, Labels
@@ -26,7 +27,7 @@ from ..extra_fields import Field
 from ..items import drawing
 from ..items.filters import ItemFilter, given_count
 from ..kinds import Kind
-from ..models import Annotation, Dataset, Entity, Item, Relation, Upload
+from ..models import GIVEN, Annotation, Dataset, Entity, Item, Relation, Upload
 from ..models.marks import Mark
 from ..statistics import label_counts, statistics_of
 
@@ -170,9 +171,8 @@ def item_of(dataset: Dataset, pk: int) -> Item:
 
 
 def _marks(item: Item) -> dict[str, Any]:
-    given = {"annotation__item": item, "annotation__annotator": None}
-    entities = Entity.objects.filter(**given).order_by("start", "-end", "pk")
-    relations = Relation.objects.filter(**given).select_related("source", "target").order_by("pk")
+    entities = Entity.objects.filter(GIVEN, annotation__item=item).order_by("start", "-end", "pk")
+    relations = Relation.objects.filter(GIVEN, annotation__item=item).select_related("source", "target").order_by("pk")
     drawn = {
         "original": item.original,
         "tokens": item.tokens,
@@ -239,3 +239,6 @@ def label_chart(ontology: Ontology, rows: list[Any], most: int) -> dict[str, Any
 def vocabulary(request: Request, pk: int) -> HttpResponse:
     dataset = access.readable(request, Dataset, pk)
     return render(request, "datasets/_vocabulary.html", {"statistics": statistics_of(dataset)})
+
+
+finders.append(blueprints_and_copies("Datasets", Dataset))

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.files import File
 from django.core.management.base import CommandParser
 
-from annotation_service import access
+from annotation_service import access, jobs
 from annotation_service.inputs import Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, blueprint, errors_of, progress_bar, user
 from annotation_service.models import User
@@ -15,6 +15,7 @@ from datasets.importing.formats import Format, detect
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
 from datasets.preprocessing import OPERATIONS
+from datasets.suggesting.matching import JOB
 from resources.models import ConstraintSet
 
 _CLEAN_UP = [name for name in OPERATIONS if name != "tokeniser"]
@@ -84,6 +85,8 @@ class Command(ServiceCommand):
                     self.advice = [*_advice(upload, options)]
                 upload.discard()
                 raise
+        if dataset.project_id:
+            jobs.finish(kind=JOB, target__project=dataset.project_id)
         self.stdout.write(f"“{dataset}”: {upload.found.in_words()}.")
         self.stdout.write(str(dataset.pk))
 
