@@ -7,10 +7,12 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 
 from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, link, linked
+from annotation_service.admin_filters import Chosen
 from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
+from datasets.models import Annotation
 
-from .models import NEEDS_MANAGER, Assignment, Membership, Project
+from .models import NEEDS_MANAGER, Assignment, ItemCounts, Membership, Project
 from .roles import with_right
 
 
@@ -43,11 +45,12 @@ class ProjectAdmin(BlueprintAdmin):
     """Words and memberships can be edited."""
 
     list_display = ["name", "task", "created_by", "member_count", "created_at"]
-    list_filter = ["task", "created_at"]
+    list_filter = ["task", ("created_by", Chosen), "created_at"]
     list_select_related = ["created_by"]
     search_fields = ["name", "description", "created_by__username"]
     EDITED = ("name", "description", "guidelines")
     readonly_fields = ["resources"]
+    parts = [(Annotation, "item__dataset__project"), (Assignment, "item__dataset__project")]
     autocomplete_fields = []
     ordering = ["-created_at"]
     inlines = [MembershipInline]
@@ -82,15 +85,26 @@ admin.site.register(
     Membership,
     ReadOnlyAdmin,
     list_display=["user", "project", "role", "joined_at"],
-    list_filter=["role", "joined_at"],
+    in_index=False,
+    list_filter=[("project", Chosen), ("user", Chosen), "role", "joined_at"],
     list_select_related=["user", "project"],
     search_fields=["user__username", "project__name"],
+)
+admin.site.register(
+    ItemCounts,
+    ReadOnlyAdmin,
+    in_index=False,
+    list_display=["project", "begun", "done"],
+    list_select_related=["project"],
+    search_fields=["project__name"],
 )
 admin.site.register(
     Assignment,
     ReadOnlyAdmin,
     part_of="item__dataset",
+    in_index=False,
     list_display=["annotator", linked("item")],
+    list_filter=[("item__dataset__project", Chosen), ("annotator", Chosen)],
     list_select_related=["annotator", "item"],
     search_fields=["=annotator__username"],
 )

@@ -19,6 +19,7 @@ from annotation_service.models import User
 from datasets.models import Annotation, Item
 from datasets.models.dataset import goes_with_items
 
+from . import counting
 from .roles import ROLES
 
 # What saving a mark asks: 0.06 ms of 3 ms in all; composed by the ORM 1.2 ms.
@@ -74,8 +75,11 @@ class AssignsItems(models.Model):
 
         What somebody has begun stays with them, and as little as possible of the rest changes hands.
         """
-        if self.annotators_per_item is None:
-            return
+        if self.annotators_per_item is not None:
+            self._assign_items()
+        counting.forget(self.pk)
+
+    def _assign_items(self) -> None:
         self.lock_items()
         current = set(self._assignments().values_list("annotator_id", "item_id"))
         wanted = self._share_out(self.all_items(), current=current)
@@ -90,8 +94,11 @@ class AssignsItems(models.Model):
         Nothing else changes hands, unless somebody has far more than another now: to share everything out anew takes a second
         in a project of 100,000 items.
         """
-        if self.annotators_per_item is None:
-            return
+        if self.annotators_per_item is not None:
+            self._assign_changes()
+        counting.forget(self.pk)
+
+    def _assign_changes(self) -> None:
         self._assignments().filter(item__removed_at__isnull=False)._raw_delete(self._state.db)
         loads = Counter(dict.fromkeys(self.annotators(), 0))
         loads.update(dict(self._assignments().values_list("annotator").annotate(Count("pk"))))
@@ -100,7 +107,7 @@ class AssignsItems(models.Model):
         _insert(pairs)
         loads.update(person for person, _ in pairs)
         if loads and max(loads.values()) - min(loads.values()) > 1 + max(loads.values()) // 100:
-            self.assign_items()
+            self._assign_items()
 
     def _share_out(self, items: QuerySet[Item], **others: Any) -> set[Pair]:
         annotators = list(self.annotators())

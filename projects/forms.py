@@ -12,10 +12,10 @@ from annotation_service import limits, words
 from annotation_service.blueprint_views import DescriptionField, EditForm, NameField
 from annotation_service.inputs import Refused
 from annotation_service.models import User, fold
-from datasets.forms import FREE_ENTITIES, FREE_RELATIONS, ConstraintsChoice
+from datasets.forms import FREE_ENTITIES, FREE_RELATIONS, ResourceSetChoice
 from datasets.models import Dataset
 from ontologies.models import Ontology
-from resources.models import ConstraintSet
+from resources.models import ConstraintSet, PreannotationSet
 from resources.tally import Tally
 
 from . import roles
@@ -90,8 +90,10 @@ class ProjectForm(WordsForm):
         required=False,
         empty_label="None: only entities are annotated",
     )
-    entity_constraints = ConstraintsChoice(empty_label=FREE_ENTITIES)
-    relation_constraints = ConstraintsChoice(empty_label=FREE_RELATIONS)
+    entity_constraints = ResourceSetChoice(empty_label=FREE_ENTITIES)
+    relation_constraints = ResourceSetChoice(empty_label=FREE_RELATIONS)
+    entity_preannotations = ResourceSetChoice(empty_label="None: no entities are suggested")
+    relation_preannotations = ResourceSetChoice(empty_label="None: no relations are suggested")
     keep_violations = forms.BooleanField(required=False, label="Keep these marks as they are")
     annotators = PeopleField(
         required=False,
@@ -112,10 +114,12 @@ class ProjectForm(WordsForm):
         datasets: QuerySet[Dataset],
         ontologies: QuerySet[Ontology],
         constraints: QuerySet[ConstraintSet],
+        preannotations: QuerySet[PreannotationSet] | None,
         fresh: bool = False,
         **options: Any,
     ) -> None:
-        """``fresh``: another dataset was chosen, which brings its own ontologies."""
+        """``fresh``: another dataset was chosen, which brings its own ontologies. Without ``preannotations``
+        none are chosen."""
         super().__init__(*args, **options)
         ontologies = ontologies.with_size().select_related("owner").order_by("name", "pk")  # type: ignore[attr-defined]
         fields: dict[str, Any] = self.fields
@@ -123,6 +127,10 @@ class ProjectForm(WordsForm):
         for kind in Ontology.Kind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
             fields[f"{kind}_constraints"].offer(constraints.filter(kind=kind))
+            if preannotations is None:
+                del fields[f"{kind}_preannotations"]
+            else:
+                fields[f"{kind}_preannotations"].offer(preannotations.filter(kind=kind))
         self._choose_ontologies(fresh)
 
     def _choose_ontologies(self, fresh: bool) -> None:
@@ -155,7 +163,8 @@ class ProjectForm(WordsForm):
             for own in dataset.given_ontologies():
                 if own.kind in ontologies and ontologies[own.kind] != own:
                     asked.append((f"{own.kind}_ontology", partial(dataset.labels_in, ontologies, [own])))
-        asked += [(f"{each.kind}_constraints", partial(each.labels_in, ontologies)) for each in sets if ontologies]
+        if ontologies:
+            asked += [(each.format, partial(each.labels_in, ontologies)) for each in (*sets, *self._preannotations())]
         found = {}
         for name, ask in asked:
             try:
@@ -181,6 +190,10 @@ class ProjectForm(WordsForm):
         sets = [found for kind in kinds if (found := self.chosen(f"{kind}_constraints"))]
         return self.chosen("dataset"), ontologies, sets
 
+    def _preannotations(self) -> list[PreannotationSet]:
+        names = [name for name in self.fields if name.endswith("_preannotations")]
+        return [found for name in names if (found := self.chosen(name))]
+
     def clean(self) -> None:
         for name, reason in self.mismatches.items():
             self.add_error(name, reason)
@@ -191,12 +204,24 @@ class ProjectForm(WordsForm):
 class ConstraintsForm(forms.Form):
     """A constraint set for a project that is there; what existing marks would break is counted, but hinders nothing."""
 
-    constraints = ConstraintsChoice(empty_label="Choose constraints")
+    constraints = ResourceSetChoice(empty_label="Choose constraints")
 
     def __init__(self, *args: Any, kind: str, constraints: QuerySet[ConstraintSet], **options: Any) -> None:
         super().__init__(*args, **options)
         field: Any = self.fields["constraints"]
         field.offer(constraints.filter(kind=kind))
+        field.required = True
+
+
+class PreannotationsForm(forms.Form):
+    """A preannotation set for a project that is there."""
+
+    preannotations = ResourceSetChoice(empty_label="Choose preannotations")
+
+    def __init__(self, *args: Any, offered: QuerySet[PreannotationSet], **options: Any) -> None:
+        super().__init__(*args, **options)
+        field: Any = self.fields["preannotations"]
+        field.offer(offered)
         field.required = True
 
 

@@ -8,8 +8,9 @@ from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job, User, new_file
 from datasets.models import Dataset
+from datasets.suggesting.matching import JOB as MATCH
 from ontologies.models import Ontology
-from resources.models import ConstraintSet
+from resources.models import FORMATS
 
 from . import access, bundle
 from .models import Project
@@ -20,7 +21,7 @@ def create_project(job: Job, progress: Progress) -> None:
     """Copy large blueprints into a new project. The right to use them was checked when the job was started."""
     target = job.target
     models: dict[str, Any] = {"dataset": Dataset, "entity_ontology": Ontology, "relation_ontology": Ontology}
-    sets = {"entity_constraints": ConstraintSet, "relation_constraints": ConstraintSet}
+    sets = {name: model for name, (model, _) in FORMATS.items()}
     blueprints = {name: model.objects.filter(pk=target.get(name)).first() for name, model in (models | sets).items()}
     if any(target.get(name) and not blueprint for name, blueprint in blueprints.items()):
         raise Refused("A blueprint was deleted before it could be copied. Create the project anew.")
@@ -36,6 +37,16 @@ def create_project(job: Job, progress: Progress) -> None:
     )
 
 
+def may_watch(request: Request, job: Job) -> None:
+    """Whoever manages the project."""
+    access.project(request, job.target["project"], Right.MANAGE)
+
+
+@kind(MATCH, may_watch)
+def match_preannotations(job: Job, progress: Progress) -> None:
+    _project(job).suggest(progress=progress, job=job)
+
+
 def may_download(request: Request, job: Job) -> None:
     """Whoever started it, while they manage the project."""
     if job.by_id != request.user.pk:
@@ -45,10 +56,14 @@ def may_download(request: Request, job: Job) -> None:
 
 @kind("bundle", may_download)
 def make_bundle(job: Job, progress: Progress) -> None:
-    project = Project.objects.filter(pk=job.target["project"]).first()
-    if project is None:
-        raise Refused("The project was deleted.")
+    project = _project(job)
     with new_file() as (name, target):
         manifest = bundle.write(project, target, progress)
         target.flush()
         job.finish(file=name, name=bundle.file_name(project), text=bundle.in_words(manifest))
+
+
+def _project(job: Job) -> Project:
+    if project := Project.objects.filter(pk=job.target["project"]).first():
+        return project
+    raise Refused("The project was deleted.")

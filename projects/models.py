@@ -15,16 +15,18 @@ from annotation_service.models import Job, User
 from datasets.models import Dataset
 from datasets.models.violations import Broken, broken_in
 from ontologies.models import Ontology
-from resources.models import RESOURCE_SETS, ConstraintSet, ResourceSet, rules_of
+from resources.models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet, rules_of
 
 from . import roles
-from .assignment import Assignment, AssignsItems
+from .assignment import Assignment
+from .counting import ItemCounts
 from .roles import ANNOTATOR, MANAGER
+from .suggesting import SuggestsMarks
 
 NEEDS_MANAGER = "A project needs a manager. Add another one first."
 B = TypeVar("B", Ontology, ResourceSet, ConstraintSet)
 
-__all__ = ["Assignment", "Membership", "Project"]
+__all__ = ["Assignment", "ItemCounts", "Membership", "Project"]
 
 
 def clean_guidelines(text: str) -> str:
@@ -35,7 +37,7 @@ class BrokenRules(Refused):
     """Marks of a dataset break the constraints of the project that it is for."""
 
 
-class Project(AssignsItems, Described):
+class Project(SuggestsMarks):
     """People who annotate one dataset with one or two ontologies: copies that belong to the project."""
 
     class Task(models.TextChoices):
@@ -47,7 +49,6 @@ class Project(AssignsItems, Described):
     task = models.CharField(max_length=22, choices=Task)
     guidelines = models.TextField(blank=True, max_length=limits.MAX_GUIDELINES_CHARACTERS)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    members = models.ManyToManyField(settings.AUTH_USER_MODEL, through="Membership", related_name="projects")
 
     class Meta:
         ordering = ["-created_at"]
@@ -79,8 +80,7 @@ class Project(AssignsItems, Described):
         return ConstraintSet.objects.filter(project=self).order_by("kind")
 
     def annotators(self) -> QuerySet[Any, int]:
-        getting_items = [name for name, role in roles.ROLES.items() if role.gets_items]
-        members = self.membership_set.filter(role__in=getting_items).order_by("pk")
+        members = self.membership_set.filter(role__in=roles.getting_items()).order_by("pk")
         return members.values_list("user_id", flat=True)
 
     def rights_of(self, user: Any) -> frozenset[Right]:
@@ -122,6 +122,7 @@ class Project(AssignsItems, Described):
                 annotators_per_item=annotators_per_item,
                 created_by=by,
             )
+            ItemCounts.objects.create(project=project)
             members = dict.fromkeys([by, *annotators], ANNOTATOR) | {by: MANAGER}
             Membership.objects.bulk_create(
                 Membership(project=project, user=u, role=role) for u, role in members.items()
@@ -134,6 +135,8 @@ class Project(AssignsItems, Described):
             if not keep_violations:
                 project._check_given_marks()
             project.assign_items()
+            if any(isinstance(each, PreannotationSet) for each in resources):
+                project.match_preannotations(by=by)
             if job:
                 job.finish(url=project.get_absolute_url(), text=f"The project “{project}” is ready.")
         return project
@@ -156,22 +159,41 @@ class Project(AssignsItems, Described):
     def use(self, blueprint: B, *, by: User) -> B:
         """Add a copy of a relation ontology to a project that was made without one, or of constraints or preannotations."""
         with write():
-            return self.locked()._copy(blueprint, by=by)
+            copy = self.locked()._copy(blueprint, by=by)
+            if isinstance(blueprint, PreannotationSet):
+                self.match_preannotations(by=by)
+        return copy
 
     def put_constraints(self, blueprint: ConstraintSet, *, by: User) -> ConstraintSet:
         """Add a copy of a constraint set, in the place of the one of its kind if there is one. Marks stay as they are."""
         with write():
             project = self.locked()
-            project._drop_constraints(blueprint.kind)
+            project._drop(ConstraintSet, blueprint.kind)
             return project._copy(blueprint, by=by)
 
     def take_constraints_away(self, kind: str) -> None:
         """Delete the project's copy of constraints; nothing else changes."""
         with write():
-            self.locked()._drop_constraints(kind)
+            self.locked()._drop(ConstraintSet, kind)
 
-    def _drop_constraints(self, kind: str) -> None:
-        ConstraintSet.mark_deleted(ConstraintSet.objects.filter(project=self, kind=kind))
+    def put_preannotations(self, blueprint: PreannotationSet, *, by: User) -> Job | None:
+        """Add a copy of a preannotation set, in the place of the one of its kind if there is one, and match it with the items:
+        at once, or by a job."""
+        with write():
+            project = self.locked()
+            project._drop(PreannotationSet, blueprint.kind)
+            project._copy(blueprint, by=by)
+            return project.match_preannotations(by=by)
+
+    def take_preannotations_away(self, kind: str, *, by: User) -> Job | None:
+        """Delete the project's copy of preannotations with the suggestions that nobody touched: at once, or by a job."""
+        with write():
+            project = self.locked()
+            project._drop(PreannotationSet, kind)
+            return project.match_preannotations(by=by)
+
+    def _drop(self, model: type[ResourceSet], kind: str) -> None:
+        model.mark_deleted(model._default_manager.filter(project=self, kind=kind))
         purge_deleted(AT_ONCE)
 
     def _copy(self, blueprint: B, *, by: User) -> B:
@@ -197,6 +219,7 @@ class Project(AssignsItems, Described):
             Membership.objects.filter(project=self)._raw_delete(self._state.db)
             Project.objects.filter(pk=self.pk)._raw_delete(self._state.db)
             purge_deleted(AT_ONCE)
+            ItemCounts.objects.filter(project=self.pk)._raw_delete(self._state.db)  # after items: see its docstring
 
     # --- People ---
 

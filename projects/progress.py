@@ -1,28 +1,54 @@
 """The figures that the home page and the project pages show: each page a fixed number of grouped queries."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, When
 from django.db.models.functions import Coalesce
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
+from annotation_service.features import PREANNOTATIONS
 from annotation_service.http import Request
 from annotation_service.models import Job, User
-from datasets.models import Annotation, Dataset, Entity, Mark, Relation, Upload
+from datasets.models import GIVEN, Annotation, Dataset, Entity, Mark, Relation, Upload
+from ontologies.filters import unused
 from ontologies.models import Ontology
-from resources.models import ConstraintSet
 
-from .models import Assignment, Membership, Project
-from .roles import ROLES
+from . import counting
+from .models import Assignment, ItemCounts, Membership, Project
+from .roles import ROLES, getting_items
 
 RECENT = 5
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Of ``total`` items somebody has ``touched`` so many; of these, so many are ``done``."""
+
+    total: int
+    touched: int = 0
+    done: int = 0
+
+    @property
+    def begun(self) -> int:
+        return self.touched - self.done
+
+    @property
+    def untouched(self) -> int:
+        return self.total - self.touched
+
+    @property
+    def is_finished(self) -> bool:
+        return 0 < self.total <= self.done
 
 
 def home(request: Request) -> dict[str, Any]:
     user = request.user
-    projects = with_progress(Project.objects.filter(membership__user=user).order_by("-created_at")[:20], user)
+    own = Project.objects.filter(membership__user=user)
+    projects = with_progress(finished_last(own, user)[:SHOWN], user)
     at_work = [Job.State.QUEUED, Job.State.RUNNING]
     context: dict[str, Any] = {
         "annotated": [project for project in projects if project.role.gets_items],
@@ -40,21 +66,42 @@ def home(request: Request) -> dict[str, Any]:
     return context
 
 
+def finished_last(projects: QuerySet[Project], user: User) -> QuerySet[Project]:
+    """The newest first, and those that are finished last: for annotators, those in which all that is given to them is done."""
+    counting.refresh()
+    counts = ItemCounts.objects.filter(project=OuterRef("pk"), done__gt=0)
+    whole = Exists(counts.filter(done__gte=F("project__dataset__item_count")))
+    annotated = Project.objects.filter(membership__in=Membership.objects.filter(user=user, role__in=getting_items()))
+    annotated = annotated.only("annotators_per_item")
+    finished = [project.pk for project in with_progress(annotated, user) if project.progress.is_finished]
+    is_finished = Q(pk__in=finished) | Q(whole) & ~Q(pk__in=annotated.values("pk"))
+    return projects.alias(is_finished=Case(When(is_finished, then=1), default=0)).order_by(
+        "is_finished", "-created_at", "-pk"
+    )
+
+
 def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
     """The projects with the user's ``role``, ``None`` for staff who are no member, their ``size`` in items, how many of these are
-    ``given`` to the user, and how many of those are ``done``."""
+    ``given`` to the user, and the ``progress``: of all items or, for ``is_own``, of what is given to an annotator."""
     found: list[Any] = list(projects)
     own_roles = dict(Membership.objects.filter(project__in=found, user=user).values_list("project_id", "role"))
     sizes = dict(Dataset.objects.filter(project__in=found).values_list("project_id", "item_count"))
-    mine = {"annotator": user, "item__dataset__project__in": found}
-    assigned = _counts(Assignment.objects.filter(**mine), "item__dataset__project")
-    done = _counts(_done().filter(**mine), "item__dataset__project")
+    counts = {row.project_id: row.figures for row in ItemCounts.objects.filter(project__in=found)}
+    own = {pk for pk, role in own_roles.items() if ROLES[role].gets_items}
+    assigned = _counts(
+        Assignment.objects.filter(annotator=user, item__dataset__project__in=found), "item__dataset__project"
+    )
+    work = _work_of(user, own) if own else {}
     for project in found:
         project.role = ROLES.get(own_roles.get(project.pk, ""))
-        project.size = sizes.get(project.pk, 0)
-        given = sizes if project.annotators_per_item is None else assigned
-        project.given = given.get(project.pk, 0) if project.role and Right.ANNOTATE in project.role.rights else 0
-        project.done = done.get(project.pk, 0)
+        project.is_own = project.pk in own
+        size = project.size = sizes.get(project.pk, 0)
+        given = size if project.annotators_per_item is None else assigned.get(project.pk, 0)
+        project.given = given if project.role and Right.ANNOTATE in project.role.rights else 0
+        if project.is_own:
+            project.progress = Progress(project.given, *work.get(project.pk, (0, 0)))
+        else:
+            project.progress = Progress(size, *counts.get(project.pk, (0, 0)))
     return found
 
 
@@ -62,15 +109,18 @@ def overview(project: Project, user: User) -> dict[str, Any]:
     """What every member sees: the project's resources and their own progress."""
     [mine] = with_progress([project], user)
     ontologies = {ontology.kind: ontology for ontology in project.ontology_set.with_size()}
-    constraints = project.constraint_sets()
+    constraints, others = project.constraint_sets(), project.preannotation_sets()
     return {
         "mine": mine,
         "dataset": project.dataset,
         "entity_ontology": ontologies.get(Ontology.Kind.ENTITY),
         "relation_ontology": ontologies.get(Ontology.Kind.RELATION),
-        "resources": [each for each in project.resources() if not isinstance(each, ConstraintSet)],
+        "preannotations": others,
         "constraints": constraints,
         "lacking": [kind for kind in sorted(ontologies) if kind not in {each.kind for each in constraints}],
+        "lacking_preannotations": [kind for kind in sorted(ontologies) if kind not in {each.kind for each in others}]
+        if PREANNOTATIONS.is_on
+        else [],
     }
 
 
@@ -101,25 +151,31 @@ def marks(project: Project) -> dict[str, Any]:
     labels = {label.pk: label for label in project.entity_ontology.labels()}
     used = list(Entity.objects.filter(accepted).values_list("label").annotate(n=Count("pk")).order_by("-n", "label"))
     return {
-        "items_done": _done().filter(item__dataset__project=project).values("item").distinct().count(),
-        "item_count": project.dataset.item_count,
+        "progress": _progress(project),
         "entities": sum(count for _, count in used),
         "relations": Relation.objects.filter(accepted).count(),
         "labels": [{"label": labels[pk], "count": count} for pk, count in used[:10]],
         "most": used[0][1] if used else 0,
-        "unused": sum(label.active for label in labels.values()) - sum(labels[pk].active for pk, _ in used),
+        "unused": len(unused(labels.values(), project.entity_ontology.marks_by_uid())),
         "label_count": len(labels),
         **given_marks(project.dataset),
         "given_to": min(project.annotators_per_item or 0, project.annotators().count()),
     }
 
 
+def _progress(project: Project) -> Progress:
+    """Of all its items."""
+    counting.refresh()
+    counts = ItemCounts.objects.filter(project=project).first()
+    return Progress(project.dataset.item_count, *(counts.figures if counts else (0, 0)))
+
+
 def given_marks(dataset: Dataset) -> dict[str, int]:
     """How many marks came with the items of a dataset."""
-    of_live_items = {"annotation__annotator": None, "annotation__item__in": dataset.items().order_by()}
+    given = GIVEN & Q(annotation__item__in=dataset.items().order_by())
     return {
-        "given_entities": Entity.objects.filter(**of_live_items).count(),
-        "given_relations": Relation.objects.filter(**of_live_items).count(),
+        "given_entities": Entity.objects.filter(given).count(),
+        "given_relations": Relation.objects.filter(given).count(),
     }
 
 
@@ -143,6 +199,13 @@ def _marks_made_in(project: Project) -> Q:
 
 def _done() -> QuerySet[Annotation]:
     return Annotation.objects.filter(item__removed_at=None, done_at__isnull=False, annotator__isnull=False)
+
+
+def _work_of(user: User, projects: Collection[int]) -> dict[int, tuple[int, int]]:
+    """How many items of each project somebody has begun, and how many of these they have finished."""
+    work = Annotation.objects.filter(annotator=user, item__removed_at=None, item__dataset__project__in=projects)
+    rows = work.values_list("item__dataset__project").annotate(Count("pk"), Count("done_at"))
+    return {pk: (begun, done) for pk, begun, done in rows}
 
 
 def _counts(rows: QuerySet[Any], field: str) -> dict[int, int]:

@@ -29,6 +29,11 @@ def choices() -> list[tuple[str, str]]:
     return [(name, role.label) for name, role in ROLES.items()]
 
 
+def getting_items() -> list[str]:
+    """The names of the roles whose members get items."""
+    return [name for name, role in ROLES.items() if role.gets_items]
+
+
 def with_right(right: Right) -> list[str]:
     """The names of the roles that have a right."""
     return [name for name, role in ROLES.items() if right in role.rights]

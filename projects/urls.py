@@ -1,6 +1,6 @@
 from django.urls import include, path
 
-from . import views
+from . import preannotations, views
 
 app_name = "projects"
 
@@ -17,6 +17,10 @@ project_urls = [
     path("members/<int:member_pk>/remove/", views.remove_member, name="remove_member"),
     path("constraints/<str:kind>/", views.constraints, name="constraints"),
     path("constraints/<str:kind>/remove/", views.remove_constraints, name="remove_constraints"),
+    path("preannotations/match/", preannotations.match, name="match_preannotations"),
+    path("preannotations/<str:kind>/", preannotations.choose, name="preannotations"),
+    path("preannotations/<str:kind>/remove/", preannotations.take_away, name="remove_preannotations"),
+    path("preannotations/<str:kind>/figures/", preannotations.figures, name="preannotation_figures"),
     path("ontologies/add/", views.add_ontology, name="add_ontology"),
 ]
 

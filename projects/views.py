@@ -1,9 +1,11 @@
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -15,13 +17,15 @@ from annotation_service import access as blueprint_access
 from annotation_service import http
 from annotation_service.blueprints import Right
 from annotation_service.db import snapshot
+from annotation_service.features import PREANNOTATIONS
+from annotation_service.finding import MOST, Hit, finders
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User, start_job
 from annotation_service.paging import Page, named, search_text
 from datasets.models import Dataset
 from ontologies.models import Ontology
-from resources.models import ConstraintSet
+from resources.models import FORMATS, ConstraintSet, PreannotationSet
 
 from . import access, bundle, progress
 from .forms import ConstraintsForm, DeleteForm, DetailsForm, MembersForm, ProjectForm
@@ -30,8 +34,7 @@ from .violations import Report, Selection, foreseen_in
 
 DOWNLOAD_MARKS_AT_ONCE = 20_000
 VIOLATIONS_A_PAGE = 50
-CONSTRAINTS = ("entity_constraints", "relation_constraints")
-BLUEPRINTS = ("dataset", "entity_ontology", "relation_ontology", *CONSTRAINTS)
+BLUEPRINTS = ("dataset", "entity_ontology", "relation_ontology", *FORMATS)
 
 
 @require_GET
@@ -43,8 +46,8 @@ def home(request: Request) -> HttpResponse:
 @require_GET
 def project_list(request: Request) -> HttpResponse:
     query = search_text(request)
-    found = named(access.projects(request.user), query).select_related("created_by").order_by("-created_at", "-pk")
-    page = Page.of(found, request.GET.get("page"))
+    found = named(access.projects(request.user), query).select_related("created_by")
+    page = Page.of(progress.finished_last(found, request.user), request.GET.get("page"))
     projects = progress.with_progress(page.object_list, request.user)
     context = {"section": "projects", "page": page, "query": query, "projects": projects}
     return render(request, "projects/list.html", context)
@@ -74,15 +77,16 @@ def _project_form(request: Request) -> ProjectForm:
     chosen = {name: request.GET.get(name, "") for name in BLUEPRINTS}
     models = {"datasets": Dataset, "ontologies": Ontology, "constraints": ConstraintSet}
     found: dict[str, Any] = {name: blueprint_access.blueprints(request, model) for name, model in models.items()}
+    found["preannotations"] = blueprint_access.blueprints(request, PreannotationSet) if PREANNOTATIONS.is_on else None
     return ProjectForm(request.POST or None, initial=chosen, fresh="fresh" in request.GET, **found)
 
 
 def _create(user: User, values: dict[str, Any]) -> HttpResponse:
     """At once, or by a job if much has to be copied."""
-    rows = sum(thing.row_count for name in BLUEPRINTS if (thing := values[name]))
+    rows = sum(thing.row_count for name in BLUEPRINTS if (thing := values.get(name)))
     rows += values["dataset"].item_count * (values["annotators_per_item"] or 0)
     if rows <= settings.JOB_ROWS:
-        sets = [found for name in CONSTRAINTS if (found := values.pop(name))]
+        sets = [found for name in FORMATS if (found := values.pop(name, None))]
         return redirect("projects:page", pk=Project.create(by=user, resources=sets, **values).pk)
     target = {name: getattr(value, "pk", value) for name, value in values.items()}
     target["annotators"] = [person.pk for person in values["annotators"]]
@@ -99,13 +103,19 @@ def use(request: Request) -> HttpResponse:
         context = {"thing": blueprint_access.readable(request, Dataset, whole_number(pk) or 0), "field": "dataset"}
     elif pk := request.GET.get("constraints"):
         thing = blueprint_access.readable(request, ConstraintSet, whole_number(pk) or 0)
-        projects = access.projects(request.user, Right.MANAGE).filter(ontology__kind=thing.kind).order_by("name")
-        context = {"thing": thing, "field": f"{thing.kind}_constraints", "projects": projects}
+        context = {"thing": thing, "field": thing.format, "projects": _with_labels_of(request, thing.kind)}
+    elif PREANNOTATIONS.is_on and (pk := request.GET.get("preannotations")):
+        lexicon = blueprint_access.readable(request, PreannotationSet, whole_number(pk) or 0)
+        context = {"thing": lexicon, "field": lexicon.format, "projects": _with_labels_of(request, lexicon.kind)}
     else:
         ontology = blueprint_access.readable(request, Ontology, whole_number(request.GET.get("ontology", "")) or 0)
         lacking = access.projects(request.user, Right.MANAGE).exclude(ontology__kind=ontology.kind).order_by("name")
         context = {"thing": ontology, "field": f"{ontology.kind}_ontology", "projects": lacking}
     return render(request, "projects/_use.html", context)
+
+
+def _with_labels_of(request: Request, kind: str) -> QuerySet[Project]:
+    return access.projects(request.user, Right.MANAGE).filter(ontology__kind=kind).order_by("name")
 
 
 @require_GET
@@ -278,3 +288,12 @@ def _constraints_of(project: Project, kind: str) -> ConstraintSet | None:
     if kind not in ConstraintSet.Kind.values:
         raise Http404
     return next((each for each in project.constraint_sets() if each.kind == kind), None)
+
+
+def find_projects(request: Request, text: str) -> Iterable[Hit]:
+    found = named(access.projects(request.user), text).select_related("created_by").order_by("-created_at", "-pk")
+    for project in found[:MOST]:
+        yield Hit("Projects", project.name, f"created by {project.created_by}", project.get_absolute_url())
+
+
+finders.append(find_projects)

@@ -2,8 +2,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from annotation_service import jobs
 from annotation_service.management.base import ServiceCommand, blueprint, user
 from datasets.models import Dataset
+from datasets.suggesting.matching import JOB
 from ontologies.models import Ontology
 from projects.models import BrokenRules, Project
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
@@ -39,6 +41,7 @@ class Command(ServiceCommand):
         except BrokenRules:
             self.advice = ["To take these marks as they are, add --violations keep."]
             raise
+        jobs.finish(kind=JOB, target__project=project.pk)
         self.stdout.write(f"Created the project “{project}” with {project.dataset.content_in_words()}.")
         self.stdout.write(str(project.pk))
 
