@@ -73,6 +73,18 @@ def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any
 
 @require_POST
 @answers_json
+def suggest(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
+    """Undo what was decided about a suggestion."""
+    values = _read_body(request, uid=str, label=str)
+    with access.annotating(request, pk, item_pk) as item:
+        annotation = Annotation.start(item, request.user)
+        mark = annotation.mark(MARKS[kind], values["uid"])
+        mark.suggest_again(annotation.label(kind, values["label"]))
+        return {kind: _shown(mark)}
+
+
+@require_POST
+@answers_json
 def resize(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     values = _read_body(request, uid=str, start=int, end=int, proof=str)
     with access.annotating(request, pk, item_pk) as item:

@@ -9,9 +9,11 @@ item_urls = [
     path("entities/label/", requests.relabel, {"kind": "entity"}, name="relabel_entity"),
     path("entities/resize/", requests.resize, name="resize_entity"),
     path("entities/remove/", requests.remove, {"kind": "entity"}, name="remove_entity"),
+    path("entities/suggest/", requests.suggest, {"kind": "entity"}, name="suggest_entity"),
     path("relations/add/", requests.add, {"kind": "relation"}, name="add_relation"),
     path("relations/label/", requests.relabel, {"kind": "relation"}, name="relabel_relation"),
     path("relations/remove/", requests.remove, {"kind": "relation"}, name="remove_relation"),
+    path("relations/suggest/", requests.suggest, {"kind": "relation"}, name="suggest_relation"),
     path("done/", requests.done, name="done"),
     path("marks/", requests.current, name="marks"),
 ]
