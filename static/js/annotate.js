@@ -67,7 +67,9 @@ function showSelection() {
   const name = sheet.querySelector(".mark-name.selected");
   if (!view.mark || !view.actions || readOnly() || view.relating || !name) return;
   actions.hidden = false;
-  actions.querySelector("[data-do=accept]").hidden = chosen.status !== "suggested" || !labels.entity.get(chosen.label).active;
+  const isSuggested = chosen.status === "suggested";
+  actions.querySelector("[data-do=remove] span").textContent = isSuggested ? "Reject" : "Remove";
+  actions.querySelector("[data-do=accept]").hidden = !isSuggested || !labels.entity.get(chosen.label).active;
   actions.style.left = `${Math.max(0, Math.min(name.offsetLeft, sheet.clientWidth - actions.offsetWidth))}px`;
   actions.style.top = `${text.floor(marks.entity.get(view.mark).start)}px`;
 }
@@ -196,8 +198,7 @@ function dropGone() {
 function takeBack(from, to, which) {
   if (readOnly() || !from.length) return;
   const entry = from.pop();
-  // What was changed comes back as somebody's own decision, not as a suggestion.
-  act(entry[which].map((operation) => ({ ...operation, status: "accepted" })), { remember: false });
+  act(entry[which], { remember: false });
   to.push(entry);
   show();
 }
@@ -277,7 +278,7 @@ function accept() {
   if (mark?.status !== "suggested") return;
   if (!labels) return toast(LOADING);
   const why = judge.againstTaking(kind, mark);
-  if (!why) return act([{ kind, verb: "label", uid, label: mark.label }], { remember: false });
+  if (!why) return act([{ kind, verb: "label", uid, label: mark.label }]);
   toast(why.sentence);
   refresh();
 }

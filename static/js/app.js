@@ -1,48 +1,14 @@
 // Behaviour that every page shares. Server to client: the events `toast`, `closeDialog` and `reload` (HX-Trigger).
-// Other modules may import showToast, or dispatch the event: new CustomEvent("toast", {detail: {text, kind}}).
+
+import "./address.js";
+import "./copy.js";
+import "./dialog.js";
+import "./palette.js";
+import { showToast } from "./toasts.js";
+import { isPolling } from "./waiting.js";
 
 const $ = (selector, root = document) => root.querySelector(selector);
 const closest = (event, selector) => (event.target instanceof Element ? event.target.closest(selector) : null);
-
-/* Toasts ---------------------------------------------------------------------------------------------------------- */
-
-const toasts = $("#toasts");
-
-const make = (tag, className, text = "") =>
-  Object.assign(document.createElement(tag), { className, textContent: text }, tag === "button" && { type: "button" });
-
-/** kind: "success" | "info" | "warning" | "error"; action: {label, url} posts to url, or {label, run} calls run. */
-export function showToast(text, { kind = "info", action } = {}) {
-  if (!action && [...toasts.children].some((toast) => toast.firstElementChild?.textContent === text)) return;
-  const toast = make("div", `toast ${kind}`);
-  if (kind === "error") toast.setAttribute("role", "alert");
-  toast.append(make("span", "", text));
-  if (action) {
-    toast.append(make("button", "button", action.label));
-    toast.lastChild.addEventListener("click", () => {
-      toast.remove();
-      action.run ? action.run() : window.htmx.ajax("POST", action.url, { swap: "none" });
-    });
-  }
-  placeToasts();
-  toasts.append(toast);
-}
-
-// Toasts may also arrive in an answer (hx-swap-oob="beforeend:#toasts"), so every arrival passes here.
-function prepare(toast) {
-  if (!(toast instanceof HTMLElement) || !toast.matches(".toast") || $("[data-close]", toast)) return;
-  const close = make("button", "button icon quiet", "×");
-  close.dataset.close = "";
-  close.ariaLabel = "Dismiss";
-  toast.append(close);
-  if (toast.matches(".error")) return;
-  // A toast that is pointed at or focused stays.
-  const leave = () => (toast.matches(":hover, :focus-within") ? setTimeout(leave, 1000) : toast.remove());
-  setTimeout(leave, 7000);
-}
-
-if (toasts) new MutationObserver((records) => records.forEach((r) => r.addedNodes.forEach(prepare))).observe(toasts, { childList: true });
-document.addEventListener("toast", ({ detail }) => showToast(detail.text ?? detail.value, detail));
 
 /* Failed requests: said in words, until dismissed ------------------------------------------------------------------ */
 
@@ -61,46 +27,23 @@ const REASONS = {
 };
 const failed = (reason) => showToast(`${reason} What you typed is kept.`, { kind: "error" });
 
-document.addEventListener("htmx:responseError", ({ detail: { xhr, xhr: { status } } }) => {
+document.addEventListener("htmx:responseError", ({ detail: { elt, xhr, xhr: { status } } }) => {
+  if (status < 500 && isPolling(elt)) return stopPolling(elt, REASONS[status] ?? REASONS[404]);
   if (xhr.getResponseHeader("Content-Type") === "text/plain") return failed(xhr.responseText);
   failed(REASONS[status] ?? (status < 500 ? `The server refused this (${status}).` : REASONS[500]));
 });
+
+/** It would be refused again every time: said once, where the answer was expected. */
+function stopPolling(element, reason) {
+  const note = Object.assign(document.createElement("p"), { className: "message warning", role: "alert", textContent: reason });
+  element.replaceWith(note);
+}
+
 document.addEventListener("htmx:sendError", () => failed(navigator.onLine ? REASONS.unreachable : REASONS.offline));
 document.addEventListener("htmx:timeout", () => failed(REASONS.timeout));
 document.addEventListener("htmx:swapError", () => failed(REASONS.swap));
 
-/* Dialog: whatever is swapped into #dialog opens it, an empty answer closes it ------------------------------------- */
-
-const dialog = $("#dialog");
-
-// What lies outside an open modal dialog cannot be clicked or read out, so the toasts move into it.
-function placeToasts(host = dialog?.open ? dialog : document.body) {
-  if (toasts.parentElement !== host) host.append(toasts);
-}
-
-function afterSwap({ detail: { target } }) {
-  if (target !== dialog) return;
-  if (!dialog.firstElementChild) return void dialog.close();
-  dialog.setAttribute("aria-label", $("h1, h2", dialog)?.textContent.trim() ?? "");
-  if (!dialog.open) dialog.showModal(), $("input[autofocus]", dialog)?.select();
-  else $("[aria-invalid=true], [autofocus], input:not([type=hidden]), button:not([data-close])", dialog)?.focus();
-  placeToasts();
-}
-
-if (dialog) {
-  document.addEventListener("htmx:beforeSwap", ({ detail }) => detail.shouldSwap && detail.target === dialog && placeToasts(document.body));
-  document.addEventListener("htmx:afterSwap", afterSwap);
-  document.addEventListener("htmx:oobAfterSwap", afterSwap);
-  document.addEventListener("closeDialog", () => dialog.close());
-  dialog.addEventListener("close", () => (placeToasts(), dialog.replaceChildren()));
-}
-
 document.addEventListener("reload", () => location.reload());
-
-document.addEventListener("click", (event) => {
-  const box = closest(event, "[data-close]")?.closest(".toast, dialog");
-  box?.matches("dialog") ? box.close() : box?.remove();
-});
 
 /* Menus ------------------------------------------------------------------------------------------------------------ */
 
@@ -198,7 +141,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("keydown", (event) => {
   const typing = closest(event, "input, textarea, select, [contenteditable]");
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing) return;
-  const search = $(dialog?.open ? "#dialog .search input" : ".search input");
+  const search = $($("#dialog[open]") ? "#dialog .search input" : ".search input");
   if (!search) return;
   event.preventDefault();
   search.focus();

@@ -1,4 +1,5 @@
-// The items of a dataset: a table to select in, with the mouse or with keys, and the pages of single items.
+// The items of a dataset: a table to select in, with the mouse or with keys, and the pages of single items. The table of
+// preannotations is like it.
 // The table is swapped by the server, so every event is caught on its way up.
 
 import { number } from "./words.js";
@@ -82,9 +83,10 @@ document.addEventListener("mousedown", (event) => event.shiftKey && closest(even
 
 // After a removal the table comes anew: the focus stays at its place among the rows.
 const rows = () => [...document.querySelectorAll(".items tbody tr")];
+const TABLE = "#dataset, #rows"; // where it comes anew
 let place = -1;
 document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
-  if (target.id !== "dataset") return;
+  if (!target.matches?.(TABLE)) return;
   place = rows().findIndex((row) => row.contains(document.activeElement));
   if (place < 0) place = rows().findIndex((row) => boxOf(row)?.checked);
 });
@@ -92,12 +94,13 @@ document.addEventListener("htmx:beforeSwap", ({ detail: { target } }) => {
 document.addEventListener("htmx:afterSettle", ({ detail: { target } }) => {
   if (!last?.isConnected) last = null; // the table came anew, and not something beside it
   recall();
-  if (target.id !== "dataset" || place < 0) return;
+  if (!target.matches?.(TABLE) || place < 0) return;
   const row = rows().at(Math.min(place, rows().length - 1));
   if (row) $(".row-link", row).focus({ preventScroll: true });
   place = -1;
 });
-document.addEventListener("itemsChanged", () => $("#selection") && clear()); // some of them may be gone
+// Some of them may be gone.
+for (const change of ["itemsChanged", "rowsChanged"]) document.addEventListener(change, () => $("#selection") && clear());
 window.addEventListener("pageshow", recall);
 
 /* Keys ------------------------------------------------------------------------------------------------------------ */

@@ -6,12 +6,15 @@ import {
 } from "./ontology/tree.js";
 import { add, addBeside, rename } from "./ontology/naming.js";
 import "./ontology/search.js";
+import "./ontology/filters.js";
 import "./ontology/figures.js";
 import "./ontology/fields.js";
 import "./ontology/memory.js";
 import "./ontology/menu.js";
+import "./ontology/path.js";
 import { key as moveKey } from "./ontology/moving.js";
 import * as selection from "./ontology/selection.js";
+import { enter } from "./ontology/sheet.js";
 
 mark();
 if (state.selected) byId(`row-${state.selected}`)?.scrollIntoView({ block: "center" });
@@ -30,9 +33,9 @@ document.addEventListener("htmx:afterRequest", ({ detail }) => {
 // And somebody who only looks asks for it now and then.
 async function look() {
   if (document.hidden) return;
-  const answer = await fetch(`${home}version/`).catch(() => null);
+  const answer = await fetch(`${home}version/`, { headers: { "HX-Request": "true" } }).catch(() => null);
   const now = answer?.headers.get("X-Ontology-Version")?.split(" ")[1];
-  if (now && now !== state.version && !isOlder(now)) refresh();
+  if (now && now !== state.version && !isOlder(now)) refresh({ quiet: true });
 }
 window.addEventListener("focus", look);
 setInterval(look, 30_000);
@@ -72,7 +75,7 @@ document.addEventListener("click", (event) => {
   if (editable && !event.target.closest("button.twisty") && selection.click(li, event)) return;
   focus(li);
   if (event.target.closest("button.twisty")) isOpen(li) ? close(li) : open(li);
-  else if (state.selected !== uidOf(li) || event.detail < 2) select(li);
+  else if (state.selected !== uidOf(li) || event.detail < 2) select(li).then(() => enter(li));
 });
 
 panel.addEventListener("dblclick", (event) => {

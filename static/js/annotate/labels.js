@@ -1,5 +1,6 @@
 // The labels of a project: two trees, loaded once and kept by the browser under their version.
 
+import { waitFor } from "../waiting.js";
 import { Rules } from "./rules.js";
 
 const fold = (text) => text.normalize("NFC").toLowerCase();
@@ -53,7 +54,7 @@ export class Labels {
 }
 
 async function load(url) {
-  const response = await fetch(url, { headers: { Accept: "application/json" } });
+  const response = await waitFor(fetch(url, { headers: { Accept: "application/json" } }));
   if (!response.ok) throw new Error(`${url}: ${response.status}`);
   return response.json();
 }

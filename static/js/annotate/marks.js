@@ -1,6 +1,6 @@
 // The marks of one item, as the browser knows them. Every operation is a plain object; applying it gives its inverse.
 
-/** @typedef {{kind: "entity"|"relation"|"item", verb: "add"|"label"|"remove"|"done", uid?: string}} Operation */
+/** @typedef {{kind: "entity"|"relation"|"item", verb: "add"|"label"|"remove"|"done", uid?: string, status?: string}} Operation With the status “suggested” it undoes a decision. */
 
 export function newUid() {
   // randomUUID is missing on plain HTTP.
@@ -54,8 +54,9 @@ export class Marks {
       const { kind: _, verb: __, ...mark } = operation;
       const endsThere = kind === "entity" || (this.entity.has(mark.source) && this.entity.has(mark.target));
       if (known || !endsThere) return null;
-      this[kind].set(uid, { status: "accepted", ...mark });
-      return [{ kind, verb: "remove", uid }, ...this.#acceptEnds(mark)];
+      const { status = "accepted" } = mark;
+      this[kind].set(uid, { ...mark, status });
+      return [{ kind, verb: "remove", uid }, ...(status === "accepted" ? this.#acceptEnds(mark) : [])];
     }
     if (!known) return null;
     if (verb === "label") {

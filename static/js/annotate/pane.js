@@ -55,7 +55,7 @@ export class Pane {
     name.dataset.label = label.uid;
     const row = make("div", `row${label.active ? "" : " off"}`, twisty, swatch, name);
     if (!label.active) row.append(make("span", "note", "off"));
-    if (label.size) row.append(make("span", "usage", number(label.size)));
+    if (label.size) row.append(make("span", "count end", number(label.size)));
     const item = make("li", "", row);
     item.label = label;
     if (label.children.length) {
@@ -85,8 +85,9 @@ export class Pane {
       item.dataset.uid = relation.uid;
       text.ariaPressed = String(relation.uid === chosen);
       if (relation.uid === chosen && !readOnly) {
-        const actions = [["relabel", "Change label ", "↵"], ["remove", "Remove ", "Del"]];
-        if (relation.status === "suggested" && label.active) actions.unshift(["accept", "Accept ", "a"]);
+        const isSuggested = relation.status === "suggested";
+        const actions = [["relabel", "Change label ", "↵"], ["remove", isSuggested ? "Reject " : "Remove ", "Del"]];
+        if (isSuggested && label.active) actions.unshift(["accept", "Accept ", "a"]);
         item.append(make("span", "cluster", ...actions.map(([name, words, key]) => make("button", `button small ${name}`, words, make("kbd", "", key)))));
       }
       return item;

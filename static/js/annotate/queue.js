@@ -1,6 +1,8 @@
 // Sends operations one after the other, in their order, each until the server has answered.
 // Nothing is lost while the page is open: what cannot be sent is tried again.
 
+import { waitFor } from "../waiting.js";
+
 const PATHS = { entity: "entities", relation: "relations" };
 const FIELDS = { entity: ["uid", "label", "start", "end", "proof"], relation: ["uid", "label", "source", "target", "proof"] };
 const ENDS = ["source", "target"];
@@ -106,11 +108,12 @@ export class Queue {
     values.proof = this.#proofs.get(`${kind} ${values.uid} ${values.label}`);
     const [path, body] =
       kind === "item" ? ["done/", { done: values.done }]
+      : values.status === "suggested" ? [`${PATHS[kind]}/suggest/`, pick(values, ["uid", "label"])] // undo of a decision
       : verb === "add" ? [`${PATHS[kind]}/add/`, pick(values, FIELDS[kind])]
       : [`${PATHS[kind]}/${verb}/`, pick(values, verb === "label" ? ["uid", "label", "proof"] : ["uid"])];
     let response;
     try {
-      response = await fetch(this.base + path, {
+      response = await waitFor(fetch(this.base + path, {
         method: "POST",
         headers: {
           "Content-Type": "application/json",
@@ -121,7 +124,7 @@ export class Queue {
         body: JSON.stringify(body),
         keepalive: true,
         signal: AbortSignal.timeout(TIMEOUT),
-      });
+      }));
       if (response.ok) return { answer: await response.json() };
     } catch {
       return { again: "retrying" };

@@ -17,8 +17,8 @@ function place(li) {
   if (buttons.hidden) return;
   uid = uidOf(li);
   const [box, around] = [row.getBoundingClientRect(), panel.getBoundingClientRect()];
-  const usage = row.querySelector(".usage")?.getBoundingClientRect();
-  const end = usage?.width ? Math.min(usage.left, around.right) : around.right;
+  const figures = byId("tree-head").querySelector(".usage").getBoundingClientRect();
+  const end = matchMedia("(width < 640px)").matches ? figures.right : figures.left; // rather over the figures than over the name
   buttons.style.top = `${box.top - around.top}px`;
   buttons.style.right = `${around.right - end - panel.scrollLeft + 8}px`;
   buttons.querySelector(".swatch")?.style.setProperty("--c", row.querySelector(".swatch").style.getPropertyValue("--c"));

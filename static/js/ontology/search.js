@@ -15,28 +15,27 @@ const added = new Set(); // during the search: they stay on the screen, also if 
 
 const matches = () => [...root().querySelectorAll("li[data-match]")];
 
-async function find() {
+export async function find() {
   const text = field.value.trim();
   const { only } = state;
   if (!text && !only) return leave();
   waiting?.abort();
   waiting = new AbortController();
   const query = new URLSearchParams({ q: text, only, within: state.branch, also: [...added].join(",") });
-  const answer = await ask(`${home}find/?${query}`, { signal: waiting.signal }).catch(() => null);
-  if (!answer) return;
-  const html = await answer.text();
+  const answer = ask(`${home}find/?${query}`, { signal: waiting.signal });
+  const html = await answer.then((found) => found?.text()).catch(() => null); // it may be aborted on its way
+  if (html == null) return;
   if (field.value.trim() !== text || state.only !== only) return;
+  if (isTypedIn()) return void setTimeout(again, 500);
   if (!state.searching) {
     before = root();
     scrolled = scrollY;
     version = state.version;
     state.searching = true;
   }
-  const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("kids-root");
-  root().replaceWith(document.adoptNode(fresh));
+  const fresh = new DOMParser().parseFromString(html, "text/html");
+  for (const place of [root(), byId("filters")]) place.replaceWith(document.adoptNode(fresh.getElementById(place.id)));
   panel.classList.toggle("searched", true);
-  byId("only").hidden = !only;
-  byId("only").textContent = `${root().dataset.title ?? only} ×`;
   state.text = text;
   remember();
   mark();
@@ -52,6 +51,8 @@ function showCount() {
   const of = `${total} ${total === 1 ? "match" : "matches"}`;
   count.textContent = !total ? "Nothing found" : at < 0 ? of : `${at + 1} of ${of}`;
   if (total > all.length) count.textContent += `, the first ${all.length} are shown`;
+  const others = [...added].filter((uid) => item(uid) && !item(uid).matches("[data-match]")).length;
+  if (others) count.textContent += ` · ${others} new, not among them`;
 }
 
 /** Where “add it here” adds: below what is selected or the branch that is shown alone. */
@@ -61,7 +62,9 @@ function showNothing(isNothing) {
   nothing.hidden = !isNothing;
   if (!isNothing) return;
   const text = field.value.trim();
-  nothing.firstElementChild.textContent = text ? `Nothing found for “${text}”` : `No label: ${root().dataset.title ?? state.only}`;
+  const titles = [...byId("filters").querySelectorAll("button > :first-child")].map(({ textContent }) => `“${textContent}”`);
+  const within = titles.length ? ` with the ${titles.length > 1 ? "filters" : "filter"} ${titles.join(" and ")}` : "";
+  nothing.firstElementChild.textContent = `${text ? `Nothing found for “${text}”` : "No label"}${within}`;
   const button = nothing.querySelector("[data-find=add]");
   if (button) button.hidden = !text;
   const name = place() && before.querySelector(`#row-${place()} > .name`)?.textContent;
@@ -94,7 +97,7 @@ function leave() {
   count.textContent = "";
   nothing.hidden = true;
   added.clear();
-  byId("only").hidden = true;
+  byId("filters").replaceChildren();
   state.only = state.text = "";
   if (!state.searching) return;
   state.searching = false;
@@ -155,29 +158,17 @@ document.addEventListener("tree:stale", again);
 
 function again() {
   version = "";
-  if (root().querySelector(".row-edit")) setTimeout(again, 500); // what is being typed there would be lost
-  else if (state.searching) find();
+  if (isTypedIn()) setTimeout(again, 500);
+  else find();
 }
 
+/** Whether somebody types a name into a row, which would be lost with the rows. */
+const isTypedIn = () => Boolean(root().querySelector(".row-edit"));
+
 document.addEventListener("itemAdded", ({ detail: { uid } }) => {
-  if (!state.searching) return;
+  if (!field.value.trim() && !state.only) return;
   added.add(uid);
   setTimeout(again); // it may be a match
-});
-
-/* Filters ---------------------------------------------------------------------------------------------------------- */
-
-document.addEventListener("click", (event) => {
-  const link = event.target.closest("[data-only]");
-  if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  event.preventDefault();
-  state.only = link.dataset.only;
-  find();
-});
-
-byId("only").addEventListener("click", () => {
-  state.only = "";
-  find();
 });
 
 // An address that somebody shared.

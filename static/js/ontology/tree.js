@@ -1,6 +1,8 @@
 // The tree on the screen: its elements, open branches, selection, and refreshing it.
 // A branch of a large tree is fetched when it is first opened.
 
+import { isDialogs } from "../address.js";
+import { waitFor } from "../waiting.js";
 import { morph, save, typed } from "./morph.js";
 
 export const panel = document.querySelector("#tree");
@@ -58,11 +60,13 @@ export const state = {
 
 const token = () => JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
 
-export async function ask(url, { body, signal } = {}) {
+/** `quiet`, for what the page asks for by itself. */
+export async function ask(url, { body, signal, quiet } = {}) {
   const headers = { "HX-Request": "true", "X-CSRFToken": token() };
-  const answer = await fetch(url, { method: body ? "POST" : "GET", body, signal, headers }).catch((error) => {
+  const request = fetch(url, { method: body ? "POST" : "GET", body, signal, headers }).catch((error) => {
     if (error.name === "AbortError") throw error;
   });
+  const answer = await (quiet ? request : waitFor(request));
   const elsewhere = answer?.headers.get("HX-Redirect");
   if (elsewhere) return void (location.href = elsewhere);
   if (!answer?.ok) return void say("The items could not be fetched. Try again in a moment.");
@@ -198,17 +202,25 @@ export function selectNone() {
   return showOverview();
 }
 
-export const showOverview = () => get(`${home}overview/`, "#details", "morph:innerHTML");
+const overview = `${home}overview/`;
+export const showOverview = () => get(overview, "#details", "morph:innerHTML");
+
+// Something may have been selected before the overview came.
+byId("details").addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.pathInfo.requestPath === overview && (state.selected || chosen.size > 1)) detail.shouldSwap = false;
+});
 
 /** Keep what is shown and selected in the address. */
 export function remember() {
+  if (isDialogs()) return; // it is done when the dialog has been left
   const query = new URLSearchParams();
   if (state.branch) query.set("branch", state.branch);
   if (state.text) query.set("q", state.text);
   if (state.only) query.set("only", state.only);
   if (state.selected) query.set("item", state.selected);
-  history.replaceState(null, "", query.size ? `?${query}` : location.pathname);
+  history.replaceState(history.state, "", query.size ? `${home}?${query}` : home);
 }
+document.addEventListener("dialogLeft", remember);
 
 /** Mark the selected items and keep one item reachable by Tab after parts of the tree were replaced. */
 export function mark() {
@@ -240,7 +252,7 @@ export function refresh(options = {}) {
 }
 
 async function fetchTree(options) {
-  const { open: branches, reveal = "" } = options;
+  const { open: branches, reveal = "", quiet } = options;
   const pane = byId("details");
   const body = new FormData();
   const { selected: asked, branch: within } = state;
@@ -249,7 +261,7 @@ async function fetchTree(options) {
   body.set("within", within);
   body.set("reveal", reveal);
   if (asked && !pane.querySelector(REFUSED)) body.set("item", asked);
-  const answer = await ask(`${home}tree/`, { body });
+  const answer = await ask(`${home}tree/`, { body, quiet });
   if (!answer) return;
   const [, version] = answer.headers.get("X-Ontology-Version").split(" ");
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
