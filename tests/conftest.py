@@ -64,7 +64,8 @@ def _versions():
 
 
 def _signed_in(user):
-    client = Client()
+    """A client that asks as the scripts of the pages do: a part of a page comes alone."""
+    client = Client(headers={"HX-Request": "true"})
     client.force_login(user)
     client.user = user
     return client

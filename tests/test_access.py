@@ -3,6 +3,7 @@
 A new address without a row in `ROWS` fails the suite.
 """
 
+import re
 import shutil
 from dataclasses import dataclass, field
 
@@ -16,7 +17,7 @@ from annotation_service import blueprints
 from annotation_service.models import Job, start_job
 from datasets.models import Annotation, Dataset
 from ontologies.models import Ontology
-from projects import models
+from projects import counting, models
 from projects.models import Project
 from tests import factories, faults
 from tests.resource_sets import make
@@ -114,6 +115,14 @@ def rules_rows(name, *args, data=None, read=True, answer="200", others="200"):
     ]
 
 
+def lexicon_rows(name, *args, data=None, read=True, answer="200", others="200"):
+    """What is done with a preannotation set, a blueprint and a project's copy, which have rows of their own."""
+    rows = rules_rows(name, *args, data=data, read=read, answer=answer, others=others)
+    for row, place in zip(rows, ("lexicon", "lexicon_copy"), strict=True):
+        row.args = (place, *(f"{arg}_copy" if arg == "lexicon_row" and "copy" in place else arg for arg in args))
+    return rows
+
+
 def dataset_rows(name, data=None, read=False, answer="200"):
     """What is done with a dataset, a blueprint and a project's copy."""
     blueprint, copy = (BLUEPRINT_READ, COPY_READ) if read else (BLUEPRINT_CHANGE, COPY_CHANGE)
@@ -147,6 +156,8 @@ def mark_rows(name, json):
 
 ROWS = [
     Row("home", EVERYBODY),
+    Row("help", EVERYBODY),
+    Row("find", EVERYBODY, query="?q=pump"),
     Row("job", "302 404 404 404 200 200", ("job",)),
     Row("job_progress", "302 404 404 404 200 200", ("job",)),
     Row("cancel_job", "302 404 404 404 302 302", ("job",), {}),
@@ -174,6 +185,9 @@ ROWS = [
     *tree_rows("ontologies:find", query="?q=obj"),
     *tree_rows("ontologies:overview"),
     *tree_rows("ontologies:version"),
+    *tree_rows("ontologies:codebook"),
+    *tree_rows("ontologies:codebook", query="?branch={uid}&off=yes&sentences=no"),
+    *tree_rows("ontologies:download_codebook"),
     *tree_rows("ontologies:figures"),
     *tree_rows("ontologies:checks"),
     *tree_rows("ontologies:history"),
@@ -184,6 +198,7 @@ ROWS = [
     *change_rows("ontologies:paste", {"text": "New"}),
     *change_rows("ontologies:preview", {"text": "New"}, reads=False),
     *change_rows("ontologies:recolor_items", {"uids": "{uid}", "color": "#112233"}, reads=False),
+    *change_rows("ontologies:separate_colors", {"uids": "{uid}"}, reads=False),
     *change_rows("ontologies:several", {"uids": "{uid}"}, reads=False),
     *change_rows("ontologies:ask_switch", {"uids": "{uid}", "active": "0"}, reads=False),
     *change_rows("ontologies:add_terms", {"uids": "{uid}", "add": "pump"}, reads=False),
@@ -229,6 +244,24 @@ ROWS = [
     *rules_rows("resources:revert", "rules_version", data={}),
     *rules_rows("resources:undo", data={}, others="422"),
     *rules_rows("resources:redo", data={}, answer="422", others="422"),
+    *[row for row in blueprint_rows("preannotations", "lexicon") if row.name != "preannotations:download_text"],
+    Row("preannotations:check", "302 403 403 422 422 422", data={}),
+    *lexicon_rows("preannotations:download_csv"),
+    *lexicon_rows("preannotations:standing"),
+    *lexicon_rows("preannotations:history"),
+    *lexicon_rows("preannotations:step", "rules_version"),
+    *lexicon_rows("preannotations:row", "lexicon_row"),
+    *lexicon_rows("preannotations:cell", "lexicon_row", "surface_form", read=False),
+    *lexicon_rows("preannotations:cell", "lexicon_row", "surface_form", data={"value": "new"}),
+    *lexicon_rows("preannotations:add_row", read=False),
+    *lexicon_rows("preannotations:add_row", data={"surface_form": "new", "label": "{free}"}),
+    *lexicon_rows("preannotations:remove_rows", data={"all": "1", "count": "1"}),
+    *lexicon_rows("preannotations:revert", "rules_version", data={}),
+    *lexicon_rows("preannotations:undo", data={}, others="422"),
+    *lexicon_rows("preannotations:redo", data={}, answer="422", others="422"),
+    # The rows of another set are not reached.
+    Row("preannotations:row", "302 404 404 422 422 422", ("lexicon", "lexicon_row_copy")),
+    Row("preannotations:cell", "302 404 404 403 422 422", ("lexicon", "lexicon_row_copy", "surface_form"), {}),
     *blueprint_rows("datasets", "dataset"),
     Row("datasets:preview", EVERYBODY, data={"sample": "a b", **READ_AS}),
     Row("datasets:ontologies", SEE_ALL, ("entity",)),
@@ -300,6 +333,15 @@ ROWS = [
     Row("projects:remove_constraints", MANAGERS, ("project", "entity")),
     Row("projects:remove_constraints", MANAGERS, ("project", "entity"), {}),
     Row("projects:remove_constraints", "302 404 403 404 404 404", ("project", "relation"), {}),
+    Row("projects:use", SEE_ALL, query="?preannotations={lexicon}"),
+    Row("projects:preannotations", MANAGERS, ("project", "entity")),
+    Row("projects:preannotations", MANAGERS, ("project", "entity"), {"preannotations": "{lexicon}"}),
+    Row("projects:preannotations", "302 404 403 404 404 404", ("project", "rich")),
+    Row("projects:remove_preannotations", MANAGERS, ("project", "entity")),
+    Row("projects:remove_preannotations", MANAGERS, ("project", "entity"), {}),
+    Row("projects:remove_preannotations", "302 404 403 404 404 404", ("project", "relation"), {}),
+    Row("projects:match_preannotations", MANAGERS, ("project",), {}),
+    Row("projects:preannotation_figures", MANAGERS, ("project", "entity")),
     Row("projects:add_ontology", "302 404 403 404 302 302", ("bare_project",), {"ontology": "{relation_ontology}"}),
     Row("projects:add_ontology", "302 404 403 404 404 404", ("bare_project",), {"ontology": "x"}),
     Row("annotations:start", WORK_START, ("project",)),
@@ -317,9 +359,11 @@ ROWS = [
     *mark_rows("annotations:relabel_entity", {"uid": "given-mark-0", "label": "{label}"}),
     *mark_rows("annotations:resize_entity", {"uid": "given-mark-0", "start": 0, "end": 1}),
     *mark_rows("annotations:remove_entity", {"uid": "given-mark-0"}),
+    *mark_rows("annotations:suggest_entity", {"uid": "given-mark-2", "label": "{label}"}),
     *mark_rows("annotations:add_relation", {"uid": "new-relation", "label": "{relation_label}", **ENDS}),
     *mark_rows("annotations:relabel_relation", {"uid": "given-rel", "label": "{relation_label}"}),
     *mark_rows("annotations:remove_relation", {"uid": "given-rel"}),
+    *mark_rows("annotations:suggest_relation", {"uid": "given-rel", "label": "{relation_label}"}),
     *mark_rows("annotations:done", {"done": True}),
 ]
 
@@ -339,7 +383,7 @@ def built_world(django_db_setup, django_db_blocker, tmp_path_factory):
     """One world for all tests of this file, in a transaction that is taken back."""
     folder = tmp_path_factory.mktemp("world") / "uploads"
     with django_db_blocker.unblock(), transaction.atomic():
-        with override_settings(UPLOAD_DIR=folder):
+        with override_settings(UPLOAD_DIR=folder, PREANNOTATION_RESOURCES=True):
             world = build_world(folder)
         yield world
         transaction.set_rollback(True)
@@ -349,6 +393,7 @@ def built_world(django_db_setup, django_db_blocker, tmp_path_factory):
 def world(built_world, db, settings):
     """The world as it was built: what a test does to its rows and files is taken back."""
     shutil.copytree(built_world["folder"], settings.UPLOAD_DIR)
+    settings.PREANNOTATION_RESOURCES = True
     return built_world
 
 
@@ -373,15 +418,26 @@ def build_world(folder):
         each.changes.all().delete()
         each.touch(version=0)
         each.change_rule(ruled, can_contain=[], by=alice)
+    document = [{"surface_form": "worn", "label": "State"}]
+    lexicon = make(
+        "entity_preannotations", owner=alice, document=document, entities=rules.entity_ontology, relations=None
+    )
+    lexicon_copy = project.use(lexicon, by=alice)
+    for each in (lexicon, lexicon_copy):
+        each.changes.all().delete()
+        each.touch(version=0)
+        each.change_row(each.rows().get().pk, {"surface_form": "worn out"}, by=alice)
     finished = start_job("test", title="t", by=alice, target={})
     Job.objects.filter(pk=finished.pk).update(state=Job.State.RUNNING)
     item = project.dataset.items().first()
     label, relation_label = project.entity_ontology.items().first(), project.relation_ontology.items().first()
     for person in (None, carol, alice):  # the same marks for everybody, so that the same address works for all
         annotation = Annotation.objects.create(item=item, annotator=person)
-        for place in (0, 1):
+        for place in (0, 1, 2):
             annotation.add_entity(uid=f"given-mark-{place}", label=label, start=place, end=place)
         annotation.add_relation(uid="given-rel", label=relation_label, source="given-mark-0", target="given-mark-1")
+        for marks in (annotation.entity_set, annotation.relation_set):
+            marks.update(origin="given")
     for tree in (ontology, project.entity_ontology):  # the first steps of both
         while tree.version < 2:
             tree.items().last().describe(f"Step {tree.version}", by=alice)
@@ -395,6 +451,7 @@ def build_world(folder):
     )
     for each in (upload, upload_copy):
         each.problems_path.write_text("item 1: This is wrong.\n")
+    counting.refresh()  # so that no reader has to
     return {
         "folder": folder,
         "entity": "entity",
@@ -412,6 +469,11 @@ def build_world(folder):
         "rules_copy": rules_copy.pk,
         "rules_version": 1,
         "ruled": ruled,
+        "lexicon": lexicon.pk,
+        "lexicon_copy": lexicon_copy.pk,
+        "lexicon_row": lexicon.rows().get().pk,
+        "lexicon_row_copy": lexicon_copy.rows().get().pk,
+        "surface_form": "surface_form",
         "excludes": "excludes",
         "free": ontology.items().first().uid,
         "color": ontology.items().first().color,
@@ -515,6 +577,25 @@ def test_actions_are_not_done_by_reading(world):
         if row.is_post and row.name not in reads:
             url = reverse(row.name, args=[world[key] for key in row.args])
             assert as_sam.get(url).status_code == 405, row.name
+
+
+READS = [row for row in ROWS if not row.is_post and {"200", "422"} & set(row.expected.split())]
+
+
+@pytest.mark.parametrize("row", READS, ids=str)
+def test_an_address_shows_a_whole_page_and_its_dialog_is_open_there(row, world):
+    """In a browser, whatever the scripts of the pages get from there."""
+    person = next(
+        person for status, person in zip(row.expected.split(), PEOPLE, strict=True) if status in ("200", "422")
+    )
+    shown, part = ask(row, world, person), ask(row, world, person, client=Client(headers={"HX-Request": "true"}))
+    if shown.streaming or "text/html" not in shown["Content-Type"]:
+        return
+    assert shown.content.startswith(b"<!doctype html>") and shown.content.count(b"</html>") == 1
+    _, dialog = shown.content.split(b'<dialog id="dialog"')
+    is_dialog = b"dialog-head" in part.content and not part.content.startswith(b"<!doctype")
+    heading = re.search(b"<h2.*?</h2>", part.content)[0] if is_dialog else b"></dialog>"
+    assert heading in dialog
 
 
 def test_the_admin_is_for_staff(world):

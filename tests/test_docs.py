@@ -1,7 +1,15 @@
-"""The papers for developers name every module, and no file that is gone."""
+"""The papers name every module and no file that is gone, and the commands of the README run as they are written."""
 
 import re
+import shlex
 
+import pytest
+from django.core.management import call_command
+
+from datasets.models import Dataset
+from ontologies.models import Ontology
+from projects.models import Project
+from resources.models import ConstraintSet
 from tests.test_imports import APPS, ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
@@ -34,3 +42,39 @@ def test_every_module_is_named():
         for path in (ROOT / app).rglob("*.py"):
             if not {"migrations", "commands"} & set(path.parts) and path.name not in IN_EVERY_APP:
                 assert path in named, f"{path.relative_to(ROOT)} is missing in {PAGE.name}"
+
+
+FILES = {
+    "labels.json": '[{"name": "Activity"}, {"name": "PhysicalObject", "children": [{"name": "Pump"}]}]',
+    "lines.txt": "replace the pump\ncheck the oil\n",
+    "orders.json": '[{"original": "the pump", "tokens": ["the", "pump"], "entities": []}]',
+    "more.jsonl": '{"original": "a b", "tokens": ["a", "b"], "entities": [], "external_id": "x1"}\n',
+    "rules.json": '[{"domain": "Activity", "excludes": ["PhysicalObject"]}]',
+}
+# What the numbers of the commands stand for.
+NUMBERED = {
+    r"--entity-ontology": Ontology,
+    r"--into|--dataset": Dataset,
+    r"--constraints": ConstraintSet,
+    r"project|check_constraints": Project,
+}
+
+
+@pytest.mark.django_db
+def test_the_commands_for_the_shell_run_as_they_are_written(settings, tmp_path, monkeypatch):
+    settings.VAR_DIR = tmp_path
+    monkeypatch.chdir(tmp_path)
+    for name, content in FILES.items():
+        (tmp_path / name).write_text(content)
+    call_command("demo")
+    # In a new database the first of each has the number 1; in that of the tests PostgreSQL goes on counting.
+    skipped = {model: model.objects.latest("pk").pk - model.objects.count() for model in NUMBERED.values()}
+    section = (ROOT / "README.md").read_text().split("## From the shell")[1].split("\n## ")[0].replace("\\\n", "")
+    commands = re.findall(r"^ +\.venv/bin/python manage.py (.*)$", section, re.M)
+    assert len(commands) == 9
+    for command in commands:
+        for option, model in NUMBERED.items():
+            for start, number in re.findall(rf"((?:{option}) )(\d+)", command):
+                command = command.replace(start + number, f"{start}{int(number) + skipped[model]}")
+        call_command(*shlex.split(command))
+    assert (tmp_path / "pumps.zip").stat().st_size > 1000

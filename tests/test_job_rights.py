@@ -9,7 +9,7 @@ from tests import factories
 from tests.test_access import READ_AS
 
 OWN = ("duplicate", "create_project", "check_upload", "store_upload")
-OF_A_PROJECT = ("bundle", "check_upload of its dataset", "store_upload of its dataset")
+OF_A_PROJECT = ("bundle", "match_preannotations", "check_upload of its dataset", "store_upload of its dataset")
 
 
 @pytest.fixture
@@ -45,7 +45,8 @@ def answers(client, job):
     return found
 
 
-ALL, SIGN_IN, FORBIDDEN, UNKNOWN = {200, 302}, {302}, {403}, {404}
+# A script that asks without a session is told in the 204 where to sign in.
+ALL, SIGN_IN, FORBIDDEN, UNKNOWN = {200, 302}, {204}, {403}, {404}
 
 
 def remove(project, person):

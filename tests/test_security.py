@@ -133,11 +133,6 @@ def test_a_large_body_that_is_no_multipart_form_is_refused_before_it_is_read(db,
     assert "can have 1 MB at most" in answer.content.decode()
 
 
-def test_a_body_of_unknown_length_is_refused(db):
-    answer = send(HTTP_TRANSFER_ENCODING="chunked", CONTENT_LENGTH="")
-    assert answer.status_code == 411
-
-
 def test_more_text_than_a_form_may_have_is_refused_in_words(as_alice, settings):
     settings.MAX_PASTED_BYTES, settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000, 2000
     answer = as_alice.post("/ontologies/new/", {"name": "x", "kind": "entity", "source": "paste", "text": "x" * 3000})

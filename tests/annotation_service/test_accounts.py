@@ -84,6 +84,25 @@ def test_a_password_is_reset_by_mail(client, carol):
     assert sign_in(client, "carol", "another-long-one").status_code == 302
 
 
+def test_the_mail_for_a_reset_says_who_asked_and_how_long_its_link_lasts(client, carol, settings):
+    settings.PASSWORD_RESET_TIMEOUT = 2 * 24 * 3600
+    client.post("/accounts/password/reset/", {"email": "carol@example.org"}, REMOTE_ADDR="198.51.100.7")
+    (sent,) = mail.outbox
+    assert sent.subject == "Annotation Service: choose a new password"
+    for said in ("Hello carol,", "account at testserver", "address 198.51.100.7", "within 2 days", "do nothing"):
+        assert said in sent.body, said
+    assert max(map(len, sent.body.replace(re.search(r"http\S+", sent.body)[0], "").splitlines())) < 80
+
+
+def test_the_mail_that_confirms_an_address_has_the_products_words(client, settings, db):
+    settings.OPEN_REGISTRATION = True
+    data = {"username": "new", "email": "new@example.org", "password1": PASSWORD, "password2": PASSWORD}
+    client.post("/accounts/signup/", data)
+    (sent,) = mail.outbox
+    assert sent.subject == "Annotation Service: confirm your e-mail address"
+    assert "new has given this address" in sent.body and "/accounts/confirm-email/" in sent.body
+
+
 def test_a_reset_does_not_tell_who_has_an_account(client, carol):
     for email in ("carol@example.org", "stranger@example.org"):
         assert (
@@ -117,7 +136,7 @@ def test_changing_the_password_ends_other_sessions(client, carol, as_carol):
     sign_in(client, "carol")
     data = {"oldpassword": PASSWORD, "password1": "another-long-one", "password2": "another-long-one"}
     assert client.post("/accounts/password/change/", data).status_code == 302
-    assert as_carol.get("/").status_code == 302
+    assert as_carol.get("/").status_code == 204  # and where to sign in
 
 
 @pytest.mark.parametrize(

@@ -239,6 +239,25 @@ def test_a_database_that_is_broken_in_the_archive_is_refused(project, path, sett
     assert everything(settings) == before
 
 
+def test_an_error_of_the_service_is_not_taken_for_a_damaged_backup(project, path, monkeypatch):
+    def fail(dump, manifest):
+        raise ValueError("a mistake in the code")
+
+    make(path)
+    monkeypatch.setattr(backup.DUMPS[connection.display_name], "load", fail)
+    with pytest.raises(ValueError, match="a mistake in the code"):
+        restore(path)
+
+
+def test_a_manifest_that_lacks_something_is_refused(project, path):
+    make(path)
+    for name in ("made_at", "rows", "migrations"):
+        lacking = changed(
+            path, "manifest.json", lambda content, name=name: content.replace(f'"{name}"'.encode(), b'"other"')
+        )
+        assert "it is damaged" in refusal(restore, lacking)
+
+
 def test_a_backup_that_cannot_be_read_again_takes_nobodys_place(project, path, monkeypatch):
     path.write_text("the one of yesterday")
     monkeypatch.setattr(backup.DUMPS[connection.display_name], "count", lambda dump, manifest: {})

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
 from waitress import buffers
@@ -134,6 +135,13 @@ def test_of_too_many_unfinished_requests_the_most_silent_is_given_up(serving, se
         assert ask(port)[0] == 200
         assert is_closed(clients[0])
         assert not any(is_closed(client, 0.05) for client in (*clients[1:], elsewhere))
+
+
+def test_the_network_of_an_ipv6_address_is_limited_as_one():
+    """Who has one address of IPv6 has a whole network of them."""
+    addresses = ("2001:db8::1", "2001:db8::ffff:2", "2001:db8:0:1::1", "198.51.100.1", "198.51.100.2")
+    networks = [server.Channel.network.func(SimpleNamespace(addr=(address, 1))) for address in addresses]
+    assert networks == ["2001:db8::", "2001:db8::", "2001:db8:0:1::", "198.51.100.1", "198.51.100.2"]
 
 
 def test_whole_requests_are_not_limited(serving, settings):

@@ -28,7 +28,10 @@ def send(project, item):
         url = f"/projects/{project_pk or project.pk}/items/{(to or item).pk}/{path}"
         data = body if isinstance(body, bytes | str) else json.dumps(body)
         return client.post(
-            url, data, content_type="application/json", headers={"Accept": "application/json", **headers}
+            url,
+            data,
+            content_type="application/json",
+            headers={"Accept": "application/json", "HX-Request": "", **headers},
         )
 
     return send

@@ -88,11 +88,15 @@ def suggest(item, project):
         annotation, _ = Annotation.objects.get_or_create(item=item, annotator=None)
         label = OntologyItem.objects.get(ontology__project=project, name=name)
         if isinstance(first, int):
-            annotation.entity_set.create(uid=uid, label=label, start=first, end=last, status="suggested")
+            annotation.entity_set.create(
+                uid=uid, label=label, start=first, end=last, status="suggested", origin="given"
+            )
         else:
             ends = (annotation.entity_set.get(uid=end) for end in (first, last))
             source, target = ends
-            annotation.relation_set.create(uid=uid, label=label, source=source, target=target, status="suggested")
+            annotation.relation_set.create(
+                uid=uid, label=label, source=source, target=target, status="suggested", origin="given"
+            )
 
     return suggest
 

@@ -1,8 +1,11 @@
 """Marks that came with a dataset, in an annotator's hands: accepted, rejected, brought back, whatever their uids are."""
 
-import pytest
+from importlib import import_module
 
-from datasets.models import Annotation, Entity, Relation
+import pytest
+from django.db import connection
+
+from datasets.models import Annotation, Entity, Rejection, Relation
 from ontologies.models import OntologyItem
 
 from .test_workspace import state_of
@@ -65,6 +68,78 @@ def test_undo_brings_a_rejected_mark_back_as_ones_own(as_carol, send, given, sta
         {ODD: "accepted", SAME: "accepted", "e3": "suggested"},  # a relation of one's own has ends of one's own
         {SAME: "accepted", "r2": "rejected"},
     )
+
+
+@pytest.fixture
+def suggested(given):
+    for marks in (given.entity_set, given.relation_set):
+        marks.update(origin="given")
+
+
+def test_undo_makes_a_rejected_mark_and_its_relations_suggestions_again(as_carol, send, suggested, statuses, label):
+    send(as_carol, "entities/remove/", {"uid": ODD})
+    again = {"uid": "r2", "label": label("hasPart", "relation")}
+    assert send(as_carol, "relations/suggest/", again).status_code == 422  # an end is not there
+    for _ in (1, 2):
+        answer = send(as_carol, "entities/suggest/", {"uid": ODD, "label": label("State")})
+        assert answer.json()["entity"]["status"] == "suggested"
+    assert send(as_carol, "relations/suggest/", again).status_code == 200
+    assert statuses() == (
+        {ODD: "suggested", SAME: "suggested", "e3": "suggested"},
+        {SAME: "rejected", "r2": "suggested"},
+    )
+    assert Rejection.objects.count() == 1  # that of the other relation
+
+
+def test_undo_makes_a_mark_that_got_another_label_a_suggestion_again(as_carol, send, suggested, statuses, label):
+    assert send(as_carol, "entities/suggest/", {"uid": "e3", "label": label("Activity")}).status_code == 422
+    send(as_carol, "entities/label/", {"uid": "e3", "label": label("Activity")})
+    answer = send(as_carol, "entities/suggest/", {"uid": "e3", "label": label("State")})
+    assert answer.json()["entity"] == {
+        "uid": "e3",
+        "start": 2,
+        "end": 2,
+        "label": label("State"),
+        "status": "suggested",
+    }
+    assert not Rejection.objects.exists()
+
+
+def test_what_nobody_suggested_is_no_suggestion_again(as_carol, send, suggested, statuses, label):
+    own = {"uid": "own", "label": label("Activity")}
+    send(as_carol, "entities/add/", {**own, "start": 2, "end": 2})
+    answer = send(as_carol, "entities/suggest/", own)
+    assert answer.status_code == 422 and "was not suggested here" in answer.json()["error"]
+    assert statuses()[0]["own"] == "accepted"
+
+
+def test_copies_from_before_marks_had_origins_get_those_of_the_given_marks(
+    as_carol, send, suggested, item, carol, label
+):
+    send(as_carol, "entities/add/", {"uid": "own", "label": label("Activity"), "start": 2, "end": 2})
+    mine = Annotation.objects.get(item=item, annotator=carol)
+    migration = import_module("datasets.migrations.0008_origin_of_copies")
+    for marks in (mine.entity_set, mine.relation_set):
+        marks.update(origin="person")
+    with connection.cursor() as cursor:
+        for operation in migration.Migration.operations:
+            cursor.execute(operation.sql)
+    assert dict(mine.entity_set.values_list("uid", "origin")) == {
+        ODD: "given",
+        SAME: "given",
+        "e3": "given",
+        "own": "person",
+    }
+    assert set(mine.relation_set.values_list("origin", flat=True)) == {"given"}
+
+
+def test_an_end_of_an_accepted_relation_is_no_suggestion_again(as_carol, send, suggested, statuses, label):
+    send(as_carol, "relations/label/", {"uid": "r2", "label": label("hasPart", "relation")})
+    assert send(as_carol, "entities/suggest/", {"uid": ODD, "label": label("State")}).status_code == 422
+    assert statuses()[0][ODD] == "accepted"
+    send(as_carol, "done/", {"done": True})
+    assert send(as_carol, "relations/suggest/", {"uid": "r2", "label": label("hasPart", "relation")}).status_code == 422
+    assert statuses()[1]["r2"] == "accepted"
 
 
 def test_an_accepted_mark_is_removed_and_can_be_brought_back(as_carol, send, given, statuses, label):

@@ -25,8 +25,10 @@ MODULES = [
     "imports",
     "refusals",
     "projects",
+    "suggestions",
     "marks",
     "constraints",
+    "preannotations",
     "slow",
 ]
 WIDTHS = (82, 20, 18, 7)

@@ -122,6 +122,16 @@ def add_marks(dataset: Dataset, annotator: User | None, ontologies: list[Ontolog
     Relation.objects.bulk_create(relations, batch_size=BATCH)
 
 
+def annotate_every_item(project: Project) -> None:
+    """Finished work of every annotator on each item, without marks."""
+    execute(
+        "INSERT INTO datasets_annotation (item_id, annotator_id, started_at, done_at)"
+        " SELECT i.id, m.user_id, %(now)s, %(now)s FROM datasets_item i JOIN datasets_dataset d ON d.id = i.dataset_id"
+        " JOIN projects_membership m ON m.project_id = d.project_id AND m.role = 'annotator' WHERE d.project_id = %(project)s",
+        {"project": project.pk, "now": timezone.now()},
+    )
+
+
 def mark_every_item(dataset: Dataset, annotator: User, ontology: Ontology) -> None:
     """An entity on each item of a dataset, written inside the database."""
     params = {"dataset": dataset.pk, "annotator": annotator.pk, "label": ontology.items()[0].pk, "now": timezone.now()}
@@ -131,8 +141,8 @@ def mark_every_item(dataset: Dataset, annotator: User, ontology: Ontology) -> No
         params,
     )
     execute(
-        'INSERT INTO datasets_entity (annotation_id, label_id, uid, start, "end", status, created_at, updated_at)'
-        " SELECT a.id, %(label)s, 'e', 0, 0, 'accepted', %(now)s, %(now)s FROM datasets_annotation a"
+        'INSERT INTO datasets_entity (annotation_id, label_id, uid, start, "end", status, origin, created_at, updated_at)'
+        " SELECT a.id, %(label)s, 'e', 0, 0, 'accepted', 'person', %(now)s, %(now)s FROM datasets_annotation a"
         " JOIN datasets_item i ON i.id = a.item_id WHERE i.dataset_id = %(dataset)s AND a.annotator_id = %(annotator)s",
         params,
     )

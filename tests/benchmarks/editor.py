@@ -12,7 +12,7 @@ from .service import Browser, Service
 
 SIZE = 10_000
 RUNS = 50
-OPEN, VIEW, EDIT, SEARCH = 20, 150, 40, 50
+OPEN, VIEW, EDIT, SEARCH, ALL_ROWS = 20, 150, 40, 50, 600
 PASTED = 1000
 
 Work = Callable[[], object]
@@ -141,9 +141,21 @@ def editor(service: Service) -> Iterator[Figure]:
     }.items():
         yield _figure(f"  search “77”{what}", lambda: page.see("find/?q=77"), before, budget=SEARCH)
     yield _figure("  search “a”, in every item", lambda: page.see("find/?q=a"), budget=SEARCH)
+    for what, query, budget in (
+        ("without description", "undescribed", SEARCH),
+        ("changed in the last 7 days", "since-7-days", SEARCH),
+        ("added or changed by me", "mine", SEARCH),
+        ("without marks, which are counted", "unused", VIEW),
+    ):
+        path = f"find/?only={query}"
+        yield _figure(f"  filter: {what}", lambda path=path: page.see(path), budget=budget)
+    yield _figure("  all rows with descriptions", lambda: page.see("items/?levels=1000"), runs=20, budget=ALL_ROWS)
     for what, name in {"marks of all items, number of checks": "figures/", "checks": "checks/"}.items():
         yield _figure(f"  {what}, first after a rename", lambda name=name: page.see(name), page.rename, budget=VIEW)
     yield _figure("  history", lambda: page.see("history/"), budget=VIEW)
+    for what, name in {"without sentences": "?sentences=no", "with sentences from 30,000 marks": ""}.items():
+        budget = 200 if name else 1000
+        yield _figure(f"  codebook {what}", lambda name=name: page.see(f"codebook/{name}"), runs=10, budget=budget)
     yield _figure("  switch three branches in one step", page.switch_selected, runs=20, budget=VIEW)
     yield _figure(f"  preview of {PASTED:,} pasted lines", lambda: page.paste("preview/"), runs=20, budget=VIEW)
     yield _figure(f"  paste {PASTED:,} items", page.paste, page.undo, runs=10, budget=VIEW)

@@ -57,6 +57,23 @@ def _fill(project: Project, rows: int) -> None:
         Membership.objects.create(project=project, user=user, role="annotator")
 
 
+@benchmark("progress")
+def progress(service: Service) -> Iterator[Figure]:
+    """Of 25 projects, each with 1,000 items on which 8 people have worked."""
+    for number in range(25):
+        data.annotate_every_item(data.project(1000, name=f"Progress {number}"))
+    browser = Browser(service, data.MANAGER)
+    yield Figure(
+        "project list with 200,000 annotations, counted for the first time",
+        seconds(lambda: browser.get("/projects/")),
+        "s",
+        1,
+    )
+    for what, path in (("home page", "/"), ("project list", "/projects/")):
+        p50, p95 = milliseconds(30, lambda path=path: browser.get(path))
+        yield Figure(f"{what} with 200,000 annotations, p50 / p95", (p50, p95), "ms", (30, 40))
+
+
 @benchmark("list")
 def item_list(service: Service) -> Iterator[Figure]:
     dataset = data.dataset(LINES)

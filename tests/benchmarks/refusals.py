@@ -52,11 +52,10 @@ def _command(service: Service, format: str, document: bytes) -> tuple[float, flo
     labels = str(data.ontology(10).pk)
     command = [sys.executable, "manage.py", "import_resource", str(path), "--kind", format, "--name", "x"]
     command += ["--owner", data.MANAGER, "--entity-ontology", labels]
-    environment = service.environment | {"PREANNOTATION_RESOURCES": "1"}
     usage: list[float] = []
 
     def run() -> None:
-        process = subprocess.Popen(command, cwd=service.folder, env=environment, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, cwd=service.folder, env=service.environment, stderr=subprocess.DEVNULL)
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         assert process.returncode == 1

@@ -33,6 +33,7 @@ class Service:
             (self.folder / ".venv" / name).symlink_to(ROOT / ".venv" / name)
         shutil.copy(ROOT / "requirements.lock", self.folder / ".venv" / "installed-requirements.lock")
         self.environment = {name: value for name, value in os.environ.items() if name not in OWN_SETTINGS}
+        self.environment["PREANNOTATION_RESOURCES"] = "1"
         if database_url:
             self.environment["DATABASE_URL"] = database_url
         with socket.socket() as free:
@@ -77,13 +78,13 @@ class Service:
 
 
 class Browser:
-    """A signed-in person's browser: one connection that is kept open."""
+    """A signed-in person's browser, which asks for parts of pages as htmx does: one connection that is kept open."""
 
     def __init__(self, service: Service, username: str = "") -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=PATIENCE)
         self.used = 0.0
         token = uuid.uuid4().hex
-        self.headers = {"Cookie": f"csrftoken={token}", "X-CSRFToken": token}
+        self.headers = {"Cookie": f"csrftoken={token}", "X-CSRFToken": token, "HX-Request": "true"}
         if username:
             from django.test import Client
 

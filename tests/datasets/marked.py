@@ -49,7 +49,13 @@ def mark(item, label, start, end, annotator=None):
     pk = item.dataset.entity_ontology.labels().by_fullname[label].pk
     uid = f"e{annotation.entity_set.count() + 1}"
     return Entity.objects.create(
-        annotation=annotation, label_id=pk, start=start, end=end, uid=uid, status=Entity.Status.SUGGESTED
+        annotation=annotation,
+        label_id=pk,
+        start=start,
+        end=end,
+        uid=uid,
+        status=Entity.Status.SUGGESTED,
+        origin=Entity.Origin.PERSON if annotator else Entity.Origin.GIVEN,
     )
 
 
@@ -58,5 +64,11 @@ def relate(source, target, label):
     pk = annotation.item.dataset.relation_ontology.labels().by_fullname[label].pk
     uid = f"r{annotation.relation_set.count() + 1}"
     return Relation.objects.create(
-        annotation=annotation, source=source, target=target, label_id=pk, uid=uid, status=Relation.Status.SUGGESTED
+        annotation=annotation,
+        source=source,
+        target=target,
+        label_id=pk,
+        uid=uid,
+        status=Relation.Status.SUGGESTED,
+        origin=source.origin,
     )

@@ -1,8 +1,12 @@
+import json
+
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from annotation_service import jobs
 from annotation_service.inputs import Refused
+from datasets import exports
 from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
 from datasets.models.dataset import goes_with_datasets, goes_with_items
@@ -53,9 +57,10 @@ def dataset(alice, entity_labels, relation_labels):
     labels = list(entity_labels.items())
     relation_label = relation_labels.items()[1]
     for annotation in (gone, given):
-        one = annotation.entity_set.create(label=labels[0], start=0, end=0, uid="aaaaaaaa", status="suggested")
-        two = annotation.entity_set.create(label=labels[3], start=1, end=2, uid="bbbbbbbb", status="rejected")
-        annotation.relation_set.create(label=relation_label, source=two, target=one, uid="cccccccc", status="accepted")
+        given = {"annotation": annotation, "origin": "given"}
+        one = Entity.objects.create(label=labels[0], start=0, end=0, uid="aaaaaaaa", status="suggested", **given)
+        two = Entity.objects.create(label=labels[3], start=1, end=2, uid="bbbbbbbb", status="rejected", **given)
+        Relation.objects.create(label=relation_label, source=two, target=one, uid="cccccccc", **given)
     return dataset
 
 
@@ -110,6 +115,56 @@ def test_annotators_marks_stay_behind(dataset, alice, bob, carol):
     copy = dataset.copy_to(by=bob)
     assert not Annotation.objects.filter(item__dataset=copy, annotator=carol).exists()
     assert Entity.objects.filter(annotation__item__dataset=copy).count() == 2
+
+
+def test_suggestions_stay_behind(dataset, alice, entity_labels, relation_labels):
+    """In a project's copy as in a blueprint."""
+    annotation = dataset.items()[0].annotation_set.get()
+    suggested = {"annotation": annotation, "status": "suggested", "origin": "preannotation"}
+    one = Entity.objects.create(label=entity_labels.items()[1], start=2, end=2, uid="dddddddd", **suggested)
+    end = annotation.entity_set.get(uid="aaaaaaaa")
+    Relation.objects.create(label=relation_labels.items()[0], source=end, target=one, uid="eeeeeeee", **suggested)
+    project = Project.create(
+        name="P", by=alice, dataset=dataset, entity_ontology=entity_labels, relation_ontology=relation_labels
+    )
+    for copy in (project.dataset, dataset.copy_to(by=alice), project.dataset.copy_to(by=alice)):
+        marks = Entity.objects.filter(annotation__item__dataset=copy)
+        assert set(marks.values_list("uid", "origin")) == {("aaaaaaaa", "given"), ("bbbbbbbb", "given")}
+        assert Relation.objects.get(annotation__item__dataset=copy).uid == "cccccccc"
+    assert dataset.row_count == dataset.item_count + 2
+    assert json.loads("".join(exports.json_document(dataset)))[0]["entities"] == [
+        {"id": "aaaaaaaa", "start": 0, "end": 0, "label": "PhysicalObject"},
+        {"id": "bbbbbbbb", "start": 1, "end": 2, "label": "PhysicalObject/DrivingObject"},
+    ]
+
+
+def test_marks_keep_their_origin_when_an_annotator_begins(dataset, carol):
+    given = dataset.items()[0].annotation_set.get()
+    given.entity_set.create(
+        label_id=given.entity_set.first().label_id, start=2, end=2, uid="p", status="suggested", origin="preannotation"
+    )
+    own = Annotation.start(dataset.items()[0], carol)
+    label = dataset.entity_ontology.items()[0]
+    own.add_entity(uid="own", label=label, start=1, end=1)
+    own.mark(Entity, "p").relabel(label)
+    assert dict(own.entity_set.values_list("uid", "origin")) == {
+        "aaaaaaaa": "given",
+        "bbbbbbbb": "given",
+        "p": "preannotation",
+        "own": "person",
+    }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_marks_of_before_get_their_origin(dataset, carol):
+    Annotation.start(dataset.items()[0], carol)
+    call_command("migrate", "datasets", "0005", verbosity=0)
+    call_command("migrate", verbosity=0)
+    for marks in (Entity, Relation):
+        assert set(marks.objects.values_list("annotation__annotator", "origin")) == {
+            (None, "given"),
+            (carol.pk, "given"),
+        }
 
 
 def test_a_copy_and_its_source_have_nothing_to_do_with_each_other(dataset, bob):

@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from itertools import combinations
 from types import SimpleNamespace
 from unittest import mock
 
@@ -13,6 +14,7 @@ from datasets.importing.items import NewEntity
 from datasets.models import Dataset, Entity, Relation, Upload
 from projects.models import Project
 from resources.models import rules_of
+from resources.rules import Span
 from tests import factories
 from tests.resource_sets import make
 
@@ -173,8 +175,8 @@ def test_a_set_that_changes_meanwhile_is_read_again(alice, labels, sets, options
 
 def test_of_many_marks_inside_each_other_only_those_that_can_clash_are_compared(alice, options, monkeypatch):
     """Every two would be two million; none of these labels can break a rule with another of them."""
-    compared = mock.Mock(wraps=ConstraintCheck._between)
-    monkeypatch.setattr(ConstraintCheck, "_between", compared)
+    compared = mock.Mock(wraps=ConstraintCheck.between)
+    monkeypatch.setattr(ConstraintCheck, "between", compared)
     tokens = ["x"] * 4000
     marks = [entity(n, 3999 - n % 3, ("PhysicalObject", THERMOSTAT)[n % 2], id=f"e{n}") for n in range(3990)]
     document = [{"original": " ".join(tokens), "tokens": tokens, "entities": marks}]
@@ -288,3 +290,41 @@ def test_many_labels_that_no_rule_names_are_not_compared_with_each_other(alice):
     found = ConstraintCheck(rules, {"entity": ontology}).broken(SimpleNamespace(entities=marks, relations=[]))
     assert [(place, violation.kind) for place, violation in found] == [("$.entities[1]", "excludes")]
     assert len(asked) < 20
+
+
+@pytest.mark.parametrize("many", [0, 100])
+def test_marks_break_what_they_break_when_all_are_compared(alice, labels, sets, monkeypatch, many):
+    monkeypatch.setattr("datasets.importing.constraints.MANY", many)
+    rules, tree = rules_of([sets["entity_constraints"]]), labels["entities"].labels()
+    check = ConstraintCheck(rules, {"entity": labels["entities"]})
+    chance = random.Random(many)
+    for _ in range(30):
+        starts = [chance.randrange(4) for _ in range(12)]
+        marks = [NewEntity(str(n), chance.choice(tree).pk, s, s + chance.randrange(4)) for n, s in enumerate(starts)]
+        spans = [Span(mark.start, mark.end, tree.lineage(tree.by_pk[mark.label])) for mark in marks]
+        expected = Counter(
+            (f"$.entities[{last}]", *as_facts(violation))
+            for first, last in combinations(range(len(marks)), 2)
+            for violation in rules.between(spans[first], spans[last])
+        )
+        found = check.broken(SimpleNamespace(entities=marks, relations=[]))
+        assert Counter((path, *as_facts(violation)) for path, violation in found) == expected and expected
+
+
+def as_facts(violation):
+    """Of two labels that cannot share words none is the first."""
+    lines = tuple(map(tuple, violation.labels))
+    return violation.rule, tuple(sorted(lines)) if violation.kind == "excludes" else lines
+
+
+def test_a_label_that_limits_what_it_contains_is_compared_alone(alice, monkeypatch):
+    names = [f"L{number}" for number in range(300)]
+    ontology = factories.ontology(owner=alice, items=[{"name": name} for name in names])
+    document = [{"domain": "L0", "excludes": [], "can_contain": ["L1"]}]
+    rules = rules_of([make("entity_constraints", owner=alice, document=document, entities=ontology, relations=None)])
+    check = ConstraintCheck(rules, {"entity": ontology})
+    compared = mock.Mock(wraps=check.between)
+    monkeypatch.setattr(check, "between", compared)
+    marks = [NewEntity(f"e{n}", label.pk, n, 600 - n) for n, label in enumerate(ontology.labels())]
+    assert len(list(check.broken(SimpleNamespace(entities=marks, relations=[])))) == 298
+    assert compared.call_count < 300

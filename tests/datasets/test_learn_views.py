@@ -15,17 +15,6 @@ THERMOSTAT = "PhysicalObject/SensingObject/Thermostat"
 
 
 @pytest.fixture
-def alice(db):
-    return factories.manager("alice")
-
-
-@pytest.fixture
-def as_alice(client, alice):
-    client.force_login(alice)
-    return client
-
-
-@pytest.fixture
 def dataset(alice):
     """Fifty texts: things inside of states, an activity in one; a few parts."""
     made = marked.dataset(owner=alice, items=[])

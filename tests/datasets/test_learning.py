@@ -37,6 +37,7 @@ def scatter(dataset, rng, people):
                     end=place[2],
                     uid=f"e{number}",
                     status=rng.choice(Entity.Status.values),
+                    origin="person" if person else "given",
                 )
             Entity.objects.bulk_create(entities.values())
             relations = {}
@@ -50,6 +51,7 @@ def scatter(dataset, rng, people):
                     target=target,
                     uid=f"r{number}",
                     status=rng.choice(Relation.Status.values),
+                    origin="person" if person else "given",
                 )
             Relation.objects.bulk_create(relations.values())
     dataset.items().filter(position=3).update(removed_at=timezone.now())

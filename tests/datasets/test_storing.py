@@ -432,7 +432,8 @@ def shared(alice, carol, dave, upload):
 
 
 def shares(project):
-    return sorted(project.items_for(user).count() for user in project.members.filter(membership__role="annotator"))
+    members = project.membership_set.filter(role="annotator")
+    return sorted(project.items_for(member.user).count() for member in members)
 
 
 def test_new_items_of_a_project_are_available_at_once(shared, upload):

@@ -142,9 +142,15 @@ def other_page(browser: Browser, live_server, problems: PageProblems) -> Iterato
         yield page
 
 
+@pytest.fixture
+def page_without_scripts(browser: Browser, live_server, problems: PageProblems) -> Iterator[Page]:
+    with watched_page(browser, live_server, problems, java_script_enabled=False) as page:
+        yield page
+
+
 @contextmanager
-def watched_page(browser: Browser, live_server, problems: PageProblems) -> Iterator[Page]:
-    context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 800})
+def watched_page(browser: Browser, live_server, problems: PageProblems, **options) -> Iterator[Page]:
+    context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 800}, **options)
     context.set_default_timeout(PATIENCE)
     context.add_init_script(REPORT_VIOLATIONS)
 

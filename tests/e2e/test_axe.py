@@ -76,13 +76,19 @@ def test_the_tree_editor(page, sign_in, alice, settings):
     page.locator("#search").fill("ing")
     expect(page.locator("#tree mark").first).to_be_visible()
     assert not serious(page)
+    page.locator("#filter-menu summary").click()
+    page.locator("#filter-menu").get_by_role("button", name="Switched off").click()
+    expect(page.locator("#nothing-found")).to_be_visible()
+    page.locator("#filter-menu summary").click()
+    assert not serious(page)
 
 
 def test_the_pages_of_a_manager(page, sign_in, alice, carol):
     sign_in(page, alice)
     project = factories.project(by=alice, annotators=[carol])
     places = ["/", "/ontologies/", "/ontologies/new/", "/datasets/", "/datasets/new/", "/projects/", "/projects/new/"]
-    for place in [*places, f"/projects/{project.pk}/", f"/datasets/{project.dataset.pk}/"]:
+    codebook = f"/ontologies/{project.ontology_set.first().pk}/codebook/"
+    for place in [*places, f"/projects/{project.pk}/", f"/datasets/{project.dataset.pk}/", codebook]:
         answer = page.goto(place)
         assert answer.ok, place
         assert not serious(page), place
@@ -134,3 +140,31 @@ def test_the_screens_of_constraints(page, sign_in, alice, labels):
         page.get_by_role("button", name=name).click()
         expect(page.locator("#dialog h2")).to_have_text(name)
         assert not serious(page)
+
+
+def test_the_screens_of_preannotations(page, sign_in, alice, labels, settings):
+    settings.PREANNOTATION_RESOURCES = True
+    sign_in(page, alice)
+    pairs = make("relation_preannotations", owner=alice, **labels)
+    item(labels["entities"], "PhysicalObject").switch(False, by=alice)
+    page.goto("/preannotations/")
+    assert not serious(page)
+    page.goto("/preannotations/new/")
+    page.get_by_text("JSON, or rows of a table").click()
+    assert not serious(page)
+    page.goto(pairs.get_absolute_url())
+    page.get_by_label("Select row 1").check()
+    assert not serious(page)
+    page.get_by_role("button", name="replace").first.click()
+    expect(page.locator(".cell-form")).to_be_visible()
+    assert not serious(page)
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Add a row").click()
+    expect(page.locator("#dialog h2")).to_have_text("Add a row")
+    assert not serious(page)
+    document = [{"surface_form": "engine", "label": "State"}]
+    project = factories.project(by=alice)
+    project.put_preannotations(make("entity_preannotations", owner=alice, document=document, **labels), by=alice)
+    page.goto(f"/projects/{project.pk}/preannotations/entity/figures/")
+    expect(page.locator("#rows tbody tr")).to_have_count(2)
+    assert not serious(page)

@@ -55,7 +55,7 @@ def test_a_project_is_made_with_marks_that_break_its_rules(page: Page, sign_in, 
     held = []
     page.route("**/*fresh=1*", lambda route: held.append(route))
     with page.expect_request("**/*fresh=1*"):
-        page.get_by_label("Dataset").select_option(str(dataset.pk))
+        page.get_by_label("Dataset", exact=True).select_option(str(dataset.pk))
     for waiting in (page.get_by_label("Entity constraints"), page.get_by_role("button", name="Create project")):
         expect(waiting).to_be_disabled()  # what is chosen or sent now would miss the answer
     held[0].continue_()

@@ -283,7 +283,7 @@ def test_an_item_is_removed_and_restored_on_its_own_page(page: Page, dataset):
     page.get_by_role("button", name="Remove…").click()
     expect(dialog(page)).to_contain_text("3 marks go with it")
     dialog(page).get_by_role("button", name="Remove").click()
-    expect(page.get_by_text("In the bin.")).to_be_visible()
+    expect(page.get_by_text("In the bin.", exact=True)).to_be_visible()
     expect(page.get_by_role("button", name="Edit fields…")).to_be_hidden()
     page.locator(".one-item").get_by_role("button", name="Restore").click()
     expect(page.get_by_role("button", name="Edit fields…")).to_be_visible()

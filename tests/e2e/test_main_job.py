@@ -221,6 +221,8 @@ def check_bundle(files: dict, document) -> None:
         "annotations_done": 4,
         "entities": 5,
         "relations": 1,
+        "suggested_entities": 0,
+        "suggested_relations": 0,
     }
     assert [item["original"] for item in files["dataset.json"]] == [TEXT.splitlines()[0], TEXT.splitlines()[2]]
     anna, _, ben, ben_too = sorted(files["annotations.json"], key=lambda row: (row["annotator"], row["item_id"]))

@@ -297,7 +297,7 @@ def refuse(desk, alice) -> None:
 def test_a_refusal_is_said_until_it_is_dismissed(desk, alice, problems):
     problems.expect("422")
     refuse(desk, alice)
-    desk.page.locator(".toast.error [data-close]").click()
+    desk.page.locator(".toast.error").get_by_role("button", name="Dismiss").click()
     desk.saved()
 
 
@@ -509,6 +509,41 @@ def test_a_suggestion_is_dashed_until_it_is_accepted(desk):
     assert list(mine.entity_set.values_list("status", flat=True)) == ["accepted"]
 
 
+def test_undo_makes_what_was_decided_about_a_suggestion_a_suggestion_again(desk):
+    given = Annotation.objects.create(item=desk.project.dataset.items()[0])
+    state, part = desk.project.entity_ontology.items().get(name="State"), desk.project.relation_ontology.items()[0]
+    ends = [
+        given.entity_set.create(uid=f"given-{n}", label=state, start=n, end=n, status="suggested", origin="given")
+        for n in (0, 3)
+    ]
+    given.relation_set.create(uid="r", label=part, source=ends[0], target=ends[1], status="suggested", origin="given")
+    desk.open()
+    relation = desk.page.locator("#relations .relation")
+    desk.press("Tab", "a")
+    assert desk.names() == ["State", "State ?"]
+    desk.press("Control+z")
+    assert desk.names() == ["State ?", "State ?"]
+    desk.press("Escape", "Tab")
+    desk.page.get_by_role("button", name="Reject").click()
+    assert desk.names() == ["State ?"]
+    desk.press("Control+z")
+    assert desk.names() == ["State ?", "State ?"]
+    expect(relation).to_contain_text(f"{part.name} ?")
+    relation.click()
+    desk.press("a")
+    assert desk.names() == ["State", "State"]
+    desk.press("Control+z")
+    assert desk.names() == ["State ?", "State ?"]
+    expect(relation).to_contain_text(f"{part.name} ?")
+    desk.press("Control+y")
+    assert desk.names() == ["State", "State"]
+    desk.press("Control+z")
+    desk.saved()
+    desk.open()
+    assert desk.names() == ["State ?", "State ?"]
+    expect(relation).to_contain_text(f"{part.name} ?")
+
+
 def test_a_suggestion_is_seen_as_one_where_its_name_has_no_room(desk):
     item = desk.project.dataset.items()[0]
     label = OntologyItem.objects.get(ontology=desk.project.entity_ontology, name="PhysicalObject")
@@ -552,6 +587,15 @@ def test_undo_brings_back_what_has_a_label_that_was_switched_off_meanwhile(desk,
         OntologyItem.objects.get(ontology=desk.project.entity_ontology, name=name).switch(False, by=alice)
     desk.press("Control+z", "Control+z")
     assert desk.stored() == [(0, 0, "State"), (3, 3, "Thermostat")]
+
+
+def test_an_item_that_is_done_fits_a_narrow_screen(desk):
+    desk.page.set_viewport_size({"width": 360, "height": 740})
+    desk.page.get_by_role("button", name="Done").click()
+    desk.ready(2)
+    desk.open()
+    expect(desk.page.get_by_role("button", name="Next undone")).to_be_in_viewport(ratio=1)
+    assert desk.page.evaluate("document.documentElement.scrollWidth") == 360
 
 
 def test_done_on_an_item_that_was_removed_meanwhile_leads_on(desk, alice, problems):
@@ -632,7 +676,7 @@ def test_a_suggestion_whose_label_is_off_cannot_be_accepted(desk, alice):
     label.switch(False, by=alice)
     desk.open()
     desk.press("Tab")
-    expect(desk.page.get_by_role("button", name="Remove Del")).to_be_visible()
+    expect(desk.page.get_by_role("button", name="Reject Del")).to_be_visible()
     expect(desk.page.get_by_role("button", name="Accept")).to_be_hidden()
     desk.press("a")
     expect(desk.page.locator(".toast")).to_contain_text("“State” of a suggestion is switched off")

@@ -2,8 +2,12 @@ import itertools
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from annotation_service.inputs import Refused
 from ontologies import colors
+from ontologies.checks import likely_mistakes
 from tests import factories
 
 
@@ -36,10 +40,10 @@ def test_the_first_top_level_colours_are_equally_light():
 
 def test_as_many_automatic_colours_can_be_told_apart_as_it_says():
     tops = [colors.top_level(i) for i in range(colors.SEPARATE_TOPS)]
-    assert min(distance(a, b) for a, b in itertools.combinations(tops, 2)) > 0.02
+    assert min(distance(a, b) for a, b in itertools.combinations(tops, 2)) > colors.JUST_NOTICEABLE
     for top in tops:
         below = [colors.child_of(top, i) for i in range(colors.SEPARATE_CHILDREN)]
-        assert min(distance(a, b) for a, b in itertools.combinations(below, 2)) > 0.008
+        assert min(distance(a, b) for a, b in itertools.combinations(below, 2)) > colors.JUST_NOTICEABLE
 
 
 @pytest.mark.parametrize("index", range(20))
@@ -100,3 +104,58 @@ def test_a_document_with_some_colours_gives_the_others_free_ones(alice):
     ]
     shown = [item.color for item in factories.ontology(owner=alice, items=document).items()]
     assert len(set(shown)) == 4
+
+
+@pytest.mark.parametrize(
+    ("color", "name"),
+    [
+        ("#FF0000", "red"),
+        ("#FFA500", "light orange"),
+        ("#8B4513", "dark brown"),
+        ("#FFFF00", "yellow"),
+        ("#808000", "olive"),
+        ("#008000", "dark green"),
+        ("#008080", "dark teal"),
+        ("#000080", "dark blue"),
+        ("#87CEEB", "light blue"),
+        ("#800080", "dark purple"),
+        ("#FFC0CB", "light pink"),
+        ("#000000", "black"),
+        ("#808080", "grey"),
+        ("#FFFFFF", "white"),
+    ],
+)
+def test_a_colour_has_a_name_in_plain_words(color, name):
+    assert colors.name_of(color) == name
+
+
+@given(
+    some=st.lists(st.sampled_from([colors.top_level(0), colors.child_of(colors.top_level(0), 3), "#339D6E", "#349C6D"]))
+)
+def test_what_looks_alike_is_found_in_groups(some):
+    groups = colors.alike(some)
+    like = {frozenset(pair) for pair in itertools.combinations(range(len(some)), 2)}
+    like = {pair for pair in like if distance(*(some[place] for place in pair)) < colors.JUST_NOTICEABLE}
+    assert {frozenset(pair) for group in groups for pair in itertools.combinations(group, 2)} == like
+
+
+def test_siblings_that_look_alike_get_colours_of_their_own_in_one_step(alice):
+    green = colors.top_level(0)
+    below = [{"name": f"C{i}", "color": green, "children": [{"name": "Leaf"}]} for i in range(40)]
+    ontology = factories.ontology(owner=alice, items=[{"name": "T", "children": [*below, {"name": "Other"}]}])
+    before = {item.name: item.color for item in ontology.items().exclude(name="Leaf")}
+    (check,) = (each for each in likely_mistakes(ontology.labels()) if each.kind == "similar_colors")
+    assert len(check.labels) == 40
+    assert ontology.separate_colors([label.uid for label in check.labels], by=alice) == 78  # the first keeps its own
+    assert "similar_colors" not in [each.kind for each in likely_mistakes(ontology.labels())]
+    after = {item.name: item.color for item in ontology.items().exclude(name="Leaf")}
+    assert [name for name in before if before[name] == after[name]] == ["T", "C0", "Other"]
+    ontology.undo(by=alice)
+    assert {item.name: item.color for item in ontology.items().exclude(name="Leaf")} == before
+
+
+def test_only_siblings_get_colours_of_their_own(alice):
+    ontology = factories.ontology(owner=alice)
+    for uids in ([], ["unknown"], [item.uid for item in ontology.items()]):
+        with pytest.raises(Refused, match="not beside each other any more"):
+            ontology.separate_colors(uids, by=alice)

@@ -157,13 +157,23 @@ def test_the_history_shows_before_and_after(as_alice, alice, ontology, item):
     assert "SensingObject" in page and "Sensor" in page and "alice" in page and "Revert" in page
 
 
+def test_the_history_shows_the_first_of_several_items_and_reverts_no_undo(as_alice, alice, ontology):
+    uids = [item.uid for item in ontology.items()[:5]]
+    ontology.recolor_items(uids, "#112233", by=alice)
+    ontology.undo(by=alice)
+    page = as_alice.get(url("history", ontology.pk)).content.decode()
+    in_short = page.split('<ul class="differences">')[1].split("</ul>")[0]
+    assert in_short.count("dark blue #112233") == in_short.count("<li>") == 3 and "and 2 more" in page
+    assert "Undo recolour" in page and "Revert" not in page and page.count(">undone<") == 1
+
+
 def test_the_history_has_pages(as_alice, alice, ontology, item):
     for i in range(40):
         item.describe(str(i), by=alice)
     first = as_alice.get(url("history", ontology.pk)).content.decode()
     second = as_alice.get(f"{url('history', ontology.pk)}?start=30").content.decode()
-    assert first.count("<details") == 30 and "?start=30" in first
-    assert second.count("<details") == 10 and "?start=" not in second
+    assert first.count("<b>") == 30 and "?start=30" in first
+    assert second.count("<b>") == 11 and "?start=" not in second
 
 
 def test_the_history_needs_the_same_queries_for_any_length(as_alice, alice, ontology, item):
@@ -312,8 +322,10 @@ def test_usage_counts_the_copies_and_hides_other_peoples_projects(as_alice, as_b
     label = project.entity_ontology.items()[0]
     annotation = Annotation.objects.create(item=project.dataset.items()[0], annotator=alice)
     annotation.add_entity(uid="a-mark-00", label=label, start=0, end=0)
-    assert as_alice.get(url("figures", blueprint.pk)).json()["marks"] == {label.uid: 1}
-    assert as_alice.get(url("figures", project.entity_ontology.pk)).json()["marks"] == {label.uid: 1}
+    counted = {"own": {label.uid: 1}, "below": {}}
+    columns = as_alice.get(url("figures", blueprint.pk)).json()["columns"]
+    assert columns == {"datasets": {"own": {}, "below": {}}, "projects": counted}
+    assert as_alice.get(url("figures", project.entity_ontology.pk)).json()["columns"] == {"marks": counted}
     mine = as_alice.get(url("usage", blueprint.pk, label.uid)).content.decode()
     theirs = as_bob.get(url("usage", blueprint.pk, label.uid)).content.decode()
     assert "Secret" in mine and "1 mark" in mine

@@ -343,6 +343,8 @@ def test_colours_that_cannot_be_told_apart(alice):
         alice, [{"name": "A", "color": near}, {"name": "B", "color": "#339D6E"}, {"name": "C", "color": far}]
     )
     assert kinds == [("similar_colors", ["A", "B"])]
+    kinds, _ = found(alice, [{"name": "A", "color": near}, {"name": "B", "color": near, "active": False}])
+    assert kinds == []
     below = [{"name": "A", "color": near}, {"name": "B", "color": near.lower()}, {"name": "C", "color": far}]
     kinds, checks = found(alice, [{"name": "Top", "children": below}])
     assert kinds == [("similar_colors", ["A", "B"])] and "below “Top”" in checks[0].text
@@ -354,7 +356,10 @@ def test_colours_of_many_siblings_are_compared_too(alice):
     close = [shades[5], "#3D3C3C", shades[9], "#6C6C6D"]
     items = [{"name": color, "color": color} for color in dict.fromkeys(shades + close)]
     kinds, _ = found(alice, items)
-    assert [(kind, sorted(names)) for kind, names in kinds] == [("similar_colors", sorted(close))]
+    assert [(kind, set(names)) for kind, names in kinds] == [
+        ("similar_colors", set(close[:2])),
+        ("similar_colors", set(close[2:])),
+    ]
 
 
 @pytest.mark.parametrize("count", [37, 60, 300])
@@ -407,7 +412,7 @@ def test_annotators_see_only_how_often_they_used_a_label(as_alice, as_carol, as_
         item.annotation_set.create(annotator=person).entity_set.create(label=label, uid="aaaaaaaa", start=0, end=0)
     home = f"/ontologies/{project.entity_ontology.pk}/"
     for client, marks in ((as_alice, {label.uid: 2}), (as_carol, {label.uid: 1}), (as_dave, {})):
-        assert client.get(f"{home}figures/").json()["marks"] == marks
+        assert client.get(f"{home}figures/").json()["columns"]["marks"]["own"] == marks
         told = client.get(f"{home}items/{label.uid}/usage/").content.decode()
         assert [f"{n} mark" in told for n in (1, 2)] == [n in marks.values() for n in (1, 2)]
 
@@ -418,6 +423,32 @@ def test_marks_below_an_item_are_added_up(alice):
     uids = {label.name: label.uid for label in ontology.labels()}
     marks = {uids["A"]: 1, uids["C"]: 2, uids["D"]: 4, uids["E"]: 8}
     assert usage.marks_below(ontology.labels(), marks) == {uids["A"]: 6, uids["B"]: 2}
+
+
+def test_a_blueprint_tells_the_marks_in_datasets_from_those_in_projects(alice, carol):
+    project = factories.project(by=alice, annotators=[carol])
+    blueprint = project.entity_ontology.copied_from
+    for dataset, ontology in ((factories.dataset(owner=alice), blueprint), (project.dataset, project.entity_ontology)):
+        annotation = dataset.items()[0].annotation_set.create(annotator=None)
+        annotation.entity_set.create(label=item(ontology, "State"), uid="aaaaaaaa", start=0, end=0)
+    Annotation.start(project.dataset.items()[1], carol).add_entity(
+        uid="bbbbbbbb", label=item(project.entity_ontology, "Activity"), start=0, end=0
+    )
+    activity, state = (item(blueprint, name).uid for name in ("Activity", "State"))
+    assert blueprint.marks_by_column() == {"datasets": {state: 1}, "projects": {state: 1, activity: 1}}
+    assert project.entity_ontology.marks_by_column() == {"marks": {state: 1, activity: 1}}
+
+
+def test_suggestions_are_counted_when_they_are_accepted(alice, carol):
+    project = factories.project(by=alice, annotators=[carol])
+    label = item(project.entity_ontology, "State")
+    given, mine = (project.dataset.items()[0].annotation_set.create(annotator=person) for person in (None, carol))
+    for n, status in enumerate(("suggested", "rejected", "accepted")):
+        mine.entity_set.create(label=label, uid=status, start=n, end=n, status=status, origin="preannotation")
+    given.entity_set.create(label=label, uid="found", start=0, end=0, status="suggested", origin="preannotation")
+    assert project.entity_ontology.marks_by_uid() == {label.uid: 1} and label.usage().own == {"marks": 1}
+    given.entity_set.create(label=label, uid="given", start=1, end=1, status="suggested", origin="given")
+    assert project.entity_ontology.marks_by_uid() == {label.uid: 2} and label.usage().own == {"marks": 2}
 
 
 def test_relations_are_counted_too(alice):

@@ -49,6 +49,9 @@ def mark(project, annotator):
     for label in project.relation_ontology.items():
         source, target = entities[0].uid, entities[1].uid
         annotation.add_relation(uid=f"relation-{label.uid}", label=label, source=source, target=target)
+    if not annotator:
+        for model in (Entity, Relation):
+            model.objects.filter(annotation=annotation).update(origin=Entity.Origin.GIVEN)
 
 
 def stored():

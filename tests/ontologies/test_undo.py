@@ -295,6 +295,17 @@ def test_the_history_tells_who_when_what_before_and_after(ontology, objects, ali
     assert change.in_words().startswith("rename “A” by alice on ")
 
 
+def test_the_history_shows_places_by_name_and_lists_by_what_came_and_went(ontology, objects, alice, settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    fan = ontology.add_item("Fan", by=alice)
+    fan.move(to=objects, by=alice)
+    fan.set_example_terms(["a", "b"], by=alice)
+    fan.set_example_terms(["b", "c", "d"], by=alice)
+    (terms,), _, (moved,) = (steps for _, steps in ontology.history()[:3])
+    assert (moved.before, moved.after) == (None, "PhysicalObject")
+    assert terms.in_short == "+ c and d, − a"
+
+
 def test_a_removed_item_keeps_its_name_in_the_history(ontology, alice):
     fan = ontology.add_item("Fan", by=alice)
     fan.describe("x", by=alice)

@@ -100,7 +100,10 @@ def test_the_manifest_counts_what_is_in_it_and_says_what_is_left_out(project, ca
         "annotations_done": 1,
         "entities": 3,
         "relations": 1,
+        "suggested_entities": 0,
+        "suggested_relations": 0,
     }
+    assert manifest["version"] == 2
     assert len(files["annotations.json"]) == 2
     assert [(row["what"], row["count"]) for row in manifest["left_out"]] == [("items", 1), ("annotations", 1)]
     assert sorted(manifest["files"]) == sorted(files)
@@ -177,12 +180,45 @@ def test_given_marks_stand_in_the_file_of_the_dataset(alice, carol):
     assert files["dataset.json"] == documents.document(kind)
     counts = files["manifest.json"]["counts"]
     assert (counts["given_entities"], counts["given_relations"]) == (3, 2)
+    assert [row["annotator"] for row in files["annotations.json"]] == ["carol"]
     assert files["manifest.json"]["left_out"] == []
     project.dataset.remove(project.dataset.items().filter(position=0), by=alice)
     files = read(project)
     assert files["dataset.json"] == documents.document(kind)[1:]
     counts = files["manifest.json"]["counts"]
     assert (counts["given_entities"], counts["given_relations"]) == (0, 0)
+
+
+def test_suggestions_are_nobodys_and_stand_apart_from_given_marks(alice, carol):
+    kind = Kind.PREANNOTATED_RELATION
+    dataset = documents.stored(alice, kind, documents.document(kind))
+    entities, relations = dataset.entity_ontology, dataset.relation_ontology
+    project = Project.create(
+        name="P", by=alice, dataset=dataset, entity_ontology=entities, relation_ontology=relations, annotators=[carol]
+    )
+    item = project.dataset.items()[0]
+    given = Annotation.objects.get(item=item, annotator=None)
+    fields = {"status": "suggested", "origin": "preannotation"}
+    label, relation_label = project.entity_ontology.items()[0], project.relation_ontology.items()[0]
+    end = given.entity_set.create(uid="p1", label=label, start=0, end=len(item.tokens) - 1, **fields)
+    source = given.entity_set.get(uid=files_ids(dataset)[0])
+    given.relation_set.create(uid="p2", label=relation_label, source=source, target=end, **fields)
+    Annotation.start(item, carol)
+    files = read(project)
+    assert files["dataset.json"] == documents.document(kind)
+    suggested, carols = files["annotations.json"]
+    assert (suggested["annotator"], carols["annotator"]) == (None, "carol")
+    assert [(row["id"], row["status"]) for row in suggested["entities"]] == [("p1", "suggested")]
+    assert [(row["source_id"], row["target_id"]) for row in suggested["relations"]] == [(source.uid, "p1")]
+    count = len(carols["entities"]), len(carols["relations"])
+    assert count == (given.entity_set.count(), given.relation_set.count())
+    counts = files["manifest.json"]["counts"]
+    assert (counts["suggested_entities"], counts["suggested_relations"], counts["annotations"]) == (1, 1, 1)
+    assert (counts["entities"], counts["relations"]) == count
+
+
+def files_ids(dataset):
+    return [entity["id"] for entity in documents.document(Kind(dataset.kind))[0]["entities"]]
 
 
 def test_its_files_are_of_the_time_when_it_was_made(project):

@@ -22,7 +22,7 @@ def test_a_project_is_created_and_its_id_is_the_last_line(alice, carol, capsys):
     create(name="Pumps", manager="alice", dataset=dataset.pk, entity_ontology=ontology.pk, annotator=["carol"])
     project = Project.objects.get()
     assert capsys.readouterr().out.splitlines()[-1] == str(project.pk)
-    assert carol in project.members.all()
+    assert project.membership_set.filter(user=carol).exists()
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from django.utils import timezone
 from annotation_service import blueprints, jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, start_job
-from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
+from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
 from ontologies.models import Ontology, OntologyItem
 from projects import models
 from projects.models import Membership, Project
@@ -86,7 +86,8 @@ class Doomed:
         self.copies = [self.project.dataset, *self.project.ontology_set.all(), *self.project.resources()]
         self.item, self.label = self.project.dataset.items().first(), self.project.entity_ontology.items().first()
         for item in self.project.dataset.items():
-            Annotation.start(item, carol)
+            annotation = Annotation.start(item, carol)
+        Rejection.note(annotation.pk, ["0-0:1"])
         removed = self.project.dataset.items().filter(position=1)
         self.project.dataset.remove(removed, by=alice)
 

@@ -146,9 +146,9 @@ def test_preannotations_stay_outside_while_they_are_off(alice, labels, blueprint
     project = create(alice, labels)
     settings.PREANNOTATION_RESOURCES = False
     for blueprint in blueprints[2:]:
-        with pytest.raises(Refused, match="switched off in this installation"):
+        with pytest.raises(Refused, match="The setting PREANNOTATION_RESOURCES enables them"):
             project.use(blueprint, by=alice)
-        with pytest.raises(Refused, match="switched off in this installation"):
+        with pytest.raises(Refused, match="The setting PREANNOTATION_RESOURCES enables them"):
             create(alice, labels, [blueprint])
     project.use(blueprints[0], by=alice)
     assert not PreannotationSet.objects.exclude(project=None).exists()
@@ -187,6 +187,9 @@ def test_what_was_made_is_exported_while_preannotations_are_off(alice, labels, b
     project = create(alice, labels, blueprints)
     settings.PREANNOTATION_RESOURCES = False
     assert read_bundle(project)["entity_preannotations.json"] == DOCUMENTS["entity_preannotations"]
+    assert read_bundle(project)["manifest.json"]["ignoring_case"] == []
+    project.preannotation_sets().filter(kind="relation").update(ignore_case=True)
+    assert read_bundle(project)["manifest.json"]["ignoring_case"] == ["relation_preannotations"]
 
 
 def test_a_download_takes_no_more_queries_with_more_rows(alice, labels):
@@ -268,7 +271,7 @@ def test_import_refuses_preannotations_while_they_are_off(alice, labels, file, c
     settings.PREANNOTATION_RESOURCES = False
     with pytest.raises(SystemExit):
         imported(file([]), labels, "entity_preannotations")
-    assert "switched off in this installation" in capsys.readouterr().err
+    assert "The setting PREANNOTATION_RESOURCES enables them" in capsys.readouterr().err
     assert not PreannotationSet.objects.exists()
 
 
@@ -294,5 +297,4 @@ def test_the_page_of_a_project_lists_its_constraints(as_alice, alice, labels, bl
     project = create(alice, labels, blueprints)
     page = " ".join(as_alice.get(project.get_absolute_url()).content.decode().split())
     for resource in project.resources():
-        name = f"{resource.name}</a>" if isinstance(resource, ConstraintSet) else resource.name
-        assert f"{name} <span" in page and resource.content_in_words() in page
+        assert f"{resource.name}</a> <span" in page and resource.content_in_words() in page

@@ -32,11 +32,12 @@ def mark(project):
         item = project.dataset.items()[number - 1]
         annotation, _ = Annotation.objects.get_or_create(item=item, annotator=annotator)
         label = OntologyItem.objects.get(ontology__project=project, name=name)
+        fields = {"uid": uid, "label": label, "status": status, "origin": "person" if annotator else "given"}
         if isinstance(first, int):
-            annotation.entity_set.create(uid=uid, label=label, start=first, end=last, status=status)
+            annotation.entity_set.create(start=first, end=last, **fields)
         else:
             source, target = (annotation.entity_set.get(uid=end) for end in (first, last))
-            annotation.relation_set.create(uid=uid, label=label, source=source, target=target, status=status)
+            annotation.relation_set.create(source=source, target=target, **fields)
 
     return mark
 
@@ -56,6 +57,17 @@ def test_without_constraints_or_marks_there_is_nothing(project, carol, mark):
     mark(1, carol, "b", "Replace", 1, 1)
     assert violations(project) == []
     assert report(project) == "0 violations in “Pumps”.\n"
+
+
+def test_suggestions_of_preannotations_break_nothing(project, mark):
+    constrain(project)
+    mark(1, None, "e1", "Thermostat", 0, 2)
+    label = OntologyItem.objects.get(ontology__project=project, name="Replace")
+    suggested = {"status": "suggested", "origin": "preannotation"}
+    Annotation.objects.get().entity_set.create(uid="p1", label=label, start=0, end=0, **suggested)
+    assert violations(project) == []
+    mark(1, None, "e2", "Replace", 1, 1)
+    assert {tuple(each["marks"]) for each in violations(project)} == {("e1", "e2")}
 
 
 def test_each_pair_and_kind_of_rule_and_each_relation_is_told_once(project, carol, mark):

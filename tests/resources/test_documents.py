@@ -374,7 +374,7 @@ def test_preannotations_are_off_by_default(alice, labels, settings):
         lambda: make("relation_preannotations", owner=alice, **labels),
         lambda: resource.copy_to(by=alice),
     ):
-        with pytest.raises(Refused, match="switched off in this installation"):
+        with pytest.raises(Refused, match="The setting PREANNOTATION_RESOURCES enables them"):
             refused()
     assert PreannotationSet.objects.get() == resource
     make("entity_constraints", owner=alice, **labels)
@@ -425,7 +425,7 @@ def test_items_are_never_strings():
     for model in RESOURCE_SETS:
         for row in model.row_models.values():
             fields = {field.name: field.related_model for field in row._meta.get_fields()}
-            others = {"id", "position", "resource_set", "limits_contents", "offset"}
+            others = {"id", "position", "resource_set", "limits_contents", "offset", *row.derived}
             others |= {name for name in fields if name.endswith("surface_form")}
             assert (
                 {name for name in fields if fields[name] is OntologyItem}

@@ -218,7 +218,7 @@ def test_a_rule_that_was_removed_meanwhile_leaves_the_page(as_alice, bob, rules,
 def test_labels_are_searched_in_the_dialog(as_alice, rules, monkeypatch):
     found = as_alice.get(url("add_rule", rules), {"q": "therm"})
     assert text_of(found) == "Thermostat"
-    monkeypatch.setattr("resources.editor.SHOWN_CHOICES", 2)
+    monkeypatch.setattr("resources.choices.SHOWN_CHOICES", 2)
     assert "5 more labels: search" in text_of(as_alice.get(url("add_rule", rules)))
     assert "No label has this" in text_of(
         as_alice.get(url("pick", rules, uid(rules, "State"), "excludes"), {"q": "zz"})
@@ -235,8 +235,8 @@ def test_the_history_tells_who_did_what_and_takes_it_back(as_alice, as_bob, rule
     as_alice.post(url("pick", rules, uid(rules, "State"), "can_contain"), {"limit": "1"})
     as_alice.post(url("remove_rule", rules, uid(rules, "Replace")))
     shown = text_of(as_bob.get(url("history", rules)))
-    assert "Remove “Replace” alice" in shown and "State can contain anything nothing" in shown
-    assert "Change “State”: can contain nothing" in shown
+    assert "Remove “Replace” alice · just now excludes Replace; can contain nothing" in shown
+    assert "Change “State” alice · just now can contain anything → nothing" in shown
     assert "Create with 3 rules" in shown and "Revert" not in shown
     answer = as_alice.post(url("revert", rules, 2))
     assert "Revert change “State”" in text_of(answer) and "constraintsChanged" in answer["HX-Trigger"]
@@ -255,10 +255,13 @@ def test_the_history_says_which_list_got_or_lost_what(as_alice, alice, rules):
     ):
         rules.change_rule(state, by=alice, **lists)
     shown = text_of(as_alice.get(url("history", rules)))
-    assert "Change “State”: excludes + Replace " in shown
-    assert "Change “State”: excludes + PhysicalObject; can contain State " in shown
-    assert "Change “State”: excludes in another order " in shown
-    assert "Change “State”: excludes + State, − Replace; can contain − State " in shown
+    changes = shown.split("Change “State” alice · just now Revert ")
+    assert [change.split(" Before")[0].strip() for change in changes[1:4]] == [
+        "excludes + State, − Replace can contain − State",
+        "excludes in another order",
+        "excludes + PhysicalObject can contain anything → State",
+    ]
+    assert changes[4].startswith("excludes + Replace ")
 
 
 def test_undo_and_redo(as_alice, as_bob, rules):

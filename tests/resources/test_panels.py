@@ -83,7 +83,9 @@ def test_what_rules_say_of_a_label(label, expected):
 
 def told(client, ontology, name):
     uid = factories.item(ontology, name).uid
-    page = client.get(reverse("ontologies:usage", args=[ontology.pk, uid])).content.decode()
+    page = client.get(
+        reverse("ontologies:usage", args=[ontology.pk, uid]), headers={"HX-Request": "true"}
+    ).content.decode()
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 

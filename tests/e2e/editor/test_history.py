@@ -14,13 +14,20 @@ def test_a_step_of_the_history_is_seen_and_reverted(editor, page, alice):
     editor.ontology.items().get(name="Activity").rename("Action", by=alice)
     page.get_by_role("button", name="History").click()
     entry = page.locator(".history-list > li", has_text="“Condition”")
-    entry.get_by_text("Before and after").click()
-    expect(entry.locator("td").first).to_have_text("State")
+    expect(entry.locator(".differences")).to_have_text("State → Condition")
     entry.get_by_role("button", name="Revert").click()
     expect(page.locator(".history-list > li").first).to_contain_text("Revert rename")
     page.locator("#dialog [data-close]").click()
     expect(page.locator("#tree")).to_contain_text("State")
     expect(page.locator("#tree")).to_contain_text("Action")
+    page.keyboard.press("Control+z")
+    expect(page.locator("#tree")).to_contain_text("Condition")
+    page.get_by_role("button", name="History").click()
+    entries = page.locator(".history-list > li")
+    expect(entries.first).to_contain_text("Undo revert rename")
+    expect(entries.first.get_by_role("button")).to_have_count(0)
+    expect(entries.nth(1)).to_contain_text("undone")
+    expect(entries.nth(1).get_by_role("button")).to_have_count(0)
     editor.stays()
 
 
@@ -38,6 +45,22 @@ def test_a_step_is_reverted_by_keys(editor, page, alice):
     expect(page.locator("#tree")).to_contain_text("State")
     expect(page.get_by_role("button", name="History")).to_be_focused()
     editor.stays()
+
+
+def test_labels_that_look_alike_get_distinct_colours_in_one_step(page, sign_in, alice):
+    sign_in(page, alice)
+    document = [{"name": name, "color": "#339C6D"} for name in ("A", "B", "C")]
+    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+    page.get_by_role("button", name="Checks").click()
+    expect(editor.dialog.locator(".check")).to_contain_text("“A”, “B” and “C” at the top level")
+    editor.dialog.get_by_role("button", name="Give them distinct colours").click()
+    expect(editor.dialog).to_contain_text("Nothing found")
+    page.keyboard.press("Escape")
+    editor.in_step()
+    assert len({row.color for row in editor.stored()}) == 3
+    editor.undo("recolour")
+    expect(page.locator("#tree .row .swatch[style='--c:#339C6D']")).to_have_count(3)
+    editor.in_step()
 
 
 @pytest.mark.parametrize("by", ["mouse", "keys"])

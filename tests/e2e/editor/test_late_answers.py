@@ -24,6 +24,34 @@ def test_details_from_before_a_change_are_not_shown_after_it(editor, page):
     editor.in_step()
 
 
+def test_a_late_overview_does_not_replace_the_details_of_what_was_selected_meanwhile(editor, page):
+    editor.select("State")
+    overview = Late(page, "**/overview/")
+    editor.press("Escape")
+    overview.made()
+    editor.press("ArrowUp", "ArrowDown")
+    expect(editor.item("State")).to_have_attribute("aria-selected", "true")
+    page.wait_for_timeout(400)  # the pause after which details are fetched: those of this item are there already
+    overview.arrive()
+    editor.settled()
+    expect(editor.details.locator("h2")).to_contain_text("State")
+
+
+def test_what_is_found_late_does_not_take_away_a_row_that_is_typed_meanwhile(editor, page):
+    found = Late(page, "**/find/**")
+    page.locator("#search").fill("State")
+    found.made()
+    page.get_by_role("button", name="+ Top-level item").click()
+    page.keyboard.type("Ta")
+    found.arrive()
+    editor.settled()
+    page.keyboard.type("sk")
+    expect(editor.name_field).to_have_value("Task")
+    editor.press("Enter", "Escape")
+    expect(page.locator("#matches")).to_contain_text("1 match · 1 new, not among them")
+    assert editor.names() == ["State", "Task"]
+
+
 def test_what_was_typed_and_left_while_its_field_was_being_saved_is_saved(editor, page):
     editor.select("State")
     first = Late(page, "**/describe/")

@@ -56,7 +56,7 @@ def test_with_nothing_selected_the_details_are_an_overview_that_leads_to_filters
     expect(page.locator("#matches")).to_have_text("6 matches")
     assert page.url.endswith("?only=undescribed")
     overview.get_by_role("link", name="Level 2").click()
-    expect(page.locator("#only")).to_have_text("Level 2 ×")
+    expect(page.locator("#filters")).to_have_text("Level 2 ×")
     expect(page.locator("#matches")).to_have_text("3 matches")
     page.locator("#search").fill("driv")
     expect(page.locator("#matches")).to_have_text("1 match")
@@ -65,7 +65,7 @@ def test_with_nothing_selected_the_details_are_an_overview_that_leads_to_filters
     assert editor.names() == ["PhysicalObject", "DrivingObject"]
     page.locator("#search").fill("")
     expect(page.locator("#matches")).to_have_text("3 matches")
-    page.locator("#only").click()
+    page.locator("#filters button").click()
     expect(editor.row("State")).to_be_visible()
     assert "?" not in page.url
     editor.select("State")
@@ -86,7 +86,7 @@ def test_what_is_added_during_a_search_is_shown(editor, page):
     editor.type("Pump")
     page.keyboard.type("Physics")
     editor.press("Enter", "Escape")
-    expect(page.locator("#matches")).to_have_text("2 of 2 matches")
+    expect(page.locator("#matches")).to_have_text("2 of 2 matches · 1 new, not among them")
     assert editor.names() == ["PhysicalObject", "Pump", "Physics"]
     page.locator("#search").fill("physi")
     expect(page.locator("#tree mark").first).to_have_text("Physi")
@@ -243,21 +243,160 @@ def test_a_branch_that_was_never_opened_is_recoloured(page, sign_in, alice):
     editor.stays()
 
 
-def test_a_closed_branch_tells_the_marks_below_it(page, sign_in, alice, carol):
+# --- What stands beside the names ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def marked(page, sign_in, alice, carol) -> Editor:
+    """A copy in a project: marks with “PhysicalObject”, “Thermostat” twice, and “Replace”, which is off with its branch."""
     sign_in(page, alice)
     project = factories.project(by=alice, annotators=[carol])
     labels = {item.name: item for item in project.entity_ontology.items()}
     annotation = Annotation.objects.create(item=project.dataset.items()[0], annotator=carol)
-    for i, name in enumerate(["PhysicalObject", "Thermostat", "DrivingObject"]):
-        annotation.entity_set.create(uid=f"mark{i}", label=labels[name], start=0, end=0)
-    editor = Editor(page, project.entity_ontology).open()
-    usage = editor.row("PhysicalObject").locator(".usage")
+    for i, name in enumerate(["PhysicalObject", "Thermostat", "Thermostat", "Replace"]):
+        annotation.entity_set.create(uid=f"mark{i}", label=labels[name], start=i, end=i)
+    labels["Activity"].switch(False, by=alice)
+    return Editor(page, project.entity_ontology).open()
+
+
+def test_a_row_tells_the_marks_of_its_branch_open_or_closed(marked, page):
+    def usage():
+        return {name: marked.row(name).locator(".usage").text_content() for name in ("PhysicalObject", "SensingObject")}
+
+    expect(marked.row("Thermostat").locator(".usage")).to_have_text("2")
+    assert usage() == {"PhysicalObject": "3", "SensingObject": "2"}
     page.get_by_role("button", name="Collapse all").click()
-    expect(usage).to_have_text("1 mark + 2 below")
+    expect(marked.row("Thermostat")).to_be_hidden()
+    assert usage() == {"PhysicalObject": "3", "SensingObject": "2"}
+    expect(marked.row("Activity").locator(".usage")).to_have_text("1 kept")
+    expect(marked.row("State").locator(".usage")).to_have_count(0)
+    told = "3 marks, 1 of them with this label itself"
+    expect(marked.row("PhysicalObject").locator(".usage > span")).to_have_attribute("title", told)
+    expect(marked.item("PhysicalObject")).to_have_accessible_description(told)
+    expect(page.locator("#tree-head")).to_contain_text("Marks")
+    page.set_viewport_size({"width": 360, "height": 700})
+    expect(marked.row("PhysicalObject").locator(".gloss")).to_be_hidden()
+    right = marked.row("PhysicalObject").locator(".usage").evaluate("e => e.getBoundingClientRect().right")
+    assert 320 < right <= 360 >= page.evaluate("document.documentElement.scrollWidth")
+
+
+def test_a_blueprint_tells_its_own_datasets_from_projects(marked, page, alice):
+    blueprint = marked.ontology.copied_from
+    dataset = factories.dataset(owner=alice)
+    label = factories.item(blueprint, "State")
+    dataset.items()[0].annotation_set.create(annotator=None).entity_set.create(label=label, uid="a", start=0, end=0)
+    editor = Editor(page, blueprint).open()
+    cells = "cells => cells.map((cell) => cell.textContent)"
+    expect(editor.row("State").locator(".usage")).to_have_text("1")
+    assert editor.row("State").locator(".usage > span").evaluate_all(cells) == ["1", ""]
+    assert editor.row("PhysicalObject").locator(".usage > span").evaluate_all(cells) == ["", "3"]
+    expect(editor.item("State")).to_have_accessible_description("in datasets 1 mark; in projects 0 marks")
+
+
+def test_the_grey_text_follows_what_is_edited(editor, page):
+    page.set_viewport_size({"width": 1920, "height": 800})
+    expect(editor.row("PhysicalObject").locator(".gloss")).to_have_text("Things that can be touched.")
+    editor.select("State")
+    expect(editor.row("State").locator(".gloss")).to_have_count(0)
+    terms = editor.details.locator("input[name=add]")
+    terms.fill("broken, worn")
+    terms.press("Enter")
+    expect(editor.row("State").locator(".gloss")).to_have_text("broken, worn")
+    editor.details.locator("textarea").fill("How it is.\nAnd more.")
+    editor.details.locator("textarea").press("Control+Enter")
+    expect(editor.row("State").locator(".gloss")).to_have_text("How it is.")
+    editor.stays()
+
+
+def test_the_bar_above_the_tree_names_what_is_scrolled_away(page, sign_in, alice):
+    sign_in(page, alice)
+    deep = {"name": "Middle", "children": [{"name": f"Leaf {n}"} for n in range(100)]}
+    ontology = factories.ontology(owner=alice, items=[{"name": "Top", "children": [deep]}, {"name": "Other"}])
+    editor, path = Editor(page, ontology).open(), page.locator("#path")
     page.get_by_role("button", name="Expand all").click()
-    expect(usage).to_have_text("1 mark")
-    expect(editor.row("Thermostat").locator(".usage")).to_have_text("1")
-    editor.row("SensingObject").locator(".twisty").click()
-    expect(editor.row("SensingObject").locator(".usage")).to_have_text("1 below")
-    editor.row("SensingObject").locator(".twisty").click()
-    expect(editor.row("SensingObject").locator(".usage")).to_have_text("")
+    expect(editor.row("Leaf 99")).to_be_attached()
+    expect(path).to_be_hidden()
+    editor.row("Leaf 60").evaluate("row => row.scrollIntoView({ block: 'start' })")
+    expect(path.get_by_role("button")).to_have_text(["Top", "Middle"])
+    expect(page.locator("#tree-head")).to_be_in_viewport()
+    path.get_by_role("button", name="Middle").click()
+    expect(editor.item("Middle")).to_be_focused()
+    expect(editor.row("Middle")).to_be_in_viewport(ratio=1)
+    expect(path.get_by_role("button")).to_have_text(["Top"])
+    above = (
+        "row => row.getBoundingClientRect().top - document.querySelector('#tree-head').getBoundingClientRect().bottom"
+    )
+    assert editor.row("Middle").evaluate(above) >= 0  # not under the bar
+    editor.stays()
+
+
+# --- Filters ---------------------------------------------------------------------------------------------------------------
+
+
+def choose(page, name):
+    page.locator("#filter-menu summary").click()
+    page.locator("#filter-menu").get_by_role("button", name=name).click()
+
+
+def test_filters_add_up_are_seen_and_can_be_shared(editor, page, alice):
+    factories.item(editor.ontology, "Activity").switch(False, by=alice)
+    choose(page, "Switched off")
+    expect(page.locator("#matches")).to_have_text("2 matches")
+    choose(page, "Without description")
+    expect(page.locator("#filters button")).to_have_text(["Switched off ×", "Without description ×"])
+    choose(page, "Changed in the last 7 days")
+    choose(page, "Changed today")  # instead
+    expect(page.locator("#filters button")).to_have_count(3)
+    page.locator("#search").fill("repl")
+    expect(page.locator("#matches")).to_have_text("1 match")
+    shared = page.url
+    page.locator("#filters").get_by_role("button", name="Changed today").click()
+    expect(page.locator("#filters button")).to_have_text(["Switched off ×", "Without description ×"])
+    expect(page.locator("#filters button").first).to_be_focused()
+    page.locator("#filter-menu summary").click()
+    expect(page.locator("[data-filter=off]")).to_have_attribute("aria-pressed", "true")
+    expect(page.locator("[data-filter=since-today]")).to_have_attribute("aria-pressed", "false")
+    editor.stays()
+    page.goto(shared)
+    expect(page.locator("#filters button")).to_have_text(["Switched off ×", "Without description ×", "Changed today ×"])
+    expect(page.locator("#matches")).to_have_text("1 match")
+    assert editor.names() == ["Activity", "Replace"]
+
+
+def test_a_filter_without_labels_says_which_and_is_cleared(editor, page):
+    choose(page, "Switched off")
+    nothing = page.locator("#nothing-found")
+    expect(nothing).to_contain_text("No label with the filter “Switched off”")
+    expect(nothing.get_by_role("button", name="Add it")).to_be_hidden()
+    page.locator("#search").fill("pump")
+    expect(nothing).to_contain_text("Nothing found for “pump” with the filter “Switched off”")
+    nothing.get_by_role("button", name="Clear").click()
+    expect(editor.row("State")).to_be_visible()
+    expect(page.locator("#filters button")).to_have_count(0)
+    assert "only=" not in page.url
+
+
+def test_what_is_added_behind_a_filter_is_shown_and_told(editor, page, alice):
+    factories.item(editor.ontology, "Activity").switch(False, by=alice)
+    choose(page, "Switched off")
+    expect(page.locator("#matches")).to_have_text("2 matches")
+    page.get_by_role("button", name="+ Top-level item").click()
+    editor.type_one("Pump")
+    expect(page.locator("#matches")).to_contain_text("2 matches · 1 new, not among them")
+    assert editor.names() == ["Activity", "Replace", "Pump"]
+    page.locator("#filters button").click()
+    expect(editor.row("State")).to_be_visible()
+    expect(editor.row("Pump")).to_be_visible()
+
+
+def test_what_was_changed_since_the_last_visit(editor, page, alice):
+    expect(page.locator("#since-visit")).to_be_hidden()
+    page.goto("/")
+    left = "Object.entries(localStorage).find(([key]) => key.startsWith('left:'))[0]"
+    page.evaluate(f"localStorage.setItem({left}, '2020-01-01T00:00Z')")
+    tab = page.context.new_page()
+    tab.goto(f"/ontologies/{editor.ontology.pk}/")
+    choose(tab, "Changed since my last visit")
+    expect(tab.locator("#filters button")).to_have_text(["Changed since 1 Jan 2020, 00:00 UTC ×"])
+    expect(tab.locator("#matches")).to_have_text("7 matches")
+    tab.close()

@@ -82,6 +82,24 @@ def test_somebody_who_only_looks_sees_what_others_change(page, sign_in, alice, b
     expect(editor.details.locator("textarea")).to_be_focused()
 
 
+def test_what_is_typed_in_a_dialog_and_in_a_new_row_stays_when_others_change_something(editor, page, bob):
+    page.get_by_role("button", name="Paste list…").click()
+    page.locator("#pasted").press_sequentially("Half a li")
+    editor.ontology.items().get(name="Activity").rename("Action", by=bob)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator("#tree")).to_contain_text("Action")
+    expect(page.locator("#pasted")).to_have_value("Half a li")
+    expect(page.locator("#pasted")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.locator("#add-top").click()
+    editor.name_field.press_sequentially("Half a na")
+    editor.ontology.items().get(name="State").rename("Condition", by=bob)
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(page.locator("#tree")).to_contain_text("Condition")
+    expect(editor.name_field).to_have_value("Half a na")
+    expect(editor.name_field).to_be_focused()
+
+
 @pytest.mark.parametrize("choice", ["Use mine", "Keep theirs"])
 def test_the_same_field_shows_both_values_and_a_choice(editor, other, page, problems, choice):
     problems.expect("409 (Conflict)")

@@ -1,0 +1,53 @@
+"""The editor on a telephone: the details are a sheet over the tree."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def narrow(editor, page):
+    page.set_viewport_size({"width": 360, "height": 740})
+    return editor
+
+
+def fits(page):
+    return page.evaluate("document.documentElement.scrollWidth") == 360
+
+
+@pytest.mark.parametrize("by", ["button", "Escape", "Back"])
+def test_the_sheet_opens_over_the_tree_and_closes(narrow, page, by):
+    sheet = page.locator("#details.sheet")
+    expect(sheet).to_have_count(0)
+    assert fits(page)
+    narrow.select("Thermostat")
+    expect(sheet).to_be_visible()
+    expect(sheet.get_by_role("button", name="Back to the overview")).to_be_focused()
+    expect(narrow.row("Thermostat")).to_be_in_viewport(ratio=1)
+    row, top = narrow.row("Thermostat").bounding_box(), sheet.bounding_box()["y"]
+    assert row["y"] + row["height"] <= top and fits(page)
+    narrow.select("State")
+    if by == "button":
+        sheet.get_by_role("button", name="Back to the overview").click()
+    else:
+        page.go_back() if by == "Back" else page.keyboard.press("Escape")
+    expect(sheet).to_have_count(0)
+    expect(narrow.item("State")).to_be_focused()
+    expect(page).to_have_url(re.compile(rf"/{narrow.ontology.pk}/$"))
+    narrow.stays()
+
+
+def test_back_closes_the_dialog_before_the_sheet(narrow, page):
+    narrow.select("State")
+    narrow.button("Switch off").click()
+    expect(page.locator("#dialog h2")).to_be_visible()
+    page.go_back()
+    expect(page.locator("#dialog h2")).to_have_count(0)
+    expect(page.locator("#details.sheet")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"\?item="))
+    page.go_back()
+    expect(page.locator("#details.sheet")).to_have_count(0)
+    narrow.stays()
