@@ -73,15 +73,18 @@ def rules_panel(request: Request, item: OntologyItem) -> tuple[str, dict[str, An
         return None
     sets = ConstraintSet.objects.filter(Q(entity_ontology=ontology) | Q(relation_ontology=ontology))
     of_both = sets.select_related("entity_ontology", "relation_ontology").order_by("-updated_at", "-pk")[:ASKED_SETS]
-    line = ontology.labels().lineage(ontology.labels().by_pk[item.pk])
+    labels = ontology.labels()
+    if item.pk not in labels.by_pk:  # adding it was undone meanwhile
+        return None
+    line = labels.lineage(labels.by_pk[item.pk])
     shown = []
     for each in sorted(of_both, key=lambda each: (each.kind, each.name)):
         rules = rules_of([each])
         if found := list(reaches(rules, line)) if rules else []:
-            labels = {
+            by_pk = {
                 pk: label for ontology in each.ontologies.values() for pk, label in ontology.labels().by_pk.items()
             }
-            lines = [_shown(reach, item, labels) for reach in found[:SHOWN_RULES]]
+            lines = [_shown(reach, item, by_pk) for reach in found[:SHOWN_RULES]]
             shown.append({"set": each, "lines": lines, "more": len(found) - len(lines)})
     if not shown:
         return None
