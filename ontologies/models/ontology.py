@@ -51,6 +51,9 @@ class Ontology(Journaled):
 
     objects = Existing.from_queryset(OntologyQuerySet)()  # type: ignore[misc]
 
+    _labels: tuple[tuple[Any, ...], Labels] | None = None
+    """Of which state, and the labels."""
+
     class Meta:
         verbose_name_plural = "ontologies"
         constraints = [
@@ -96,8 +99,12 @@ class Ontology(Journaled):
         return Facts(sum(sizes), len(sizes), sum(level["off"] for level in counted), sizes)
 
     def labels(self) -> Labels:
-        """Names, colours and activity of all items, kept in memory until the ontology changes."""
-        return kept_labels((self.pk, self.version, self.updated_at), self.items())
+        """Names, colours and activity of all items, kept in memory until the ontology changes. They are the same each time for
+        whoever read the ontology once, although others change it meanwhile."""
+        state = (self.pk, self.version, self.updated_at)
+        if self._labels is None or self._labels[0] != state:
+            self._labels = state, kept_labels(state, self.items())
+        return self._labels[1]
 
     def label_names(self, *, bare: bool = False) -> LabelNames:
         """Finds the labels that a document names; see `LabelNames`."""

@@ -4,6 +4,7 @@ import pytest
 from django.db import transaction
 
 from ontologies import labels
+from ontologies.codebook import Codebook
 from ontologies.models import Ontology
 from ontologies.search import rank
 from tests import factories
@@ -65,6 +66,15 @@ def test_labels_are_read_once_for_each_state(ontology, alice, django_assert_num_
             ontology.labels()
             ontology.labels()
         ontology.add_item(name, by=alice)
+
+
+def test_a_page_has_one_state_of_them_although_others_change_it_meanwhile(ontology, alice):
+    valve = ontology.add_item("Valve", parent=ontology.add_item("Machine", by=alice), by=alice)
+    book = Codebook(ontology, ontology.labels().by_uid[valve.uid])
+    for _ in range(2):
+        Ontology.objects.get(pk=ontology.pk).undo(by=alice)
+    assert names(ontology) == STATE + REST
+    assert [label.fullname for label in book.branches()][-2:] == ["Machine", "Machine/Valve"]
 
 
 @pytest.mark.parametrize(("room", "kept"), [(14, ["three", "two"]), (13, ["three"]), (1, ["three"])])

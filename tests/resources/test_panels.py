@@ -6,8 +6,9 @@ import re
 import pytest
 from django.urls import reverse
 
+from ontologies.models import Ontology
 from projects.models import Project
-from resources.panels import reaches
+from resources.panels import reaches, rules_panel
 from resources.rules import Rules
 from tests import factories, resource_sets
 
@@ -128,3 +129,14 @@ def test_the_rules_of_a_project_are_for_those_who_may_read_its_sets(client, db):
     assert "Ours" in told(client, bound.entity_ontology, "State")
     client.force_login(ben)
     assert "Ours" not in told(client, bound.entity_ontology, "State")
+
+
+def test_nothing_is_said_of_a_label_that_is_gone_by_now(rf, db):
+    """Adding it is undone while its details are on their way."""
+    request = rf.get("/")
+    request.user = factories.manager("alice")
+    ontology = factories.ontology(owner=request.user)
+    resource_sets.make("entity_constraints", owner=request.user, entities=ontology, relations=None, name="Ours")
+    item = ontology.add_item("Pump", by=request.user)
+    Ontology.objects.get(pk=ontology.pk).undo(by=request.user)
+    assert rules_panel(request, item) is None
