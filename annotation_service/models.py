@@ -17,7 +17,8 @@ from django.db.models.signals import pre_save
 from django.dispatch import receiver
 from django.utils import timezone
 
-from .db import Trouble, trouble
+from .comfort import check_choice
+from .db import Trouble, store, trouble, write
 from .inputs import can_be_seen
 
 PROJECT_MANAGERS = "Project managers"
@@ -85,6 +86,8 @@ class User(auth_models.AbstractUser):
     username_folded = models.CharField(max_length=300, unique=True, editable=False)
     # Null without an address: many people may have none.
     email_folded = models.CharField(max_length=MAX_FOLDED_ADDRESS, unique=True, null=True, editable=False)  # noqa: DJ001
+    # What was chosen of `comfort.COMFORT`.
+    comfort = models.JSONField(default=dict, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
 
@@ -122,6 +125,12 @@ class User(auth_models.AbstractUser):
             return "This email address is too long."
         taken = self.email and User.objects.with_address(self.email).exclude(pk=self.pk).exists()
         return "A user is already registered with this email address." if taken else ""
+
+    def choose_comfort(self, name: str, value: str) -> None:
+        check_choice(name, value)
+        with write():
+            self.refresh_from_db(fields=["comfort"], from_queryset=User.objects.select_for_update(no_key=True))
+            store(self, comfort={**self.comfort, name: value})
 
 
 @receiver(pre_save, sender=User)

@@ -24,7 +24,7 @@ urlpatterns = [
     path("constraints/", include("resources.urls")),
     path("preannotations/", include("resources.preannotations.urls")),
     path("datasets/", include("datasets.urls")),
-    path("projects/", include("annotations.urls")),
+    path("", include("annotations.urls")),
     path("projects/", include("projects.urls")),
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),

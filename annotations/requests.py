@@ -1,4 +1,5 @@
-"""The JSON requests that the workspace sends: one for each operation on marks, which may come twice, and one that asks for them.
+"""The JSON requests that the workspace sends: one for each operation on marks, which may come twice, one that asks for them, and
+those that keep what somebody likes.
 
 A mark's uid is in the body: those that came with a dataset may be any text.
 """
@@ -11,6 +12,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
+from annotation_service.blueprints import Right
+from annotation_service.comfort import with_defaults
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, check_size, decode
 from annotation_service.json_input import parse_json
@@ -24,12 +27,16 @@ MAX_BODY_DEPTH = 4
 OPTIONAL = {"proof"}  # empty, if it is left out
 MARKS: dict[str, type[Mark]] = {"entity": Entity, "relation": Relation}
 PLACES: dict[str, dict[str, type]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
+_GONE = {
+    True: "This item was removed, or it is no longer given to you.",
+    False: "This project was deleted, or you are not a member of it any more.",
+}
 _NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
 
 
 def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonResponse]:
-    """Turn what a view returns into JSON, and every refusal into its reason. Each answer tells where the labels and rules of now
-    are, so that the workspace offers what a manager allowed a moment ago."""
+    """Turn what a view returns into JSON, and every refusal into its reason. Each answer of a project tells where the labels and
+    rules of now are, so that the workspace offers what a manager allowed a moment ago."""
 
     @wraps(view)
     def answer(request: Request, **kwargs: Any) -> JsonResponse:
@@ -37,13 +44,14 @@ def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonRespo
             # A page that outlived a change of accounts in its browser must not write into the other person's work.
             if request.headers.get("X-Annotator", str(request.user.pk)) != str(request.user.pk):
                 raise PermissionDenied("Somebody else signed in in this browser. Reload the page.")
-            return JsonResponse({**view(request, **kwargs), "urls": offers.addresses(kwargs["pk"])})
+            values = view(request, **kwargs)
+            return JsonResponse({**values, "urls": offers.addresses(kwargs["pk"])} if "pk" in kwargs else values)
         except Refused as error:
             return JsonResponse({"error": str(error)}, status=422)
         except PermissionDenied as error:
             return JsonResponse({"error": str(error)}, status=403)
         except Http404:
-            return JsonResponse({"error": "This item was removed, or it is no longer given to you."}, status=404)
+            return JsonResponse({"error": _GONE["item_pk" in kwargs]}, status=404)
 
     return answer
 
@@ -125,6 +133,22 @@ def current(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
     """The user's marks as they are now: they may have another tab."""
     _, item = access.item_given(request, pk, item_pk)
     return marks_state(Annotation.visible_to(request.user, item))
+
+
+@require_POST
+@answers_json
+def set_shortcut(request: Request, pk: int) -> dict[str, Any]:
+    values = _read_body(request, kind=str, key=str, label=str)
+    membership = access.own_membership(request, access.project(request, pk, Right.ANNOTATE))
+    membership.set_shortcut(**values)
+    return {"shortcuts": membership.shortcuts}
+
+
+@require_POST
+@answers_json
+def choose_comfort(request: Request) -> dict[str, Any]:
+    request.user.choose_comfort(**_read_body(request, name=str, value=str))
+    return {"comfort": with_defaults(request.user.comfort)}
 
 
 def marks_state(annotation: Annotation | None) -> dict[str, Any]:

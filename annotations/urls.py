@@ -24,9 +24,13 @@ project_urls: list[URLPattern | URLResolver] = [
     path("annotate/progress/", views.progress, name="progress"),
     path("labels/<str:version>/", views.labels, name="labels"),
     path("rules/<str:version>/", views.rules, name="rules"),
+    path("shortcuts/", requests.set_shortcut, name="shortcuts"),
     path("marks/<str:who>/", views.read_start, name="read_start"),
     path("marks/<str:who>/<int:item_pk>/", views.read, name="read"),
     path("items/<int:item_pk>/", include(item_urls)),
 ]
 
-urlpatterns = [path("<int:pk>/", include(project_urls))]
+urlpatterns = [
+    path("projects/<int:pk>/", include(project_urls)),
+    path("annotate/comfort/", requests.choose_comfort, name="comfort"),
+]

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from annotation_service.blueprints import Right
+from annotation_service.comfort import with_defaults
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
@@ -116,7 +117,7 @@ def _workspace(
     page: list[Any] = ["annotations:read", project.pk, person.pk] if reading else ["annotations:item", project.pk]
     links = {name: key and reverse(page[0], args=[*page[1:], key]) for name, key in neighbours.items()}
     undone, marks = _undone(project.pk, item), reverse("annotations:marks", args=[project.pk, item.pk])
-    state = {
+    state: dict[str, Any] = {
         "item": _text(item),
         **marks_state(annotation),
         "reading": reading,
@@ -134,6 +135,15 @@ def _workspace(
             "login": reverse("account_login"),
         },
     }
+    if not reading:
+        state |= {
+            "shortcuts": access.own_membership(request, project).shortcuts,
+            "comfort": with_defaults(person.comfort),
+        }
+        state["urls"] |= {
+            "shortcuts": reverse("annotations:shortcuts", args=[project.pk]),
+            "comfort": reverse("annotations:comfort"),
+        }
     return {
         "project": project,
         "item": item,

@@ -46,6 +46,11 @@ def member(project: Project, pk: int) -> Membership:
     return get_object_or_404(project.membership_set.select_related("user"), pk=pk)
 
 
+def own_membership(request: Request, project: Project) -> Membership:
+    """The user's own membership of a project that the caller has got through this module."""
+    return get_object_or_404(project.membership_set.all(), user=request.user)
+
+
 def item_given(request: Request, project_pk: int, item_pk: int) -> tuple[Project, Item]:
     """A project in which the user annotates, and one of the items that are given to them."""
     found = project(request, project_pk, Right.ANNOTATE)

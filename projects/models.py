@@ -257,14 +257,37 @@ def _check_kinds(dataset: Dataset, entity_ontology: Ontology, relation_ontology:
         raise Refused(f"The marks of “{dataset}” are relations, too: choose a relation ontology that has their labels.")
 
 
+def no_shortcuts() -> dict[str, dict[str, str]]:
+    return {kind: {} for kind in Ontology.Kind.values}
+
+
 class Membership(models.Model):
+    SHORTCUT_KEYS = frozenset("1234567890")
+
     project = models.ForeignKey(Project, on_delete=models.RESTRICT, db_index=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
     role = models.CharField(max_length=9, choices=roles.choices)
     joined_at = models.DateTimeField(default=timezone.now)
+    # The uids of labels by the keys that apply them, for each kind of ontology.
+    shortcuts = models.JSONField(default=no_shortcuts, editable=False)
 
     class Meta:
         constraints = [UniqueConstraint(fields=["project", "user"], name="membership_once")]
 
     def __str__(self) -> str:
         return f"{self.user}, {self.get_role_display().lower()} of {self.project}"
+
+    def set_shortcut(self, kind: str, key: str, label: str) -> None:
+        """Let a key apply a label, which no other key applies then; without a label it applies none."""
+        if kind not in Ontology.Kind.values:
+            raise Refused(f"Shortcuts are for labels of these kinds: {', '.join(Ontology.Kind.values)}.")
+        if key not in self.SHORTCUT_KEYS:
+            raise Refused("A shortcut is one of the keys 1 to 9 and 0.")
+        if label and not any(each.items().filter(uid=label) for each in self.project.ontology_set.filter(kind=kind)):
+            raise Refused("The project has no such label. Reload the page.")
+        with write():
+            locked = Membership.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
+            if locked is None:
+                raise Refused(f"You are not a member of “{self.project}” any more.")
+            others = {k: each for k, each in locked.shortcuts[kind].items() if k != key and each != label}
+            store(self, shortcuts={**locked.shortcuts, kind: {**others, **({key: label} if label else {})}})
