@@ -11,11 +11,14 @@ const make = (tag, className, ...content) => {
 };
 
 export class Pane {
-  constructor(root, { onLabel, onRelation, onAccept, onRelabel, onRemove }) {
+  constructor(root) {
     this.tree = root.querySelector("#label-tree");
     this.relations = root.querySelector("#relations");
     this.noRelations = root.querySelector("#no-relations");
     this.card = root.querySelector("#label-card");
+  }
+
+  listen({ onLabel, onRelation, onAccept, onRelabel, onRemove }) {
     this.tree.addEventListener("click", ({ target }) => {
       const twisty = target.closest(".twisty");
       if (twisty) this.#toggle(twisty.closest("li"));

@@ -1,0 +1,81 @@
+// Finds a label, and gives it to words, to a mark or to a relation.
+
+import { act } from "./changes.js";
+import { newUid } from "./marks.js";
+import { refresh } from "./saving.js";
+import { select, selectMark } from "./selection.js";
+import { showSelection } from "./showing.js";
+import { $, LOADING, focusText, marks, now, pane, picker, readOnly, recent, sayReadOnly, span, text, toast } from "./workspace.js";
+
+export function openPicker(kind, { onPick, onClose, ...how }) {
+  const { labels } = now;
+  if (!labels) return toast(LOADING);
+  $("mark-actions").hidden = true;
+  picker.open({
+    ...how,
+    labels: labels[kind],
+    recent: recent[kind],
+    hides: kind === "relation",
+    onBarred: refresh, // the rules may have been loosened
+    onPoint: (label) => pane.showCard(label, labels[kind].path(label)),
+    onPick: (label) => {
+      recent[kind].add(label.uid);
+      onPick(label);
+      focusText();
+    },
+    onClose: ({ byPointer }) => {
+      onClose?.();
+      if (!byPointer) focusText();
+    },
+  });
+}
+
+export function markWords(label) {
+  const [start, end] = span(now.view.words);
+  const twin = marks.twin("entity", { start, end }, label.uid);
+  const uid = twin?.uid ?? newUid();
+  if (twin) toast(`These words are marked as “${label.name}” already.`);
+  else act([{ kind: "entity", verb: "add", uid, start, end, label: label.uid }]);
+  selectMark(uid, { actions: false });
+}
+
+export function pickForWords(query = "") {
+  if (readOnly()) return sayReadOnly();
+  const [start, end] = span(now.view.words);
+  openPicker("entity", { rect: text.rectOf(start, end), query, title: "Find a label", against: now.judge?.forWords(start, end), onPick: markWords });
+}
+
+export function relabel(kind, uid, query = "") {
+  if (readOnly()) return sayReadOnly();
+  const mark = marks[kind].get(uid);
+  if (!mark) return;
+  const { start, end } = kind === "entity" ? mark : marks.entity.get(mark.target);
+  openPicker(kind, {
+    rect: text.rectOf(start, end),
+    query,
+    title: "Change the label",
+    current: mark.label,
+    against: kind === "entity" ? now.judge?.forEntity(mark) : now.judge?.forRelation(mark),
+    onClose: showSelection,
+    onPick: (label) => {
+      if (marks.twin(kind, mark, label.uid)) toast(`There is a mark “${label.name}” at this place already.`);
+      else act([{ kind, verb: "label", uid, label: label.uid }]);
+      select({ [kind === "entity" ? "mark" : "relation"]: uid });
+    },
+  });
+}
+
+/** A label that is clicked in the tree: given to the words that are selected. */
+export function applyLabel(label) {
+  pane.showCard(label, now.labels.entity.path(label));
+  if (!now.view.words) return;
+  if (readOnly()) return sayReadOnly();
+  const why = label.active ? now.judge.forWords(...span(now.view.words))(label)?.sentence : `“${label.name}” is switched off and cannot be applied any more.`;
+  if (why) {
+    refresh();
+    return toast(why);
+  }
+  recent.entity.add(label.uid);
+  markWords(label);
+  focusText();
+}

@@ -1,0 +1,88 @@
+// What is selected, and how keys go from word to word and from mark to mark.
+
+import { say, showMarks, showMode, showSelection } from "./showing.js";
+import { marks, now, pane, span, text, wordsOf } from "./workspace.js";
+
+export function select(next = {}) {
+  const { view } = now;
+  const marksChange = ["mark", "relation", "relating", "candidate"].some((key) => view[key] !== next[key]);
+  now.view = next;
+  if (!next.relating) showMode();
+  if (next.words) now.cursor = next.words.focus;
+  if (marksChange) showMarks();
+  showSelection();
+  tellSelected();
+}
+
+function tellSelected() {
+  const { view, labels } = now;
+  const mark = marks.entity.get(view.candidate ?? view.mark);
+  const relation = marks.relation.get(view.relation);
+  if (mark) {
+    const label = labels.entity.get(mark.label);
+    pane.showCard(label, labels.entity.path(label));
+    say(`${wordsOf(mark)}, ${label.name}${mark.status === "suggested" ? ", suggested" : ""}`);
+    text.scrollTo(mark.start);
+  } else if (relation) {
+    const label = labels.relation.get(relation.label);
+    pane.showCard(label, labels.relation.path(label));
+    say(`${wordsOf(marks.entity.get(relation.source))} ${label.name} ${wordsOf(marks.entity.get(relation.target))}`);
+  } else if (view.words) {
+    const [start, end] = span(view.words);
+    const over = labels ? marks.over(view.words.focus).map((m) => labels.entity.get(m.label).name) : [];
+    say([text.between(start, end), ...over].join(", "));
+    text.scrollTo(view.words.focus);
+  }
+}
+
+export function selectMark(uid, { actions = true } = {}) {
+  now.cursor = marks.entity.get(uid).end;
+  select({ mark: uid, actions });
+}
+
+export function moveCursor(step, extend) {
+  const { view, cursor } = now;
+  const last = text.tokens.length - 1;
+  const mark = marks.entity.get(view.mark);
+  let from = cursor;
+  if (mark && !extend) from = typeof step === "number" && step < 0 ? mark.start : mark.end;
+  let to = from;
+  if (typeof step === "function") to = step(from);
+  else if (view.words || mark) to = from + step;
+  to = Math.max(0, Math.min(last, to));
+  const anchor = extend ? (view.words?.anchor ?? mark?.start ?? from) : to;
+  select({ words: { anchor, focus: to } });
+}
+
+/** To the next mark or the one before; false at the end, where Tab leaves the text. */
+export function stepMark(step) {
+  const { view } = now;
+  const order = marks.inTextOrder().filter((mark) => mark.uid !== view.relating);
+  const current = view.candidate ?? view.mark;
+  let at = order.findIndex((mark) => mark.uid === current);
+  if (at >= 0) at += step;
+  else {
+    const from = view.relating ? marks.entity.get(view.relating).start : view.words ? view.words.focus : step > 0 ? -1 : Infinity;
+    const after = order.findIndex((mark) => mark.start >= from);
+    at = step > 0 ? after : after < 0 ? order.length - 1 : after - 1;
+  }
+  if (view.relating && order.length) at = (at + order.length) % order.length;
+  if (!order[at]) return false;
+  if (view.relating) select({ ...view, candidate: order[at].uid });
+  else selectMark(order[at].uid);
+  return true;
+}
+
+export function escape() {
+  select(now.view.relating ? { mark: now.view.relating } : {});
+}
+
+/** Marks may go while they are selected. */
+export function dropGone() {
+  const gone = (map, uid) => uid && !map.has(uid);
+  const { mark, relating, candidate, relation } = now.view;
+  if ([mark, relating, candidate].some((uid) => gone(marks.entity, uid)) || gone(marks.relation, relation)) {
+    now.view = {};
+    showMode();
+  }
+}
