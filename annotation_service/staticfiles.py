@@ -13,3 +13,5 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
         *HashedFilesMixin.patterns,
         ("js/*", HashedFilesMixin._js_module_import_aggregation_patterns[1]),  # type: ignore[attr-defined]
     )
+    # Each pass follows the imports one step further, and stops early where nothing changes any more.
+    max_post_process_passes = 50
