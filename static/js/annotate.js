@@ -3,7 +3,7 @@
 
 import { undo } from "./annotate/changes.js";
 import { accept, remove } from "./annotate/deciding.js";
-import { finish, setDone } from "./annotate/item.js";
+import { finish, reopen } from "./annotate/item.js";
 import { listenToKeys } from "./annotate/keys.js";
 import { applyLabel, relabel } from "./annotate/labelling.js";
 import { listenToPointer } from "./annotate/pointer.js";
@@ -21,7 +21,7 @@ function listenToButtons() {
     event.preventDefault();
     leave(step.getAttribute("href"));
   });
-  for (const [id, run] of Object.entries({ undo, done: finish, reopen: () => setDone(false) })) {
+  for (const [id, run] of Object.entries({ undo, done: finish, reopen })) {
     $(id)?.addEventListener("click", () => {
       run();
       focusText();

@@ -141,7 +141,7 @@ document.addEventListener("keydown", (event) => {
     act(row, event);
   } else if (event.key === "Escape" && !($("#selection")?.hidden ?? true)) clear();
   else if (event.key === "Delete" && !$("#selection")?.hidden) $("#selection [data-act]")?.click();
-  else if (event.key === "t" && $("#original")) $("#original").open = !$("#original").open;
+  else if (event.key === "." && $("#original")) $("#original").open = !$("#original").open;
   else if (["ArrowLeft", "ArrowRight"].includes(event.key) && !closest(event, ".menu, .tabs")) {
     $(`a[rel=${event.key === "ArrowLeft" ? "prev" : "next"}][href]`)?.click();
   }

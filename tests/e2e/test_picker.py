@@ -190,7 +190,7 @@ def test_a_suggestion_that_cannot_be_accepted_says_why(desk):
     desk.token(4).click()
     assert desk.list() == []
     desk.expect_note(f"{EXCLUDED} 3 labels are hidden: not allowed here.")
-    desk.press("Escape", "Escape", "a")
+    desk.press("Escape", "Escape", "Space")
     expect(desk.page.locator(".toast")).to_contain_text(EXCLUDED)
     assert "Activity ?" in desk.names()
     desk.token(0).dblclick()
@@ -200,7 +200,7 @@ def test_a_suggestion_that_cannot_be_accepted_says_why(desk):
         desk.press("2", "Enter")  # who tries in vain finds out that the rules were loosened
     desk.press("Escape", "Escape")
     desk.token(1).click()
-    desk.press("a")
+    desk.press("Space")
     assert "Activity" in desk.names()
     desk.saved()
 

@@ -120,7 +120,7 @@ def test_what_a_file_suggests_is_accepted_or_rejected_for_good(page, other_page,
     marks = other_page.locator(".mark-name")
     other_page.goto(desk)
     expect(marks).to_have_text(["PhysicalObject ?"] * 2)
-    for key in ("Tab", "a", "Tab"):
+    for key in ("Tab", "Space", "Tab"):
         other_page.keyboard.press(key)
     other_page.get_by_role("button", name="Reject").click()
     expect(marks).to_have_text(["PhysicalObject"])

@@ -119,9 +119,9 @@ def test_keys_alone_are_enough(desk):
     assert desk.related() == []
     desk.press("Control+Enter")
     desk.ready(2)
-    desk.press("p")
+    desk.press("PageUp")
     desk.ready(1)
-    desk.press("o", "ArrowRight", "Enter")
+    desk.press("Alt+Enter", "ArrowRight", "Enter")
     desk.pick("activ")
     assert (0, 0, "Activity") in desk.stored()
 
@@ -234,7 +234,7 @@ def test_the_last_item_leads_to_the_end(desk):
 
 
 def test_next_and_previous(desk):
-    desk.press("n")
+    desk.press("PageDown")
     desk.ready(2)
     desk.page.locator("#next").click()
     desk.ready(3)
@@ -417,7 +417,7 @@ def test_spans_are_right_around_characters_of_any_width(page, sign_in, alice, ca
     assert page.locator(".sheet .text").evaluate("node => node.textContent") == " ".join(words)
     desk.drag(1, 2)
     desk.pick("state")
-    desk.press("t")
+    desk.press(".")
     expect(page.locator("#original mark")).to_have_text(f"one  {characters}")
     assert desk.stored() == [(1, 2, "State")]
     assert page.locator(".mark-name").get_attribute("title") == f"State: one {characters}"
@@ -456,7 +456,7 @@ def test_a_manager_reads_but_does_not_mark(desk, sign_in, alice):
     expect(desk.page.locator("#done")).to_have_count(0)
     desk.token(3).click()
     expect(desk.page.locator("#picker")).to_be_hidden()
-    desk.press("n")
+    desk.press("PageDown")
     desk.ready(2)
 
 
@@ -481,10 +481,10 @@ def test_marks_with_a_files_own_ids_are_told_apart(desk):
     desk.page.locator("#relations .relation").click()
     expect(desk.page.locator(".arc.lit")).to_have_count(1)
     expect(desk.page.locator(".mark-name.selected")).to_have_count(0)
-    desk.press("a")
+    desk.press("Space")
     assert desk.related() == [(3, relation_labels[0].name, 0)]
     desk.token(3).click()
-    desk.press("a", "Delete")
+    desk.press("Space", "Delete")
     expect(desk.page.locator(".mark-name")).to_have_count(1)
     desk.saved()
     desk.press("Control+z")
@@ -502,7 +502,7 @@ def test_a_suggestion_is_dashed_until_it_is_accepted(desk):
     )
     desk.open()
     assert desk.names() == ["State ?"]
-    desk.press("Tab", "a")
+    desk.press("Tab", "Space")
     assert desk.names() == ["State"]
     desk.saved()
     mine = Annotation.objects.get(item=item, annotator=desk.user)
@@ -519,7 +519,7 @@ def test_undo_makes_what_was_decided_about_a_suggestion_a_suggestion_again(desk)
     given.relation_set.create(uid="r", label=part, source=ends[0], target=ends[1], status="suggested", origin="given")
     desk.open()
     relation = desk.page.locator("#relations .relation")
-    desk.press("Tab", "a")
+    desk.press("Tab", "Space")
     assert desk.names() == ["State", "State ?"]
     desk.press("Control+z")
     assert desk.names() == ["State ?", "State ?"]
@@ -530,7 +530,7 @@ def test_undo_makes_what_was_decided_about_a_suggestion_a_suggestion_again(desk)
     assert desk.names() == ["State ?", "State ?"]
     expect(relation).to_contain_text(f"{part.name} ?")
     relation.click()
-    desk.press("a")
+    desk.press("Space")
     assert desk.names() == ["State", "State"]
     desk.press("Control+z")
     assert desk.names() == ["State ?", "State ?"]
@@ -568,7 +568,7 @@ def test_a_relation_is_accepted_together_with_its_ends(desk):
     desk.open()
     assert desk.names() == ["State ?"] * 3
     desk.page.locator("#relations .relation").click()
-    desk.press("a")
+    desk.press("Space")
     assert desk.names() == ["State", "State", "State ?"]
     assert desk.related() == [(0, part.name, 3)]
     desk.open()
@@ -678,7 +678,7 @@ def test_a_suggestion_whose_label_is_off_cannot_be_accepted(desk, alice):
     desk.press("Tab")
     expect(desk.page.get_by_role("button", name="Reject Del")).to_be_visible()
     expect(desk.page.get_by_role("button", name="Accept")).to_be_hidden()
-    desk.press("a")
+    desk.press("Space")
     expect(desk.page.locator(".toast")).to_contain_text("“State” of a suggestion is switched off")
     assert not Annotation.objects.filter(annotator=desk.user).exists()
 
@@ -721,7 +721,7 @@ def test_the_original_is_one_key_away(desk, sign_in, alice, page):
         tokeniser="punkt",
     )
     desk.open()
-    desk.press("t")
+    desk.press(".")
     expect(page.locator(".toast")).to_contain_text("This is the original text")
     desk.project = Project.create(
         name="Cleaned", by=alice, dataset=cleaned, entity_ontology=desk.project.entity_ontology, annotators=[desk.user]
@@ -732,12 +732,12 @@ def test_the_original_is_one_key_away(desk, sign_in, alice, page):
     desk.token(4).click()  # “rear”, after “(”
     desk.pick("state")
     expect(original).to_be_hidden()
-    desk.press("t")
+    desk.press(".")
     expect(original.locator("mark")).to_have_text("REAR")
     assert original.text_content() == "LEFT*  🚀 Air-Con\t(*REAR*) is  leaking, replace!"
     desk.press("ArrowLeft", "ArrowLeft")
     expect(original.locator("mark")).to_have_text("Air-Con")
-    desk.press("Escape", "t")
+    desk.press("Escape", ".")
     expect(original).to_be_hidden()
     page.locator("#original > summary").click()
     expect(original.locator("mark")).to_have_count(0)
@@ -748,7 +748,7 @@ def test_the_original_is_one_key_away(desk, sign_in, alice, page):
     sign_in(page, alice)
     page.goto(f"/datasets/{cleaned.pk}/items/{cleaned.items()[0].pk}/")
     expect(original).to_be_hidden()
-    desk.press("t")
+    desk.press(".")
     expect(original).to_have_text("LEFT*  🚀 Air-Con (*REAR*) is leaking, replace!")
 
 

@@ -7,7 +7,7 @@ import { select } from "./selection.js";
 import { show } from "./showing.js";
 import { DONE, NOT_SAVED, dismiss, original, progress, state, toast } from "./workspace.js";
 
-export function setDone(done) {
+function setDone(done) {
   if (state.reading || !act([{ kind: "item", verb: "done", done }], { undoable: false })) return;
   forget();
   select();
@@ -15,6 +15,8 @@ export function setDone(done) {
   progress.count(done ? 1 : -1);
   show();
 }
+
+export const reopen = () => setDone(false);
 
 export function finish() {
   if (state.reading) return;

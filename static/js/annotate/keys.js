@@ -1,55 +1,80 @@
-// What keys do, by what is selected.
+// What keys do, by what is selected. Letters and digits search a label for it; commands are keys with a name, or held with another.
 
 import { redo, undo } from "./changes.js";
 import { accept, remove } from "./deciding.js";
-import { finish, setDone, showOriginal } from "./item.js";
+import { finish, reopen, showOriginal } from "./item.js";
 import { pickForWords, relabel } from "./labelling.js";
 import { chooseTarget, relate } from "./relating.js";
 import { leave } from "./saving.js";
-import { escape, moveCursor, stepMark } from "./selection.js";
+import { escape, moveCursor, selectAll, stepMark } from "./selection.js";
 import { $, marks, now, picker, sheet, span, state, text } from "./workspace.js";
 
-const COMMANDS = { n: () => leave(state.urls.next), p: () => leave(state.urls.previous), o: () => setDone(false), t: showOriginal, r: relate, a: accept };
+/** Wherever the focus is. */
+const ANYWHERE = {
+  "Ctrl+Enter": finish,
+  "Alt+Enter": reopen,
+  "Ctrl+z": undo,
+  "Ctrl+Shift+z": redo,
+  "Ctrl+y": redo,
+  PageDown: () => leave(state.urls.next),
+  PageUp: () => leave(state.urls.previous),
+  ".": showOriginal,
+  "?": () => $("keys").showModal(),
+  Escape: escape,
+};
 
-/** Open the labels for whatever is selected. */
-function choose() {
+const IN_TEXT = {
+  Enter: () => choose(),
+  Delete: remove,
+  Backspace: remove,
+  "Ctrl+a": selectAll,
+};
+
+/** Where a key leads from a token: so many tokens further, or what a function says. */
+const STEPS = {
+  ArrowLeft: () => (text.rtl ? 1 : -1),
+  ArrowRight: () => (text.rtl ? -1 : 1),
+  ArrowUp: () => (from) => text.vertical(from, -1),
+  ArrowDown: () => (from) => text.vertical(from, 1),
+  Home: () => () => 0,
+  End: () => () => text.tokens.length - 1,
+};
+
+/** A key together with those that are held. Which keys make a character is the keyboard's business. */
+function chordOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
+  const name = key === " " ? "Space" : key.length > 1 ? key : key.toLowerCase();
+  const holds = { Ctrl: ctrlKey || metaKey, Alt: altKey, Shift: shiftKey && (name.length > 1 || ctrlKey || metaKey) };
+  return [...Object.keys(holds).filter((held) => holds[held]), name].join("+");
+}
+
+/** Search a label for whatever is selected. */
+function choose(query = "") {
   const { view } = now;
   if (view.relating) chooseTarget(view.candidate);
-  else if (view.relation) relabel("relation", view.relation);
-  else if (view.mark) relabel("entity", view.mark);
-  else if (view.words) pickForWords();
+  else if (view.relation) relabel("relation", view.relation, query);
+  else if (view.mark) relabel("entity", view.mark, query);
+  else if (view.words) pickForWords(query);
 }
 
 function handlerOf(event) {
   const { key, shiftKey } = event;
   const { view } = now;
-  if (event.ctrlKey || event.metaKey) return { Enter: finish, z: shiftKey ? redo : undo, Z: redo, y: redo }[key];
-  const anywhere = { PageDown: COMMANDS.n, PageUp: COMMANDS.p, "?": () => $("keys").showModal(), Escape: escape }[key];
-  if (anywhere) return anywhere;
+  const chord = chordOf(event);
+  if (ANYWHERE[chord]) return ANYWHERE[chord];
   const here = document.activeElement;
   if (here && here !== document.body && here.id !== "main" && !sheet.contains(here)) return null;
-  if (here?.closest("#mark-actions") && ["Enter", " "].includes(key)) return null;
-  const inText = {
-    ArrowLeft: () => moveCursor(text.rtl ? 1 : -1, shiftKey),
-    ArrowRight: () => moveCursor(text.rtl ? -1 : 1, shiftKey),
-    ArrowUp: () => moveCursor((from) => text.vertical(from, -1), shiftKey),
-    ArrowDown: () => moveCursor((from) => text.vertical(from, 1), shiftKey),
-    Home: () => moveCursor(() => 0, shiftKey),
-    End: () => moveCursor(() => text.tokens.length - 1, shiftKey),
-    Enter: choose,
-    Delete: remove,
-    Backspace: remove,
-  }[key];
-  if (inText) return inText;
+  if (here?.closest("#mark-actions") && ["Enter", "Space"].includes(chord)) return null;
+  if (IN_TEXT[chord]) return IN_TEXT[chord];
+  if (chord === "Space") return view.mark || view.relation ? accept : null;
+  if ([key, `Shift+${key}`].includes(chord) && STEPS[key]) return () => moveCursor(STEPS[key](), shiftKey);
   if (key === "Tab") return stepMark(shiftKey ? -1 : 1) ? () => {} : null;
-  if (view.words && /^[\p{L}\p{N}]$/u.test(key)) return () => pickForWords(key);
-  if (view.mark && /^[1-9]$/.test(key)) return () => relabel("entity", view.mark, key);
-  return view.words ? null : COMMANDS[key];
+  if (view.relating || !/^[\p{L}\p{N}]$/u.test(chord)) return null;
+  return chord === "r" && (view.mark || view.relation) ? relate : () => choose(key);
 }
 
 export function listenToKeys() {
   document.addEventListener("keydown", (event) => {
-    if (event.defaultPrevented || event.altKey || event.isComposing || picker.isOpen) return;
+    if (event.defaultPrevented || event.isComposing || picker.isOpen) return;
     if (document.querySelector("dialog[open], details.menu[open]") || event.target.closest?.("input, textarea, select")) return;
     const handler = handlerOf(event);
     if (!handler) return;

@@ -57,25 +57,30 @@ export function relabel(kind, uid, query = "") {
     current: mark.label,
     against: kind === "entity" ? now.judge?.forEntity(mark) : now.judge?.forRelation(mark),
     onClose: showSelection,
-    onPick: (label) => {
-      if (marks.twin(kind, mark, label.uid)) toast(`There is a mark “${label.name}” at this place already.`);
-      else act([{ kind, verb: "label", uid, label: label.uid }]);
-      select({ [kind === "entity" ? "mark" : "relation"]: uid });
-    },
+    onPick: (label) => giveLabel(kind, uid, label),
   });
 }
 
-/** A label that is clicked in the tree: given to the words that are selected. */
+function giveLabel(kind, uid, label) {
+  if (marks.twin(kind, marks[kind].get(uid), label.uid)) toast(`There is a mark “${label.name}” at this place already.`);
+  else act([{ kind, verb: "label", uid, label: label.uid }]);
+  select({ [kind === "entity" ? "mark" : "relation"]: uid });
+}
+
+/** A label that is clicked in the tree: given to the words or the mark that is selected. */
 export function applyLabel(label) {
   pane.showCard(label, now.labels.entity.path(label));
-  if (!now.view.words) return;
+  const { words, mark } = now.view;
+  if (!words && !mark) return;
   if (readOnly()) return sayReadOnly();
-  const why = label.active ? now.judge.forWords(...span(now.view.words))(label)?.sentence : `“${label.name}” is switched off and cannot be applied any more.`;
+  const against = words ? now.judge.forWords(...span(words)) : now.judge.forEntity(marks.entity.get(mark));
+  const why = label.active ? against(label)?.sentence : `“${label.name}” is switched off and cannot be applied any more.`;
   if (why) {
     refresh();
     return toast(why);
   }
   recent.entity.add(label.uid);
-  markWords(label);
+  if (words) markWords(label);
+  else giveLabel("entity", mark, label);
   focusText();
 }

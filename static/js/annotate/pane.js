@@ -90,7 +90,7 @@ export class Pane {
       if (relation.uid === chosen && !readOnly) {
         const isSuggested = relation.status === "suggested";
         const actions = [["relabel", "Change label ", "↵"], ["remove", isSuggested ? "Reject " : "Remove ", "Del"]];
-        if (isSuggested && label.active) actions.unshift(["accept", "Accept ", "a"]);
+        if (isSuggested && label.active) actions.unshift(["accept", "Accept ", "Space"]);
         item.append(make("span", "cluster", ...actions.map(([name, words, key]) => make("button", `button small ${name}`, words, make("kbd", "", key)))));
       }
       return item;

@@ -73,6 +73,10 @@ export function stepMark(step) {
   return true;
 }
 
+export function selectAll() {
+  select({ words: { anchor: 0, focus: text.tokens.length - 1 } });
+}
+
 export function escape() {
   select(now.view.relating ? { mark: now.view.relating } : {});
 }
