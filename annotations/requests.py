@@ -4,9 +4,10 @@ those that keep what somebody likes.
 A mark's uid is in the body: those that came with a dataset may be any text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
-from typing import Any
+from types import MappingProxyType
+from typing import Any, get_args
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, JsonResponse
@@ -24,17 +25,19 @@ from . import offers
 
 MAX_BODY = 10_000
 MAX_BODY_DEPTH = 4
-OPTIONAL = {"proof"}  # empty, if it is left out
 MARKS: dict[str, type[Mark]] = {"entity": Entity, "relation": Relation}
-PLACES: dict[str, dict[str, type]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
+PLACES: dict[str, dict[str, Any]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
+# A field of the type `T | None` may be left out.
+MAYBE_PLACES = {kind: {name: type_ | None for name, type_ in place.items()} for kind, place in PLACES.items()}
 _GONE = {
     True: "This item was removed, or it is no longer given to you.",
     False: "This project was deleted, or you are not a member of it any more.",
 }
 _NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
+Answer = dict[str, Any]
 
 
-def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonResponse]:
+def answers_json(view: Callable[..., Answer]) -> Callable[..., JsonResponse]:
     """Turn what a view returns into JSON, and every refusal into its reason. Each answer of a project tells where the labels and
     rules of now are, so that the workspace offers what a manager allowed a moment ago."""
 
@@ -45,7 +48,9 @@ def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonRespo
             if request.headers.get("X-Annotator", str(request.user.pk)) != str(request.user.pk):
                 raise PermissionDenied("Somebody else signed in in this browser. Reload the page.")
             values = view(request, **kwargs)
-            return JsonResponse({**values, "urls": offers.addresses(kwargs["pk"])} if "pk" in kwargs else values)
+            if "pk" in kwargs:
+                values["urls"] = offers.addresses(kwargs["pk"])
+            return JsonResponse(values, status=422 if "error" in values else 200)
         except Refused as error:
             return JsonResponse({"error": str(error)}, status=422)
         except PermissionDenied as error:
@@ -56,80 +61,103 @@ def answers_json(view: Callable[..., dict[str, Any]]) -> Callable[..., JsonRespo
     return answer
 
 
-@require_POST
-@answers_json
-def add(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
-    values = _read_body(request, uid=str, label=str, proof=str, **PLACES[kind])
-    with access.annotating(request, pk, item_pk) as item:
-        annotation = Annotation.start(item, request.user)
-        add = annotation.add_entity if kind == "entity" else annotation.add_relation
-        label = annotation.label(kind, values.pop("label"))
-        return {kind: _shown(add(label=label, restore_token=values.pop("proof"), **values))}
+def changes_marks(
+    *, places: Mapping[str, Mapping[str, Any]] = MappingProxyType({}), **fields: Any
+) -> Callable[[Callable[..., Answer]], Callable[..., JsonResponse]]:
+    """A request that calls the function with the user's annotation of an item and with the fields of the body; ``places`` are
+    those that depend on the kind of the mark.
+
+    The answer, a refusal too, has the state of the annotation after it. A client may send the ``revision`` that it knows: if that
+    is not the one of before the request, something else has changed the marks since, and the answer says so.
+    """
+
+    def decorate(change: Callable[..., Answer]) -> Callable[..., JsonResponse]:
+        @require_POST
+        @answers_json
+        @wraps(change)
+        def view(request: Request, pk: int, item_pk: int, **kind: str) -> Answer:
+            values = _read_body(request, **fields, **places.get(kind.get("kind", ""), {}), revision=int | None)
+            known = values.pop("revision", None)
+            annotation: Annotation | None
+            try:
+                with access.annotating(request, pk, item_pk) as item:
+                    annotation = Annotation.start(item, request.user)
+                    answer = change(annotation, **kind, **values)
+                before = annotation.revision - 1
+            except Refused as error:
+                annotation = Annotation.visible_to(request.user, item)
+                answer = {"error": str(error)}
+                before = _revision(annotation)
+            return {**answer, **_state(annotation), "changed": known not in (None, before)}
+
+        return view
+
+    return decorate
 
 
-@require_POST
-@answers_json
-def relabel(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
-    values = _read_body(request, uid=str, label=str, proof=str)
-    with access.annotating(request, pk, item_pk) as item:
-        annotation = Annotation.start(item, request.user)
-        mark = annotation.mark(MARKS[kind], values["uid"])
-        was = _restorable(mark)
-        mark.relabel(annotation.label(kind, values["label"]), values["proof"])
-        return {kind: _shown(mark), "was": was}
+@changes_marks(uid=str, label=str, proof=str | None, places=PLACES)
+def add(annotation: Annotation, kind: str, uid: str, label: str, proof: str = "", **place: Any) -> Answer:
+    add = annotation.add_entity if kind == "entity" else annotation.add_relation
+    return {kind: _shown(add(uid=uid, label=annotation.label(kind, label), restore_token=proof, **place))}
 
 
-@require_POST
-@answers_json
-def suggest(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
-    """Undo what was decided about a suggestion."""
-    values = _read_body(request, uid=str, label=str)
-    with access.annotating(request, pk, item_pk) as item:
-        annotation = Annotation.start(item, request.user)
-        mark = annotation.mark(MARKS[kind], values["uid"])
-        mark.suggest_again(annotation.label(kind, values["label"]))
-        return {kind: _shown(mark)}
+@changes_marks(uid=str, label=str, proof=str | None)
+def relabel(annotation: Annotation, kind: str, uid: str, label: str, proof: str = "") -> Answer:
+    mark = annotation.mark(MARKS[kind], uid)
+    was = _restorable(mark)
+    mark.relabel(annotation.label(kind, label), proof)
+    return {kind: _shown(mark), "was": was}
 
 
-@require_POST
-@answers_json
-def resize(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
-    values = _read_body(request, uid=str, start=int, end=int, proof=str)
-    with access.annotating(request, pk, item_pk) as item:
-        mark = Annotation.start(item, request.user).mark(Entity, values["uid"])
-        was = _restorable(mark)
-        mark.resize(values["start"], values["end"], values["proof"])
-        return {"entity": _shown(mark), "was": was}
+@changes_marks(uid=str, label=str, places=MAYBE_PLACES)
+def suggest(annotation: Annotation, kind: str, uid: str, label: str, **place: Any) -> Answer:
+    """Undo what was decided about a suggestion; with its place, if that was changed or the mark is gone."""
+    if place:
+        if missing := PLACES[kind].keys() - place.keys():
+            raise Refused(f"The field “{missing.pop()}” is missing.", place="$")
+        place = annotation.span(**place) if kind == "entity" else annotation.ends(**place)
+    mark = annotation.suggest_again(MARKS[kind], uid=uid, label=annotation.label(kind, label), **place)
+    return {kind: _shown(mark)}
 
 
-@require_POST
-@answers_json
-def remove(request: Request, pk: int, item_pk: int, kind: str) -> dict[str, Any]:
+@changes_marks(uid=str, start=int, end=int, proof=str | None)
+def resize(annotation: Annotation, uid: str, start: int, end: int, proof: str = "") -> Answer:
+    mark = annotation.mark(Entity, uid)
+    was = _restorable(mark)
+    mark.resize(start, end, proof)
+    return {"entity": _shown(mark), "was": was}
+
+
+@changes_marks(uid=str, proof=str | None, source=str | None, target=str | None)
+def reverse(annotation: Annotation, uid: str, proof: str = "", source: str = "", target: str = "") -> Answer:
+    """Whoever names the ends as they shall be may send it twice."""
+    relation = annotation.mark(Relation, uid)
+    was = _restorable(relation)
+    ends = (source, target) if source or target else relation.place[::-1]
+    relation.reverse(*ends, restore_token=proof)
+    return {"relation": _shown(relation), "was": was}
+
+
+@changes_marks(uid=str)
+def remove(annotation: Annotation, kind: str, uid: str) -> Answer:
     """Removed twice, it is gone once."""
-    uid = _read_body(request, uid=str)["uid"]
-    with access.annotating(request, pk, item_pk) as item:
-        annotation = Annotation.start(item, request.user)
-        annotation.check_open()
-        mark = annotation.marks(MARKS[kind]).filter(uid=uid).first()
-        was = _restorable(mark) if mark else []
-        if mark:
-            mark.remove()
-        return {"removed": uid, "was": was}
+    annotation.check_open()
+    mark = annotation.marks(MARKS[kind]).filter(uid=uid).first()
+    was = _restorable(mark) if mark else []
+    if mark:
+        mark.remove()
+    return {"removed": uid, "was": was}
 
 
-@require_POST
-@answers_json
-def done(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
-    values = _read_body(request, done=bool)
-    with access.annotating(request, pk, item_pk) as item:
-        annotation = Annotation.start(item, request.user)
-        annotation.finish() if values["done"] else annotation.reopen()
-        return values
+@changes_marks(done=bool)
+def done(annotation: Annotation, done: bool) -> Answer:
+    annotation.finish() if done else annotation.reopen()
+    return {}
 
 
 @require_GET
 @answers_json
-def current(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
+def current(request: Request, pk: int, item_pk: int) -> Answer:
     """The user's marks as they are now: they may have another tab."""
     _, item = access.item_given(request, pk, item_pk)
     return marks_state(Annotation.visible_to(request.user, item))
@@ -137,7 +165,7 @@ def current(request: Request, pk: int, item_pk: int) -> dict[str, Any]:
 
 @require_POST
 @answers_json
-def set_shortcut(request: Request, pk: int) -> dict[str, Any]:
+def set_shortcut(request: Request, pk: int) -> Answer:
     values = _read_body(request, kind=str, key=str, label=str)
     membership = access.own_membership(request, access.project(request, pk, Right.ANNOTATE))
     membership.set_shortcut(**values)
@@ -146,13 +174,13 @@ def set_shortcut(request: Request, pk: int) -> dict[str, Any]:
 
 @require_POST
 @answers_json
-def choose_comfort(request: Request) -> dict[str, Any]:
+def choose_comfort(request: Request) -> Answer:
     request.user.choose_comfort(**_read_body(request, name=str, value=str))
     return {"comfort": with_defaults(request.user.comfort)}
 
 
-def marks_state(annotation: Annotation | None) -> dict[str, Any]:
-    state: dict[str, Any] = {"done": annotation is not None and annotation.done_at is not None}
+def marks_state(annotation: Annotation | None) -> Answer:
+    state = _state(annotation)
     for name, model in (("entities", Entity), ("relations", Relation)):
         fields = {"uid": "uid", **model.place_fields, "label": "label__uid", "status": "status"}
         marks = model._default_manager.filter(annotation=annotation).exclude(status=Mark.Status.REJECTED).order_by("pk")
@@ -161,8 +189,16 @@ def marks_state(annotation: Annotation | None) -> dict[str, Any]:
     return state
 
 
-def _read_body(request: Request, **fields: type) -> dict[str, Any]:
-    """The body's values: exactly the given fields, of the given types. Raises `Refused`."""
+def _state(annotation: Annotation | None) -> Answer:
+    return {"done": annotation is not None and annotation.done_at is not None, "revision": _revision(annotation)}
+
+
+def _revision(annotation: Annotation | None) -> int:
+    return annotation.revision if annotation else 0
+
+
+def _read_body(request: Request, **fields: Any) -> dict[str, Any]:
+    """The body's values: exactly the given fields, of the given types, without those that are left out. Raises `Refused`."""
     check_size(int(request.META.get("CONTENT_LENGTH") or 0), MAX_BODY)
     check_size(len(request.body), MAX_BODY)
     values = parse_json(decode(request.body), MAX_BODY_DEPTH)
@@ -172,13 +208,12 @@ def _read_body(request: Request, **fields: type) -> dict[str, Any]:
         if name not in fields:
             raise Refused(f"There is no field “{name[:100]}”.", place="$")
     for name, kind in fields.items():
-        if name in OPTIONAL:
-            values.setdefault(name, "")
-        if name not in values:
+        wanted, *optional = get_args(kind) or [kind]
+        if name not in values and not optional:
             raise Refused(f"The field “{name}” is missing.", place="$")
         # type(), because True is an int too.
-        if type(values[name]) is not kind:
-            raise Refused(f"This must be {_NAMES[kind]}.", place=f"$.{name}")
+        if name in values and type(values[name]) is not wanted:
+            raise Refused(f"This must be {_NAMES[wanted]}.", place=f"$.{name}")
     return values
 
 

@@ -12,6 +12,7 @@ item_urls = [
     path("entities/suggest/", requests.suggest, {"kind": "entity"}, name="suggest_entity"),
     path("relations/add/", requests.add, {"kind": "relation"}, name="add_relation"),
     path("relations/label/", requests.relabel, {"kind": "relation"}, name="relabel_relation"),
+    path("relations/reverse/", requests.reverse, name="reverse_relation"),
     path("relations/remove/", requests.remove, {"kind": "relation"}, name="remove_relation"),
     path("relations/suggest/", requests.suggest, {"kind": "relation"}, name="suggest_relation"),
     path("done/", requests.done, name="done"),

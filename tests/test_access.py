@@ -364,6 +364,7 @@ ROWS = [
     *mark_rows("annotations:suggest_entity", {"uid": "given-mark-2", "label": "{label}"}),
     *mark_rows("annotations:add_relation", {"uid": "new-relation", "label": "{relation_label}", **ENDS}),
     *mark_rows("annotations:relabel_relation", {"uid": "given-rel", "label": "{relation_label}"}),
+    *mark_rows("annotations:reverse_relation", {"uid": "given-rel"}),
     *mark_rows("annotations:remove_relation", {"uid": "given-rel"}),
     *mark_rows("annotations:suggest_relation", {"uid": "given-rel", "label": "{relation_label}"}),
     *mark_rows("annotations:done", {"done": True}),

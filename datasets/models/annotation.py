@@ -1,6 +1,6 @@
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import connection, models
@@ -24,6 +24,11 @@ _VISIBLE = """
 SELECT * FROM datasets_annotation
  WHERE item_id = %(item)s AND (annotator_id = %(annotator)s OR annotator_id IS NULL)
  ORDER BY annotator_id IS NULL
+"""
+_NEXT_REVISION = """
+UPDATE datasets_annotation SET revision = revision + 1
+ WHERE item_id = %(item)s AND annotator_id = %(annotator)s
+RETURNING *
 """
 _LABEL = """
 SELECT l.id, l.uid, l.name, l.active
@@ -71,6 +76,9 @@ class Annotation(models.Model):
     annotator = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
     started_at = models.DateTimeField(default=timezone.now)
     done_at = models.DateTimeField(null=True, blank=True)
+    # Goes up with every change of its marks, whoever makes it. Begins above that of the given annotation, and that at 1: 0 is
+    # none at all.
+    revision = models.PositiveIntegerField(default=1, db_default=1)
 
     class Meta:
         constraints = [
@@ -83,14 +91,16 @@ class Annotation(models.Model):
 
     @classmethod
     def start(cls, item: Item, annotator: User) -> "Annotation":
-        """The annotator's own annotation of an item that the caller has locked. The first write makes it, with a copy of the
-        given marks."""
-        annotation = cls.visible_to(annotator, item)
-        if annotation is None or annotation.annotator_id is None:
-            given, annotation = annotation, cls.objects.create(item=item, annotator=annotator)
-            if given:
-                annotation.copy_given_marks()
-            annotation._tell(Step.BEGIN)
+        """The annotator's own annotation of an item that the caller has locked, for a write: with the next revision. The first
+        write makes it, with a copy of the given marks."""
+        if annotation := first(cls, _NEXT_REVISION, {"item": item.pk, "annotator": annotator.pk}):
+            annotation.item = item
+            return annotation
+        given = cls.visible_to(annotator, item)
+        annotation = cls.objects.create(item=item, annotator=annotator, revision=given.revision + 1 if given else 1)
+        if given:
+            annotation.copy_given_marks()
+        annotation._tell(Step.BEGIN)
         return annotation
 
     @classmethod
@@ -152,8 +162,7 @@ class Annotation(models.Model):
         if known := first(Entity, _SAME_ENTITY, params):
             known.accept(restore_token)
             return known
-        self.check_span(start, end)
-        entity = Entity(annotation=self, uid=uid, label=label, start=start, end=end)
+        entity = Entity(annotation=self, uid=uid, label=label, **self.span(start, end))
         entity.make_own(label, restore_token)
         return entity
 
@@ -164,16 +173,21 @@ class Annotation(models.Model):
         self._check_addition(uid)
         relation = self.relation_set.filter(uid=uid).first()
         if relation is None:
-            ends = self.mark(Entity, source), self.mark(Entity, target)
-            if ends[0] == ends[1]:
-                raise Refused("A relation connects two different marks.")
-            new = Relation(annotation=self, uid=uid, label=label, source=ends[0], target=ends[1])
+            new = Relation(annotation=self, uid=uid, label=label, **self.ends(source, target))
             relation = new.at_same_place().filter(label=label).first()
             if relation is None:
                 new.make_own(label, restore_token)
                 return new
         relation.accept(restore_token)
         return relation
+
+    def suggest_again(self, kind: type[M], *, uid: str, label: OntologyItem, **place: Any) -> M:
+        """Make a mark the suggestion that it was. One that is gone comes back, if the place is given."""
+        self._check_addition(uid)
+        mark = self.marks(kind).filter(uid=uid).first() if place else self.mark(kind, uid)
+        mark = mark or kind(annotation=self, uid=uid)
+        mark.suggest_again(label, **place)
+        return mark
 
     def marks(self, kind: type[M]) -> QuerySet[M]:
         return getattr(self, f"{kind.kind}_set").all()  # knows its annotation, unlike the manager of the model
@@ -187,9 +201,17 @@ class Annotation(models.Model):
         if self.done_at is not None:
             raise Refused("This item is done. Reopen it to change its marks.")
 
-    def check_span(self, start: int, end: int) -> None:
+    def span(self, start: int, end: int) -> dict[str, int]:
+        """Of an entity."""
         if not 0 <= start <= end < len(self.item.tokens):
             raise Refused(f"The item has {len(self.item.tokens)} tokens; {start} to {end} is not a span of them.")
+        return {"start": start, "end": end}
+
+    def ends(self, source: str, target: str) -> dict[str, Entity]:
+        """Of a relation, given by their uids."""
+        if source == target:
+            raise Refused("A relation connects two different marks.")
+        return {"source": self.mark(Entity, source), "target": self.mark(Entity, target)}
 
     # --- Work ---
 

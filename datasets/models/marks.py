@@ -96,24 +96,28 @@ class Mark(models.Model):
         elif self.status == self.Status.SUGGESTED:
             store(self, status=self.Status.REJECTED, updated_at=timezone.now())
 
-    def suggest_again(self, label: OntologyItem) -> None:
-        """Take back what was decided about a suggestion of this label: that it was accepted, rejected, or given another one."""
-        self.annotation.check_open()
-        if any(relation.status == self.Status.ACCEPTED for relation in self.with_relations()[1:]):
+    def suggest_again(self, label: OntologyItem, **place: Any) -> None:
+        """Take back what was decided about a suggestion of this label, at this place if one is given: that it was accepted or
+        rejected, or that it was changed."""
+        if self.pk and any(relation.status == self.Status.ACCEPTED for relation in self.with_relations()[1:]):
             raise Refused("This mark has a relation that is accepted: it cannot be a suggestion again.")
+        label.hold()
+        before = {name: getattr(self, name, None) for name in ("label", *place)}
+        is_own = self.origin == self.Origin.PERSON and self.status == self.Status.ACCEPTED
+        for name, value in (after := {"label": label, **place}).items():
+            setattr(self, name, value)
         if any(end.status == self.Status.REJECTED for end in self.ends()):
             raise Refused("A mark of this relation is not there any more.")
-        label.hold()
-        is_relabelled = self.label_id != label.pk
-        is_own = self.origin == self.Origin.PERSON and self.status == self.Status.ACCEPTED
-        self.label = label
         rejections = Rejection.objects.filter(annotation=self.annotation_id, what=self.what)
-        if (is_relabelled or is_own) and not rejections:
+        if (before != after or is_own) and not rejections:
             raise Refused(f"“{label.name}” was not suggested here.")
-        if is_relabelled:
+        if before != after:
             self._take_place(label)
         rejections.delete()
-        store(self, label=label, status=self.Status.SUGGESTED, updated_at=timezone.now())
+        if self.origin == self.Origin.PERSON:
+            self.origin = self._origin_of_suggestion()
+        self.status, self.updated_at = self.Status.SUGGESTED, timezone.now()
+        self.save()
 
     def make_own(self, label: OntologyItem, restore_token: str) -> None:
         """Store it and its ends as accepted, with this label. Every mark that is added, accepted, relabelled or resized comes
@@ -123,7 +127,9 @@ class Mark(models.Model):
         before. Undo may bring back a label that is off, and what the mark broke with other marks that are as they were.
         """
         label.hold()
-        restored = self._broken_then(label, restore_token)
+        restored, origin = self._as_it_was(label, restore_token)
+        if not self.pk:
+            self.origin = origin
         rules = self.annotation.rules()
         before = {broken.key for broken in self.broken(rules)} if rules else set()
         has_label = self.pk and self.status == self.Status.ACCEPTED and self.label_id == label.pk
@@ -145,6 +151,13 @@ class Mark(models.Model):
                 raise Refused(self.taken.format(label.name))
             same.delete()
 
+    def _origin_of_suggestion(self) -> str:
+        """Of one that was deleted: what came with the dataset is always there, and has the same uid."""
+        came = type(self)._default_manager.filter(
+            annotation__item=self.annotation.item_id, annotation__annotator=None, origin=self.Origin.GIVEN, uid=self.uid
+        )
+        return self.Origin.GIVEN if came else self.Origin.PREANNOTATION
+
     def ends(self) -> "tuple[Entity, ...]":
         """The marks that this one connects."""
         return ()
@@ -154,21 +167,21 @@ class Mark(models.Model):
         raise NotImplementedError
 
     def restore_token(self, label: OntologyItem) -> str:
-        """Handed out when the label is taken from this mark, with the mark or without it. It tells what the two broke. Empty for
-        a suggestion: bringing it back would accept it."""
+        """Handed out when the label is taken from this mark, with the mark or without it. It tells what the two broke, and where
+        the mark came from. Empty for a suggestion: bringing it back would accept it."""
         if self.status != self.Status.ACCEPTED:
             return ""
         rules = self.annotation.rules()
         broken = [each.fingerprint for each in self.broken(rules)] if rules else []
-        return Signer(salt="datasets.mark").sign_object([self._fact(label), broken])
+        return Signer(salt="datasets.mark.origin").sign_object([self._fact(label), broken, self.origin])
 
-    def _broken_then(self, label: OntologyItem, restore_token: str) -> list[str] | None:
-        """What the mark broke with the label when the token was handed out; None if it is no token for the two."""
+    def _as_it_was(self, label: OntologyItem, restore_token: str) -> tuple[list[str] | None, str]:
+        """What the mark broke with the label when the token was handed out, None if it is no token for them; and its origin."""
         with suppress(BadSignature):
-            fact, broken = Signer(salt="datasets.mark").unsign_object(restore_token)
+            fact, broken, origin = Signer(salt="datasets.mark.origin").unsign_object(restore_token)
             if fact == self._fact(label):
-                return list(broken)
-        return None
+                return list(broken), origin
+        return None, self.Origin.PERSON
 
     def _fact(self, label: OntologyItem) -> list[Any]:
         return [self.kind, self.annotation_id, self.uid, label.uid, *self.place]
@@ -217,9 +230,9 @@ class Entity(Mark):
         if (start, end) == self.place:
             self.accept(restore_token)
             return
-        self.annotation.check_span(start, end)
+        span = self.annotation.span(start, end)
         self.note_rejection()
-        self.start, self.end = start, end
+        self.start, self.end = span["start"], span["end"]
         self._take_place(self.label)
         self.make_own(self.label, restore_token)
 
@@ -270,6 +283,20 @@ class Relation(Mark):
 
     def broken(self, rules: Rules) -> Iterator[Broken]:
         return broken_by(rules, [self.source_id, self.target_id], [self.pk] if self.pk else [])
+
+    def reverse(self, source: str, target: str, restore_token: str = "") -> None:
+        """Let it lead from this entity to that one, the ends that it has, given by their uids. Whoever does that accepts what was
+        suggested, its ends too."""
+        self.annotation.check_open()
+        if (source, target) == self.place:
+            self.accept(restore_token)
+            return
+        if (target, source) != self.place:
+            raise Refused("This relation connects other marks. Reload the page.")
+        self.note_rejection()
+        self.source, self.target = self.target, self.source
+        self._take_place(self.label)
+        self.make_own(self.label, restore_token)
 
 
 # What came with the dataset: the given annotation also holds what preannotations suggest.

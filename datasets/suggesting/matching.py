@@ -113,7 +113,8 @@ class Matching:
 
     def store(self) -> Outcome:
         """Add what is new, and withdraw what nobody touched and no preannotation finds any more."""
-        params = {"now": connection.ops.adapt_datetimefield_value(timezone.now())}
+        params = {name: next(_rows(sql.LAST_KEY.format(name)))[0] for name in ("annotation", "entity", "relation")}
+        params["now"] = connection.ops.adapt_datetimefield_value(timezone.now())
         for statement in sql.PREPARE:
             execute(statement, params)
         if self.check:

@@ -13,7 +13,7 @@ COLUMNS = {
     "suggested_relation": "id bigint PRIMARY KEY, item_id bigint, source_id bigint, target_id bigint, label_id bigint, uid text",
     "suggested_refused": "annotation_id bigint, entity_id bigint, PRIMARY KEY (annotation_id, entity_id)",
 }
-TABLES = (*COLUMNS, "suggested_to", "suggested_pair")
+TABLES = (*COLUMNS, "suggested_to", "suggested_pair", "withdrawn_relation", "withdrawn_entity")
 # Without the last one PostgreSQL knows nothing of these tables, and plans badly.
 INDEXES = (
     "CREATE INDEX suggested_entity_item ON suggested_entity (item_id)",
@@ -75,20 +75,21 @@ MEETING_ACCEPTED = f"""
     WHERE t.is_open AND NOT {_is_there("s")}
 """
 
-_WITHDRAW_RELATIONS = """
-    DELETE FROM datasets_relation WHERE id IN (
-        SELECT r.id FROM suggested_to t
-        JOIN datasets_relation r ON r.annotation_id = t.id AND r.status = 'suggested' AND r.origin = 'preannotation'
-        JOIN datasets_entity a ON a.id = r.source_id
-        JOIN datasets_entity b ON b.id = r.target_id
-        WHERE NOT EXISTS (
-            SELECT 1 FROM suggested_relation w
-            JOIN suggested_entity s ON s.id = w.source_id
-            JOIN suggested_entity o ON o.id = w.target_id
-            WHERE w.item_id = t.item_id AND w.label_id = r.label_id
-              AND s.label_id = a.label_id AND s.start = a.start AND s."end" = a."end"
-              AND o.label_id = b.label_id AND o.start = b.start AND o."end" = b."end"))
+_WITHDRAWN_RELATIONS = """
+    CREATE TEMPORARY TABLE withdrawn_relation AS
+    SELECT r.id, t.id AS annotation_id FROM suggested_to t
+    JOIN datasets_relation r ON r.annotation_id = t.id AND r.status = 'suggested' AND r.origin = 'preannotation'
+    JOIN datasets_entity a ON a.id = r.source_id
+    JOIN datasets_entity b ON b.id = r.target_id
+    WHERE NOT EXISTS (
+        SELECT 1 FROM suggested_relation w
+        JOIN suggested_entity s ON s.id = w.source_id
+        JOIN suggested_entity o ON o.id = w.target_id
+        WHERE w.item_id = t.item_id AND w.label_id = r.label_id
+          AND s.label_id = a.label_id AND s.start = a.start AND s."end" = a."end"
+          AND o.label_id = b.label_id AND o.start = b.start AND o."end" = b."end")
 """
+_WITHDRAW_RELATIONS = "DELETE FROM datasets_relation WHERE id IN (SELECT id FROM withdrawn_relation)"
 _ADD_ENTITIES = f"""
     {_INSERT_ENTITIES}
     SELECT {_NEW_ENTITY} FROM suggested_to t JOIN suggested_entity s ON s.item_id = t.item_id
@@ -131,24 +132,38 @@ _ADD_RELATIONS = """
         SELECT 1 FROM datasets_relation r WHERE r.source_id = a.id AND r.target_id = b.id AND r.label_id = p.label_id)
 """
 # Last: an entity at which something stands is kept, be it a relation that somebody rejected.
-_WITHDRAW_ENTITIES = f"""
-    DELETE FROM datasets_entity WHERE id IN (
-        SELECT e.id FROM suggested_to t
-        JOIN datasets_entity e ON e.annotation_id = t.id AND e.status = 'suggested' AND e.origin = 'preannotation'
-        WHERE NOT EXISTS (
-            SELECT 1 FROM suggested_entity s WHERE s.item_id = t.item_id AND s.own = 1 AND {_SAME.format("t", "s")})
-          AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.source_id = e.id)
-          AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.target_id = e.id))
+_WITHDRAWN_ENTITIES = f"""
+    CREATE TEMPORARY TABLE withdrawn_entity AS
+    SELECT e.id, t.id AS annotation_id FROM suggested_to t
+    JOIN datasets_entity e ON e.annotation_id = t.id AND e.status = 'suggested' AND e.origin = 'preannotation'
+    WHERE NOT EXISTS (
+        SELECT 1 FROM suggested_entity s WHERE s.item_id = t.item_id AND s.own = 1 AND {_SAME.format("t", "s")})
+      AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.source_id = e.id)
+      AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.target_id = e.id)
+"""
+_WITHDRAW_ENTITIES = "DELETE FROM datasets_entity WHERE id IN (SELECT id FROM withdrawn_entity)"
+# New rows have higher keys than there were before.
+_NEXT_REVISIONS = """
+    UPDATE datasets_annotation SET revision = revision + 1
+    WHERE id <= %(annotation)s AND id IN (SELECT id FROM suggested_to) AND id IN (
+        SELECT annotation_id FROM withdrawn_relation
+        UNION SELECT annotation_id FROM withdrawn_entity
+        UNION SELECT annotation_id FROM datasets_entity WHERE id > %(entity)s
+        UNION SELECT annotation_id FROM datasets_relation WHERE id > %(relation)s)
 """
 
 STORE = (
+    _WITHDRAWN_RELATIONS,
     _WITHDRAW_RELATIONS,
     _ADD_ENTITIES,
     _PAIRS,
     _ADD_ENDS,
     _ADD_RELATIONS,
+    _WITHDRAWN_ENTITIES,
     _WITHDRAW_ENTITIES,
+    _NEXT_REVISIONS,
 )
+LAST_KEY = "SELECT COALESCE(MAX(id), 0) FROM datasets_{}"
 COUNT = tuple(
     f"SELECT COUNT(*) FROM suggested_to t JOIN {table} m ON m.annotation_id = t.id"
     " WHERE t.is_given AND m.origin = 'preannotation'"

@@ -453,3 +453,30 @@ def test_a_kill_at_any_moment_leaves_all_or_nothing(project, alice, carol, bluep
         kills += 1
         assert now() in (before, after) and not faults.orphans()
     assert kills > 5 and now() == after
+
+
+def test_a_matching_is_a_change_of_the_marks_that_it_adds_and_withdraws_and_of_no_others(
+    project, alice, carol, dave, blueprints
+):
+    first, _, third = project.dataset.items()
+    begun = Annotation.start(first, carol)
+    Annotation.start(third, dave).finish()  # gets no suggestions any more
+
+    def revisions():
+        rows = Annotation.objects.order_by("item__position", "annotator__username")
+        return {(a.item.number, str(a.annotator or "")): a.revision for a in rows.select_related("item", "annotator")}
+
+    assert revisions() == {(1, "carol"): 1, (3, "dave"): 1}
+    put(project, blueprints(ENTITIES[:1]), alice)
+    given = {(1, ""): 1, (2, ""): 1, (3, ""): 1}
+    given.pop((2, ""))  # “Oil pump” is in another case
+    assert revisions() == {**given, (1, "carol"): 2, (3, "dave"): 1}
+    project.suggest()
+    assert revisions() == {**given, (1, "carol"): 2, (3, "dave"): 1}
+    put(project, blueprints(relations=RELATIONS), alice)
+    assert revisions() == {**given, (3, ""): 2, (1, "carol"): 2, (3, "dave"): 1}
+    begun.refresh_from_db()
+    begun.entity_set.get().accept()  # which no preannotation takes back
+    for kind in ("relation", "entity"):
+        project.take_preannotations_away(kind, by=alice)
+    assert revisions() == {(1, ""): 2, (3, ""): 4, (1, "carol"): 2, (3, "dave"): 1}
