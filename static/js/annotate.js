@@ -7,6 +7,7 @@ import { finish, reopen } from "./annotate/item.js";
 import { listenToKeys } from "./annotate/keys.js";
 import { applyLabel, relabel } from "./annotate/labelling.js";
 import { listenToPointer } from "./annotate/pointer.js";
+import { listenToResizing } from "./annotate/resizing.js";
 import { leave, startSaving, takeOffers } from "./annotate/saving.js";
 import { select, selectMark } from "./annotate/selection.js";
 import { show, showMode } from "./annotate/showing.js";
@@ -67,6 +68,7 @@ function selectNamed() {
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 listenToKeys();
 listenToPointer();
+listenToResizing();
 listenToButtons();
 listenToPane();
 text.redraw = show;

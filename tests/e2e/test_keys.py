@@ -51,3 +51,31 @@ def test_letters_search_a_label_for_what_is_selected_and_command_nothing(desk):
     desk.pick("tate")
     assert (0, 6, "State") in desk.stored()
     assert Annotation.objects.get(annotator=desk.user).done_at is None
+
+
+def test_arrows_held_with_shift_move_the_ends_of_the_selected_mark(desk):
+    asked = []
+    desk.page.on("request", lambda request: request.url.endswith("/resize/") and asked.append(request.post_data_json))
+    desk.token(2).click()
+    desk.pick("phys")
+    desk.press("Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowRight", "Shift+ArrowLeft", "Alt+Shift+ArrowLeft")
+    assert desk.stored() == [(1, 4, "PhysicalObject")]
+    assert [(body["start"], body["end"]) for body in asked] == [(1, 4)]
+    desk.press("Control+z")
+    assert desk.stored() == [(2, 2, "PhysicalObject")]
+    desk.press("Control+y", "Control+Shift+ArrowRight", "Control+Shift+ArrowRight", "Control+Shift+ArrowRight", "Home")
+    assert desk.stored() == [(4, 4, "PhysicalObject")]  # the start stops at the end, and the next key does not wait
+    desk.press("Control+z", "Tab", "Shift+ArrowRight", "Escape")
+    assert desk.stored() == [(1, 4, "PhysicalObject")]
+    state = desk.project.entity_ontology.items().get(name="State")
+    mine = Annotation.objects.get(annotator=desk.user)
+    mine.entity_set.create(uid="given-1", label=state, start=0, end=0, status="suggested", origin="given")
+    desk.open()
+    desk.press("Tab", "Shift+ArrowRight")
+    assert labelled(desk) == ["State", "PhysicalObject"]
+    assert (0, 1, "State") in desk.stored()
+    assert mine.entity_set.get(uid="given-1").status == "accepted"
+    desk.press("Control+z")
+    assert (0, 0, "State") in desk.stored()
+    assert mine.entity_set.get(uid="given-1").status == "suggested"
+    expect(desk.page.locator(".mark-name").first).to_have_text("State ?")

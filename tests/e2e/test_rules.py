@@ -50,9 +50,11 @@ JUDGE = """async ([labelRows, rows, cases]) => {
   return cases.map(({ state, asked }) => {
     const marks = new Marks(state);
     const judge = new Judge(rules, marks);
-    return asked.map(([kind, verb, place]) => {
+    return asked.map(([kind, verb, place, span]) => {
+      const mark = marks.entity.get(place);
+      if (verb === "resize") return [judge.againstResizing(mark, ...span)?.sentence ?? null];
       const why =
-        verb === "relabel" && kind === "entity" ? judge.forEntity(marks.entity.get(place))
+        verb === "relabel" && kind === "entity" ? judge.forEntity(mark)
         : verb === "relabel" ? judge.forRelation(marks.relation.get(place))
         : kind === "entity" ? judge.forWords(...place)
         : judge.forRelation({ source: place[0], target: place[1] });
@@ -178,13 +180,14 @@ def test_the_picker_judges_marks_as_the_server_does(page, alice, carol):
     given = [{"state": case["state"], "asked": case["asked"]} for case in cases]
     for case, answers in zip(cases, page.evaluate(JUDGE, [*documents, given]), strict=True):
         for asked, verdicts, reasons in zip(case["asked"], case["verdicts"], answers, strict=True):
-            names = [row[1] for row in documents[0][asked[0]]]
+            names = ["same"] if asked[1] == "resize" else [row[1] for row in documents[0][asked[0]]]
             said = {name: reason is None for name, reason in zip(names, reasons, strict=True) if name in verdicts}
             assert said == verdicts, (case["state"], asked, reasons)
 
 
 def judged(annotation, project, chance) -> dict:
-    """Random marks, and what the server says of every label for new words, a new relation and each of the marks."""
+    """Random marks, and what the server says of every label for new words, a new relation and each of the marks,
+    and of other words for the latter."""
     labels = {kind: list(getattr(project, f"{kind}_ontology").items()) for kind in ("entity", "relation")}
     annotation.relation_set.all().delete()
     annotation.entity_set.all().delete()
@@ -222,6 +225,11 @@ def judged(annotation, project, chance) -> dict:
         }
         for kind, verb, place in asked
     ]
+    for mark in entities:
+        span = chance.choice(SPANS)
+        verdict = allows_resizing(annotation, mark.uid, span)
+        asked.append(["entity", "resize", mark.uid, span])
+        verdicts.append({} if verdict is None else {"same": verdict})
     return {"state": marks_state(annotation), "asked": asked, "verdicts": verdicts}
 
 
@@ -240,6 +248,20 @@ def allows(annotation, kind, verb, place, label) -> bool | None:
                 annotation.add_entity(uid="new", label=label, start=place[0], end=place[1])
             else:
                 annotation.add_relation(uid="new", label=label, source=place[0], target=place[1])
+            transaction.set_rollback(True)
+    except Refused as refused:
+        return None if "already" in str(refused) else False
+    return True
+
+
+def allows_resizing(annotation, uid, span) -> bool | None:
+    """As above."""
+    mark = annotation.mark(Entity, uid)
+    if mark.place == span:
+        return None
+    try:
+        with transaction.atomic():
+            mark.resize(*span)
             transaction.set_rollback(True)
     except Refused as refused:
         return None if "already" in str(refused) else False

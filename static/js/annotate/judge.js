@@ -19,14 +19,19 @@ export class Judge {
 
   /** For an entity that gets another label. */
   forEntity(mark) {
-    const breaks = (other) => isAccepted(mark) && this.rules.forWords(mark, [other])(this.#labelOf(mark.uid));
-    const others = this.marks.entities.filter((other) => isAccepted(other) && other.uid !== mark.uid && !breaks(other));
-    const besideOthers = this.rules.forWords(mark, others);
+    const besideOthers = this.rules.forWords(mark, this.#unbroken(mark));
     const atRelations = this.marks.relations
       .filter((relation) => isAccepted(relation) && [relation.source, relation.target].includes(mark.uid))
       .map((relation) => this.#atRelation(relation, mark.uid))
       .filter((against) => !against(this.#labelOf(mark.uid)));
     return (label) => besideOthers(label) ?? atRelations.map((against) => against(label)).find(Boolean) ?? null;
+  }
+
+  /** For an entity that is to mark other words: why it may not, or null. */
+  againstResizing(mark, start, end) {
+    const label = this.#labelOf(mark.uid);
+    if (!label.active && !isAccepted(mark)) return OFF(label);
+    return this.rules.forWords({ start, end }, this.#unbroken(mark))(label);
   }
 
   /** For a relation, new or not, between two entities. */
@@ -43,6 +48,12 @@ export class Judge {
     const label = this.labels[kind].get(mark.label);
     if (!label.active) return OFF(label);
     return kind === "entity" ? this.forEntity(mark)(label) : this.forRelation(mark)(label);
+  }
+
+  /** Entities beside which this one breaks no rule as it is. */
+  #unbroken(mark) {
+    const breaks = (other) => isAccepted(mark) && this.rules.forWords(mark, [other])(this.#labelOf(mark.uid));
+    return this.marks.entities.filter((other) => isAccepted(other) && other.uid !== mark.uid && !breaks(other));
   }
 
   #atRelation({ source, target, label }, uid) {

@@ -5,6 +5,7 @@ import { accept, remove } from "./deciding.js";
 import { finish, reopen, showOriginal } from "./item.js";
 import { pickForWords, relabel } from "./labelling.js";
 import { chooseTarget, relate } from "./relating.js";
+import { moveEdge } from "./resizing.js";
 import { leave } from "./saving.js";
 import { escape, moveCursor, selectAll, stepMark } from "./selection.js";
 import { $, marks, now, picker, sheet, span, state, text } from "./workspace.js";
@@ -40,6 +41,9 @@ const STEPS = {
   End: () => () => text.tokens.length - 1,
 };
 
+/** The end of a mark that arrows move, by what is held. */
+const EDGES = { Shift: "end", "Ctrl+Shift": "start", "Alt+Shift": "start" };
+
 /** A key together with those that are held. Which keys make a character is the keyboard's business. */
 function chordOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   const name = key === " " ? "Space" : key.length > 1 ? key : key.toLowerCase();
@@ -66,6 +70,8 @@ function handlerOf(event) {
   if (here?.closest("#mark-actions") && ["Enter", "Space"].includes(chord)) return null;
   if (IN_TEXT[chord]) return IN_TEXT[chord];
   if (chord === "Space") return view.mark || view.relation ? accept : null;
+  const edge = view.mark && key.startsWith("Arrow") && EDGES[chord.replace(`+${key}`, "")];
+  if (edge) return () => moveEdge(edge, STEPS[key]());
   if ([key, `Shift+${key}`].includes(chord) && STEPS[key]) return () => moveCursor(STEPS[key](), shiftKey);
   if (key === "Tab") return stepMark(shiftKey ? -1 : 1) ? () => {} : null;
   if (view.relating || !/^[\p{L}\p{N}]$/u.test(chord)) return null;

@@ -1,6 +1,6 @@
 // The marks of one item, as the browser knows them. Every operation is a plain object; applying it gives its inverse.
 
-/** @typedef {{kind: "entity"|"relation"|"item", verb: "add"|"label"|"remove"|"done", uid?: string, status?: string}} Operation With the status “suggested” it undoes a decision. */
+/** @typedef {{kind: "entity"|"relation"|"item", verb: "add"|"label"|"resize"|"remove"|"done", uid?: string, status?: string}} Operation With the status “suggested” it undoes a decision. */
 
 export function newUid() {
   // randomUUID is missing on plain HTTP.
@@ -66,6 +66,13 @@ export class Marks {
       this[kind].set(uid, { ...known, label, status });
       const ends = status === "accepted" ? this.#acceptEnds(known) : [];
       return [{ kind, verb, uid, label: known.label, status: known.status }, ...ends];
+    }
+    if (verb === "resize") {
+      // Whoever does that accepts what was suggested, too.
+      const { start, end, status = "accepted" } = operation;
+      if (known.start === start && known.end === end && known.status === status) return null;
+      this[kind].set(uid, { ...known, start, end, status });
+      return [{ kind, verb, uid, start: known.start, end: known.end, label: known.label, status: known.status }];
     }
     const loose = kind === "entity" ? this.relations.filter((r) => r.source === uid || r.target === uid) : [];
     loose.forEach((relation) => this.relation.delete(relation.uid));

@@ -4,11 +4,17 @@
 import { waitFor } from "../waiting.js";
 
 const PATHS = { entity: "entities", relation: "relations" };
-const FIELDS = { entity: ["uid", "label", "start", "end", "proof"], relation: ["uid", "label", "source", "target", "proof"] };
+const FIELDS = {
+  add: { entity: ["uid", "label", "start", "end", "proof"], relation: ["uid", "label", "source", "target", "proof"] },
+  label: ["uid", "label", "proof"],
+  resize: ["uid", "start", "end", "proof"],
+  remove: ["uid"],
+};
 const ENDS = ["source", "target"];
 const TIMEOUT = 15_000;
 
 const pick = (object, keys) => Object.fromEntries(keys.map((key) => [key, object[key]]));
+const proofKey = ({ kind, uid, label }) => `${kind} ${uid} ${label}`;
 /** The marks that an operation names; an entity and a relation may have the same uid. */
 const named = (operation) => [`${operation.kind} ${operation.uid}`, ...ENDS.map((end) => `entity ${operation[end]}`)];
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -68,7 +74,7 @@ export class Queue {
       else {
         this.#waiting.shift();
         this.takeNewOffers(outcome.answer.urls);
-        for (const { kind, uid, label, proof } of outcome.answer.was ?? []) this.#proofs.set(`${kind} ${uid} ${label}`, proof);
+        for (const mark of outcome.answer.was ?? []) this.#proofs.set(proofKey(mark), mark.proof);
         const stored = outcome.answer[operation.kind];
         if (operation.verb === "add" && stored && stored.uid !== operation.uid) {
           this.#rename(operation.kind, operation.uid, stored.uid);
@@ -105,12 +111,11 @@ export class Queue {
   }
 
   async #send({ kind, verb, ...values }) {
-    values.proof = this.#proofs.get(`${kind} ${values.uid} ${values.label}`);
+    values.proof = this.#proofs.get(proofKey({ kind, ...values }));
     const [path, body] =
       kind === "item" ? ["done/", { done: values.done }]
-      : values.status === "suggested" ? [`${PATHS[kind]}/suggest/`, pick(values, ["uid", "label"])] // undo of a decision
-      : verb === "add" ? [`${PATHS[kind]}/add/`, pick(values, FIELDS[kind])]
-      : [`${PATHS[kind]}/${verb}/`, pick(values, verb === "label" ? ["uid", "label", "proof"] : ["uid"])];
+      : values.status === "suggested" ? [`${PATHS[kind]}/suggest/`, pick(values, ["uid", "label", "start", "end"])] // undo of a decision
+      : [`${PATHS[kind]}/${verb}/`, pick(values, FIELDS[verb][kind] ?? FIELDS[verb])];
     let response;
     try {
       response = await waitFor(fetch(this.base + path, {

@@ -1,6 +1,7 @@
 // Draws what is there and what is selected.
 
 import { plural } from "../words.js";
+import { placeHandles } from "./handles.js";
 import { past } from "./history.js";
 import { $, marks, now, original, pane, readOnly, sheet, span, state, text, wordsOf } from "./workspace.js";
 
@@ -29,12 +30,14 @@ export function showMarks() {
 export function showSelection() {
   const { view, labels } = now;
   const chosen = marks.entity.get(view.candidate ?? view.mark);
-  text.drawWords(view.words);
-  original.mark(view.words ? span(view.words) : chosen && [chosen.start, chosen.end]);
+  const words = now.stretch ? { anchor: now.stretch.start, focus: now.stretch.end } : view.words;
+  text.drawWords(words);
+  placeHandles(view.mark && chosen && !readOnly() ? (now.stretch ?? chosen) : null);
+  original.mark(words ? span(words) : chosen && [chosen.start, chosen.end]);
   const actions = $("mark-actions");
   actions.hidden = true;
   const name = sheet.querySelector(".mark-name.selected");
-  if (!view.mark || !view.actions || readOnly() || view.relating || !name) return;
+  if (!view.mark || !view.actions || now.stretch || readOnly() || view.relating || !name) return;
   actions.hidden = false;
   const isSuggested = chosen.status === "suggested";
   actions.querySelector("[data-do=remove] span").textContent = isSuggested ? "Reject" : "Remove";

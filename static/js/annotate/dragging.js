@@ -1,0 +1,54 @@
+// Follows a pointer that is held down from token to token. At the edge of the desk the text moves on beneath it.
+
+import { text } from "./workspace.js";
+
+const NEAR = 48; // pixels from the edge
+const FASTEST = 14; // pixels a frame, at the edge itself
+const desk = text.root.closest(".desk");
+
+/** The token under a point of the window, or null. */
+function tokenAt({ clientX, clientY }) {
+  const under = document.elementsFromPoint(clientX, clientY).map((element) => text.tokenAt(element));
+  return under.find((token) => token !== null) ?? null;
+}
+
+/** How far the text is to move in a frame while a pointer is at this height. */
+function pace(y) {
+  const { top, bottom } = desk.getBoundingClientRect();
+  const [above, below] = [Math.max(top, 0) + NEAR - y, y - Math.min(bottom, innerHeight) + NEAR];
+  const near = below > 0 ? below : Math.min(0, -above);
+  return (Math.max(-NEAR, Math.min(NEAR, near)) / NEAR) * FASTEST;
+}
+
+/** Until it is let go: `move(token)` for each token that it reaches, then `drop({ cancelled })`. */
+export function follow(start, { move, drop }) {
+  const scroller = getComputedStyle(desk).overflowY === "visible" ? document.scrollingElement : desk;
+  const ended = new AbortController();
+  let [at, token, moved, frame] = [start, tokenAt(start), false, 0];
+  const reach = () => {
+    const under = tokenAt(at);
+    if (under === null || under === token) return;
+    moved = true;
+    move((token = under));
+  };
+  const roll = () => {
+    frame = requestAnimationFrame(roll);
+    const step = moved ? pace(at.clientY) : 0;
+    if (!step) return;
+    scroller.scrollBy({ top: step, behavior: "instant" });
+    reach();
+  };
+  const listen = (name, run) => addEventListener(name, (event) => event.pointerId === start.pointerId && run(event), { signal: ended.signal });
+  const end = (cancelled) => () => {
+    ended.abort();
+    cancelAnimationFrame(frame);
+    drop({ cancelled });
+  };
+  listen("pointermove", (event) => {
+    at = event;
+    reach();
+  });
+  listen("pointerup", end(false));
+  listen("pointercancel", end(true));
+  roll();
+}
