@@ -4,7 +4,7 @@ import { future, past, remember } from "./history.js";
 import { save } from "./saving.js";
 import { dropGone } from "./selection.js";
 import { show } from "./showing.js";
-import { marks, readOnly } from "./workspace.js";
+import { marks, precedents, readOnly } from "./workspace.js";
 
 /** Apply operations and send them; whether any of them changed something. */
 export function act(operations, { undoable = true } = {}) {
@@ -17,6 +17,7 @@ export function act(operations, { undoable = true } = {}) {
     undo.unshift(...inverse);
     save(operation, inverse);
   }
+  if (performed.length) precedents.forget();
   if (undoable && performed.length) remember({ undo, redo: performed });
   dropGone();
   show();

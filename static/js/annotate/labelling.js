@@ -5,7 +5,7 @@ import { newUid } from "./marks.js";
 import { refresh } from "./saving.js";
 import { select, selectMark } from "./selection.js";
 import { showSelection } from "./showing.js";
-import { $, LOADING, focusText, marks, now, pane, picker, readOnly, recent, sayReadOnly, span, text, toast } from "./workspace.js";
+import { $, LOADING, focusText, marks, now, pane, picker, precedents, readOnly, recent, sayReadOnly, span, text, toast } from "./workspace.js";
 
 export function openPicker(kind, { onPick, onClose, ...how }) {
   const { labels } = now;
@@ -30,6 +30,8 @@ export function openPicker(kind, { onPick, onClose, ...how }) {
   });
 }
 
+const usesOf = (start, end) => precedents.of(text.between(start, end));
+
 export function markWords(label) {
   const [start, end] = span(now.view.words);
   const twin = marks.twin("entity", { start, end }, label.uid);
@@ -42,7 +44,7 @@ export function markWords(label) {
 export function pickForWords(query = "") {
   if (readOnly()) return sayReadOnly();
   const [start, end] = span(now.view.words);
-  openPicker("entity", { rect: text.rectOf(start, end), query, title: "Find a label", against: now.judge?.forWords(start, end), onPick: markWords });
+  openPicker("entity", { rect: text.rectOf(start, end), query, title: "Find a label", against: now.judge?.forWords(start, end), uses: usesOf(start, end), onPick: markWords });
 }
 
 export function relabel(kind, uid, query = "") {
@@ -55,6 +57,7 @@ export function relabel(kind, uid, query = "") {
     query,
     title: "Change the label",
     current: mark.label,
+    uses: kind === "entity" ? usesOf(start, end) : {},
     against: kind === "entity" ? now.judge?.forEntity(mark) : now.judge?.forRelation(mark),
     onClose: showSelection,
     onPick: (label) => giveLabel(kind, uid, label),

@@ -2,10 +2,11 @@
 
 import { waitFor } from "../waiting.js";
 import { Rules } from "./rules.js";
-
-const fold = (text) => text.normalize("NFC").toLowerCase();
+import { Index } from "./search.js";
 
 export class Labels {
+  #index = null;
+
   constructor(rows) {
     this.all = rows.map(([uid, name, , color, active, description, terms]) => ({
       uid, name, color, description, terms, active: Boolean(active), parent: null, children: [], size: 0,
@@ -35,21 +36,25 @@ export class Labels {
     return names.join(" / ");
   }
 
-  /** Active labels: names that begin with the text, names that contain it, then descriptions and terms; each in tree order. */
-  search(query) {
-    const wanted = fold(query.trim());
-    const found = [[], [], []];
-    for (const label of this.all) {
-      if (!label.active) continue;
-      label.folded ??= fold(label.name);
-      const at = label.folded.indexOf(wanted);
-      if (at >= 0) found[at ? 1 : 0].push({ label, at, length: wanted.length });
-      else {
-        label.more ??= fold([label.description, ...label.terms].join("\n"));
-        if (label.more.includes(wanted)) found[2].push({ label, at: -1 });
-      }
-    }
-    return found.flat();
+  /** Active labels that are meant: by how well their names fit, then as `ranking` has them, then in tree order. */
+  search(query, ranking) {
+    const grade = this.index.ranker(query);
+    const grades = [[], [], [], []];
+    for (const place of this.index.find(query)) if (this.all[place].active) grades[grade(place)].push(this.all[place]);
+    return grades.flatMap((labels) => ranking.sorted(labels));
+  }
+
+  get index() {
+    return (this.#index ??= this.#makeIndex());
+  }
+
+  #makeIndex() {
+    const places = new Map(this.all.map((label, place) => [label, place]));
+    return new Index(
+      this.all.map(({ name }) => name),
+      this.all.map(({ name, description, terms }) => [name, description, ...terms].join("\0")),
+      this.all.map(({ parent }) => places.get(parent) ?? -1),
+    );
   }
 }
 
@@ -65,26 +70,3 @@ export async function loadLabels(url) {
 }
 
 export const loadRules = async (url, labels) => new Rules(await load(url), await labels);
-
-/** The labels used last, the newest first; kept by this browser. */
-export class Recent {
-  constructor(key) {
-    this.key = key;
-    try { this.uids = JSON.parse(localStorage.getItem(key)) ?? []; } catch { this.uids = []; }
-  }
-
-  add(uid) {
-    this.uids = [uid, ...this.uids.filter((known) => known !== uid)].slice(0, 3);
-    try { localStorage.setItem(this.key, JSON.stringify(this.uids)); } catch { /* remembered for this page only */ }
-  }
-}
-
-/** The name as nodes, with the matching part in bold. */
-export function boldName({ label, at, length }) {
-  const { name } = label;
-  // Folding may change the length of a name; then there is no certain place to point at.
-  if (at < 0 || !length || fold(name).length !== name.length) return [name];
-  const bold = document.createElement("b");
-  bold.textContent = name.slice(at, at + length);
-  return [name.slice(0, at), bold, name.slice(at + length)];
-}

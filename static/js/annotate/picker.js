@@ -1,19 +1,12 @@
-// The picker: finds a label in a large tree. Without a text it shows one level of the tree; digits and arrows go down. Labels that
-// are not allowed here come last, greyed, with the reason; of relations, only those that are allowed are shown.
+// The picker: finds a label in a large tree. Without a text it shows one level of the tree; digits and arrows go down.
 
-import { boldName } from "./labels.js";
 import { number, plural } from "../words.js";
+import { Offer } from "./offer.js";
+import { drawOption } from "./option.js";
+import { Ranking } from "./ranking.js";
 
 const ROWS = 50;
-const remembered = (ask, known = new Map()) => (label) => {
-  if (!known.has(label)) known.set(label, ask(label));
-  return known.get(label);
-};
-const make = (tag, className, ...content) => {
-  const element = Object.assign(document.createElement(tag), { className });
-  element.append(...content);
-  return element;
-};
+const AT_ONCE = 100; // ms after opening in which rows may still come: nobody has read them yet
 
 export class Picker {
   constructor(root) {
@@ -25,33 +18,27 @@ export class Picker {
     this.input.addEventListener("keydown", (event) => this.#key(event));
     this.list.addEventListener("pointerdown", (event) => event.preventDefault()); // the focus stays in the field
     this.list.addEventListener("pointermove", ({ target }) => this.#point(this.#rowAt(target)));
-    this.list.addEventListener("click", ({ target }) => {
-      const at = this.#rowAt(target);
-      if (at < 0) return;
-      if (target.closest(".deeper") && !this.rows[at].isLevel) this.#descend(this.rows[at].label);
-      else this.#pick(this.rows[at]);
-    });
+    this.list.addEventListener("click", ({ target }) => this.#click(target));
     document.addEventListener("pointerdown", ({ target }) => this.isOpen && !root.contains(target) && this.close({ byPointer: true }), true);
   }
 
   get isOpen() { return !this.root.hidden; }
 
-  /** `against` tells why a label is not allowed, or null; with `hides` such labels are left out. */
-  open({ labels, recent, rect, query = "", title, current, against, hides, onPick, onClose, onPoint, onBarred }) {
-    Object.assign(this, { labels, recent, current, onPick, onClose, onPoint, onBarred, rect, level: null });
-    this.against = remembered(against);
-    this.isOffered = (label) => label.active && !this.against(label);
-    this.leadsOn = remembered((label) => label.children.some((child) => this.isOffered(child) || this.leadsOn(child)));
-    const active = hides ? labels.all.filter((label) => label.active) : [];
-    this.offered = active.filter(this.isOffered);
-    this.hidden = active.length - this.offered.length;
+  /** `against` tells why a label is not allowed, or null; with `hides` such labels are left out. `uses` are those of the words in
+      question, now or promised. `shortcutOf` tells the digit of a label, `onShortcut` gives it another; with `onStick`, a label can be
+      chosen for every selection to come. */
+  open({ labels, recent, uses, against, hides, rect, query = "", title, current, sticky, ...listeners }) {
+    Object.assign(this, { labels, recent, current, sticky, rect, level: null, typed: "", isNew: true, onStick: null, ...listeners });
+    this.offer = new Offer({ labels, against, hides, ranking: new Ranking(recent) });
     this.root.hidden = false;
     this.root.setAttribute("aria-label", title);
     this.input.placeholder = title;
-    this.input.value = /^[1-9]$/.test(query) ? "" : query;
+    const isDigit = /^\d$/.test(query);
+    this.input.value = isDigit ? "" : query;
     this.input.focus();
+    this.#learn(uses);
     this.#fill();
-    if (/^[1-9]$/.test(query)) this.#digit(Number(query));
+    if (isDigit) this.#digit(query);
   }
 
   close({ byPointer = false } = {}) {
@@ -60,84 +47,75 @@ export class Picker {
     this.onClose?.({ byPointer });
   }
 
+  /** What comes late is told in the rows that are there: they change places at the next key only. */
+  async #learn(uses) {
+    const { offer } = this;
+    if (!(uses instanceof Promise)) return void (offer.ranking = new Ranking(this.recent, uses));
+    const opened = performance.now();
+    const ranking = new Ranking(this.recent, await uses);
+    if (offer !== this.offer || !this.isOpen) return;
+    offer.ranking = ranking;
+    if (this.isNew && performance.now() - opened < AT_ONCE) this.#fill();
+    else this.#draw();
+  }
+
   #rowAt(target) {
     const row = target.closest("[role=option]");
     return row ? Number(row.dataset.at) : -1;
   }
 
+  #click(target) {
+    const row = this.rows[this.#rowAt(target)];
+    if (!row) return;
+    if (target.closest(".deeper") && !row.isLevel) this.#descend(row.label);
+    else this.#pick(row, { sticks: Boolean(target.closest(".pin")) });
+  }
+
   #fill() {
     const query = this.input.value.trim();
-    const found = query ? this.#foundRows(query) : this.hidden ? this.#offeredRows() : this.#treeRows();
-    this.rows = [...found.filter((row) => !row.stuck), ...found.filter((row) => row.stuck && !this.hidden)];
+    this.typed = "";
+    this.rows = this.offer.rows(query, this.level);
     this.left = Math.max(0, this.rows.length - ROWS);
     this.rows.length -= this.left;
-    this.list.replaceChildren(...this.rows.map((row, at) => this.#row(row, at)));
     this.explains = this.rows.some(({ why }) => why);
     this.root.classList.toggle("explains", this.explains);
     this.#say(query);
-    this.#point(Math.max(0, this.rows.findIndex(({ dim }) => !dim)));
+    this.at = Math.max(0, this.rows.findIndex(({ dim }) => !dim));
+    this.#draw();
     this.#place();
   }
 
-  #foundRows(query) {
-    return this.labels.search(query).map((hit) => {
-      const why = this.against(hit.label);
-      return { ...hit, why, dim: Boolean(why), stuck: Boolean(why), hasPath: true };
-    });
+  /** The same rows, with what is known of them now. */
+  #draw() {
+    const { typed, onStick } = this;
+    this.list.replaceChildren(...this.rows.map((row, at) => drawOption(row, {
+      at,
+      typed,
+      facts: this.#facts(row),
+      shortcut: this.shortcutOf?.(row.label.uid),
+      canStick: onStick && !row.dim,
+      isSticky: row.label.uid === this.sticky,
+    })));
+    this.#point(this.at);
   }
 
-  /** Where some are hidden, the others stand in one list. */
-  #offeredRows() {
-    const rows = this.offered.map((label, place) => ({ label, at: -1, digit: place < 9 ? place + 1 : 0, hasPath: true }));
-    return [...this.#recentRows(), ...rows];
-  }
-
-  #recentRows() {
-    const known = this.recent.uids.map((uid) => this.labels.byUid.get(uid)).filter((label) => label && this.isOffered(label));
-    return known.map((label) => ({ label, at: -1, isRecent: true, hasPath: true }));
-  }
-
-  #treeRows() {
-    const below = (this.level ? this.level.children : this.labels.top).filter((label) => label.offered);
-    const tree = below.map((label, at) => {
-      const [dim, deeper] = [!this.isOffered(label), this.leadsOn(label)];
-      return { label, at: -1, digit: at < 9 ? at + 1 : 0, dim, deeper, stuck: dim && !deeper, why: this.#why(label) };
-    });
-    const { level } = this;
-    if (level) return [{ label: level, at: -1, isLevel: true, dim: !this.isOffered(level), why: this.#why(level), hasPath: true }, ...tree];
-    return [...this.#recentRows(), ...tree];
-  }
-
-  #why(label) {
-    return label.active ? this.against(label) : null;
-  }
-
-  #row(row, at) {
-    const { label, digit, deeper, dim, isLevel, isRecent, hasPath, why } = row;
-    const swatch = make("span", "swatch");
-    swatch.style.setProperty("--c", label.color);
-    const key = digit ? make("kbd", "", String(digit)) : isLevel ? make("kbd", "", "↵") : make("span", "no-key");
-    const item = make("li", `option${dim ? " dim" : ""}${isLevel ? " level" : ""}`, key, swatch, make("span", "name", ...boldName(row)));
-    const facts = [label.uid === this.current ? "now" : "", isRecent ? "used last" : "", dim && !why && !deeper ? "off" : "", why?.note || (hasPath ? this.labels.path(label) : "")].filter(Boolean).join(" · ");
-    item.append(make("span", "note", facts));
-    if (deeper) item.append(make("span", "deeper", `${number(label.size)} ▸`));
-    if (isRecent && !this.rows[at + 1]?.isRecent) item.classList.add("last-recent");
-    item.id = `option-${at}`;
-    item.setAttribute("role", "option");
-    item.dataset.at = at;
-    if (dim) item.setAttribute("aria-disabled", "true");
-    return item;
+  #facts({ label, isRecent, dim, why, deeper }) {
+    const count = this.offer.ranking.count(label.uid);
+    const facts = [label.uid === this.current && "now", why?.note, dim && !why && !deeper && "off", count || (isRecent && "used last")];
+    return facts.filter(Boolean).join(" · ");
   }
 
   #say(query) {
-    const hidden = this.hidden ? `${plural(this.hidden, "label is", "labels are")} hidden: not allowed here.` : "";
+    const { hidden, allowed } = this.offer;
+    const are = hidden ? `${plural(hidden, "label is", "labels are")} hidden: not allowed here.` : "";
     const more = this.left ? `${number(this.left)} more. Type to narrow the list.` : "";
     const none = !this.labels.all.length ? "There are no labels yet. A manager of the project adds them."
-      : hidden && !this.offered.length ? this.against(this.labels.all.find((label) => label.active)).sentence
-      : `No ${hidden ? "allowed" : "active"} label contains “${query}”.`;
-    const keys = this.level ? "A digit goes further down, Backspace goes back up." : "A digit takes a label, or goes down into it.";
+      : hidden && !allowed.length ? this.offer.reason
+      : `No ${hidden ? "allowed" : "active"} label fits “${query}”.`;
+    const digits = this.rows.some((row) => row.number?.length > 1) ? "Two digits take a label, or go" : "A digit takes a label, or goes";
+    const keys = `${digits} down into it.${this.level ? " Backspace goes back up." : ""}`;
     const greyed = this.explains ? "Greyed labels are not allowed here: point at one to read why." : "";
-    this.words = [this.rows.length ? more || (query || hidden ? "" : keys) : none, hidden, greyed].filter(Boolean).join(" ");
+    this.words = [this.rows.length ? more || (query || hidden ? "" : keys) : none, are, greyed].filter(Boolean).join(" ");
   }
 
   #point(at) {
@@ -145,8 +123,7 @@ export class Picker {
     this.list.children[this.at]?.removeAttribute("aria-selected");
     this.at = at;
     const item = this.list.children[at];
-    this.note.textContent = this.rows[at]?.why?.sentence ?? this.words;
-    this.note.hidden = !this.note.textContent;
+    this.#note(this.rows[at]?.why?.sentence ?? this.words);
     if (!item) return void this.input.removeAttribute("aria-activedescendant");
     item.setAttribute("aria-selected", "true");
     item.scrollIntoView({ block: "nearest" });
@@ -154,11 +131,17 @@ export class Picker {
     this.onPoint?.(this.rows[at].label);
   }
 
-  #pick(row) {
+  #note(words) {
+    this.note.textContent = words;
+    this.note.hidden = !words;
+  }
+
+  #pick(row, { sticks = false } = {}) {
     if (!row) return;
     if (row.dim) return row.deeper ? this.#descend(row.label) : this.onBarred();
-    const { onPick } = this;
+    const { onPick, onStick } = this;
     this.root.hidden = true;
+    if (sticks) onStick?.(row.label);
     onPick(row.label);
   }
 
@@ -168,34 +151,68 @@ export class Picker {
     this.#fill();
   }
 
+  /** Of two digits the first only shows to which rows it leads. */
   #digit(digit) {
-    const at = this.rows.findIndex((one) => one.digit === digit);
-    const row = this.rows[at];
-    if (row?.stuck) this.#point(at);
-    else if (row) row.deeper ? this.#descend(row.label) : this.#pick(row);
+    const typed = this.typed + digit;
+    const meant = this.rows.filter((row) => row.number?.startsWith(typed));
+    const row = meant.find((each) => each.number === typed);
+    if (row) return this.#take(row);
+    this.typed = meant.length ? typed : "";
+    if (meant.length) this.at = this.rows.indexOf(meant[0]);
+    this.#draw();
+    this.#note(meant.length ? "Type the second digit; Backspace takes back the first." : `There is no ${typed} here.`);
   }
 
-  #key(event) {
+  #take(row) {
+    if (row.stuck) {
+      this.typed = "";
+      this.at = this.rows.indexOf(row);
+      this.#draw();
+    } else if (row.deeper) this.#descend(row.label);
+    else this.#pick(row);
+  }
+
+  #back() {
+    if (!this.typed) this.level = this.level.parent;
+    this.#fill();
+  }
+
+  #step(by) {
+    this.#point((this.at + by + this.rows.length) % this.rows.length);
+  }
+
+  #handlerOf(event) {
     const { key } = event;
-    const empty = !this.input.value;
     const row = this.rows[this.at];
-    const handle = {
-      ArrowDown: () => this.#point((this.at + 1) % this.rows.length),
-      ArrowUp: () => this.#point((this.at - 1 + this.rows.length) % this.rows.length),
-      Tab: () => this.#point((this.at + (event.shiftKey ? -1 : 1) + this.rows.length) % this.rows.length),
+    const digit = /^Digit(\d)$/.exec(event.code)?.[1];
+    if (event.altKey) return digit && row && this.onShortcut ? () => this.#giveShortcut(digit, row.label) : null;
+    if (event.ctrlKey || event.metaKey) return key === "Enter" ? () => this.#pick(row, { sticks: true }) : null;
+    const always = {
+      ArrowDown: () => this.#step(1),
+      ArrowUp: () => this.#step(-1),
+      Tab: () => this.#step(event.shiftKey ? -1 : 1),
       Enter: () => this.#pick(row),
       Escape: () => this.close(),
     }[key];
-    if (event.isComposing) return;
-    if (handle) handle();
-    else if (empty && key === "ArrowRight" && row && !row.isLevel && !this.hidden && this.leadsOn(row.label)) this.#descend(row.label);
-    else if (empty && this.level && (key === "Backspace" || key === "ArrowLeft")) {
-      this.level = this.level.parent;
-      this.#fill();
-    } else if (empty && /^[1-9]$/.test(key) && !event.ctrlKey && !event.metaKey && !event.altKey) this.#digit(Number(key));
-    else return void event.stopPropagation();
-    event.preventDefault();
+    if (always || this.input.value) return always;
+    if (key === "ArrowRight" && row && !row.isLevel && !this.offer.hidden && this.offer.leadsOn(row.label)) return () => this.#descend(row.label);
+    if (["Backspace", "ArrowLeft"].includes(key) && (this.level || this.typed)) return () => this.#back();
+    return /^\d$/.test(key) && this.rows.some((each) => each.number) ? () => this.#digit(key) : null;
+  }
+
+  #giveShortcut(digit, label) {
+    this.onShortcut(digit, label);
+    this.#draw();
+  }
+
+  #key(event) {
     event.stopPropagation();
+    if (event.isComposing) return;
+    this.isNew = false;
+    const handle = this.#handlerOf(event);
+    if (!handle) return;
+    event.preventDefault();
+    handle();
   }
 
   /** Below the words or, without room there, above them. */

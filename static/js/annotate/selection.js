@@ -1,7 +1,7 @@
 // What is selected, and how keys go from word to word and from mark to mark.
 
 import { say, showMarks, showMode, showSelection } from "./showing.js";
-import { marks, now, pane, span, text, wordsOf } from "./workspace.js";
+import { marks, now, pane, precedents, span, text, wordsOf } from "./workspace.js";
 
 export function select(next = {}) {
   const { view } = now;
@@ -9,6 +9,7 @@ export function select(next = {}) {
   now.view = next;
   if (!next.relating) showMode();
   if (next.words) now.cursor = next.words.focus;
+  if (next.words) precedents.prepare(text.between(...span(next.words)));
   if (marksChange) showMarks();
   showSelection();
   tellSelected();

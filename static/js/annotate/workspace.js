@@ -1,11 +1,12 @@
 // What the parts of the annotation screen share: the item, its marks, what is selected, and what is on the page.
 
-import { Recent } from "./labels.js";
 import { Marks } from "./marks.js";
 import { Original } from "./original.js";
 import { Pane } from "./pane.js";
 import { Picker } from "./picker.js";
+import { Precedents } from "./precedents.js";
 import { Progress } from "./progress.js";
+import { Recent } from "./ranking.js";
 import { Text } from "./text.js";
 
 export const $ = (id) => document.getElementById(id);
@@ -14,7 +15,8 @@ export const sheet = $("sheet");
 export const marks = new Marks(state);
 export const text = new Text(sheet, state.item);
 export const original = new Original($("original"), state.item);
-export const recent = { entity: new Recent(`labels ${state.project}`), relation: new Recent(`relation labels ${state.project}`) };
+export const recent = Object.fromEntries(["entity", "relation"].map((kind) => [kind, new Recent(`${kind} labels ${state.project} ${state.annotator}`)]));
+export const precedents = new Precedents(state.urls.words);
 export const progress = new Progress(state);
 export const picker = new Picker($("picker"));
 export const pane = new Pane($("pane"));

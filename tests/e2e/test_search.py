@@ -1,0 +1,141 @@
+"""What the browser finds when somebody types is what the editor finds, and what they used before comes first."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from ontologies.search import Index, rank
+from tests.soak import amount
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+FIND = """async (cases) => {
+  const { Index } = await import("/static/js/annotate/search.js");
+  return cases.map(({ names, texts, above, asked }) => {
+    const index = new Index(names, texts, above);
+    return asked.map((text) => {
+      const grade = index.ranker(text);
+      return [index.find(text), names.map((_, place) => grade(place))];
+    });
+  });
+}"""
+
+WORDS = [
+    "Sensing",
+    "Object",
+    "sensing",
+    "pump",
+    "HVAC",
+    "Straße",
+    "Öl",
+    "Σας",
+    "2nd",
+    "body",
+    "İl",
+    "of",
+    "Électro",
+    "ab",
+]
+JOINS = ["", "", "_", " ", "-", ".", " ("]
+
+
+class Case:
+    """A tree of labels, and what is typed to find them."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.chance = chance
+        self.names, self.above = [], []
+        path: list[int] = []
+        for place in range(chance.randrange(1, 30)):
+            del path[chance.randint(0, len(path)) :]
+            self.names.append(self.text(3))
+            self.above.append(path[-1] if path else None)
+            path.append(place)
+        self.texts = ["\0".join([name, *(self.text(4) for _ in range(chance.randrange(3)))]) for name in self.names]
+        self.asked = [self.question() for _ in range(20)]
+
+    def text(self, most: int) -> str:
+        words = self.chance.choices(WORDS, k=self.chance.randint(1, most))
+        return "".join(word + self.chance.choice(JOINS) for word in words).strip()
+
+    def question(self) -> str:
+        words = [self.word() for _ in range(self.chance.choice([1, 1, 1, 2, 3]))]
+        return self.chance.choice([" ", " ", "/", " / ", "//"]).join(words) + self.chance.choice(["", "", "/", " "])
+
+    def word(self) -> str:
+        """Of a name: a piece of it, the beginnings of its parts, or one with a typing error."""
+        name = self.chance.choice(self.names)
+        kind = self.chance.randrange(4)
+        start = self.chance.randrange(len(name))
+        piece = name[start : start + self.chance.randint(1, 9)]
+        if kind == 0:
+            return piece.lower()
+        if kind == 1:
+            letters = list(name)
+            letters[start] = self.chance.choice(["x", "", letters[start] * 2])
+            return "".join(letters)
+        if kind == 2:
+            return "".join(word[:2].capitalize() for word in name.replace("_", " ").split())
+        return piece
+
+    def for_browser(self) -> dict:
+        above = [-1 if parent is None else parent for parent in self.above]
+        return {"names": self.names, "texts": self.texts, "above": above, "asked": self.asked}
+
+    def expected(self) -> Iterator[list]:
+        index = Index(self.names, self.texts, self.above)
+        for text in self.asked:
+            yield [index.find(text), [rank(text, name) for name in self.names]]
+
+
+def test_the_browser_finds_what_the_editor_finds(page):
+    page.goto("/accounts/login/")
+    cases = [Case(random.Random(seed)) for seed in range(amount(300, 3000))]
+    answers = page.evaluate(FIND, [case.for_browser() for case in cases])
+    hits = 0
+    for seed, (case, found) in enumerate(zip(cases, answers, strict=True)):
+        for text, said, expected in zip(case.asked, found, case.expected(), strict=True):
+            assert said == expected, (seed, text, case.names)
+            hits += bool(expected[0])
+    assert hits > len(cases)
+
+
+OFFER = """async ([items, before, asked]) => {
+  const { Labels } = await import("/static/js/annotate/labels.js");
+  const { Offer } = await import("/static/js/annotate/offer.js");
+  const { Ranking } = await import("/static/js/annotate/ranking.js");
+  const rows = items.map(([name, parent, active = 1]) => [name, name, parent ?? -1, "#000000", active, "", []]);
+  const recent = { uids: [], counts: {}, ...before.recent };
+  const against = (label) => (before.barred?.includes(label.name) ? { note: "no" } : null);
+  const offer = new Offer({ labels: new Labels(rows), ranking: new Ranking(recent, before.uses), against });
+  return asked.map((text) => offer.rows(text, null).map(({ label, number = "", isRecent }) =>
+    `${number} ${label.name} ${offer.ranking.count(label.uid)}${isRecent ? "last" : ""}`.trim()));
+}"""
+
+PUMPS = [["Pump"], ["PumpA"], ["PumpB"], ["PumpC"], ["PumpD"], ["WaterPump"], ["Sump"], ["PumpOff", None, 0]]
+
+
+def test_what_was_used_before_comes_first_among_names_that_fit_as_well(page):
+    page.goto("/accounts/login/")
+    uses = {"own": {"PumpC": 2}, "given": {"PumpD": 1, "Sump": 9, "PumpOff": 5}, "project": {"PumpC": 7, "PumpD": 30}}
+    recent = {"uids": ["PumpB", "PumpC", "Pump"], "counts": {"PumpA": 50, "PumpB": 1, "PumpC": 1, "Pump": 9}}
+    before = {"uses": uses, "recent": recent, "barred": ["PumpD"]}
+    tree = ["1 Pump", "2 PumpA", "3 PumpB", "4 PumpC 2× by you", "6 WaterPump", "7 Sump 9× given"]
+    barred = "5 PumpD 1× given"
+    found = ["PumpC 2× by you", "PumpB", "Pump", "PumpA", "WaterPump"]
+    assert page.evaluate(OFFER, [PUMPS, before, ["", "pump", "ump", "nothing"]]) == [
+        ["PumpC 2× by you", "Sump 9× given", "PumpB last", "Pump last", *tree, barred],
+        [*found, "PumpD 1× given"],
+        ["PumpC 2× by you", "Sump 9× given", *found[1:], "PumpD 1× given"],
+        [],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "first", "last"), [(9, "1", "9"), (10, "01", "10"), (99, "01", "99"), (120, "01", "")]
+)
+def test_a_level_of_more_than_nine_has_two_digits(page, count, first, last):
+    page.goto("/accounts/login/")
+    [rows] = page.evaluate(OFFER, [[[f"L{n}"] for n in range(count)], {}, [""]])
+    assert (rows[0], rows[-1], len(rows)) == (f"{first} L0", f"{last} L{count - 1}".strip(), count)
