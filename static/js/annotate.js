@@ -2,16 +2,18 @@
 // selection, saving and changes; labelling, relating, deciding and the item; and the keys and the pointer that ask for these.
 
 import { undo } from "./annotate/changes.js";
-import { accept, remove } from "./annotate/deciding.js";
-import { finish, reopen } from "./annotate/item.js";
+import { accept, nextSuggestion, remove } from "./annotate/deciding.js";
+import { finishUnlessUndecided, listenToDialog } from "./annotate/finishing.js";
+import { reopen } from "./annotate/item.js";
 import { listenToKeys } from "./annotate/keys.js";
-import { applyLabel, relabel } from "./annotate/labelling.js";
+import { applyLabel } from "./annotate/labelling.js";
 import { listenToPointer } from "./annotate/pointer.js";
+import { returnToText } from "./annotate/regions.js";
 import { listenToResizing } from "./annotate/resizing.js";
 import { leave, startSaving, takeOffers } from "./annotate/saving.js";
 import { select, selectMark } from "./annotate/selection.js";
 import { show, showMode } from "./annotate/showing.js";
-import { $, focusText, marks, pane, state, text } from "./annotate/workspace.js";
+import { $, focusText, marks, pane, relationList, state, text } from "./annotate/workspace.js";
 
 function listenToButtons() {
   document.addEventListener("click", (event) => {
@@ -22,27 +24,31 @@ function listenToButtons() {
     event.preventDefault();
     leave(step.getAttribute("href"));
   });
-  for (const [id, run] of Object.entries({ undo, done: finish, reopen })) {
+  const commands = {
+    undo,
+    done: finishUnlessUndecided,
+    reopen,
+    "next-suggestion": () => nextSuggestion(),
+    "accept-all": () => accept("item"),
+    "reject-all": () => remove("item"),
+  };
+  for (const [id, run] of Object.entries(commands)) {
     $(id)?.addEventListener("click", () => {
-      run();
       focusText();
+      run();
     });
   }
   $("original")?.addEventListener("toggle", focusText);
 }
 
 function listenToPane() {
-  const withSelected = (command) => (uid) => {
-    select({ relation: uid });
-    command();
+  pane.listen({ onLabel: applyLabel });
+  const choose = (uid) => select({ relation: uid, actions: true });
+  const onRemove = (uid) => {
+    choose(uid);
+    remove();
   };
-  pane.listen({
-    onLabel: applyLabel,
-    onRelation: withSelected(focusText),
-    onAccept: withSelected(accept),
-    onRelabel: (uid) => relabel("relation", uid),
-    onRemove: withSelected(remove),
-  });
+  relationList?.listen({ onSelect: choose, onRemove, onLeave: returnToText });
 }
 
 async function begin(failures = 0) {
@@ -70,6 +76,7 @@ listenToKeys();
 listenToPointer();
 listenToResizing();
 listenToButtons();
+listenToDialog();
 listenToPane();
 text.redraw = show;
 focusText();

@@ -1,6 +1,8 @@
 // Which labels the marks of an item leave over. It asks as the server does: accepted marks are judged against accepted marks, and
 // what broke a rule before may go on.
 
+import { turned } from "./marks.js";
+
 const isAccepted = ({ status }) => status === "accepted";
 const OFF = (label) => ({ note: "", sentence: `The label “${label.name}” of a suggestion is switched off and cannot be applied any more.` });
 
@@ -48,6 +50,30 @@ export class Judge {
     const label = this.labels[kind].get(mark.label);
     if (!label.active) return OFF(label);
     return kind === "entity" ? this.forEntity(mark)(label) : this.forRelation(mark)(label);
+  }
+
+  /** For a relation that is reversed: why not, or null. */
+  againstReversing(relation) {
+    const label = this.labels.relation.get(relation.label);
+    const [from, to] = [relation.source, relation.target].map((uid) => this.#labelOf(uid));
+    const isOwn = isAccepted(relation);
+    if (isOwn && this.rules.against(from, label, to)) return null;
+    return label.active || isOwn ? this.forRelation(turned(relation))(label) : OFF(label);
+  }
+
+  /** Why no relation at all can lead from a source to a target, or null. */
+  againstRelating(ends) {
+    const against = this.forRelation(ends);
+    const active = this.labels.relation.all.filter((label) => label.active);
+    const reasons = new Set();
+    for (const label of active) {
+      const why = against(label);
+      if (!why) return null;
+      reasons.add(why);
+    }
+    if (reasons.size === 1) return [...reasons][0];
+    const [from, to] = [ends.source, ends.target].map((uid) => this.#labelOf(uid).name);
+    return { note: "", sentence: active.length ? `No relation can lead from “${from}” to “${to}”.` : "There are no relation labels to choose from." };
   }
 
   /** Entities beside which this one breaks no rule as it is. */

@@ -1,10 +1,12 @@
 // What keys do, by what is selected. Letters and digits search a label for it; commands are keys with a name, or held with another.
 
 import { redo, undo } from "./changes.js";
-import { accept, remove } from "./deciding.js";
-import { finish, reopen, showOriginal } from "./item.js";
+import { accept, nextSuggestion, remove } from "./deciding.js";
+import { finishUnlessUndecided } from "./finishing.js";
+import { reopen, showOriginal } from "./item.js";
 import { pickForWords, relabel } from "./labelling.js";
-import { chooseTarget, relate } from "./relating.js";
+import { chooseTarget, relate, reverse, stepTarget, typeNumber } from "./relating.js";
+import { moveRegion } from "./regions.js";
 import { moveEdge } from "./resizing.js";
 import { leave } from "./saving.js";
 import { escape, moveCursor, selectAll, stepMark } from "./selection.js";
@@ -12,7 +14,7 @@ import { $, marks, now, picker, sheet, span, state, text } from "./workspace.js"
 
 /** Wherever the focus is. */
 const ANYWHERE = {
-  "Ctrl+Enter": finish,
+  "Ctrl+Enter": finishUnlessUndecided,
   "Alt+Enter": reopen,
   "Ctrl+z": undo,
   "Ctrl+Shift+z": redo,
@@ -21,14 +23,35 @@ const ANYWHERE = {
   PageUp: () => leave(state.urls.previous),
   ".": showOriginal,
   "?": () => $("keys").showModal(),
+  F6: () => moveRegion(1),
+  "Shift+F6": () => moveRegion(-1),
   Escape: escape,
 };
 
 const IN_TEXT = {
   Enter: () => choose(),
-  Delete: remove,
-  Backspace: remove,
+  Space: () => accept(),
+  "Shift+Space": () => accept("item"),
+  "Ctrl+Space": () => accept("label"),
+  Delete: () => remove(),
+  "Shift+Delete": () => remove("item"),
+  "Ctrl+Delete": () => remove("label"),
+  Backspace: () => remove(),
+  "Alt+ArrowDown": () => nextSuggestion(1),
+  "Alt+ArrowUp": () => nextSuggestion(-1),
   "Ctrl+a": selectAll,
+};
+
+/** While the target of a relation is chosen. */
+const RELATING = {
+  Enter: () => chooseTarget(now.view.candidate),
+  "Shift+Enter": () => chooseTarget(now.view.candidate, { stays: true }),
+  ArrowRight: () => stepTarget(text.rtl ? -1 : 1),
+  ArrowLeft: () => stepTarget(text.rtl ? 1 : -1),
+  ArrowDown: () => stepTarget(1),
+  ArrowUp: () => stepTarget(-1),
+  Tab: () => stepTarget(1),
+  "Shift+Tab": () => stepTarget(-1),
 };
 
 /** Where a key leads from a token: so many tokens further, or what a function says. */
@@ -54,8 +77,7 @@ function chordOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
 /** Search a label for whatever is selected. */
 function choose(query = "") {
   const { view } = now;
-  if (view.relating) chooseTarget(view.candidate);
-  else if (view.relation) relabel("relation", view.relation, query);
+  if (view.relation) relabel("relation", view.relation, query);
   else if (view.mark) relabel("entity", view.mark, query);
   else if (view.words) pickForWords(query);
 }
@@ -66,16 +88,17 @@ function handlerOf(event) {
   const chord = chordOf(event);
   if (ANYWHERE[chord]) return ANYWHERE[chord];
   const here = document.activeElement;
-  if (here && here !== document.body && here.id !== "main" && !sheet.contains(here)) return null;
+  if (here && here !== document.body && !["main", "relations"].includes(here.id) && !sheet.contains(here)) return null;
   if (here?.closest("#mark-actions") && ["Enter", "Space"].includes(chord)) return null;
+  if (view.relating) return RELATING[chord] ?? (/^[0-9]$/.test(chord) ? () => typeNumber(chord) : null);
   if (IN_TEXT[chord]) return IN_TEXT[chord];
-  if (chord === "Space") return view.mark || view.relation ? accept : null;
   const edge = view.mark && key.startsWith("Arrow") && EDGES[chord.replace(`+${key}`, "")];
   if (edge) return () => moveEdge(edge, STEPS[key]());
   if ([key, `Shift+${key}`].includes(chord) && STEPS[key]) return () => moveCursor(STEPS[key](), shiftKey);
   if (key === "Tab") return stepMark(shiftKey ? -1 : 1) ? () => {} : null;
-  if (view.relating || !/^[\p{L}\p{N}]$/u.test(chord)) return null;
-  return chord === "r" && (view.mark || view.relation) ? relate : () => choose(key);
+  if (!/^[\p{L}\p{N}]$/u.test(chord)) return null;
+  if (chord !== "r" || view.words) return () => choose(key);
+  return shiftKey && view.relation ? reverse : relate;
 }
 
 export function listenToKeys() {

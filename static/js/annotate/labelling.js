@@ -5,11 +5,13 @@ import { newUid } from "./marks.js";
 import { refresh } from "./saving.js";
 import { select, selectMark } from "./selection.js";
 import { showSelection } from "./showing.js";
-import { $, LOADING, focusText, marks, now, pane, picker, precedents, readOnly, recent, sayReadOnly, span, text, toast } from "./workspace.js";
+import { $, LOADING, focusText, marks, now, pane, picker, precedents, readOnly, recent, relationList, sayReadOnly, span, text, toast } from "./workspace.js";
 
 export function openPicker(kind, { onPick, onClose, ...how }) {
   const { labels } = now;
   if (!labels) return toast(LOADING);
+  const back = document.activeElement === relationList?.root ? relationList.root : text.root;
+  const focusBack = () => back.focus({ preventScroll: true });
   $("mark-actions").hidden = true;
   picker.open({
     ...how,
@@ -21,11 +23,11 @@ export function openPicker(kind, { onPick, onClose, ...how }) {
     onPick: (label) => {
       recent[kind].add(label.uid);
       onPick(label);
-      focusText();
+      focusBack();
     },
     onClose: ({ byPointer }) => {
       onClose?.();
-      if (!byPointer) focusText();
+      if (!byPointer) focusBack();
     },
   });
 }

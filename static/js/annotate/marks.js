@@ -1,11 +1,14 @@
 // The marks of one item, as the browser knows them. Every operation is a plain object; applying it gives its inverse.
 
-/** @typedef {{kind: "entity"|"relation"|"item", verb: "add"|"label"|"resize"|"remove"|"done", uid?: string, status?: string}} Operation With the status “suggested” it undoes a decision. */
+/** @typedef {{kind: "entity"|"relation"|"item", verb: "add"|"label"|"resize"|"reverse"|"remove"|"done", uid?: string, status?: string}} Operation With the status “suggested” it undoes a decision. */
 
 export function newUid() {
   // randomUUID is missing on plain HTTP.
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
+
+/** The ends of a relation that leads the other way. */
+export const turned = ({ source, target }) => ({ source: target, target: source });
 
 const written = (marks) => marks.map((m) => JSON.stringify([m.uid, m.label, m.status, m.start ?? m.source, m.end ?? m.target])).sort().join();
 
@@ -29,6 +32,13 @@ export class Marks {
   /** In the order of the text; the outer mark first. */
   inTextOrder() {
     return this.entities.sort((a, b) => a.start - b.start || b.end - a.end);
+  }
+
+  /** What waits to be decided: entities in the order of the text, then relations. */
+  get undecided() {
+    const isSuggested = ({ status }) => status === "suggested";
+    const of = (kind) => ({ uid, label }) => ({ kind, uid, label });
+    return [...this.inTextOrder().filter(isSuggested).map(of("entity")), ...this.relations.filter(isSuggested).map(of("relation"))];
   }
 
   /** Marks over a token, the innermost first. */
@@ -73,6 +83,14 @@ export class Marks {
       if (known.start === start && known.end === end && known.status === status) return null;
       this[kind].set(uid, { ...known, start, end, status });
       return [{ kind, verb, uid, start: known.start, end: known.end, label: known.label, status: known.status }];
+    }
+    if (verb === "reverse") {
+      // It names the ends as they shall be: sent twice, it is made once. Whoever does that accepts what was suggested, its ends too.
+      const { source, target, status = "accepted" } = operation;
+      if (known.source === source && known.status === status) return null;
+      this[kind].set(uid, { ...known, source, target, status });
+      const ends = status === "accepted" ? this.#acceptEnds(known) : [];
+      return [{ kind, verb, uid, source: known.source, target: known.target, label: known.label, status: known.status }, ...ends];
     }
     const loose = kind === "entity" ? this.relations.filter((r) => r.source === uid || r.target === uid) : [];
     loose.forEach((relation) => this.relation.delete(relation.uid));

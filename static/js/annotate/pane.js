@@ -1,4 +1,4 @@
-// The pane beside the text: the label tree, the relations of the item, and a card about the label in question.
+// The pane beside the text: the label tree, and a card about the label in question.
 
 import { number } from "../words.js";
 
@@ -13,24 +13,14 @@ const make = (tag, className, ...content) => {
 export class Pane {
   constructor(root) {
     this.tree = root.querySelector("#label-tree");
-    this.relations = root.querySelector("#relations");
-    this.noRelations = root.querySelector("#no-relations");
     this.card = root.querySelector("#label-card");
   }
 
-  listen({ onLabel, onRelation, onAccept, onRelabel, onRemove }) {
+  listen({ onLabel }) {
     this.tree.addEventListener("click", ({ target }) => {
       const twisty = target.closest(".twisty");
       if (twisty) this.#toggle(twisty.closest("li"));
       else if (target.closest("[data-label]")) onLabel(this.labels.get(target.closest("[data-label]").dataset.label));
-    });
-    this.relations?.addEventListener("click", ({ target }) => {
-      const uid = target.closest("[data-uid]")?.dataset.uid;
-      if (!uid) return;
-      if (target.closest(".accept")) onAccept(uid);
-      else if (target.closest(".relabel")) onRelabel(uid);
-      else if (target.closest(".remove")) onRemove(uid);
-      else onRelation(uid);
     });
   }
 
@@ -75,29 +65,6 @@ export class Pane {
     const list = make("ul", "");
     this.#level(list, item.label.children);
     item.append(list);
-  }
-
-  showRelations({ marks, labels, words, chosen, readOnly }) {
-    if (!this.relations) return;
-    const rows = marks.relations.map((relation) => {
-      const [source, target] = [relation.source, relation.target].map((uid) => words(marks.entity.get(uid)));
-      const label = labels.get(relation.label);
-      const name = make("span", "faint small", label.name + (relation.status === "suggested" ? " ?" : "") + (label.active ? "" : " (off)"));
-      const text = make("button", "relation plain-button", make("span", "", source), " ", name, " ", make("span", "", target));
-      const item = make("li", relation.uid === chosen ? "selected" : "", text);
-      item.dataset.uid = relation.uid;
-      text.ariaPressed = String(relation.uid === chosen);
-      if (relation.uid === chosen && !readOnly) {
-        const isSuggested = relation.status === "suggested";
-        const actions = [["relabel", "Change label ", "↵"], ["remove", isSuggested ? "Reject " : "Remove ", "Del"]];
-        if (isSuggested && label.active) actions.unshift(["accept", "Accept ", "Space"]);
-        item.append(make("span", "cluster", ...actions.map(([name, words, key]) => make("button", `button small ${name}`, words, make("kbd", "", key)))));
-      }
-      return item;
-    });
-    this.relations.replaceChildren(...rows);
-    this.relations.querySelector(".selected")?.scrollIntoView({ block: "nearest" });
-    this.noRelations.hidden = rows.length > 0;
   }
 
   showCard(label, path) {

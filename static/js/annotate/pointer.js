@@ -2,14 +2,26 @@
 
 import { accept, remove } from "./deciding.js";
 import { pickForWords, relabel } from "./labelling.js";
-import { chooseTarget, clickMark, relate } from "./relating.js";
+import { beginPull, dropPull, endPull, pointTarget, pull } from "./pulling.js";
+import { clickMark, clickTarget, relate, reverse } from "./relating.js";
 import { escape, select, selectMark } from "./selection.js";
-import { focusText, marks, now, picker, readOnly, sheet, text } from "./workspace.js";
+import { inWords } from "./showing.js";
+import { chosen, focusText, marks, now, picker, readOnly, sheet, text } from "./workspace.js";
 
-function clickToken(token) {
+const ACTIONS = {
+  accept: () => accept(),
+  relabel: () => relabel(chosen().kind, chosen().uid),
+  relate,
+  reverse,
+  remove: () => remove(),
+  "accept-alike": () => accept("label"),
+  "remove-alike": () => remove("label"),
+};
+
+function clickToken(token, event) {
   const { view } = now;
+  if (view.relating) return clickTarget(token, event);
   const over = marks.over(token);
-  if (view.relating) return over.length && chooseTarget(over.find((mark) => mark.uid !== view.relating)?.uid);
   // A second click on the same words goes on to the mark around.
   const next = over[(over.findIndex((mark) => mark.uid === view.mark) + 1) % over.length];
   if (next) return selectMark(next.uid);
@@ -31,6 +43,8 @@ function press(event) {
 }
 
 function drag(event) {
+  if (pull(event)) return void (now.drag &&= { ...now.drag, focus: null });
+  pointTarget(event);
   if (!now.drag || readOnly() || now.view.relating) return;
   const under = document.elementsFromPoint(event.clientX, event.clientY).map((element) => text.tokenAt(element)).find((i) => i !== null);
   if (under === undefined || under === now.drag.focus) return;
@@ -38,12 +52,14 @@ function drag(event) {
   select({ words: { anchor: now.drag.anchor, focus: under } });
 }
 
-function release() {
+function release(event) {
+  const isRelation = endPull(event);
   if (!now.drag) return;
   const { moved, focus } = now.drag;
   now.drag = null;
+  if (isRelation) return;
   if (moved && !readOnly()) pickForWords();
-  else clickToken(focus);
+  else clickToken(focus, event);
 }
 
 function doubleClick({ target }) {
@@ -53,22 +69,40 @@ function doubleClick({ target }) {
   pickForWords();
 }
 
-function click({ target }) {
+function cancel() {
+  now.drag = null;
+  dropPull();
+}
+
+function click(event) {
+  const { target } = event;
   const name = target.closest(".mark-name");
   const arc = target.closest(".arc");
   const action = target.closest("[data-do]")?.dataset.do;
-  if (name) clickMark(name.dataset.uid);
-  else if (arc) select({ relation: arc.dataset.uid });
-  else if (action) ({ accept, relabel: () => relabel("entity", now.view.mark), relate, remove })[action]();
+  if (name) clickMark(name.dataset.uid, event);
+  else if (arc) select({ relation: arc.dataset.uid, actions: true });
+  else if (action) ACTIONS[action]();
   else return;
   if (!picker.isOpen) focusText();
 }
 
+/** What an arc says, on demand. */
+function titleArc({ target }) {
+  const arc = target.closest(".arc");
+  const relation = marks.relation.get(arc?.dataset.uid);
+  if (!relation) return;
+  const title = arc.querySelector("title") ?? arc.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "title"));
+  const { source, name, target: to } = inWords(relation);
+  title.textContent = `${source} ${name} ${to}`;
+}
+
 export function listenToPointer() {
+  sheet.addEventListener("pointerover", titleArc);
   text.root.addEventListener("pointerdown", press);
+  sheet.addEventListener("pointerdown", beginPull);
   addEventListener("pointermove", drag);
   addEventListener("pointerup", release);
-  addEventListener("pointercancel", () => (now.drag = null));
+  addEventListener("pointercancel", cancel);
   text.root.addEventListener("dblclick", doubleClick);
   sheet.addEventListener("click", click);
 }

@@ -8,6 +8,7 @@ const FIELDS = {
   add: { entity: ["uid", "label", "start", "end", "proof"], relation: ["uid", "label", "source", "target", "proof"] },
   label: ["uid", "label", "proof"],
   resize: ["uid", "start", "end", "proof"],
+  reverse: ["uid", "source", "target", "proof"],
   remove: ["uid"],
 };
 const ENDS = ["source", "target"];
@@ -114,7 +115,7 @@ export class Queue {
     values.proof = this.#proofs.get(proofKey({ kind, ...values }));
     const [path, body] =
       kind === "item" ? ["done/", { done: values.done }]
-      : values.status === "suggested" ? [`${PATHS[kind]}/suggest/`, pick(values, ["uid", "label", "start", "end"])] // undo of a decision
+      : values.status === "suggested" ? [`${PATHS[kind]}/suggest/`, pick(values, ["uid", "label", "start", "end", "source", "target"])] // undo of a decision
       : [`${PATHS[kind]}/${verb}/`, pick(values, FIELDS[verb][kind] ?? FIELDS[verb])];
     let response;
     try {

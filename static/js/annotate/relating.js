@@ -1,39 +1,122 @@
-// Makes a relation from the mark that is selected to another one.
+// Makes relations from one mark to others, and reverses them.
 
 import { act } from "./changes.js";
 import { openPicker } from "./labelling.js";
-import { newUid } from "./marks.js";
+import { newUid, turned } from "./marks.js";
+import { refresh } from "./saving.js";
 import { select, selectMark } from "./selection.js";
 import { showMode } from "./showing.js";
-import { marks, now, readOnly, recent, sayReadOnly, state, text, toast, wordsOf } from "./workspace.js";
+import { allowedTargets, pointLine, targetOver, whyNot } from "./targets.js";
+import { LOADING, marks, now, readOnly, recent, sayReadOnly, state, text, toast, wordsOf } from "./workspace.js";
 
+/** Begin at the mark that is selected or, when it is a relation, once more at its source and with its label. */
 export function relate() {
-  if (!now.view.mark) return;
-  if (readOnly()) return sayReadOnly();
-  if (!state.hasRelations) return toast("This project has no relation labels.");
-  if (marks.entity.size < 2) return toast("A relation needs two marks.");
-  select({ relating: now.view.mark });
-  showMode(`Relation from “${wordsOf(marks.entity.get(now.view.relating))}”: click the other mark, or choose it with Tab and Enter. Esc leaves.`);
+  const relation = marks.relation.get(now.view.relation);
+  const source = relation?.source ?? now.view.mark;
+  if (source) begin(source, relation?.label);
 }
 
-export function chooseTarget(target) {
-  const source = now.view.relating;
+/** Let a relation start at a mark, if one can; whether it does. */
+export function begin(source, label) {
+  const why =
+    !state.hasRelations ? "This project has no relation labels."
+    : marks.entity.size < 2 ? "A relation needs two marks."
+    : now.judge ? "" : LOADING;
+  if (readOnly()) sayReadOnly();
+  else if (why) toast(why);
+  else {
+    select({ relating: source, label });
+    if (allowedTargets().length) return showPrompt(), true;
+    select({ mark: source });
+    toast(`No relation can lead from “${wordsOf(marks.entity.get(source))}” to another mark here.`);
+    refresh(); // the rules may have been loosened
+  }
+  return false;
+}
+
+function showPrompt() {
+  const { relating, label } = now.view;
+  const name = label ? ` “${now.labels.relation.get(label).name}”` : "";
+  showMode(`Relation${name} from “${wordsOf(marks.entity.get(relating))}”: click the other mark, type its number, or choose it with arrows and ↵. With Shift another one follows. Esc leaves.`);
+}
+
+/** Point at a mark that may become the target, or at none; what is against it is said. */
+export function pointAt(uid, event) {
+  const target = uid === now.view.relating ? null : uid;
+  pointLine(whyNot(target) ? null : target, event);
+  if (whyNot(target)) showMode(whyNot(target).sentence);
+  else showPrompt();
+}
+
+/** To the next target that is allowed, or to the one before. */
+export function stepTarget(step) {
+  const { relating, candidate } = now.view;
+  const order = marks.inTextOrder().map(({ uid }) => uid).filter((uid) => uid === relating || !whyNot(uid));
+  let at = order.indexOf(candidate ?? relating);
+  do at = (at + step + order.length) % order.length;
+  while (order[at] === relating);
+  propose(order[at]);
+}
+
+const propose = (candidate, typed = "") => {
+  const { relating, label } = now.view;
+  select({ relating, label, candidate, typed });
+  showPrompt();
+};
+
+/** A digit of a target's number: chosen as soon as no other number begins so. */
+export function typeNumber(digit) {
+  const beginning = (typed) => allowedTargets().filter(({ number }) => String(number).startsWith(typed));
+  const before = now.view.typed ?? "";
+  const typed = beginning(before + digit).length ? before + digit : digit;
+  const [first, ...others] = beginning(typed);
+  if (first && !others.length) chooseTarget(first.uid);
+  else if (first) propose(first.uid, typed);
+}
+
+/** With `stays`, another relation from the same source follows. */
+export function chooseTarget(target, { stays = false } = {}) {
+  const { relating: source, label: repeated } = now.view;
   if (!target || target === source) return;
-  select({ relating: source, candidate: target });
+  if (whyNot(target)) {
+    showMode(whyNot(target).sentence);
+    return void refresh(); // the rules may have been loosened
+  }
+  propose(target);
   const ends = { source, target };
-  const { start, end } = marks.entity.get(target);
-  const against = now.judge?.forRelation(ends);
+  const against = now.judge.forRelation(ends);
   const onPick = (label) => {
     const uid = marks.twin("relation", ends, label.uid)?.uid ?? newUid();
     act([{ kind: "relation", verb: "add", uid, ...ends, label: label.uid }]);
-    select({ relation: uid });
+    if (stays) begin(source, repeated);
+    else select({ relation: uid });
   };
-  const allowed = now.labels?.relation.all.filter((label) => label.active && !against(label)) ?? [];
-  if (allowed.length === 1) {
-    recent.relation.add(allowed[0].uid);
-    onPick(allowed[0]);
-  } else openPicker("relation", { rect: text.rectOf(start, end), title: "Find a relation", against, onPick });
+  const allowed = now.labels.relation.all.filter((label) => label.active && !against(label));
+  const only = allowed.length === 1 ? allowed[0] : allowed.find(({ uid }) => uid === repeated);
+  if (only) {
+    recent.relation.add(only.uid);
+    onPick(only);
+  } else {
+    const { start, end } = marks.entity.get(target);
+    openPicker("relation", { rect: text.rectOf(start, end), title: "Find a relation", against, onPick });
+  }
 }
 
 /** A mark that is clicked: selected or, while a relation is being made, its other end. */
-export const clickMark = (uid) => (now.view.relating ? chooseTarget(uid) : selectMark(uid));
+export const clickMark = (uid, { shiftKey }) => (now.view.relating ? chooseTarget(uid, { stays: shiftKey }) : selectMark(uid));
+export const clickTarget = (token, { shiftKey }) => chooseTarget(targetOver(token), { stays: shiftKey });
+
+/** Let the relation that is selected lead the other way. */
+export function reverse() {
+  const relation = marks.relation.get(now.view.relation);
+  if (!relation) return;
+  if (readOnly()) return sayReadOnly();
+  if (!now.judge) return toast(LOADING);
+  const ends = turned(relation);
+  const why = now.judge.againstReversing(relation);
+  const label = now.labels.relation.get(relation.label);
+  if (marks.twin("relation", { ...relation, ...ends }, relation.label)) return toast(`There is a relation “${label.name}” the other way already.`);
+  if (!why) return act([{ kind: "relation", verb: "reverse", uid: relation.uid, ...ends }]);
+  toast(why.sentence);
+  refresh(); // the rules may have been loosened
+}

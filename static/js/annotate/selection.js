@@ -1,5 +1,6 @@
 // What is selected, and how keys go from word to word and from mark to mark.
 
+import { plural } from "../words.js";
 import { say, showMarks, showMode, showSelection } from "./showing.js";
 import { marks, now, pane, precedents, span, text, wordsOf } from "./workspace.js";
 
@@ -20,20 +21,30 @@ function tellSelected() {
   const mark = marks.entity.get(view.candidate ?? view.mark);
   const relation = marks.relation.get(view.relation);
   if (mark) {
-    const label = labels.entity.get(mark.label);
-    pane.showCard(label, labels.entity.path(label));
-    say(`${wordsOf(mark)}, ${label.name}${mark.status === "suggested" ? ", suggested" : ""}`);
+    tell("entity", mark, `${wordsOf(mark)}, ${labels.entity.get(mark.label).name}`, relationsAt(mark));
     text.scrollTo(mark.start);
   } else if (relation) {
-    const label = labels.relation.get(relation.label);
-    pane.showCard(label, labels.relation.path(label));
-    say(`${wordsOf(marks.entity.get(relation.source))} ${label.name} ${wordsOf(marks.entity.get(relation.target))}`);
+    const ends = [relation.source, relation.target].map((uid) => marks.entity.get(uid));
+    tell("relation", relation, `${wordsOf(ends[0])} ${labels.relation.get(relation.label).name} ${wordsOf(ends[1])}, relation`);
+    text.scrollTo(Math.min(...ends.map(({ start }) => start)));
   } else if (view.words) {
     const [start, end] = span(view.words);
     const over = labels ? marks.over(view.words.focus).map((m) => labels.entity.get(m.label).name) : [];
     say([text.between(start, end), ...over].join(", "));
     text.scrollTo(view.words.focus);
   }
+}
+
+function tell(kind, { label, status }, words, more = "") {
+  const labels = now.labels[kind];
+  const known = labels.get(label);
+  pane.showCard(known, labels.path(known));
+  say([words, status === "suggested" ? "suggested" : "", known.active ? "" : "switched off", more].filter(Boolean).join(", "));
+}
+
+function relationsAt({ uid }) {
+  const count = marks.relations.filter(({ source, target }) => source === uid || target === uid).length;
+  return count ? plural(count, "relation", "relations") : "";
 }
 
 export function selectMark(uid, { actions = true } = {}) {
@@ -58,19 +69,16 @@ export function moveCursor(step, extend) {
 /** To the next mark or the one before; false at the end, where Tab leaves the text. */
 export function stepMark(step) {
   const { view } = now;
-  const order = marks.inTextOrder().filter((mark) => mark.uid !== view.relating);
-  const current = view.candidate ?? view.mark;
-  let at = order.findIndex((mark) => mark.uid === current);
+  const order = marks.inTextOrder();
+  let at = order.findIndex((mark) => mark.uid === view.mark);
   if (at >= 0) at += step;
   else {
-    const from = view.relating ? marks.entity.get(view.relating).start : view.words ? view.words.focus : step > 0 ? -1 : Infinity;
+    const from = view.words ? view.words.focus : step > 0 ? -1 : Infinity;
     const after = order.findIndex((mark) => mark.start >= from);
     at = step > 0 ? after : after < 0 ? order.length - 1 : after - 1;
   }
-  if (view.relating && order.length) at = (at + order.length) % order.length;
   if (!order[at]) return false;
-  if (view.relating) select({ ...view, candidate: order[at].uid });
-  else selectMark(order[at].uid);
+  selectMark(order[at].uid);
   return true;
 }
 

@@ -3,7 +3,9 @@
 import { plural } from "../words.js";
 import { placeHandles } from "./handles.js";
 import { past } from "./history.js";
-import { $, marks, now, original, pane, readOnly, sheet, span, state, text, wordsOf } from "./workspace.js";
+import { showTargets } from "./targets.js";
+import { showToolbar } from "./toolbar.js";
+import { $, marks, now, original, readOnly, relationList, sheet, span, state, text, wordsOf } from "./workspace.js";
 
 export function show() {
   showMarks();
@@ -21,29 +23,42 @@ export function showMarks() {
   const { entities, relations } = marks;
   const chosen = { entity: view.candidate ?? view.mark, relation: view.relation };
   text.draw({ entities, relations, entityLabels: labels.entity, relationLabels: labels.relation, chosen, source: view.relating, broken: state.broken });
-  pane.showRelations({ marks, labels: labels.relation, words: wordsOf, chosen: view.relation, readOnly: readOnly() });
+  showTargets();
+  showRelations();
   const counts = [plural(entities.length, "entity", "entities")];
   if (state.hasRelations) counts.push(plural(relations.length, "relation", "relations"));
   $("counts").textContent = counts.join(", ");
+  showUndecided();
+}
+
+function showRelations() {
+  if (!relationList) return;
+  relationList.show(marks.relations.map(inWords));
+  relationList.choose(now.view.relation);
+}
+
+/** A relation as it is read: its source, the name of its label, and its target. */
+export function inWords({ uid, source, target, label, status }) {
+  const { name, active } = now.labels.relation.get(label);
+  const [from, to] = [source, target].map((end) => wordsOf(marks.entity.get(end)));
+  return { uid, source: from, name: `${name}${status === "suggested" ? " ?" : ""}${active ? "" : " (off)"}`, target: to };
+}
+
+function showUndecided() {
+  if (state.reading) return;
+  const count = marks.undecided.length;
+  $("undecided").hidden = !count || readOnly();
+  $("undecided-count").textContent = plural(count, "suggestion", "suggestions");
 }
 
 export function showSelection() {
-  const { view, labels } = now;
+  const { view } = now;
   const chosen = marks.entity.get(view.candidate ?? view.mark);
   const words = now.stretch ? { anchor: now.stretch.start, focus: now.stretch.end } : view.words;
   text.drawWords(words);
   placeHandles(view.mark && chosen && !readOnly() ? (now.stretch ?? chosen) : null);
   original.mark(words ? span(words) : chosen && [chosen.start, chosen.end]);
-  const actions = $("mark-actions");
-  actions.hidden = true;
-  const name = sheet.querySelector(".mark-name.selected");
-  if (!view.mark || !view.actions || now.stretch || readOnly() || view.relating || !name) return;
-  actions.hidden = false;
-  const isSuggested = chosen.status === "suggested";
-  actions.querySelector("[data-do=remove] span").textContent = isSuggested ? "Reject" : "Remove";
-  actions.querySelector("[data-do=accept]").hidden = !isSuggested || !labels.entity.get(chosen.label).active;
-  actions.style.left = `${Math.max(0, Math.min(name.offsetLeft, sheet.clientWidth - actions.offsetWidth))}px`;
-  actions.style.top = `${text.floor(marks.entity.get(view.mark).start)}px`;
+  showToolbar();
 }
 
 export function say(words) {
@@ -51,6 +66,6 @@ export function say(words) {
 }
 
 export function showMode(words = "") {
-  $("mode").textContent = words;
+  if ($("mode").textContent !== words) $("mode").textContent = words; // a screen reader says it once
   $("mode").hidden = !words;
 }

@@ -7,6 +7,7 @@ import { Picker } from "./picker.js";
 import { Precedents } from "./precedents.js";
 import { Progress } from "./progress.js";
 import { Recent } from "./ranking.js";
+import { RelationList } from "./relation-list.js";
 import { Text } from "./text.js";
 
 export const $ = (id) => document.getElementById(id);
@@ -19,6 +20,7 @@ export const recent = Object.fromEntries(["entity", "relation"].map((kind) => [k
 export const precedents = new Precedents(state.urls.words);
 export const progress = new Progress(state);
 export const picker = new Picker($("picker"));
+export const relationList = state.hasRelations ? new RelationList($("relations")) : null;
 export const pane = new Pane($("pane"));
 
 /** What is so at the moment. `view` is what is selected: words (token numbers) or a mark or a relation; `relating` is the mark from
@@ -33,6 +35,8 @@ export const NOT_SAVED = "Not saved: ";
 
 export const readOnly = () => state.reading || marks.done;
 export const span = ({ anchor, focus }) => [Math.min(anchor, focus), Math.max(anchor, focus)];
+/** The mark or the relation that is selected. */
+export const chosen = () => (now.view.relation ? { kind: "relation", uid: now.view.relation } : now.view.mark && { kind: "entity", uid: now.view.mark });
 export const wordsOf = (mark) => {
   const words = mark ? text.between(mark.start, mark.end) : "";
   return words.length > 60 ? `${words.slice(0, 58).trimEnd()}…` : words;
