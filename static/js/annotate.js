@@ -6,13 +6,15 @@ import { accept, nextSuggestion, remove } from "./annotate/deciding.js";
 import { finishUnlessUndecided, listenToDialog } from "./annotate/finishing.js";
 import { reopen } from "./annotate/item.js";
 import { listenToKeys } from "./annotate/keys.js";
-import { applyLabel } from "./annotate/labelling.js";
+import { clickLabel, pin } from "./annotate/labelling.js";
 import { listenToPointer } from "./annotate/pointer.js";
 import { returnToText } from "./annotate/regions.js";
 import { listenToResizing } from "./annotate/resizing.js";
 import { leave, startSaving, takeOffers } from "./annotate/saving.js";
 import { select, selectMark } from "./annotate/selection.js";
+import { shortcutOf } from "./annotate/shortcuts.js";
 import { show, showMode } from "./annotate/showing.js";
+import { stick } from "./annotate/sticky.js";
 import { $, focusText, marks, pane, relationList, state, text } from "./annotate/workspace.js";
 
 function listenToButtons() {
@@ -31,6 +33,7 @@ function listenToButtons() {
     "next-suggestion": () => nextSuggestion(),
     "accept-all": () => accept("item"),
     "reject-all": () => remove("item"),
+    sticky: () => stick(null),
   };
   for (const [id, run] of Object.entries(commands)) {
     $(id)?.addEventListener("click", () => {
@@ -42,7 +45,7 @@ function listenToButtons() {
 }
 
 function listenToPane() {
-  pane.listen({ onLabel: applyLabel });
+  pane.listen({ onLabel: clickLabel, onPin: state.reading ? null : pin });
   const choose = (uid) => select({ relation: uid, actions: true });
   const onRemove = (uid) => {
     choose(uid);
@@ -78,6 +81,7 @@ listenToResizing();
 listenToButtons();
 listenToDialog();
 listenToPane();
+pane.showShortcuts(shortcutOf("entity"));
 text.redraw = show;
 focusText();
 begin();

@@ -4,12 +4,13 @@ import { redo, undo } from "./changes.js";
 import { accept, nextSuggestion, remove } from "./deciding.js";
 import { finishUnlessUndecided } from "./finishing.js";
 import { reopen, showOriginal } from "./item.js";
-import { pickForWords, relabel } from "./labelling.js";
-import { chooseTarget, relate, reverse, stepTarget, typeNumber } from "./relating.js";
+import { applyShortcut, pickForWords, pickSticky, relabel } from "./labelling.js";
+import { chooseTarget, relate, relateAs, reverse, stepTarget, typeNumber } from "./relating.js";
 import { moveRegion } from "./regions.js";
 import { moveEdge } from "./resizing.js";
 import { leave } from "./saving.js";
 import { escape, moveCursor, selectAll, stepMark } from "./selection.js";
+import { stick } from "./sticky.js";
 import { $, marks, now, picker, sheet, span, state, text } from "./workspace.js";
 
 /** Wherever the focus is. */
@@ -25,7 +26,7 @@ const ANYWHERE = {
   "?": () => $("keys").showModal(),
   F6: () => moveRegion(1),
   "Shift+F6": () => moveRegion(-1),
-  Escape: escape,
+  Escape: () => leaveSelection(),
 };
 
 const IN_TEXT = {
@@ -80,6 +81,13 @@ function choose(query = "") {
   if (view.relation) relabel("relation", view.relation, query);
   else if (view.mark) relabel("entity", view.mark, query);
   else if (view.words) pickForWords(query);
+  else if (query) pickSticky(query);
+}
+
+/** A sticky label ends, too, unless something else is left first. */
+function leaveSelection() {
+  if (!now.view.relating) stick(null);
+  escape();
 }
 
 function handlerOf(event) {
@@ -87,6 +95,9 @@ function handlerOf(event) {
   const { view } = now;
   const chord = chordOf(event);
   if (ANYWHERE[chord]) return ANYWHERE[chord];
+  // Which character Alt makes of a digit differs from keyboard to keyboard.
+  const digit = /^Alt\+./.test(chord) && /^Digit(\d)$/.exec(event.code)?.[1];
+  if (digit) return () => (view.relating ? relateAs : applyShortcut)(digit);
   const here = document.activeElement;
   if (here && here !== document.body && !["main", "relations"].includes(here.id) && !sheet.contains(here)) return null;
   if (here?.closest("#mark-actions") && ["Enter", "Space"].includes(chord)) return null;

@@ -4,7 +4,9 @@ import { act } from "./changes.js";
 import { newUid } from "./marks.js";
 import { refresh } from "./saving.js";
 import { select, selectMark } from "./selection.js";
+import { labelAt, sayUnset, setShortcut, shortcutOf } from "./shortcuts.js";
 import { showSelection } from "./showing.js";
+import { stick, stickyLabel } from "./sticky.js";
 import { $, LOADING, focusText, marks, now, pane, picker, precedents, readOnly, recent, relationList, sayReadOnly, span, text, toast } from "./workspace.js";
 
 export function openPicker(kind, { onPick, onClose, ...how }) {
@@ -18,6 +20,10 @@ export function openPicker(kind, { onPick, onClose, ...how }) {
     labels: labels[kind],
     recent: recent[kind],
     hides: kind === "relation",
+    shortcutOf: shortcutOf(kind),
+    onShortcut: (key, label) => setShortcut(kind, key, label),
+    sticky: stickyLabel()?.uid,
+    onStick: kind === "entity" ? stick : null,
     onBarred: refresh, // the rules may have been loosened
     onPoint: (label) => pane.showCard(label, labels[kind].path(label)),
     onPick: (label) => {
@@ -45,8 +51,17 @@ export function markWords(label) {
 
 export function pickForWords(query = "") {
   if (readOnly()) return sayReadOnly();
+  const sticky = query ? null : stickyLabel();
+  if (sticky) return applyLabel(sticky);
   const [start, end] = span(now.view.words);
   openPicker("entity", { rect: text.rectOf(start, end), query, title: "Find a label", against: now.judge?.forWords(start, end), uses: usesOf(start, end), onPick: markWords });
+}
+
+/** With nothing selected: a label for every selection to come. */
+export function pickSticky(query) {
+  if (readOnly()) return sayReadOnly();
+  const { cursor } = now;
+  openPicker("entity", { rect: text.rectOf(cursor, cursor), query, title: "Find a label for every selection", against: () => null, onPick: stick });
 }
 
 export function relabel(kind, uid, query = "") {
@@ -72,20 +87,44 @@ function giveLabel(kind, uid, label) {
   select({ [kind === "entity" ? "mark" : "relation"]: uid });
 }
 
-/** A label that is clicked in the tree: given to the words or the mark that is selected. */
+/** A label that is chosen without the picker: given to what is selected, if it is allowed there. */
 export function applyLabel(label) {
-  pane.showCard(label, now.labels.entity.path(label));
-  const { words, mark } = now.view;
-  if (!words && !mark) return;
+  const { words, mark, relation } = now.view;
+  const kind = relation ? "relation" : "entity";
+  pane.showCard(label, now.labels[kind].path(label));
   if (readOnly()) return sayReadOnly();
-  const against = words ? now.judge.forWords(...span(words)) : now.judge.forEntity(marks.entity.get(mark));
+  const against = words ? now.judge.forWords(...span(words)) : relation ? now.judge.forRelation(marks.relation.get(relation)) : now.judge.forEntity(marks.entity.get(mark));
   const why = label.active ? against(label)?.sentence : `“${label.name}” is switched off and cannot be applied any more.`;
   if (why) {
     refresh();
     return toast(why);
   }
-  recent.entity.add(label.uid);
+  recent[kind].add(label.uid);
   if (words) markWords(label);
-  else giveLabel("entity", mark, label);
+  else giveLabel(kind, relation ?? mark, label);
   focusText();
+}
+
+/** A label that is clicked in the tree. */
+export function clickLabel(label) {
+  const { words, mark } = now.view;
+  if (words || mark) applyLabel(label);
+  else pane.showCard(label, now.labels.entity.path(label));
+}
+
+/** Every selection gets this label from now on, the words that are selected first; clicked again, none does. */
+export function pin(label) {
+  if (stickyLabel() === label) return stick(null);
+  stick(label);
+  if (now.view.words) applyLabel(label);
+}
+
+/** A digit with Alt: for what is selected or, with nothing selected, for every selection to come. */
+export function applyShortcut(key) {
+  const { view, labels } = now;
+  if (!labels) return toast(LOADING);
+  const label = labelAt(view.relation ? "relation" : "entity", key);
+  if (!label) return sayUnset(key);
+  if (view.words || view.mark || view.relation) applyLabel(label);
+  else if (label.active) stick(label);
 }

@@ -29,7 +29,7 @@ export function drawOption(row, { at, typed, facts, shortcut, canStick, isSticky
 
 /** For the mouse; keys have their own way. */
 function drawPin(label, isSticky) {
-  const pin = make("span", `pin${isSticky ? " stuck" : ""}`);
+  const pin = make("span", `pin${isSticky ? " pinned" : ""}`, isSticky ? "pinned" : "pin");
   pin.title = `Mark every selection with ${label.name} (Ctrl+Enter)`;
   return pin;
 }

@@ -16,12 +16,15 @@ export class Pane {
     this.card = root.querySelector("#label-card");
   }
 
-  listen({ onLabel }) {
+  listen({ onLabel, onPin }) {
     this.tree.addEventListener("click", ({ target }) => {
       const twisty = target.closest(".twisty");
+      const pin = target.closest(".pin");
       if (twisty) this.#toggle(twisty.closest("li"));
+      else if (pin) onPin(pin.closest("li").label);
       else if (target.closest("[data-label]")) onLabel(this.labels.get(target.closest("[data-label]").dataset.label));
     });
+    this.canPin = Boolean(onPin);
   }
 
   showTree(labels) {
@@ -48,14 +51,47 @@ export class Pane {
     name.dataset.label = label.uid;
     const row = make("div", `row${label.active ? "" : " off"}`, twisty, swatch, name);
     if (!label.active) row.append(make("span", "note", "off"));
-    if (label.size) row.append(make("span", "count end", number(label.size)));
+    if (this.canPin && label.active) row.append(this.#pin(label));
+    row.append(make("kbd", "shortcut"));
+    if (label.size) row.append(make("span", "count", number(label.size)));
     const item = make("li", "", row);
     item.label = label;
+    this.#showUse(item);
     if (label.children.length) {
       twisty.ariaLabel = `Labels below ${label.name}`;
       twisty.ariaExpanded = "false";
     }
     return item;
+  }
+
+  /** For the mouse; keys choose a sticky label in the picker. */
+  #pin(label) {
+    const title = `Mark every selection with ${label.name}`;
+    return Object.assign(make("button", "pin plain-button", "pin"), { title, ariaLabel: `Pin ${label.name}`, tabIndex: -1 });
+  }
+
+  /** Which label every selection gets. */
+  showSticky(label) {
+    this.sticky = label;
+    this.#showUses();
+  }
+
+  /** `shortcutOf` tells the digit of a label. */
+  showShortcuts(shortcutOf) {
+    this.shortcutOf = shortcutOf;
+    this.#showUses();
+  }
+
+  #showUses() {
+    for (const item of this.tree.getElementsByTagName("li")) if (item.label) this.#showUse(item);
+  }
+
+  #showUse(item) {
+    const [pin, key] = [".pin", ".shortcut"].map((selector) => item.firstElementChild.querySelector(selector));
+    const shortcut = this.shortcutOf?.(item.label.uid);
+    if (pin) pin.ariaPressed = String(item.label === this.sticky);
+    key.textContent = shortcut ? `Alt ${shortcut}` : "";
+    key.hidden = !shortcut;
   }
 
   #toggle(item) {

@@ -185,7 +185,7 @@ export class Picker {
     const { key } = event;
     const row = this.rows[this.at];
     const digit = /^Digit(\d)$/.exec(event.code)?.[1];
-    if (event.altKey) return digit && row && this.onShortcut ? () => this.#giveShortcut(digit, row.label) : null;
+    if (event.altKey && !event.ctrlKey) return digit && row && this.onShortcut ? () => this.#giveShortcut(digit, row.label) : null;
     if (event.ctrlKey || event.metaKey) return key === "Enter" ? () => this.#pick(row, { sticks: true }) : null;
     const always = {
       ArrowDown: () => this.#step(1),

@@ -20,7 +20,7 @@ const proofKey = ({ kind, uid, label }) => `${kind} ${uid} ${label}`;
 const named = (operation) => [`${operation.kind} ${operation.uid}`, ...ENDS.map((end) => `entity ${operation[end]}`)];
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-function csrfToken() {
+export function csrfToken() {
   // Read each time: signing in again in another tab changes it.
   const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
   return cookie ? cookie[1] : JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];

@@ -5,6 +5,7 @@ import { openPicker } from "./labelling.js";
 import { newUid, turned } from "./marks.js";
 import { refresh } from "./saving.js";
 import { select, selectMark } from "./selection.js";
+import { labelAt, sayUnset } from "./shortcuts.js";
 import { showMode } from "./showing.js";
 import { allowedTargets, pointLine, targetOver, whyNot } from "./targets.js";
 import { LOADING, marks, now, readOnly, recent, sayReadOnly, state, text, toast, wordsOf } from "./workspace.js";
@@ -38,6 +39,16 @@ function showPrompt() {
   const { relating, label } = now.view;
   const name = label ? ` “${now.labels.relation.get(label).name}”` : "";
   showMode(`Relation${name} from “${wordsOf(marks.entity.get(relating))}”: click the other mark, type its number, or choose it with arrows and ↵. With Shift another one follows. Esc leaves.`);
+}
+
+/** The label of the relations that start here, by a shortcut. */
+export function relateAs(key) {
+  const { relating, candidate } = now.view;
+  const label = labelAt("relation", key);
+  if (!label) return sayUnset(key);
+  select({ relating, label: label.uid, candidate });
+  if (candidate) chooseTarget(candidate);
+  else showPrompt();
 }
 
 /** Point at a mark that may become the target, or at none; what is against it is said. */

@@ -3,6 +3,7 @@
 import { plural } from "../words.js";
 import { placeHandles } from "./handles.js";
 import { past } from "./history.js";
+import { showSticky } from "./sticky.js";
 import { showTargets } from "./targets.js";
 import { showToolbar } from "./toolbar.js";
 import { $, marks, now, original, readOnly, relationList, sheet, span, state, text, wordsOf } from "./workspace.js";
@@ -11,6 +12,7 @@ export function show() {
   showMarks();
   showSelection();
   if (state.reading) return;
+  showSticky();
   $("done").toggleAttribute("data-done", marks.done);
   $("done-note").hidden = $("reopen").hidden = !marks.done;
   $("undo").disabled = readOnly() || !past.length;
