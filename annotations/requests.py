@@ -46,7 +46,7 @@ def answers_json(view: Callable[..., Answer]) -> Callable[..., JsonResponse]:
         try:
             # A page that outlived a change of accounts in its browser must not write into the other person's work.
             if request.headers.get("X-Annotator", str(request.user.pk)) != str(request.user.pk):
-                raise PermissionDenied("Somebody else signed in in this browser. Reload the page.")
+                return JsonResponse({"error": "Somebody else signed in in this browser."}, status=401)
             values = view(request, **kwargs)
             if "pk" in kwargs:
                 values["urls"] = offers.addresses(kwargs["pk"])

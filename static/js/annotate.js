@@ -1,7 +1,7 @@
 // The annotation screen. In annotate/, each module knows those before it: `workspace.js` holds what is shared, then come showing,
 // selection, saving and changes; labelling, relating, deciding and the item; and the keys and the pointer that ask for these.
 
-import { undo } from "./annotate/changes.js";
+import { resume, undo } from "./annotate/changes.js";
 import { accept, nextSuggestion, remove } from "./annotate/deciding.js";
 import { finishUnlessUndecided, listenToDialog } from "./annotate/finishing.js";
 import { reopen } from "./annotate/item.js";
@@ -63,6 +63,7 @@ async function begin(failures = 0) {
   }
   showMode();
   selectNamed();
+  resume();
   document.documentElement.dataset.ready = "true";
 }
 

@@ -4,6 +4,7 @@ import "./address.js";
 import "./copy.js";
 import "./dialog.js";
 import "./palette.js";
+import "./signing_out.js";
 import { showToast } from "./toasts.js";
 import { isPolling } from "./waiting.js";
 

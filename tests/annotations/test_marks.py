@@ -337,7 +337,7 @@ def test_somebody_whose_account_was_closed_writes_nothing(as_carol, carol, send,
 
 
 def test_a_page_of_another_person_does_not_write_into_mine(as_carol, alice, send, entity, stored):
-    assert send(as_carol, "entities/add/", entity(), **{"X-Annotator": str(alice.pk)}).status_code == 403
+    assert send(as_carol, "entities/add/", entity(), **{"X-Annotator": str(alice.pk)}).status_code == 401
     assert stored().entities == []
     assert send(as_carol, "entities/add/", entity(), **{"X-Annotator": str(as_carol.user.pk)}).status_code == 200
 

@@ -17,12 +17,13 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
 from django.http import HttpRequest
 from django.test import Client
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, BrowserType, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.e2e.waiting import until
 from tests.soak import SOAK
@@ -101,6 +102,14 @@ def network() -> None:
     settings.MIDDLEWARE = [f"{__name__}.watched_answers", *settings.MIDDLEWARE]
 
 
+def chromium(kind: BrowserType) -> str:
+    own = kind.executable_path
+    path = os.environ.get("CHROMIUM") or (own if Path(own).exists() else shutil.which("chromium"))
+    if not path:
+        pytest.fail("There is no Chromium on this machine: bin/test installs it, or says how.")
+    return path
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium: the one that CHROMIUM names, Playwright's own, or the system's."""
@@ -108,11 +117,7 @@ def browser() -> Iterator[Browser]:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        own = playwright.chromium.executable_path
-        path = os.environ.get("CHROMIUM") or (own if Path(own).exists() else shutil.which("chromium"))
-        if not path:
-            pytest.fail("There is no Chromium on this machine: bin/test installs it, or says how.")
-        browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=chromium(playwright.chromium), args=ARGUMENTS)
         yield browser
         browser.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
@@ -150,7 +155,32 @@ def page_without_scripts(browser: Browser, live_server, problems: PageProblems) 
 
 @contextmanager
 def watched_page(browser: Browser, live_server, problems: PageProblems, **options) -> Iterator[Page]:
-    context = browser.new_context(base_url=live_server.url, viewport={"width": 1400, "height": 800}, **options)
+    with watched(browser.new_context(**of_server(live_server), **options), problems) as context:
+        yield context.new_page()
+
+
+@pytest.fixture
+def lasting_browser(browser: Browser, live_server, problems: PageProblems, tmp_path):
+    """``with lasting_browser() as page``: a browser of its own, which finds what the one before it kept."""
+
+    @contextmanager
+    def start() -> Iterator[Page]:
+        kind = browser.browser_type
+        context = kind.launch_persistent_context(
+            tmp_path, executable_path=chromium(kind), args=ARGUMENTS, **of_server(live_server)
+        )
+        with watched(context, problems):
+            yield context.new_page()
+
+    return start
+
+
+def of_server(live_server) -> dict[str, Any]:
+    return {"base_url": live_server.url, "viewport": {"width": 1400, "height": 800}}
+
+
+@contextmanager
+def watched(context: BrowserContext, problems: PageProblems) -> Iterator[BrowserContext]:
     context.set_default_timeout(PATIENCE)
     context.add_init_script(REPORT_VIOLATIONS)
 
@@ -163,7 +193,7 @@ def watched_page(browser: Browser, live_server, problems: PageProblems, **option
             problems.append(f"{message.text} ({message.location.get('url', '')})")
 
     context.on("page", watch)
-    yield context.new_page()
+    yield context
     context.close()
     # Nobody waits for these answers any more, but the server works on them, and the database is about to be emptied.
     until(lambda: not _under_way, "the server does not answer")

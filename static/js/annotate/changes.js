@@ -1,36 +1,89 @@
 // Every change of the item goes through here: applied at once, sent, and remembered for undo.
 
-import { future, past, remember } from "./history.js";
-import { save } from "./saving.js";
-import { dropGone } from "./selection.js";
+import { plural } from "../words.js";
+import { dropItem, future, past, remember, takeWish, wish } from "./history.js";
+import { leave, save } from "./saving.js";
+import { dropGone, select, selectMark } from "./selection.js";
 import { show } from "./showing.js";
-import { marks, precedents, readOnly } from "./workspace.js";
+import { here, marks, precedents, progress, readOnly, sayReadOnly, state, toast } from "./workspace.js";
 
 /** Apply operations and send them; whether any of them changed something. */
-export function act(operations, { undoable = true } = {}) {
-  const performed = [];
-  const undo = [];
+export function act(operations) {
+  const step = perform(operations);
+  if (step.redo.length) remember(step);
+  show();
+  return step.redo.length > 0;
+}
+
+function perform(operations) {
+  const step = { item: here, undo: [], redo: [] };
   for (const operation of operations) {
     const inverse = marks.apply(operation);
     if (!inverse) continue;
-    performed.push(operation);
-    undo.unshift(...inverse);
+    if (operation.verb === "done") progress.count(operation.done ? 1 : -1);
+    step.redo.push(operation);
+    step.undo.unshift(...inverse);
     save(operation, inverse);
   }
-  if (performed.length) precedents.forget();
-  if (undoable && performed.length) remember({ undo, redo: performed });
+  if (step.redo.length) precedents.forget();
   dropGone();
   show();
-  return performed.length > 0;
+  return step;
 }
 
-function takeBack(from, to, which) {
-  if (readOnly() || !from.length) return;
-  const entry = from.pop();
-  act(entry[which], { undoable: false });
-  to.push(entry);
+const isHere = ({ item }) => item.url === here.url;
+
+/** Whether these operations change something, and those that they take back lead to what is there now. */
+function fits(operations, back) {
+  const tried = marks.copy();
+  const isApplied = operations.every((operation) => tried.apply(operation));
+  back.forEach((operation) => tried.apply(operation));
+  return isApplied && tried.same(marks);
+}
+
+/** Whether a step was taken back: one of another item is taken back there. */
+function takeBack(from, to, way, back) {
+  if (state.reading) return;
+  let dropped = 0;
+  while (from.length && isHere(from.at(-1)) && !fits(from.at(-1)[way], from.at(-1)[back])) {
+    from.pop();
+    dropped += 1;
+  }
+  if (dropped) toast(`${plural(dropped, "change", "changes")} cannot be ${way === "undo" ? "undone" : "done again"} any more: the marks were changed elsewhere meanwhile.`);
+  const step = from.at(-1);
+  if (dropped || !step) return void show();
+  if (!isHere(step)) return void leave(step.item.page, () => wish(way));
+  if (readOnly() && step[way].every(({ kind }) => kind !== "item")) return void sayReadOnly();
+  perform(step[way]);
+  from.pop();
+  to.push(step);
+  selectTouched(step[way], step[back]);
   show();
+  return true;
 }
 
-export const undo = () => takeBack(past, future, "undo");
-export const redo = () => takeBack(future, past, "redo");
+/** What came back or, where a mark went, its words. */
+function selectTouched(operations, opposite) {
+  const found = operations.find(({ kind, uid }) => marks[kind]?.has?.(uid));
+  const words = opposite.find(({ kind, verb }) => kind === "entity" && verb === "add");
+  if (found?.kind === "entity") selectMark(found.uid, { actions: false });
+  else if (found) select({ relation: found.uid });
+  else if (words) select({ words: { anchor: words.start, focus: words.end } });
+}
+
+export const undo = () => takeBack(past, future, "undo", "redo");
+export const redo = () => takeBack(future, past, "redo", "undo");
+
+/** Undo or redo what a page of another item left to this one. */
+export function resume() {
+  const way = takeWish();
+  const steps = { undo: past, redo: future }[way];
+  const step = steps?.at(-1);
+  if (!step) return;
+  if (!isHere(step)) {
+    dropItem(step.item);
+    toast(`Item ${step.item.number} is not there any more: what you did in it cannot be taken back.`);
+    return show();
+  }
+  if (({ undo, redo })[way]()) toast(`${way === "undo" ? "Undone" : "Done again"} in item ${here.number}, where you were before.`);
+}

@@ -10,6 +10,12 @@ export function newUid() {
 /** The ends of a relation that leads the other way. */
 export const turned = ({ source, target }) => ({ source: target, target: source });
 
+/** The operation for an item in which a mark has another uid. */
+export function renamed(operation, kind, old, uid) {
+  const keys = [...(operation.kind === kind ? ["uid"] : []), ...(kind === "entity" ? ["source", "target"] : [])].filter((key) => operation[key] === old);
+  return keys.length ? { ...operation, ...Object.fromEntries(keys.map((key) => [key, uid])) } : operation;
+}
+
 const written = (marks) => marks.map((m) => JSON.stringify([m.uid, m.label, m.status, m.start ?? m.source, m.end ?? m.target])).sort().join();
 
 export class Marks {
@@ -20,6 +26,9 @@ export class Marks {
     this.relation = new Map(relations.map((mark) => [mark.uid, mark]));
     this.done = done;
   }
+
+  /** Marks to try something on. */
+  copy() { return new Marks(this); }
 
   get entities() { return [...this.entity.values()]; }
   get relations() { return [...this.relation.values()]; }

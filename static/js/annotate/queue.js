@@ -1,11 +1,13 @@
-// Sends operations one after the other, in their order, each until the server has answered.
-// Nothing is lost while the page is open: what cannot be sent is tried again.
+// Sends operations one after the other, in their order, each until the server has answered. What cannot be sent is tried again,
+// and kept in the browser until it is answered: the next page sends it.
 
 import { waitFor } from "../waiting.js";
+import { renamed } from "./marks.js";
 
 const PATHS = { entity: "entities", relation: "relations" };
 const FIELDS = {
   add: { entity: ["uid", "label", "start", "end", "proof"], relation: ["uid", "label", "source", "target", "proof"] },
+  suggest: { entity: ["uid", "label", "start", "end"], relation: ["uid", "label", "source", "target"] },
   label: ["uid", "label", "proof"],
   resize: ["uid", "start", "end", "proof"],
   reverse: ["uid", "source", "target", "proof"],
@@ -15,7 +17,7 @@ const ENDS = ["source", "target"];
 const TIMEOUT = 15_000;
 
 const pick = (object, keys) => Object.fromEntries(keys.map((key) => [key, object[key]]));
-const proofKey = ({ kind, uid, label }) => `${kind} ${uid} ${label}`;
+const proofKey = ({ url }, { kind, uid, label }) => `${url} ${kind} ${uid} ${label}`;
 /** The marks that an operation names; an entity and a relation may have the same uid. */
 const named = (operation) => [`${operation.kind} ${operation.uid}`, ...ENDS.map((end) => `entity ${operation[end]}`)];
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -27,24 +29,53 @@ export function csrfToken() {
 }
 
 export class Queue {
-  #waiting = [];
+  #waiting = []; // {item, operation, inverse, revision}, with an `id` once the store has it
   #running = false;
   sent = 0; // operations so far
-  #proofs = new Map(); // what brings a mark back with a label that is switched off meanwhile
+  #revisions = new Map(); // of items, as the last answer told
   #wake = () => {};
 
-  /** tell(state, count), takeNewOffers(addresses of labels and rules), refused(reason, inverses, {count, gone}), renamed(kind, old, uid), signedOut() */
-  constructor({ base, annotator, tell, takeNewOffers, refused, renamed, signedOut }) {
-    Object.assign(this, { base, annotator, tell, takeNewOffers, refused, renamed, signedOut });
+  /** tell(state, count), answered(entry, answer, {isChangedByOthers}), refused(entry, reason, dropped entries, {gone}), renamed(entry, uid), notKept(), signedOut() */
+  constructor({ annotator, store, proofs, tell, answered, refused, renamed, notKept, signedOut }) {
+    Object.assign(this, { annotator, store, proofs, tell, answered, refused, renamed, notKept, signedOut });
     addEventListener("online", () => this.#wake());
     addEventListener("focus", () => this.#wake());
   }
 
   get size() { return this.#waiting.length; }
 
-  push(operation, inverse) {
+  /** Whether nothing that waits would be lost with this page. */
+  get isKept() { return this.#waiting.every(({ id }) => id); }
+
+  /** Whether the server has yet to hear of this item. */
+  has(item) { return this.#waiting.some((entry) => entry.item.url === item.url); }
+
+  /** Which of its states of an item the page has seen. */
+  knows(item, revision) {
+    this.#revisions.set(item.url, revision);
+  }
+
+  push(item, operation, inverse) {
     this.sent += 1;
-    this.#waiting.push({ operation, inverse });
+    const entry = { item, operation, inverse, revision: this.#revisions.get(item.url) };
+    entry.kept = this.store.add(entry).catch(this.notKept);
+    this.#waiting.push(entry);
+    this.#start();
+  }
+
+  /** Send what another page left, before everything that is done here. */
+  takeOver(entries) {
+    const first = new Map(entries.toReversed().map((entry) => [entry.item.url, entry]));
+    for (const [url, entry] of first) {
+      entry.tries = 1; // perhaps
+      this.#revisions.set(url, entry.revision);
+    }
+    this.sent += entries.length;
+    this.#waiting.splice(this.#running ? 1 : 0, 0, ...entries);
+    this.#start();
+  }
+
+  #start() {
     if (!this.#running) this.#run();
     else this.#say(this.state);
   }
@@ -60,66 +91,86 @@ export class Queue {
     while (this.#waiting.length) {
       if (!failures) this.#say("saving");
       const woken = new Promise((resolve) => (this.#wake = resolve));
-      const outcome = await this.#send(this.#waiting[0].operation);
+      const [entry] = this.#waiting;
+      await entry.kept;
+      const outcome = await this.#send(entry);
       if (outcome.again) {
         failures += 1;
+        entry.tries = (entry.tries ?? 0) + 1;
         if (outcome.again === "signed out" && this.state !== "signed out") this.signedOut();
         this.#say(outcome.again);
         const pause = Math.min(30_000, 500 * 2 ** Math.min(failures, 6));
         await Promise.race([wait(pause), woken]);
+        await this.#dropTaken();
         continue;
       }
       failures = 0;
-      const { operation } = this.#waiting[0];
       if (outcome.reason) this.#takeBack(outcome);
-      else {
-        this.#waiting.shift();
-        this.takeNewOffers(outcome.answer.urls);
-        for (const mark of outcome.answer.was ?? []) this.#proofs.set(proofKey(mark), mark.proof);
-        const stored = outcome.answer[operation.kind];
-        if (operation.verb === "add" && stored && stored.uid !== operation.uid) {
-          this.#rename(operation.kind, operation.uid, stored.uid);
-          this.renamed(operation.kind, operation.uid, stored.uid);
-        }
-      }
+      else this.#land(outcome.answer);
     }
     this.#running = false;
     this.#say("saved");
   }
 
-  /** What waits, and what would take it back, names the mark as the server does. */
-  #rename(kind, old, uid) {
-    const renamed = (operation) => {
-      const keys = [...(operation.kind === kind ? ["uid"] : []), ...(kind === "entity" ? ENDS : [])].filter((key) => operation[key] === old);
-      return { ...operation, ...Object.fromEntries(keys.map((key) => [key, uid])) };
-    };
-    this.#waiting = this.#waiting.map(({ operation, inverse }) => ({ operation: renamed(operation), inverse: inverse.map(renamed) }));
+  /** A page that sleeps for long may be taken for gone. */
+  async #dropTaken() {
+    for (const entry of [...this.#waiting]) {
+      if (!(await this.store.owns(entry))) this.#waiting = this.#waiting.filter((each) => each !== entry);
+    }
+  }
+
+  #land(answer) {
+    const entry = this.#waiting.shift();
+    const { item, operation, tries = 0 } = entry;
+    this.store.remove(entry).catch(() => {}); // sent once more then, which changes nothing
+    for (const mark of answer.was ?? []) this.proofs.set(proofKey(item, mark), mark.proof);
+    const known = this.#revisions.get(item.url);
+    this.#revisions.set(item.url, answer.revision);
+    const stored = answer[operation.kind];
+    if (operation.verb === "add" && stored && stored.uid !== operation.uid) {
+      this.#change(item, (each) => renamed(each, operation.kind, operation.uid, stored.uid));
+      this.renamed(entry, stored.uid);
+    }
+    // What was stored although its answer was lost is a change of one's own.
+    this.answered(entry, answer, { isChangedByOthers: answer.changed && answer.revision > known + 1 + tries });
+  }
+
+  /** Change the operations that wait for an item, and what would take them back. */
+  #change(item, change) {
+    for (const entry of this.#waiting.filter((each) => each.item.url === item.url)) {
+      Object.assign(entry, { operation: change(entry.operation), inverse: entry.inverse.map(change) });
+      this.store.change(entry).catch(() => {});
+    }
   }
 
   /** Drop the refused operation, those that build on it, and “done”: it was said of an item with that change. */
-  #takeBack({ reason, gone }) {
+  #takeBack({ reason, gone, revision }) {
+    const [refused] = this.#waiting;
+    this.#revisions.set(refused.item.url, revision);
     const touched = new Set();
     const dropped = [];
-    const follows = ({ operation }) => operation.kind === "item" || named(operation).some((mark) => touched.has(mark));
-    this.#waiting = this.#waiting.filter((entry, place) => {
-      if (place && !follows(entry)) return true;
+    const follows = ({ item, operation }) =>
+      item.url === refused.item.url && (operation.kind === "item" || named(operation).some((mark) => touched.has(mark)));
+    this.#waiting = this.#waiting.filter((entry) => {
+      if (entry !== refused && !follows(entry)) return true;
       for (const { kind, uid } of entry.inverse) touched.add(`${kind} ${uid}`);
       dropped.push(entry);
+      this.store.remove(entry).catch(() => {});
       return false;
     });
-    const count = dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
-    this.refused(reason, dropped.reverse().flatMap(({ inverse }) => inverse), { count, gone });
+    this.refused(refused, reason, dropped, { gone });
   }
 
-  async #send({ kind, verb, ...values }) {
-    values.proof = this.#proofs.get(proofKey({ kind, ...values }));
+  async #send({ item, operation: { kind, verb, ...values } }) {
+    values.proof = this.proofs.get(proofKey(item, { kind, ...values }));
     const [path, body] =
       kind === "item" ? ["done/", { done: values.done }]
-      : values.status === "suggested" ? [`${PATHS[kind]}/suggest/`, pick(values, ["uid", "label", "start", "end", "source", "target"])] // undo of a decision
+      : values.status === "suggested" ? [`${PATHS[kind]}/suggest/`, pick(values, FIELDS.suggest[kind])] // undo of a decision
       : [`${PATHS[kind]}/${verb}/`, pick(values, FIELDS[verb][kind] ?? FIELDS[verb])];
+    body.revision = this.#revisions.get(item.url);
     let response;
     try {
-      response = await waitFor(fetch(this.base + path, {
+      response = await waitFor(fetch(item.url + path, {
         method: "POST",
         headers: {
           "Content-Type": "application/json",
@@ -142,6 +193,6 @@ export class Queue {
     const answer = await response.json().catch(() => ({}));
     // Not an answer of ours: the cookie with the token went together with the session's.
     if (status === 403 && !answer.error) return { again: "signed out" };
-    return { gone: status === 404, reason: answer.error ?? `The server refused this (${status}). Reload the page and try again.` };
+    return { gone: status === 404, revision: answer.revision, reason: answer.error ?? `The server refused this (${status}). Reload the page and try again.` };
   }
 }

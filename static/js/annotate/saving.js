@@ -1,17 +1,23 @@
 // How what is done here reaches the server, and what the server has reaches the screen.
 
 import { plural } from "../words.js";
-import { forget } from "./history.js";
+import { dropSteps, proofs, renameInSteps } from "./history.js";
 import { Judge } from "./judge.js";
 import { loadLabels, loadRules } from "./labels.js";
+import { Leftovers } from "./leftovers.js";
 import { Queue } from "./queue.js";
 import { dropGone } from "./selection.js";
 import { show } from "./showing.js";
-import { $, NOT_SAVED, SIGNED_OUT, dismiss, marks, now, pane, picker, progress, state, toast, toastsOf } from "./workspace.js";
+import { Store } from "./store.js";
+import { $, NOT_SAVED, SIGNED_OUT, dismiss, here, marks, now, pane, picker, progress, state, toast, toastsOf } from "./workspace.js";
 
+const NOT_KEPT = "told that nothing is kept";
+const store = new Store(state.annotator, state.project);
+const leftovers = new Leftovers();
 let refusals = 0;
-let leaving = "";
+let leaving = null;
 let sayingSaving;
+let isStale = false;
 
 function tell(saving, count) {
   const words = {
@@ -26,38 +32,62 @@ function tell(saving, count) {
     $("saved").className = `saved ${{ saved: refusals ? "warn" : "ok", saving: "soft" }[saving] ?? "warn"}`;
   };
   clearTimeout(sayingSaving);
+  $("saved").ariaBusy = String(saving === "saving");
   if (["saved", "saving"].includes(saving)) dismiss(SIGNED_OUT);
   // A save takes a few milliseconds: say so only when it takes longer.
   if (saving === "saving") sayingSaving = setTimeout(write, 150);
   else write();
-  if (saving === "saved" && leaving) location.assign(leaving);
+  if (saving === "saved") settle();
 }
 
+function settle() {
+  leftovers.tell(leave);
+  if (leaving) leaving();
+  else if (isStale) refresh();
+}
+
+function goOn(url, before) {
+  before();
+  location.assign(url);
+}
+
+const isHere = ({ item }) => item.url === here.url;
+
 const queue = new Queue({
-  base: state.urls.item,
   annotator: state.annotator,
+  store,
+  proofs,
   tell,
-  takeNewOffers,
-  refused(reason, inverses, { count, gone }) {
-    inverses.forEach((inverse) => {
-      if (marks.apply(inverse) && inverse.verb === "done") progress.count(inverse.done ? 1 : -1);
-    });
-    forget();
-    leaving = "";
-    // Nothing but “done” was said of an item that is not there any more: no work is lost, so go on.
-    if (gone && !queue.size && inverses.every(({ verb }) => verb === "done")) return location.assign(state.urls.gone);
-    refusals += count;
-    dropGone();
-    show();
-    toast(NOT_SAVED + reason, "error");
-    refresh(); // what was refused may have been offered by older rules
+  answered(entry, { urls, changed, done }, { isChangedByOthers }) {
+    takeNewOffers(urls);
+    if (entry.left) leftovers.landed(entry, isChangedByOthers);
+    if (isHere(entry) && (changed || (!queue.has(here) && done !== marks.done))) isStale = true;
   },
-  renamed(kind, old, uid) {
+  refused(entry, reason, dropped, { gone }) {
+    leaving = null;
+    dropSteps(dropped.map(({ operation }) => operation));
+    const inverses = dropped.toReversed().flatMap(({ inverse }) => inverse);
+    // Nothing but “done” was said of an item that is not there any more: no work is lost, so go on.
+    const isAllDone = inverses.every(({ verb }) => verb === "done");
+    if (gone && !queue.size && isHere(entry) && isAllDone) return location.assign(state.urls.gone);
+    refusals += dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
+    if (isHere(entry)) takeBack(inverses, reason);
+    else toastOfOther(entry, reason, gone);
+  },
+  renamed({ item, operation: { kind, uid: old } }, uid) {
+    renameInSteps(item, kind, old, uid);
+    if (item.url !== here.url) return;
     marks.rename(kind, old, uid);
     const keys = kind === "entity" ? ["mark", "relating", "candidate"] : ["relation"];
     for (const key of keys) if (now.view[key] === old) now.view[key] = uid;
-    forget();
     show();
+  },
+  notKept() {
+    try {
+      if (sessionStorage.getItem(NOT_KEPT)) return;
+      sessionStorage.setItem(NOT_KEPT, "yes");
+    } catch { /* said on each page then */ }
+    toast("This browser has no room to keep what is not saved yet, or is not allowed to. Leave a page only when it says “all saved”.", "warning");
   },
   signedOut() {
     const run = () => window.open(state.urls.login, "_blank", "noopener");
@@ -66,15 +96,31 @@ const queue = new Queue({
   },
 });
 
-export function save(operation, inverse) {
-  if (!queue.size) refusals = 0;
-  queue.push(operation, inverse);
+function takeBack(inverses, reason) {
+  inverses.forEach((inverse) => {
+    if (marks.apply(inverse) && inverse.verb === "done") progress.count(inverse.done ? 1 : -1);
+  });
+  dropGone();
+  show();
+  toast(NOT_SAVED + reason, "error");
+  refresh(); // what was refused may have been offered by older rules
 }
 
-export function leave(url) {
+function toastOfOther({ item }, reason, gone) {
+  const action = { label: `Item ${item.number}`, run: () => leave(item.page) };
+  toast(`${NOT_SAVED}item ${item.number}: ${reason}`, "error", gone ? undefined : action);
+}
+
+export function save(operation, inverse) {
+  if (!queue.size) refusals = 0;
+  queue.push(here, operation, inverse);
+}
+
+/** Go to another page when everything is saved; `before` is called when it is left indeed. */
+export function leave(url, before = () => {}) {
   if (!url) return;
-  if (!queue.size) return location.assign(url);
-  leaving = url;
+  if (!queue.size) return goOn(url, before);
+  leaving = () => goOn(url, before);
   if (queue.state !== "saving") toast("Not everything is saved yet. The page moves on as soon as it is.");
 }
 
@@ -83,12 +129,16 @@ export async function refresh() {
   const { sent } = queue;
   const current = await fetch(state.urls.marks, { headers: { Accept: "application/json" } }).then((answer) => answer.ok && answer.json()).catch(() => null);
   takeNewOffers(current?.urls);
-  if (!current || queue.size || queue.sent !== sent || picker.isOpen || now.drag || marks.same(current)) return;
+  if (!current || queue.size || queue.sent !== sent || picker.isOpen || now.drag) return;
+  queue.knows(here, current.revision);
+  const wasStale = isStale;
+  isStale = false;
+  if (marks.same(current)) return;
   if (marks.done !== current.done) progress.count(current.done ? 1 : -1);
   marks.replace(current);
-  forget();
   dropGone();
   show();
+  if (wasStale) toast("This item was changed in another tab or on another device. You see it as it is now.");
 }
 
 /** Labels and rules, as they are at these addresses. */
@@ -109,11 +159,29 @@ function takeNewOffers({ labels: at, rules } = {}) {
   takeOffers({ labels: at, rules }).catch(() => {}); // the next answer tells it again
 }
 
+/** What pages left unsaved that are gone is shown, and sent first. */
+async function takeOver() {
+  const entries = await store.takeOver().catch(() => []);
+  if (!entries.length) return;
+  for (const entry of entries) {
+    entry.left = true;
+    if (isHere(entry)) entry.inverse = marks.apply(entry.operation) ?? entry.inverse;
+  }
+  dropGone();
+  show();
+  queue.takeOver(entries);
+}
+
 /** Watch for what may keep the page from being left, and for other tabs. */
 export function startSaving() {
-  addEventListener("beforeunload", (event) => queue.size && event.preventDefault());
   if (state.reading) return;
-  addEventListener("focus", () => !queue.size && refresh());
+  addEventListener("beforeunload", (event) => !queue.isKept && event.preventDefault());
+  addEventListener("focus", () => {
+    takeOver();
+    if (!queue.size) refresh();
+  });
+  queue.knows(here, state.revision);
+  takeOver();
   progress.load(() => !queue.size);
   // Whoever dismisses the reason knows that something was refused.
   new MutationObserver(() => {

@@ -6,7 +6,7 @@ import { past } from "./history.js";
 import { showSticky } from "./sticky.js";
 import { showTargets } from "./targets.js";
 import { showToolbar } from "./toolbar.js";
-import { $, marks, now, original, readOnly, relationList, sheet, span, state, text, wordsOf } from "./workspace.js";
+import { $, here, marks, now, original, readOnly, relationList, sheet, span, state, text, wordsOf } from "./workspace.js";
 
 export function show() {
   showMarks();
@@ -15,7 +15,8 @@ export function show() {
   showSticky();
   $("done").toggleAttribute("data-done", marks.done);
   $("done-note").hidden = $("reopen").hidden = !marks.done;
-  $("undo").disabled = readOnly() || !past.length;
+  $("undo").disabled = !past.length;
+  $("undo").title = past.length && past.at(-1).item.url !== here.url ? `The last change was in item ${past.at(-1).item.number}` : "";
   sheet.classList.toggle("read-only", readOnly());
 }
 

@@ -12,6 +12,8 @@ import { Text } from "./text.js";
 
 export const $ = (id) => document.getElementById(id);
 export const state = JSON.parse($("state").textContent);
+/** The item, as steps and what is not saved yet name it. */
+export const here = { number: state.item.number, url: state.urls.item, page: location.pathname };
 export const sheet = $("sheet");
 export const marks = new Marks(state);
 export const text = new Text(sheet, state.item);
