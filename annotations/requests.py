@@ -1,9 +1,10 @@
-"""The JSON requests that the workspace sends: one for each operation on marks, which may come twice, one that asks for them, and
-those that keep what somebody likes.
+"""The JSON requests that the workspace sends: one for each operation on marks, which may come twice, one that asks for them, one
+that asks how words were labelled before, and those that keep what somebody likes.
 
 A mark's uid is in the body: those that came with a dataset may be any text.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import wraps
 from types import MappingProxyType
@@ -18,6 +19,8 @@ from annotation_service.comfort import with_defaults
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, check_size, decode
 from annotation_service.json_input import parse_json
+from annotation_service.words import number
+from datasets.labelled import labels_before
 from datasets.models import Annotation, Entity, Mark, Relation
 from projects import access
 
@@ -25,6 +28,7 @@ from . import offers
 
 MAX_BODY = 10_000
 MAX_BODY_DEPTH = 4
+MAX_WORDS = 500  # longer ones do not come twice
 MARKS: dict[str, type[Mark]] = {"entity": Entity, "relation": Relation}
 PLACES: dict[str, dict[str, Any]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
 # A field of the type `T | None` may be left out.
@@ -161,6 +165,17 @@ def current(request: Request, pk: int, item_pk: int) -> Answer:
     """The user's marks as they are now: they may have another tab."""
     _, item = access.item_given(request, pk, item_pk)
     return marks_state(Annotation.visible_to(request.user, item))
+
+
+@require_GET
+@answers_json
+def words(request: Request, pk: int) -> Answer:
+    """How these words were labelled before. Annotators see their own marks only."""
+    project, text = access.project(request, pk, Right.ANNOTATE), request.GET.get("text", "")
+    if len(text) > MAX_WORDS:
+        raise Refused(f"Ask for at most {number(MAX_WORDS)} characters.")
+    before = labels_before(text, project.entity_ontology, request.user)
+    return (before if access.reads_marks(request, project) else before._replace(project=Counter()))._asdict()
 
 
 @require_POST

@@ -25,6 +25,7 @@ project_urls: list[URLPattern | URLResolver] = [
     path("annotate/progress/", views.progress, name="progress"),
     path("labels/<str:version>/", views.labels, name="labels"),
     path("rules/<str:version>/", views.rules, name="rules"),
+    path("words/", requests.words, name="words"),
     path("shortcuts/", requests.set_shortcut, name="shortcuts"),
     path("marks/<str:who>/", views.read_start, name="read_start"),
     path("marks/<str:who>/<int:item_pk>/", views.read, name="read"),

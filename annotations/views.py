@@ -141,6 +141,7 @@ def _workspace(
             "comfort": with_defaults(person.comfort),
         }
         state["urls"] |= {
+            "words": reverse("annotations:words", args=[project.pk]),
             "shortcuts": reverse("annotations:shortcuts", args=[project.pk]),
             "comfort": reverse("annotations:comfort"),
         }

@@ -57,6 +57,11 @@ def item_given(request: Request, project_pk: int, item_pk: int) -> tuple[Project
     return found, get_object_or_404(found.items_for(request.user), pk=item_pk)
 
 
+def reads_marks(request: Request, project: Project) -> bool:
+    """Whether the user may see what others have marked."""
+    return Right.READ in project.rights_of(request.user)
+
+
 @contextmanager
 def annotating(request: Request, project_pk: int, item_pk: int) -> Iterator[Item]:
     """An item that is given to the user, for writing marks: the item is locked, then the right is checked."""

@@ -356,6 +356,7 @@ ROWS = [
     Row("annotations:read", "302 404 403 404 404 404", ("project", "dave", "item_copy")),
     Row("annotations:marks", WORK, ("project", "item_copy")),
     Row("annotations:marks", "302 404 404 404 404 403", ("project", "item")),
+    Row("annotations:words", WORK, ("project",), query="?text=pump"),
     Row("annotations:shortcuts", WORK, ("project",), json={"kind": "entity", "key": "1", "label": "{label}"}),
     Row("annotations:comfort", EVERYBODY, json={"name": "size", "value": "l"}),
     *mark_rows("annotations:add_entity", {"uid": "new-entity", "label": "{label}", "start": 0, "end": 1}),

@@ -17,6 +17,7 @@ from annotation_service.db import execute
 from annotation_service.json_input import to_compact_json
 from ontologies.covering import label_map
 
+from ..cleaned import key_of
 from ..tokenising import Span
 from .items import NewItem
 
@@ -24,7 +25,7 @@ ITEM = "original, tokens, offsets, search_text, external_id, extra_fields"
 COLUMNS = {
     "item": f"id, position, {ITEM}",
     "annotation": "id, item_id",
-    "entity": 'id, annotation_id, uid, label_id, start, "end"',
+    "entity": 'id, annotation_id, uid, label_id, start, "end", words_key',
     "relation": "id, annotation_id, source_id, target_id, uid, label_id",
 }
 STORE_ITEMS = (
@@ -34,9 +35,10 @@ STORE_ITEMS = (
 STORE_MARKS = (
     "INSERT INTO datasets_annotation (id, item_id, started_at)"
     " SELECT %(annotation)s + id, %(item)s + item_id, %(now)s FROM spool_annotation",
-    'INSERT INTO datasets_entity (id, annotation_id, uid, label_id, start, "end", status, origin, created_at, updated_at)'
-    ' SELECT %(entity)s + id, %(annotation)s + annotation_id, uid, label_id, start, "end", %(status)s, %(origin)s, %(now)s,'
-    " %(now)s FROM spool_entity",
+    "INSERT INTO datasets_entity"
+    ' (id, annotation_id, uid, label_id, start, "end", words_key, status, origin, created_at, updated_at)'
+    ' SELECT %(entity)s + id, %(annotation)s + annotation_id, uid, label_id, start, "end", words_key, %(status)s, %(origin)s,'
+    " %(now)s, %(now)s FROM spool_entity",
     "INSERT INTO datasets_relation"
     " (id, annotation_id, source_id, target_id, uid, label_id, status, origin, created_at, updated_at)"
     " SELECT %(relation)s + id, %(annotation)s + annotation_id, %(entity)s + source_id, %(entity)s + target_id, uid, label_id,"
@@ -91,7 +93,10 @@ class Spool:
         annotation = next(keys["annotation"])
         rows["annotation"].append((annotation, key))
         entities = {entity.uid: next(keys["entity"]) for entity in item.entities}
-        rows["entity"] += [(entities[entity.uid], annotation, *entity) for entity in item.entities]
+        rows["entity"] += [
+            (entities[entity.uid], annotation, *entity, key_of(item.tokens[entity.start : entity.end + 1]))
+            for entity in item.entities
+        ]
         rows["relation"] += [
             (next(keys["relation"]), annotation, entities[source], entities[target], uid, label)
             for uid, label, source, target in item.relations
@@ -248,8 +253,8 @@ def _copy_given_marks(params: dict[str, Any]) -> None:
     )
     execute(
         "INSERT INTO datasets_entity"
-        ' (annotation_id, label_id, uid, start, "end", status, origin, created_at, updated_at)'
-        ' SELECT na.id, nl.new, e.uid, e.start, e."end", e.status, e.origin, e.created_at, e.updated_at'
+        ' (annotation_id, label_id, uid, start, "end", words_key, status, origin, created_at, updated_at)'
+        ' SELECT na.id, nl.new, e.uid, e.start, e."end", e.words_key, e.status, e.origin, e.created_at, e.updated_at'
         f"{old_and_new}"
         " JOIN datasets_entity e ON e.annotation_id = oa.id AND e.origin = %(origin)s"
         # A label that is missing fails the copy: no mark is left out silently.

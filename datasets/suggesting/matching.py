@@ -18,6 +18,7 @@ from ontologies.models import Ontology
 from resources.matching import Matcher, Suggestions
 from resources.rules import Rules
 
+from ..cleaned import key_of
 from ..importing.constraints import ConstraintCheck
 from ..importing.document import Progress, no_progress
 from ..importing.items import NewEntity
@@ -79,7 +80,7 @@ class Matching:
             for item, tokens in batch:
                 found = self.matcher.suggestions(tokens)
                 if found.entities or found.relations:
-                    self._add(item, found, entities, relations)
+                    self._add(item, tokens, found, entities, relations)
             for table, rows in (
                 ("suggested_item", [(item,) for item, _ in batch]),
                 ("suggested_entity", entities),
@@ -92,14 +93,15 @@ class Matching:
         for statement in sql.INDEXES:
             execute(statement)
 
-    def _add(self, item: int, found: Suggestions, entities: list[Any], relations: list[Any]) -> None:
+    def _add(self, item: int, tokens: list[str], found: Suggestions, entities: list[Any], relations: list[Any]) -> None:
         """Rows for what is suggested on an item. An end that is suggested only with its relation is not its ``own``."""
         keys = {}
         for own, suggested in ((1, found.entities), (0, [end for each in found.relations for end in each[:2]])):
             for entity in suggested:
                 if entity not in keys:
                     keys[entity] = key = self._next()
-                    entities.append((key, item, *entity, f"{self._prefix}-{key}", own))
+                    words_key = key_of(tokens[entity.start : entity.end + 1])
+                    entities.append((key, item, *entity, f"{self._prefix}-{key}", own, words_key))
         for source, target, label in found.relations:
             if self.check and self.check.against(source.label, label, target.label):
                 self.against_rules += 1

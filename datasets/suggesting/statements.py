@@ -9,7 +9,7 @@ from ..models.rejection import ENTITY_KEY, RELATION_KEY
 COLUMNS = {
     "suggested_item": "item_id bigint PRIMARY KEY",
     "suggested_entity": 'id bigint PRIMARY KEY, item_id bigint, start integer, "end" integer, label_id bigint, uid text,'
-    " own integer",
+    " own integer, words_key bigint",
     "suggested_relation": "id bigint PRIMARY KEY, item_id bigint, source_id bigint, target_id bigint, label_id bigint, uid text",
     "suggested_refused": "annotation_id bigint, entity_id bigint, PRIMARY KEY (annotation_id, entity_id)",
 }
@@ -42,9 +42,10 @@ def _can_be_an_end(entity: str) -> str:
 
 
 _INSERT_ENTITIES = (
-    'INSERT INTO datasets_entity (annotation_id, label_id, uid, start, "end", status, origin, created_at, updated_at) '
+    "INSERT INTO datasets_entity"
+    ' (annotation_id, label_id, uid, start, "end", words_key, status, origin, created_at, updated_at) '
 )
-_NEW_ENTITY = "t.id, s.label_id, s.uid, s.start, s.\"end\", 'suggested', 'preannotation', %(now)s, %(now)s"
+_NEW_ENTITY = "t.id, s.label_id, s.uid, s.start, s.\"end\", s.words_key, 'suggested', 'preannotation', %(now)s, %(now)s"
 
 PREPARE = (
     # Every item with suggestions gets a given annotation.

@@ -103,10 +103,12 @@ def add_marks(dataset: Dataset, annotator: User | None, ontologies: list[Ontolog
     annotations = [Annotation(item=item, annotator=annotator) for item in items]
     Annotation.objects.bulk_create(annotations, batch_size=BATCH)
     entities = [
-        Entity(annotation=annotation, label=labels[n % len(labels)], uid=f"entity-{k}", start=4 * k, end=4 * k + k)
+        Entity(annotation=annotation, label=labels[n % len(labels)], uid=f"entity-{k}")
         for n, annotation in enumerate(annotations)
         for k in range(3)
     ]
+    for n, entity in enumerate(entities):
+        entity.put(start=n % 3 * 4, end=n % 3 * 5)
     Entity.objects.bulk_create(entities, batch_size=BATCH)
     relations = [
         Relation(
@@ -141,8 +143,9 @@ def mark_every_item(dataset: Dataset, annotator: User, ontology: Ontology) -> No
         params,
     )
     execute(
-        'INSERT INTO datasets_entity (annotation_id, label_id, uid, start, "end", status, origin, created_at, updated_at)'
-        " SELECT a.id, %(label)s, 'e', 0, 0, 'accepted', 'person', %(now)s, %(now)s FROM datasets_annotation a"
+        "INSERT INTO datasets_entity"
+        ' (annotation_id, label_id, uid, start, "end", words_key, status, origin, created_at, updated_at)'
+        " SELECT a.id, %(label)s, 'e', 0, 0, 0, 'accepted', 'person', %(now)s, %(now)s FROM datasets_annotation a"
         " JOIN datasets_item i ON i.id = a.item_id WHERE i.dataset_id = %(dataset)s AND a.annotator_id = %(annotator)s",
         params,
     )

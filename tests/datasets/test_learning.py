@@ -32,6 +32,7 @@ def scatter(dataset, rng, people):
                 place = (rng.choice(labels["entity"]), start, start + rng.randrange(5) // 2)
                 entities[place] = Entity(
                     annotation=annotation,
+                    words_key=0,
                     label=place[0],
                     start=place[1],
                     end=place[2],

@@ -1,0 +1,204 @@
+"""How words were labelled before: the key that every mark has of its words, and the request that counts."""
+
+import random
+from importlib import import_module
+
+import pytest
+from django.core.management import call_command
+
+from datasets import labelled
+from datasets.cleaned import key_of
+from datasets.models import Annotation, Entity
+from ontologies.models import OntologyItem
+from projects.models import Project
+from tests import factories
+from tests.resource_sets import make
+from tests.soak import amount
+
+from .test_workspace import state_of
+
+TEXT = "Replace the Pump\nthe pump of the PUMP\nİstanbul pump STRASSE straße\n"
+
+
+@pytest.fixture
+def project(alice, carol):
+    return factories.project(by=alice, annotators=[carol], text=TEXT)
+
+
+@pytest.fixture
+def asked(project):
+    """``asked(client, "the pump")``: the answer, with the names of labels."""
+
+    def asked(client, text):
+        url = state_of(client.get(f"/projects/{project.pk}/annotate/", follow=True))["urls"]["words"]
+        answer = client.get(url, {"text": text}).json()
+        names = dict(OntologyItem.objects.values_list("uid", "name"))
+        return [{names[uid]: n for uid, n in answer[which].items()} for which in ("own", "given", "project")]
+
+    return asked
+
+
+@pytest.fixture
+def mark(project):
+    """``mark(carol, 1, 0, 1, "State")``: an accepted mark of somebody's, or of the dataset's."""
+
+    def mark(annotator, number, start, end, name, **fields):
+        item = project.dataset.items()[number - 1]
+        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=annotator)
+        label = OntologyItem.objects.get(ontology=project.entity_ontology, name=name)
+        count = annotation.entity_set.count()
+        return annotation.entity_set.create(uid=f"e{count}", label=label, start=start, end=end, **fields)
+
+    return mark
+
+
+def test_marks_of_the_same_words_are_counted_for_each_label(as_carol, as_alice, carol, alice, mark, asked):
+    mark(carol, 1, 2, 2, "PhysicalObject")
+    mark(carol, 2, 1, 1, "PhysicalObject")
+    mark(carol, 2, 4, 4, "State")
+    mark(carol, 2, 0, 1, "Activity")  # other words
+    mark(carol, 3, 1, 1, "Activity", status="rejected")
+    mark(alice, 3, 1, 1, "Thermostat")
+    mark(None, 1, 2, 2, "State", status="suggested", origin="given")
+    mark(None, 2, 1, 1, "State", status="suggested", origin="preannotation")
+    mark(alice, 1, 2, 2, "Activity", status="suggested", origin="given")  # a copy, not yet decided
+    own, given = {"PhysicalObject": 2, "State": 1}, {"State": 1}
+    assert asked(as_carol, "pUMP") == [own, given, {}]
+    assert asked(as_alice, "pump") == [{"Thermostat": 1}, given, {**own, "Thermostat": 1}]
+    assert asked(as_carol, "the pump") == [{"Activity": 1}, {}, {}]
+    for nothing in ("", "pum", " pump", "of the"):
+        assert asked(as_carol, nothing) == [{}, {}, {}]
+
+
+def test_case_is_folded_in_any_script(as_carol, carol, mark, asked):
+    mark(carol, 3, 2, 2, "State")
+    mark(carol, 3, 3, 3, "State")
+    assert asked(as_carol, "Strasse")[0] == {"State": 2}
+
+
+def test_marks_of_removed_items_and_of_other_projects_are_not_counted(
+    as_alice, alice, carol, dave, project, mark, asked
+):
+    other = factories.project(by=alice, name="Other", annotators=[carol], text=TEXT)
+    for item in other.dataset.items():
+        annotation = Annotation.start(item, carol)
+        annotation.add_entity(uid="e", label=other.entity_ontology.items()[0], start=1, end=1)
+    mark(carol, 2, 1, 1, "State")
+    assert asked(as_alice, "pump")[2] == {"State": 1}
+    project.dataset.remove(project.dataset.items().filter(position=1), by=alice)
+    assert asked(as_alice, "pump")[2] == {}
+
+
+def test_of_many_marks_the_newest_of_people_and_the_oldest_given_ones_are_counted(
+    as_alice, alice, carol, mark, asked, monkeypatch
+):
+    monkeypatch.setattr(labelled, "MARKS", 2)
+    mark(None, 1, 2, 2, "State", status="suggested", origin="given")
+    for annotator in (carol, alice):
+        mark(annotator, 1, 2, 2, "State")
+        mark(annotator, 2, 1, 1, "State")
+    assert asked(as_alice, "pump") == [{"State": 2}, {"State": 1}, {"State": 2}]
+    for name in ("Activity", "Thermostat"):
+        mark(alice, 2, 1, 1, name)
+    assert len(asked(as_alice, "pump")[2]) == 3
+    monkeypatch.setattr(labelled, "LABELS", 2)
+    assert len(asked(as_alice, "pump")[2]) == 2
+
+
+def test_the_request_takes_few_queries_and_no_long_texts(as_carol, project, django_assert_max_num_queries):
+    url = f"/projects/{project.pk}/words/"
+    as_carol.get(url)
+    with django_assert_max_num_queries(9):
+        assert as_carol.get(url, {"text": "pump"}).status_code == 200
+    assert as_carol.get(url, {"text": "x" * 500}).status_code == 200
+    answer = as_carol.get(url, {"text": "x" * 501})
+    assert answer.status_code == 422 and "500" in answer.json()["error"]
+
+
+# --- The key -------------------------------------------------------------------------------------------------------------
+
+
+def wrong_keys():
+    marks = Entity.objects.select_related("annotation__item")
+    return [mark for mark in marks if mark.words_key != key_of(mark.annotation.item.tokens[mark.start : mark.end + 1])]
+
+
+def marked_project(alice, people):
+    """Of a document with marks, and with preannotations."""
+    labels = {kind: factories.ontology(owner=alice, kind=kind) for kind in ("entity", "relation")}
+    document = [
+        {
+            "original": line,
+            "tokens": line.split(),
+            "entities": [{"start": 0, "end": 1, "label": "State"}, {"start": 1, "end": 2, "label": "Activity"}],
+        }
+        for line in TEXT.splitlines()
+    ]
+    options = {
+        "kind": "preannotated_entity",
+        "format": "json",
+        "name": "Marked",
+        "entity_ontology": labels["entity"].pk,
+    }
+    dataset = factories.upload(document, by=alice, options=options).store()
+    assert Entity.objects.count() == 6 and not wrong_keys()
+    forms = [{"surface_form": form, "label": label} for form, label in (("pump", "State"), ("the", "Activity/Replace"))]
+    sets = {"entities": labels["entity"], "relations": labels["relation"]}
+    preannotations = make("entity_preannotations", owner=alice, document=forms, **sets)
+    type(preannotations)._default_manager.filter(pk=preannotations.pk).update(ignore_case=True)
+    preannotations.refresh_from_db()
+    ontologies = {f"{kind}_ontology": ontology for kind, ontology in labels.items()}
+    return Project.create(
+        name="Marked", by=alice, dataset=dataset, annotators=people, resources=[preannotations], **ontologies
+    )
+
+
+@pytest.mark.parametrize("seed", range(amount(2, 40)))
+def test_every_mark_has_the_key_of_its_words_whatever_is_done(as_carol, alice, carol, send, settings, seed):
+    settings.PREANNOTATION_RESOURCES = True
+    rng, project = random.Random(seed), marked_project(alice, [carol])
+    assert Entity.objects.filter(origin="preannotation").exists() and not wrong_keys()
+    items = list(project.dataset.items())
+    labels = list(project.entity_ontology.items().values_list("uid", flat=True))
+    done = 0
+    for n in range(60):
+        item = rng.choice(items)
+        mine = list(Entity.objects.filter(annotation__item=item, annotation__annotator=carol))
+        uid = rng.choice(mine).uid if mine else "e"
+        start = rng.randrange(len(item.tokens))
+        span = {"start": start, "end": rng.randrange(start, len(item.tokens))}
+        path, body = rng.choice(
+            [
+                ("add", {"uid": f"new-{n}", "label": rng.choice(labels), **span}),
+                ("label", {"uid": uid, "label": rng.choice(labels)}),
+                ("resize", {"uid": uid, **span}),
+                ("remove", {"uid": uid}),
+                ("suggest", {"uid": uid, "label": rng.choice(labels), **span}),
+            ]
+        )
+        answer = send(as_carol, f"entities/{path}/", body, to=item, project_pk=project.pk)
+        done += answer.status_code == 200
+        if n % 20 == 0:
+            project.take_preannotations_away("entity", by=alice)
+            project.suggest()
+        assert not wrong_keys(), (path, body)
+    assert done > 20
+    copied = Project.create(
+        name="Copy", by=alice, dataset=project.dataset, entity_ontology=project.entity_ontology, annotators=[carol]
+    )
+    assert Entity.objects.filter(annotation__item__dataset=copied.dataset).exists() and not wrong_keys()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_marks_of_before_get_their_keys(alice, carol, monkeypatch):
+    project = factories.project(by=alice, annotators=[carol], text=TEXT)
+    label = project.entity_ontology.items()[0]
+    for item in project.dataset.items():
+        annotation = Annotation.start(item, carol)
+        for place in range(3):
+            annotation.add_entity(uid=f"e{place}", label=label, start=place, end=2)
+    project.dataset.remove(project.dataset.items().filter(position=1), by=alice)
+    monkeypatch.setattr(import_module("datasets.migrations.0011_fill_words_key"), "MARKS", 2)
+    call_command("migrate", "datasets", "0009", verbosity=0)
+    call_command("migrate", verbosity=0)
+    assert Entity.objects.count() == 9 and not wrong_keys()
