@@ -122,7 +122,7 @@ def test_what_a_file_suggests_is_accepted_or_rejected_for_good(page, other_page,
     expect(marks).to_have_text(["PhysicalObject ?"] * 2)
     for key in ("Tab", "Space", "Tab"):
         other_page.keyboard.press(key)
-    other_page.get_by_role("button", name="Reject").click()
+    other_page.get_by_role("button", name="Reject Del").click()
     expect(marks).to_have_text(["PhysicalObject"])
     expect(other_page.locator("#saved")).to_have_text("✓ all saved")
 

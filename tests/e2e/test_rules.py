@@ -53,6 +53,7 @@ JUDGE = """async ([labelRows, rows, cases]) => {
     return asked.map(([kind, verb, place, span]) => {
       const mark = marks.entity.get(place);
       if (verb === "resize") return [judge.againstResizing(mark, ...span)?.sentence ?? null];
+      if (verb === "reverse") return [judge.againstReversing(marks.relation.get(place))?.sentence ?? null];
       const why =
         verb === "relabel" && kind === "entity" ? judge.forEntity(mark)
         : verb === "relabel" ? judge.forRelation(marks.relation.get(place))
@@ -180,7 +181,7 @@ def test_the_picker_judges_marks_as_the_server_does(page, alice, carol):
     given = [{"state": case["state"], "asked": case["asked"]} for case in cases]
     for case, answers in zip(cases, page.evaluate(JUDGE, [*documents, given]), strict=True):
         for asked, verdicts, reasons in zip(case["asked"], case["verdicts"], answers, strict=True):
-            names = ["same"] if asked[1] == "resize" else [row[1] for row in documents[0][asked[0]]]
+            names = ["same"] if asked[1] in ("resize", "reverse") else [row[1] for row in documents[0][asked[0]]]
             said = {name: reason is None for name, reason in zip(names, reasons, strict=True) if name in verdicts}
             assert said == verdicts, (case["state"], asked, reasons)
 
@@ -227,8 +228,13 @@ def judged(annotation, project, chance) -> dict:
     ]
     for mark in entities:
         span = chance.choice(SPANS)
-        verdict = allows_resizing(annotation, mark.uid, span)
+        verdict = allows_moving(annotation.mark(Entity, mark.uid), "resize", span)
         asked.append(["entity", "resize", mark.uid, span])
+        verdicts.append({} if verdict is None else {"same": verdict})
+    for relation in annotation.relation_set.exclude(status="rejected"):
+        turned = relation.target.uid, relation.source.uid
+        verdict = allows_moving(annotation.mark(Relation, relation.uid), "reverse", turned)
+        asked.append(["relation", "reverse", relation.uid])
         verdicts.append({} if verdict is None else {"same": verdict})
     return {"state": marks_state(annotation), "asked": asked, "verdicts": verdicts}
 
@@ -254,14 +260,13 @@ def allows(annotation, kind, verb, place, label) -> bool | None:
     return True
 
 
-def allows_resizing(annotation, uid, span) -> bool | None:
-    """As above."""
-    mark = annotation.mark(Entity, uid)
-    if mark.place == span:
+def allows_moving(mark, verb, place) -> bool | None:
+    """As above, for a mark that is resized or reversed."""
+    if mark.place == place:
         return None
     try:
         with transaction.atomic():
-            mark.resize(*span)
+            getattr(mark, verb)(*place)
             transaction.set_rollback(True)
     except Refused as refused:
         return None if "already" in str(refused) else False

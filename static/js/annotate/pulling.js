@@ -30,7 +30,8 @@ export function beginPull(event) {
   const name = event.target.closest(".mark-name");
   const selected = marks.entity.get(now.view.mark);
   const token = text.tokenAt(event.target);
-  const isOwn = selected && token !== null && selected.start <= token && token <= selected.end;
+  // Words of a mark that was only just made may begin another one.
+  const isOwn = selected && now.view.actions && token !== null && selected.start <= token && token <= selected.end;
   if (name || isOwn) from = { source: name?.dataset.uid ?? selected.uid, x: event.clientX, y: event.clientY, isName: Boolean(name) };
 }
 
