@@ -2,7 +2,7 @@
 
 import { plural } from "../words.js";
 import { say, showMarks, showMode, showSelection } from "./showing.js";
-import { marks, now, pane, precedents, span, text, wordsOf } from "./workspace.js";
+import { $, marks, now, pane, precedents, span, text, wordsOf } from "./workspace.js";
 
 export function select(next = {}) {
   const { view } = now;
@@ -14,6 +14,7 @@ export function select(next = {}) {
   if (marksChange) showMarks();
   showSelection();
   tellSelected();
+  if (next.actions) $("mark-actions").scrollIntoView({ block: "nearest" });
 }
 
 function tellSelected() {

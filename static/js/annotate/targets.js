@@ -31,6 +31,7 @@ export function findTargets(source) {
 
 export function showTargets() {
   const { relating, candidate } = now.view;
+  if (!relating && !targets.size) return;
   findTargets(relating);
   for (const name of sheet.querySelectorAll(".mark-name")) {
     const target = targets.get(name.dataset.uid);
