@@ -8,8 +8,7 @@ import math
 
 import hypothesis
 import pytest
-from django.core.management.commands import flush
-from django.db import connection
+from django.db.backends.postgresql.operations import DatabaseOperations
 from django.test import Client
 
 from annotation_service import blueprints
@@ -23,21 +22,13 @@ from tests.soak import SOAK
 hypothesis.settings.register_profile("service", deadline=None, derandomize=not SOAK)
 hypothesis.settings.load_profile("service")
 
-KEPT = ("django_content_type", "auth_permission")
-
 
 def sql_flush(self, style, tables, **options):
-    """Empties what has rows, in 0.01 s; Django empties all tables and makes content types and permissions anew in 0.1 to 0.5 s.
-    Foreign keys are checked at the end of the transaction."""
-    quoted = {table: self.quote_name(table) for table in tables if table not in KEPT}
-    with self.connection.cursor() as cursor:
-        has_rows = (f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {name})" for table, name in quoted.items())
-        cursor.execute(" UNION ALL ".join(has_rows))
-        return [f"DELETE FROM {quoted[table]}" for (table,) in cursor]
+    """Empties small tables in 0.02 s; Django's TRUNCATE takes 0.3 s. Foreign keys are checked at the end of the transaction."""
+    return [f"DELETE FROM {self.quote_name(table)}" for table in tables]
 
 
-type(connection.ops).sql_flush = sql_flush
-flush.emit_post_migrate_signal = lambda *args: None
+DatabaseOperations.sql_flush = sql_flush  # type: ignore[method-assign]
 
 
 @pytest.fixture(autouse=True)

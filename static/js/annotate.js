@@ -1,7 +1,7 @@
 // The annotation screen. In annotate/, each module knows those before it: `workspace.js` holds what is shared, then come showing,
 // selection, saving and changes; labelling, relating, deciding and the item; and the keys and the pointer that ask for these.
 
-import { resume, undo } from "./annotate/changes.js";
+import { redo, resume, undo } from "./annotate/changes.js";
 import { accept, nextSuggestion, remove } from "./annotate/deciding.js";
 import { finishUnlessUndecided, listenToDialog } from "./annotate/finishing.js";
 import { reopen } from "./annotate/item.js";
@@ -15,6 +15,7 @@ import { select, selectMark } from "./annotate/selection.js";
 import { shortcutOf } from "./annotate/shortcuts.js";
 import { show, showMode } from "./annotate/showing.js";
 import { stick } from "./annotate/sticky.js";
+import { listenToTouch } from "./annotate/touch.js";
 import { $, focusText, marks, pane, relationList, state, text } from "./annotate/workspace.js";
 
 function listenToButtons() {
@@ -28,6 +29,7 @@ function listenToButtons() {
   });
   const commands = {
     undo,
+    redo,
     done: finishUnlessUndecided,
     reopen,
     "next-suggestion": () => nextSuggestion(),
@@ -79,6 +81,7 @@ addEventListener("pageshow", (event) => event.persisted && location.reload());
 listenToKeys();
 listenToPointer();
 listenToResizing();
+listenToTouch();
 listenToButtons();
 listenToDialog();
 listenToPane();

@@ -3,8 +3,10 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests import factories
 from tests.annotations.test_constraints import constrain
-from tests.e2e.test_workspace import Desk, desk
+from tests.e2e.conftest import watched_page
+from tests.e2e.test_workspace import TEXT, Desk, desk
 
 __all__ = ["desk"]
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -53,3 +55,97 @@ def test_the_ends_of_the_selected_mark_are_dragged(desk):
     desk.page.mouse.up()
     expect(desk.page.locator(".toast")).to_contain_text("cannot share words")
     assert (4, 4, "State") in desk.stored()
+
+
+def test_three_clicks_select_a_line_and_the_picker_goes_with_it(desk):
+    text = " ".join(f"word{n}" for n in range(900))
+    item = desk.project.dataset.items()[0]
+    item.offsets, item.tokens = None, text.split()
+    item.save(update_fields=["offsets", "tokens"])
+    desk.open()
+    page = desk.page
+    page.mouse.click(*middle(desk.token(40)), click_count=3)
+    expect(page.locator(".word-box")).to_have_count(1)
+    line, first = page.locator(".word-box").bounding_box(), desk.token(0).bounding_box()
+    assert abs(line["x"] - first["x"]) < 5 and line["width"] > 600
+    picker = page.locator("#picker")
+    gap = picker.bounding_box()["y"] - line["y"]
+    page.mouse.move(*middle(desk.token(2)))
+    page.mouse.wheel(0, 60)
+    page.wait_for_function("() => document.querySelector('.desk').scrollTop === 60")
+    page.wait_for_function(
+        "(gap) => { const y = (each) => document.querySelector(each).getBoundingClientRect().y;"
+        " return Math.abs(y('#picker') - y('.word-box') - gap) < 2; }",
+        arg=gap,
+    )
+    desk.pick("state")
+    ((start, end, _),) = desk.stored()
+    assert start <= 40 <= end < 900
+
+
+@pytest.fixture
+def touched(browser, live_server, problems, sign_in, alice, carol):
+    project = factories.project(by=alice, annotators=[carol], text=TEXT)
+    with watched_page(browser, live_server, problems, has_touch=True) as page:
+        page.set_viewport_size({"width": 360, "height": 480})
+        sign_in(page, carol)
+        desk = Desk(page, project, carol)
+        desk.open()
+        yield desk
+
+
+class Finger:
+    def __init__(self, page) -> None:
+        self.session = page.context.new_cdp_session(page)
+
+    def send(self, kind: str, *places) -> None:
+        points = [{"x": x, "y": y} for x, y in places]
+        self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def drag(self, start, end) -> None:
+        self.send("touchStart", start)
+        for step in range(1, 6):
+            self.send("touchMove", tuple(a + (b - a) * step / 5 for a, b in zip(start, end, strict=True)))
+
+    def lift(self) -> None:
+        self.send("touchEnd")
+
+
+def test_a_finger_selects_marks_resizes_and_undoes(touched):
+    desk, page = touched, touched.page
+    finger, boxes = Finger(page), page.locator(".word-box")
+    finger.send("touchStart", middle(desk.token(1)))
+    expect(boxes).to_have_count(1)  # it holds still
+    finger.send("touchMove", middle(desk.token(2)))
+    expect(page.locator("#said")).to_have_text("air conditioner")
+    assert page.evaluate("scrollY") == 0
+    finger.lift()
+    desk.pick("sens")
+    assert desk.stored() == [(1, 2, "SensingObject")]
+    desk.press("Escape")
+    desk.token(2).tap()
+    expect(page.locator("#mark-actions")).to_be_visible()
+    for button in page.locator("#mark-actions button:visible").all():
+        assert button.bounding_box()["height"] >= 36
+    finger.drag(middle(page.locator("#end-handle")), middle(desk.token(3)))
+    expect(page.locator("#said")).to_have_text("air conditioner thermostat")
+    finger.lift()
+    assert desk.stored() == [(1, 3, "SensingObject")]
+    short, long = (
+        page.get_by_role("button", name=f"{words}, SensingObject")
+        for words in ("air conditioner", "air conditioner thermostat")
+    )
+    page.get_by_role("button", name="Undo").tap()
+    expect(short).to_be_visible()
+    page.get_by_role("button", name="Redo").tap()
+    long.tap()
+    page.get_by_role("button", name="Remove").tap()
+    expect(long).to_have_count(0)
+    assert desk.stored() == []
+    desk.press("Escape")
+    x, y = middle(desk.token(2))
+    finger.drag((x, y), (x, y - 120))  # at once: a swipe
+    finger.lift()
+    page.wait_for_function("() => scrollY > 40")
+    expect(boxes).to_have_count(0)
+    expect(page.locator("#picker")).to_be_hidden()

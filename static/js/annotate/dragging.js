@@ -1,6 +1,6 @@
 // Follows a pointer that is held down from token to token. At the edge of the desk the text moves on beneath it.
 
-import { text } from "./workspace.js";
+import { now, text } from "./workspace.js";
 
 const NEAR = 48; // pixels from the edge
 const FASTEST = 14; // pixels a frame, at the edge itself
@@ -13,16 +13,16 @@ function tokenAt({ clientX, clientY }) {
 }
 
 /** How far the text is to move in a frame while a pointer is at this height. */
-function pace(y) {
-  const { top, bottom } = desk.getBoundingClientRect();
-  const [above, below] = [Math.max(top, 0) + NEAR - y, y - Math.min(bottom, innerHeight) + NEAR];
+function pace(y, { top, bottom }) {
+  const [above, below] = [top + NEAR - y, y - bottom + NEAR];
   const near = below > 0 ? below : Math.min(0, -above);
   return (Math.max(-NEAR, Math.min(NEAR, near)) / NEAR) * FASTEST;
 }
 
-/** Until it is let go: `move(token)` for each token that it reaches, then `drop({ cancelled })`. */
+/** Until it is let go: `move(token)` for each token that it reaches, then `drop` with the last event. */
 export function follow(start, { move, drop }) {
-  const scroller = getComputedStyle(desk).overflowY === "visible" ? document.scrollingElement : desk;
+  const isPage = getComputedStyle(desk).overflowY === "visible"; // on narrow screens the page scrolls as a whole
+  const [scroller, edges] = isPage ? [document.scrollingElement, { top: 0, bottom: innerHeight }] : [desk, desk.getBoundingClientRect()];
   const ended = new AbortController();
   let [at, token, moved, frame] = [start, tokenAt(start), false, 0];
   const reach = () => {
@@ -33,22 +33,24 @@ export function follow(start, { move, drop }) {
   };
   const roll = () => {
     frame = requestAnimationFrame(roll);
-    const step = moved ? pace(at.clientY) : 0;
+    const step = moved ? pace(at.clientY, edges) : 0;
     if (!step) return;
     scroller.scrollBy({ top: step, behavior: "instant" });
     reach();
   };
   const listen = (name, run) => addEventListener(name, (event) => event.pointerId === start.pointerId && run(event), { signal: ended.signal });
-  const end = (cancelled) => () => {
+  const end = (event) => {
     ended.abort();
     cancelAnimationFrame(frame);
-    drop({ cancelled });
+    now.drag = false;
+    drop(event);
   };
   listen("pointermove", (event) => {
     at = event;
     reach();
   });
-  listen("pointerup", end(false));
-  listen("pointercancel", end(true));
+  listen("pointerup", end);
+  listen("pointercancel", end);
+  now.drag = true;
   roll();
 }

@@ -7,9 +7,18 @@ import { select, selectMark } from "./selection.js";
 import { labelAt, sayUnset, setShortcut, shortcutOf } from "./shortcuts.js";
 import { showSelection } from "./showing.js";
 import { stick, stickyLabel } from "./sticky.js";
-import { $, LOADING, focusText, marks, now, pane, picker, precedents, readOnly, recent, relationList, sayReadOnly, span, text, toast } from "./workspace.js";
+import { $, LOADING, focusText, marks, now, pane, picker, precedents, readOnly, recent, relationList, sayReadOnly, sheet, span, text, toast } from "./workspace.js";
 
-export function openPicker(kind, { onPick, onClose, ...how }) {
+/** Where a part of the text is, however the text is scrolled meanwhile. */
+function following({ x, y, width, height }) {
+  const before = sheet.getBoundingClientRect();
+  return () => {
+    const { left, top } = sheet.getBoundingClientRect();
+    return new DOMRect(x + left - before.left, y + top - before.top, width, height);
+  };
+}
+
+export function openPicker(kind, { rect, onPick, onClose, ...how }) {
   const { labels } = now;
   if (!labels) return toast(LOADING);
   const back = document.activeElement === relationList?.root ? relationList.root : text.root;
@@ -17,6 +26,7 @@ export function openPicker(kind, { onPick, onClose, ...how }) {
   $("mark-actions").hidden = true;
   picker.open({
     ...how,
+    rect: following(rect),
     labels: labels[kind],
     recent: recent[kind],
     hides: kind === "relation",

@@ -20,11 +20,14 @@ export class Picker {
     this.list.addEventListener("pointermove", ({ target }) => this.#point(this.#rowAt(target)));
     this.list.addEventListener("click", ({ target }) => this.#click(target));
     document.addEventListener("pointerdown", ({ target }) => this.isOpen && !root.contains(target) && this.close({ byPointer: true }), true);
+    // It stays with the words when these are scrolled.
+    document.addEventListener("scroll", ({ target }) => this.isOpen && !root.contains(target) && this.#place(), { capture: true, passive: true });
+    addEventListener("resize", () => this.isOpen && this.#place());
   }
 
   get isOpen() { return !this.root.hidden; }
 
-  /** `against` tells why a label is not allowed, or null; with `hides` such labels are left out. `uses` are those of the words in
+  /** `rect` tells where the words are in the window. `against` tells why a label is not allowed, or null; with `hides` such labels are left out. `uses` are those of the words in
       question, now or promised. `shortcutOf` tells the digit of a label, `onShortcut` gives it another; with `onStick`, a label can be
       chosen for every selection to come. */
   open({ labels, recent, uses, against, hides, rect, query = "", title, current, sticky, ...listeners }) {
@@ -218,9 +221,10 @@ export class Picker {
   /** Below the words or, without room there, above them. */
   #place() {
     const { width, height } = this.root.getBoundingClientRect();
-    const left = Math.max(8, Math.min(this.rect.left - 8, innerWidth - width - 8));
-    const below = this.rect.bottom + 8;
-    const top = below + height < innerHeight - 8 || this.rect.top - height < 8 ? Math.min(below, innerHeight - height - 8) : this.rect.top - height - 8;
+    const rect = this.rect();
+    const left = Math.max(8, Math.min(rect.left - 8, innerWidth - width - 8));
+    const below = rect.bottom + 8;
+    const top = below + height < innerHeight - 8 || rect.top - height < 8 ? Math.min(below, innerHeight - height - 8) : rect.top - height - 8;
     this.root.style.left = `${left}px`;
     this.root.style.top = `${Math.max(8, top)}px`;
   }

@@ -1,6 +1,7 @@
 // What the pointer does in the text.
 
 import { accept, remove } from "./deciding.js";
+import { follow } from "./dragging.js";
 import { pickForWords, relabel } from "./labelling.js";
 import { beginPull, dropPull, endPull, pointTarget, pull } from "./pulling.js";
 import { clickMark, clickTarget, relate, reverse } from "./relating.js";
@@ -18,7 +19,9 @@ const ACTIONS = {
   "remove-alike": () => remove("label"),
 };
 
-function clickToken(token, event) {
+let isRelation = false; // what the pointer drew last
+
+export function clickToken(token, event) {
   const { view } = now;
   if (view.relating) return clickTarget(token, event);
   const over = marks.over(token);
@@ -31,35 +34,28 @@ function clickToken(token, event) {
 }
 
 function press(event) {
-  if (event.button) return;
+  if (event.button || event.pointerType === "touch") return;
   event.preventDefault();
   focusText();
   const token = text.tokenAt(event.target);
   if (token === null) return escape();
   const { words } = now.view;
   const anchor = event.shiftKey && words ? words.anchor : token;
-  now.drag = { anchor, focus: token, moved: anchor !== token };
-  if (now.drag.moved && !readOnly()) select({ words: { anchor, focus: token } });
-}
-
-function drag(event) {
-  if (pull(event)) return void (now.drag &&= { ...now.drag, focus: null });
-  pointTarget(event);
-  if (!now.drag || readOnly() || now.view.relating) return;
-  const under = document.elementsFromPoint(event.clientX, event.clientY).map((element) => text.tokenAt(element)).find((i) => i !== null);
-  if (under === undefined || under === now.drag.focus) return;
-  Object.assign(now.drag, { focus: under, moved: true });
-  select({ words: { anchor: now.drag.anchor, focus: under } });
-}
-
-function release(event) {
-  const isRelation = endPull(event);
-  if (!now.drag) return;
-  const { moved, focus } = now.drag;
-  now.drag = null;
-  if (isRelation) return;
-  if (moved && !readOnly()) pickForWords();
-  else clickToken(focus, event);
+  let isSelection = false;
+  const reach = (focus) => {
+    if (readOnly() || now.view.relating) return;
+    isSelection = true;
+    select({ words: { anchor, focus } });
+  };
+  if (anchor !== token) reach(token);
+  follow(event, {
+    move: reach,
+    drop(end) {
+      if (isRelation || end.type === "pointercancel") return;
+      if (isSelection) pickForWords();
+      else clickToken(token, end);
+    },
+  });
 }
 
 function doubleClick({ target }) {
@@ -69,13 +65,18 @@ function doubleClick({ target }) {
   pickForWords();
 }
 
-function cancel() {
-  now.drag = null;
-  dropPull();
+/** As anywhere, three clicks select a line. */
+function selectLine(token) {
+  if (readOnly() || now.view.relating) return;
+  const [anchor, focus] = text.lineAround(token);
+  select({ words: { anchor, focus } });
+  pickForWords();
 }
 
 function click(event) {
-  const { target } = event;
+  const { target, detail } = event;
+  const token = text.tokenAt(target);
+  if (token !== null) return detail === 3 && selectLine(token);
   const name = target.closest(".mark-name");
   const arc = target.closest(".arc");
   const action = target.closest("[data-do]")?.dataset.do;
@@ -100,9 +101,9 @@ export function listenToPointer() {
   sheet.addEventListener("pointerover", titleArc);
   text.root.addEventListener("pointerdown", press);
   sheet.addEventListener("pointerdown", beginPull);
-  addEventListener("pointermove", drag);
-  addEventListener("pointerup", release);
-  addEventListener("pointercancel", cancel);
+  addEventListener("pointermove", (event) => pull(event) || pointTarget(event));
+  addEventListener("pointerup", (event) => (isRelation = endPull(event)));
+  addEventListener("pointercancel", dropPull);
   text.root.addEventListener("dblclick", doubleClick);
   sheet.addEventListener("click", click);
 }

@@ -69,7 +69,7 @@ export function listenToResizing() {
     const { edge } = event.target.dataset;
     if (!edge || event.button) return;
     event.preventDefault();
-    follow(event, { move: (token) => stretch(edge, token), drop: ({ cancelled }) => (cancelled ? giveUp() : settle()) });
+    follow(event, { move: (token) => stretch(edge, token), drop: ({ type }) => (type === "pointercancel" ? giveUp() : settle()) });
   });
   // Whatever comes next finds the mark as it was shown.
   document.addEventListener("keydown", (event) => {

@@ -2,7 +2,7 @@
 
 import { plural } from "../words.js";
 import { placeHandles } from "./handles.js";
-import { past } from "./history.js";
+import { future, past } from "./history.js";
 import { showSticky } from "./sticky.js";
 import { showTargets } from "./targets.js";
 import { showToolbar } from "./toolbar.js";
@@ -15,9 +15,15 @@ export function show() {
   showSticky();
   $("done").toggleAttribute("data-done", marks.done);
   $("done-note").hidden = $("reopen").hidden = !marks.done;
-  $("undo").disabled = !past.length;
-  $("undo").title = past.length && past.at(-1).item.url !== here.url ? `The last change was in item ${past.at(-1).item.number}` : "";
+  showStep("undo", past, "Undo (Ctrl Z)");
+  showStep("redo", future, "Redo (Ctrl Y)");
   sheet.classList.toggle("read-only", readOnly());
+}
+
+function showStep(id, steps, words) {
+  const step = steps.at(-1);
+  $(id).disabled = !step;
+  $(id).title = step && step.item.url !== here.url ? `${words}: the last change was in item ${step.item.number}` : words;
 }
 
 export function showMarks() {

@@ -67,6 +67,13 @@ export class Text {
     return line.parts.reduce((best, part) => (distance(part) < distance(best) ? part : best)).i;
   }
 
+  /** The first and the last token of a line. */
+  lineAround(token) {
+    this.#measure();
+    const tokens = this.lines[this.lineOf[token]].parts.map(({ i }) => i);
+    return [Math.min(...tokens), Math.max(...tokens)];
+  }
+
   /** Where a span of tokens stands in the window: its first line. */
   rectOf(start, end) {
     this.#measure();
@@ -204,6 +211,7 @@ export class Text {
         Object.assign(name, { type: "button", tabIndex: -1 });
         name.dataset.uid = mark.uid;
         name.title = `${label.name}${label.active ? "" : " (off)"}: ${this.between(mark.start, mark.end).slice(0, 200)}`;
+        name.ariaLabel = [this.between(mark.start, mark.end), label.name, mark.status === "suggested" && "suggested", !label.active && "switched off"].filter(Boolean).join(", ");
         name.style.setProperty("--c", label.color);
         name.style.cssText += `top:${bottom + 5 + lane * LANE}px;max-width:${Math.max(room, right - left, 24)}px;${rtl ? `right:${this.sheet.clientWidth - right}px` : `left:${left}px`}`;
         names.push(name);

@@ -26,9 +26,9 @@ export const relationList = state.hasRelations ? new RelationList($("relations")
 export const pane = new Pane($("pane"));
 
 /** What is so at the moment. `view` is what is selected: words (token numbers) or a mark or a relation; `relating` is the mark from
-    which a relation starts, and `candidate` the one to which it may lead. `cursor` is a token, and
-    `stretch` what the selected mark covers while it is being resized. */
-export const now = { view: {}, cursor: 0, stretch: null, labels: null, judge: null };
+    which a relation starts, and `candidate` the one to which it may lead. `cursor` is a token, `stretch` what
+    the selected mark covers while it is being resized, and `drag` whether a pointer is followed over the text. */
+export const now = { view: {}, cursor: 0, stretch: null, drag: false, labels: null, judge: null };
 
 export const SIGNED_OUT = "You were signed out. Sign in again in a new tab; what you did here is kept and saved then.";
 export const LOADING = "The labels are still being loaded.";

@@ -1,0 +1,63 @@
+// What a finger does in the text: a tap is a click, a swipe scrolls, and who first holds still selects words.
+
+import { follow } from "./dragging.js";
+import { pickForWords } from "./labelling.js";
+import { clickToken } from "./pointer.js";
+import { escape, select } from "./selection.js";
+import { focusText, now, readOnly, text } from "./workspace.js";
+
+const HOLD = 350; // milliseconds
+const SLACK = 10; // pixels that a finger moves although it holds still
+let finger = null; // where it went down, until it moves or is lifted
+let isSelecting = false;
+
+function press(event) {
+  if (event.pointerType !== "touch" || !event.isPrimary) return;
+  event.preventDefault();
+  focusText();
+  const token = text.tokenAt(event.target);
+  finger = { event, token, hold: setTimeout(hold, HOLD) };
+}
+
+function lift() {
+  clearTimeout(finger?.hold);
+  finger = null;
+}
+
+function hold() {
+  const { event, token } = finger;
+  lift();
+  if (token === null || readOnly() || now.view.relating) return;
+  isSelecting = true;
+  navigator.vibrate?.(10);
+  const reach = (focus) => select({ words: { anchor: token, focus } });
+  reach(token);
+  follow(event, {
+    move: reach,
+    drop({ type }) {
+      isSelecting = false;
+      if (type === "pointercancel") escape();
+      else pickForWords();
+    },
+  });
+}
+
+function tap() {
+  if (!finger) return;
+  const { token, event } = finger;
+  lift();
+  if (token === null) escape();
+  else clickToken(token, event);
+}
+
+export function listenToTouch() {
+  text.root.addEventListener("pointerdown", press);
+  addEventListener("pointermove", ({ clientX, clientY }) => {
+    if (finger && Math.hypot(clientX - finger.event.clientX, clientY - finger.event.clientY) > SLACK) lift();
+  });
+  addEventListener("pointerup", tap);
+  addEventListener("pointercancel", lift);
+  // The text must not scroll away from a finger that selects; the browser asks before the first move.
+  text.root.addEventListener("touchmove", (event) => isSelecting && event.preventDefault(), { passive: false });
+  text.root.addEventListener("contextmenu", (event) => (finger || isSelecting) && event.preventDefault());
+}
