@@ -8,7 +8,8 @@ import math
 
 import hypothesis
 import pytest
-from django.db.backends.postgresql.operations import DatabaseOperations
+from django.core.management.commands import flush
+from django.db import connection
 from django.test import Client
 
 from annotation_service import blueprints
@@ -22,13 +23,35 @@ from tests.soak import SOAK
 hypothesis.settings.register_profile("service", deadline=None, derandomize=not SOAK)
 hypothesis.settings.load_profile("service")
 
+# Nobody cuts the power while a test runs: no commit has to wait for the disk.
+if connection.vendor == "sqlite":
+    connection.settings_dict["OPTIONS"]["init_command"] += "; PRAGMA synchronous=OFF"
+else:
+    connection.settings_dict["OPTIONS"]["options"] += " -c synchronous_commit=off"
+
+NEEDS_DATABASE = {"db", "transactional_db", "live_server"}
+KEPT = ("django_content_type", "auth_permission")
+
 
 def sql_flush(self, style, tables, **options):
-    """Empties small tables in 0.02 s; Django's TRUNCATE takes 0.3 s. Foreign keys are checked at the end of the transaction."""
-    return [f"DELETE FROM {self.quote_name(table)}" for table in tables]
+    """Empties what has rows, in 0.01 s; Django empties all tables and makes content types and permissions anew in 0.1 to 0.5 s.
+    Foreign keys are checked at the end of the transaction."""
+    quoted = {table: self.quote_name(table) for table in tables if table not in KEPT}
+    with self.connection.cursor() as cursor:
+        has_rows = (f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {name})" for table, name in quoted.items())
+        cursor.execute(" UNION ALL ".join(has_rows))
+        return [f"DELETE FROM {quoted[table]}" for (table,) in cursor]
 
 
-DatabaseOperations.sql_flush = sql_flush  # type: ignore[method-assign]
+type(connection.ops).sql_flush = sql_flush
+flush.emit_post_migrate_signal = lambda *args: None
+
+
+def pytest_collection_modifyitems(items):
+    """What works with a database is marked, and runs on each kind of database."""
+    for item in items:
+        if item.get_closest_marker("django_db") or NEEDS_DATABASE & set(item.fixturenames):
+            item.add_marker("database")
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +72,7 @@ def surroundings(settings, tmp_path, monkeypatch):
 @pytest.fixture(autouse=True)
 def sound_trees(request):
     """After each test that had a database, every tree that it made or changed is sound."""
-    needs = {"db", "transactional_db", "live_server"} & set(request.fixturenames)
+    needs = NEEDS_DATABASE & set(request.fixturenames)
     for name in needs:
         request.getfixturevalue(name)  # so that the check comes before the database is emptied
     before = _versions() if needs else {}
