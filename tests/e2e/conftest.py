@@ -104,7 +104,8 @@ def network() -> None:
 
 def chromium(kind: BrowserType) -> str:
     own = kind.executable_path
-    path = os.environ.get("CHROMIUM") or (own if Path(own).exists() else shutil.which("chromium"))
+    system = shutil.which("chromium-headless-shell") or shutil.which("chromium")
+    path = os.environ.get("CHROMIUM") or (own if Path(own).exists() else system)
     if not path:
         pytest.fail("There is no Chromium on this machine: bin/test installs it, or says how.")
     return path
