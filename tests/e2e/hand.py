@@ -1,0 +1,224 @@
+"""Hands at the annotation screen that count what they do: each key, click and drag is one action, a double click is two."""
+
+from collections import Counter, defaultdict
+
+from playwright.sync_api import Page, expect
+
+# What is known of the words by then stands in the picker's rows, or will at the next key.
+KNOWN = """async () => {
+  const { marks, now: { view }, precedents, span, text } = await import("/static/js/annotate/workspace.js");
+  const mark = marks.entity.get(view.mark);
+  if (view.words || mark) await precedents.of(text.between(...(mark ? [mark.start, mark.end] : span(view.words))));
+}"""
+# What can be seen of the picker: its rows.
+ROWS = """options => options.map(option => ({
+  name: option.querySelector(".name").textContent,
+  digit: option.querySelector("kbd")?.textContent ?? "",
+  allowed: option.ariaDisabled !== "true",
+  leadsOn: Boolean(option.querySelector(".deeper")),
+}))"""
+# A place in an element that nothing else covers.
+VISIBLE = """element => {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  const y = (top + bottom) / 2;
+  for (let x = left + 4; x < right; x += 4) if (element.contains(document.elementFromPoint(x, y))) return [x, y];
+  return null;
+}"""
+
+
+class Hand:
+    """What all hands can do. ``actions`` are how many it took to make each thing, by kind."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.actions: defaultdict[str, list[int]] = defaultdict(list)
+        self.making = ""
+        self.spans: dict[str, tuple[int, int]] = {}  # of the marks made on this item
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+            self.act()
+
+    def click(self, locator) -> None:
+        locator.click()
+        self.act()
+
+    def drag(self, *places: tuple[float, float]) -> None:
+        (start, end), mouse = places, self.page.mouse
+        mouse.move(*start)
+        mouse.down()
+        mouse.move(*end, steps=4)
+        mouse.up()
+        self.act()
+
+    def make(self, kind: str) -> None:
+        self.making = kind
+        self.actions[kind].append(0)
+
+    def act(self) -> None:
+        self.actions[self.making][-1] += 1
+
+    def annotate(self, item: dict) -> None:
+        """All that the item of an upload has."""
+        uids: dict[str, str] = {}
+        self.spans.clear()
+        for mark in sorted(item["entities"], key=lambda each: (each["end"] - each["start"], each["start"])):
+            self.make("entity")  # inner ones first: around them there are words to drag over
+            uids[mark["id"]] = self.mark(mark["start"], mark["end"], mark["label"])
+        for relation in item["relations"]:
+            self.make("relation")
+            self.relate(uids[relation["source_id"]], uids[relation["target_id"]], relation["label"])
+
+    def mark(self, start: int, end: int, label: str) -> str:
+        """Mark words; returns the uid of the mark."""
+        known = self.uids()
+        self.select_words(start, end)
+        self.choose(label)
+        expect(self.page.locator(".mark-name")).to_have_count(len(known) + 1)
+        [new] = self.uids() - known
+        self.spans[new] = start, end
+        return new
+
+    def relate(self, source: str, target: str, label: str) -> None:
+        arcs = self.page.locator(".arc")
+        known = arcs.count()
+        self.connect(source, target)
+        if self.page.locator("#picker").is_visible():
+            self.choose(label)
+        expect(arcs).to_have_count(known + 1)
+
+    def select_words(self, start: int, end: int) -> None:
+        raise NotImplementedError
+
+    def connect(self, source: str, target: str) -> None:
+        """Draw a relation, up to its label."""
+        raise NotImplementedError
+
+    def choose(self, label: str) -> None:
+        """Take a label in the picker."""
+        raise NotImplementedError
+
+    def token(self, place: int):
+        return self.page.locator(f".tok[data-i='{place}']")
+
+    def rows(self) -> list[dict]:
+        expect(self.page.locator("#picker input")).to_be_focused()
+        self.page.evaluate(KNOWN)
+        return self.page.locator(".option").evaluate_all(ROWS)
+
+    def uids(self) -> set[str]:
+        return set(self.page.locator(".mark-name").evaluate_all("names => names.map(name => name.dataset.uid)"))
+
+
+class Mouse(Hand):
+    """Nothing but the mouse."""
+
+    def select_words(self, start: int, end: int) -> None:
+        if start == end:
+            self.click(self.token(start))
+        else:
+            self.drag(*(self.place(self.token(token)) for token in (start, end)))
+
+    def connect(self, source: str, target: str) -> None:
+        words = self.own_words(target)
+        self.drag(self.name(source), self.place(self.token(words[0])) if words else self.name(target))
+
+    def choose(self, label: str) -> None:
+        """From the list, going down the tree if it is not there."""
+        for name in label.split("/"):
+            rows = self.rows()
+            here = next(
+                (at for at, row in enumerate(rows) if row["name"] == label.split("/")[-1] and row["allowed"]), None
+            )
+            if here is not None:
+                return self.click(self.page.locator(".option .name").nth(here))
+            there = next(at for at, row in enumerate(rows) if row["name"] == name)
+            self.click(self.page.locator(".option").nth(there).locator(".deeper"))
+        raise AssertionError(f"{label} is not found.")
+
+    def name(self, uid: str) -> tuple[float, float]:
+        return self.place(self.page.locator(f".mark-name[data-uid='{uid}']"))
+
+    def own_words(self, uid: str) -> list[int]:
+        """The words of a mark that are in no other mark inside it."""
+        return [token for token in range(self.spans[uid][0], self.spans[uid][1] + 1) if self.innermost(token) == uid]
+
+    def innermost(self, token: int) -> str:
+        over = [uid for uid, (start, end) in self.spans.items() if start <= token <= end]
+        return min(over, key=lambda uid: self.spans[uid][1] - self.spans[uid][0])
+
+    def place(self, locator) -> tuple[float, float]:
+        place = locator.evaluate(VISIBLE)
+        assert place, f"{locator} is covered."
+        return tuple(place)
+
+
+class Skilled(Mouse):
+    """One hand at the mouse, for the words, and one at the keyboard, for the labels."""
+
+    def choose(self, label: str) -> None:
+        """In the shortest way from what is seen."""
+        name = label.split("/")[-1]
+        for letter in ("", *name.lower()):
+            if letter:
+                self.press(letter)
+            rows = self.rows()
+            if rows[0]["name"] == name:
+                return self.press("Enter")
+            for at, row in enumerate(rows):
+                if row["name"] == name and row["allowed"] and not row["leadsOn"]:
+                    return self.click(self.page.locator(".option .name").nth(at))
+        raise AssertionError(f"{label} is not found.")
+
+
+class Keys(Hand):
+    """Nothing but the keyboard. Steps to words and marks, whose number is the text's business, are counted apart."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(page)
+        self.steps: Counter[str] = Counter()
+
+    def walk(self, key: str) -> None:
+        self.page.keyboard.press(key)
+        self.steps[self.making] += 1
+
+    def select_words(self, start: int, end: int) -> None:
+        for _ in range(200):
+            here = self.words()
+            if here and here[0] == start:
+                for _ in range(end - start):
+                    self.walk("Shift+ArrowRight")
+                return
+            self.walk("ArrowLeft" if here and here[0] > start else "ArrowRight")
+        raise AssertionError(f"Word {start} cannot be reached.")
+
+    def words(self) -> list[int]:
+        """The words that are selected."""
+        return self.page.evaluate(
+            "async () => { const { now } = await import('/static/js/annotate/workspace.js');"
+            " const words = now.view.words; return words ? [words.anchor, words.focus].sort((a, b) => a - b) : []; }"
+        )
+
+    def connect(self, source: str, target: str) -> None:
+        order = sorted(self.spans, key=lambda uid: (self.spans[uid][0], -self.spans[uid][1]))
+        while (here := self.selected()) != source:
+            self.walk("Shift+Tab" if here and order.index(here) > order.index(source) else "Tab")
+        self.press("r")
+        number = self.page.locator(f".mark-name[data-uid='{target}']").get_attribute("data-number")
+        self.press(*str(number))
+        if len(self.page.locator(f".mark-name[data-number^='{number}']").all()) > 1:
+            self.press("Enter")
+
+    def selected(self) -> str | None:
+        names = self.page.locator(".mark-name.selected")
+        return names.first.get_attribute("data-uid") if names.count() else None
+
+    def choose(self, label: str) -> None:
+        name = label.split("/")[-1]
+        for letter in ("", *name.lower()):
+            if letter:
+                self.press(letter)
+            if self.page.locator("#picker").is_visible() and self.rows()[0]["name"] == name:
+                return self.press("Enter")
+        raise AssertionError(f"{label} is not found.")
