@@ -10,6 +10,8 @@ from tests import factories
 from tests.annotations.test_constraints import constrain
 from tests.soak import amount
 
+from .conftest import watched_page
+from .test_axe import serious
 from .test_workspace import Desk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -121,6 +123,30 @@ def test_relations_by_the_mouse(desk, carol):
     expect(desk.mode).to_contain_text("Relation from “leaks”")
     desk.press("Escape", "Escape")
     assert ("leaks", "hasParticipant", "pump") in desk.relations()
+    # With “r” held until the target is clicked.
+    desk.name("shaft").click()
+    page.keyboard.down("r")
+    desk.name("motor").click()
+    page.keyboard.down("r")  # a key that is held comes again and again
+    page.keyboard.up("r")
+    expect(desk.mode).to_be_hidden()
+    assert ("shaft", "hasPart", "motor") in desk.relations()
+
+
+def test_relations_by_touch(desk, carol, browser, live_server, problems, sign_in):
+    desk.give(annotator=carol)
+    with watched_page(browser, live_server, problems, has_touch=True, is_mobile=True) as phone:
+        phone.set_viewport_size({"width": 360, "height": 740})
+        sign_in(phone, carol)
+        small = Relations(phone, desk.project, carol)
+        small.open()
+        small.token(2).tap()
+        small.bar.get_by_role("button", name="Relate").tap()
+        small.token(5).tap()
+        assert small.relations() == [("pump", "hasPart", "shaft")]
+        phone.locator("#relations li").tap()
+        small.bar.get_by_role("button", name="Reverse").tap()
+        assert small.relations() == [("shaft", "hasPart", "pump")]
 
 
 def test_an_arc_is_selected_reversed_relabelled_and_removed(desk, carol):
@@ -170,6 +196,7 @@ def test_relations_by_keys_alone(desk, carol):
     desk.press("ArrowDown")
     expect(rows.nth(1)).to_have_attribute("aria-selected", "true")
     expect(desk.page.locator(".arc.lit")).to_have_count(1)
+    assert not serious(desk.page)
     desk.press("Delete")
     expect(rows).to_have_count(3)
     desk.press("Enter")
@@ -213,6 +240,7 @@ def test_done_asks_what_becomes_of_suggestions(desk):
     desk.give(relations=[("pump", "hasPart", "shaft")])
     desk.press("Control+Enter")
     expect(desk.page.get_by_role("heading", name="5 suggestions are undecided")).to_be_visible()
+    assert not serious(desk.page)
     desk.press("Escape")
     desk.ready(1)
     expect(desk.page.locator("#done-note")).to_be_hidden()

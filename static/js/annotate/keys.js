@@ -108,7 +108,8 @@ function handlerOf(event) {
   if ([key, `Shift+${key}`].includes(chord) && STEPS[key]) return () => moveCursor(STEPS[key](), shiftKey);
   if (key === "Tab") return stepMark(shiftKey ? -1 : 1) ? () => {} : null;
   if (!/^[\p{L}\p{N}]$/u.test(chord)) return null;
-  if (chord !== "r" || view.words) return () => choose(key);
+  if (chord !== "r" || (!view.mark && !view.relation)) return () => choose(key);
+  if (event.repeat) return () => {}; // it is held until the target is clicked
   return shiftKey && view.relation ? reverse : relate;
 }
 
