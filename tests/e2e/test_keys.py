@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from datasets.models import Annotation
+from tests.annotations.test_constraints import constrain
 from tests.e2e.test_workspace import Desk, desk
 
 __all__ = ["desk"]
@@ -79,3 +80,18 @@ def test_arrows_held_with_shift_move_the_ends_of_the_selected_mark(desk):
     assert (0, 0, "State") in desk.stored()
     assert mine.entity_set.get(uid="given-1").status == "suggested"
     expect(desk.page.locator(".mark-name").first).to_have_text("State ?")
+
+
+def test_undo_of_two_resizes_brings_back_what_broke_a_rule_before(desk):
+    labels = desk.project.entity_ontology.items()
+    mine = Annotation.objects.create(item=desk.project.dataset.items()[0], annotator=desk.user)
+    for name, start, end in (("Thermostat", 1, 3), ("State", 3, 4)):
+        mine.entity_set.create(uid=name, label=labels.get(name=name), start=start, end=end)
+    constrain(desk.project, entities=[{"domain": "Thermostat", "excludes": ["State"]}], relations=[])
+    desk.open()
+    for end in (2, 1):
+        desk.press("Home", "Escape", "Tab", "Shift+ArrowLeft")
+        assert desk.stored() == [(1, end, "Thermostat"), (3, 4, "State")]
+    desk.press("Control+z", "Control+z")
+    assert desk.stored() == [(1, 3, "Thermostat"), (3, 4, "State")]
+    expect(desk.page.locator(".toast")).to_have_count(0)

@@ -17,7 +17,9 @@ const ENDS = ["source", "target"];
 const TIMEOUT = 15_000;
 
 const pick = (object, keys) => Object.fromEntries(keys.map((key) => [key, object[key]]));
-const proofKey = ({ url }, { kind, uid, label }) => `${url} ${kind} ${uid} ${label}`;
+/** What brings a mark back is for its label and, where it was resized, for the words that it covered. */
+const proofKey = ({ url }, { kind, verb, uid, label, start, end }) => [url, kind, uid, label, ...(verb === "resize" ? [start, end] : [])].join(" ");
+const resizedBack = ({ inverse }, { kind, uid }) => inverse.find((each) => each.verb === "resize" && each.kind === kind && each.uid === uid);
 /** The marks that an operation names; an entity and a relation may have the same uid. */
 const named = (operation) => [`${operation.kind} ${operation.uid}`, ...ENDS.map((end) => `entity ${operation[end]}`)];
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -123,7 +125,7 @@ export class Queue {
     const entry = this.#waiting.shift();
     const { item, operation, tries = 0 } = entry;
     this.store.remove(entry).catch(() => {}); // sent once more then, which changes nothing
-    for (const mark of answer.was ?? []) this.proofs.set(proofKey(item, mark), mark.proof);
+    for (const mark of answer.was ?? []) this.proofs.set(proofKey(item, resizedBack(entry, mark) ?? mark), mark.proof);
     const known = this.#revisions.get(item.url);
     this.#revisions.set(item.url, answer.revision);
     const stored = answer[operation.kind];
@@ -162,7 +164,7 @@ export class Queue {
   }
 
   async #send({ item, operation: { kind, verb, ...values } }) {
-    values.proof = this.proofs.get(proofKey(item, { kind, ...values }));
+    values.proof = this.proofs.get(proofKey(item, { kind, verb, ...values }));
     const [path, body] =
       kind === "item" ? ["done/", { done: values.done }]
       : values.status === "suggested" ? [`${PATHS[kind]}/suggest/`, pick(values, FIELDS.suggest[kind])] // undo of a decision
