@@ -21,7 +21,10 @@ STILL = "document.getAnimations().forEach((animation) => animation.finish())"
 RULES = {"light": {}, "dark": {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}}
 
 
-def serious(page: Page) -> list[str]:
+SERIOUS = ("serious", "critical")
+
+
+def serious(page: Page, impacts: tuple[str, ...] = SERIOUS) -> list[str]:
     settled(page)
     found = [(theme, violation) for theme in RULES for violation in violations(page, theme)]
     page.emulate_media(color_scheme="light")
@@ -29,7 +32,7 @@ def serious(page: Page) -> list[str]:
         f"{theme}: {violation['impact']}: {violation['help']}: {node['html'][:200]} {node['any'][:1]}"
         for theme, violation in found
         for node in violation["nodes"]
-        if violation["impact"] in ("serious", "critical")
+        if violation["impact"] in impacts
     ]
 
 
@@ -100,23 +103,36 @@ def test_signing_in(page):
 
 
 def test_the_annotation_screen(page, sign_in, alice, carol):
+    """Nothing moderate either: people spend their days here."""
     project = factories.project(by=alice, annotators=[carol])
     constrain(project)
     sign_in(page, carol)
+
+    def problems() -> list[str]:
+        return serious(page, (*SERIOUS, "moderate"))
+
     page.goto(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/")
     expect(page.locator("html[data-ready]")).to_be_attached()
-    assert not serious(page)
+    assert not problems()
     page.locator(".tok").first.click()
     expect(page.locator("#picker")).to_be_visible()
-    assert not serious(page)
+    assert not problems()
     page.keyboard.type("Physical")
     page.keyboard.press("Enter")
     expect(page.locator(".mark-name")).to_have_text("PhysicalObject")
-    assert not serious(page)
+    assert not problems()
     page.locator(".tok").first.dblclick()
     page.keyboard.press("2")
     expect(page.locator(".option.dim")).to_have_count(1)
-    assert not serious(page)
+    assert not problems()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
+    page.locator(".mark-name").click()
+    expect(page.locator("#mark-actions")).to_be_visible()
+    assert not problems()
+    page.keyboard.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    assert not problems()
 
 
 def test_the_screens_of_constraints(page, sign_in, alice, labels):
