@@ -208,6 +208,20 @@ def test_relations_by_keys_alone(desk, carol):
     expect(desk.page.locator(".mark-name.selected")).to_have_text("PhysicalObject")
 
 
+def test_what_is_suggested_is_accepted_when_it_is_made_by_hand(desk):
+    desk.give(relations=[("pump", "hasPart", "motor")])
+    desk.token(10).dblclick()
+    desk.pick("state")
+    expect(desk.page.locator(".mark-name.suggested")).to_have_count(3)
+    desk.drop(desk.name("pump"), desk.name("motor"))
+    assert desk.relations() == [("pump", "hasPart", "motor")]
+    expect(desk.page.locator(".mark-name.suggested")).to_have_count(1)
+    expect(desk.page.locator(".arc.suggested")).to_have_count(0)
+    desk.press("Control+z", "Control+z")
+    expect(desk.page.locator(".mark-name.suggested")).to_have_count(4)
+    expect(desk.page.locator(".arc.suggested")).to_have_count(1)
+
+
 def test_suggestions_are_decided_one_by_one_of_one_label_and_all(desk, alice):
     marks = {"left": (1, "PhysicalObject"), **MARKS}
     desk.give(marks, [("pump", "hasPart", "shaft"), ("leaks", "hasParticipant", "motor")])

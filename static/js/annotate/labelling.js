@@ -1,7 +1,6 @@
 // Finds a label, and gives it to words, to a mark or to a relation.
 
 import { act } from "./changes.js";
-import { newUid } from "./marks.js";
 import { refresh } from "./saving.js";
 import { select, selectMark } from "./selection.js";
 import { labelAt, sayUnset, setShortcut, shortcutOf } from "./shortcuts.js";
@@ -52,11 +51,9 @@ const usesOf = (start, end) => precedents.of(text.between(start, end));
 
 export function markWords(label) {
   const [start, end] = span(now.view.words);
-  const twin = marks.twin("entity", { start, end }, label.uid);
-  const uid = twin?.uid ?? newUid();
-  if (twin) toast(`These words are marked as “${label.name}” already.`);
-  else act([{ kind: "entity", verb: "add", uid, start, end, label: label.uid }]);
-  selectMark(uid, { actions: false });
+  const operation = marks.making("entity", { start, end, label: label.uid });
+  if (!act([operation])) toast(`These words are marked as “${label.name}” already.`);
+  selectMark(operation.uid, { actions: false });
 }
 
 export function pickForWords(query = "") {

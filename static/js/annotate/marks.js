@@ -60,6 +60,12 @@ export class Marks {
     return [...this[kind].values()].find((other) => other.uid !== mark.uid && other.label === label && same.every((key) => other[key] === mark[key]));
   }
 
+  /** What makes a mark: one that says the same is accepted, if it is there. */
+  making(kind, mark) {
+    const twin = this.twin(kind, mark, mark.label);
+    return twin ? { kind, verb: "label", uid: twin.uid, label: mark.label } : { kind, verb: "add", uid: newUid(), ...mark };
+  }
+
   /** Change the marks; returns the operations that take it back, or null if there is nothing to do. */
   apply(operation) {
     const { kind, verb, uid } = operation;

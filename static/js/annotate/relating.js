@@ -2,7 +2,7 @@
 
 import { act } from "./changes.js";
 import { openPicker } from "./labelling.js";
-import { newUid, turned } from "./marks.js";
+import { turned } from "./marks.js";
 import { refresh } from "./saving.js";
 import { select, selectMark } from "./selection.js";
 import { labelAt, sayUnset } from "./shortcuts.js";
@@ -97,10 +97,10 @@ export function chooseTarget(target, { stays = false } = {}) {
   const ends = { source, target };
   const against = now.judge.forRelation(ends);
   const onPick = (label) => {
-    const uid = marks.twin("relation", ends, label.uid)?.uid ?? newUid();
-    act([{ kind: "relation", verb: "add", uid, ...ends, label: label.uid }]);
+    const operation = marks.making("relation", { ...ends, label: label.uid });
+    act([operation]);
     if (stays) begin(source, repeated);
-    else select({ relation: uid });
+    else select({ relation: operation.uid });
   };
   const allowed = now.labels.relation.all.filter((label) => label.active && !against(label));
   const only = allowed.length === 1 ? allowed[0] : allowed.find(({ uid }) => uid === repeated);
