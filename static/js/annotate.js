@@ -2,8 +2,10 @@
 // selection, saving and changes; labelling, relating, deciding and the item; and the keys and the pointer that ask for these.
 
 import { redo, resume, undo } from "./annotate/changes.js";
+import { listenToComfort } from "./annotate/comfort.js";
 import { accept, nextSuggestion, remove } from "./annotate/deciding.js";
 import { finishUnlessUndecided, listenToDialog } from "./annotate/finishing.js";
+import { listenToHover } from "./annotate/hover.js";
 import { reopen } from "./annotate/item.js";
 import { listenToKeys } from "./annotate/keys.js";
 import { clickLabel, pin } from "./annotate/labelling.js";
@@ -82,6 +84,8 @@ listenToKeys();
 listenToPointer();
 listenToResizing();
 listenToTouch();
+listenToHover();
+listenToComfort();
 listenToButtons();
 listenToDialog();
 listenToPane();

@@ -9,7 +9,7 @@ function draw(sheet) {
   sheet.hidden = false;
   sheet.previousElementSibling.classList.add("visually-hidden");
   const text = new Text(sheet, item);
-  const all = { entities, relations, entityLabels: byKey, relationLabels: byKey, chosen: {}, broken };
+  const all = { entities, relations, labels: { entity: byKey, relation: byKey }, broken };
   text.redraw = () => sheet.isConnected && text.draw(all); // one that was swapped away has no size
 }
 

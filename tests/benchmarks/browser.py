@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import shutil
 import statistics
 from collections.abc import Iterator
@@ -12,9 +13,10 @@ from playwright.sync_api import Page, sync_playwright
 
 from annotation_service.db import store
 from annotation_service.models import User
-from datasets.models import Annotation, Entity
+from datasets.models import Annotation, Entity, Item, Relation
 from ontologies.documents import NewItem
 from ontologies.models import Ontology
+from projects.models import Project
 from resources.models import ConstraintSet
 
 from . import data
@@ -23,6 +25,7 @@ from .service import Browser, Service
 
 BRANCHES, BRANCH = 20, 500
 LABELS, RULES, MARKS, TOKENS = 10_000, 1000, 300, 620
+DENSE_TOKENS, DENSE_MARKS, DENSE_RELATIONS = 1200, 500, 200
 RUNS = 5
 # Tasks shorter than 50 ms are not told.
 WATCH = """
@@ -48,6 +51,33 @@ PICKER_KEYS = {
     "another letter": "a",
     "next row": "ArrowDown",
 }
+
+# What is done to a dense item, in turns: what, the key or what is clicked, and how often.
+DENSE_STEPS = (
+    ("next mark", "Tab", 10),
+    ("next word", "ArrowRight", 10),
+    ("open the list", "Enter", 1),
+    ("new mark", "Enter", 1),
+    ("undo", "Ctrl+z", 1),
+    ("redo", "Ctrl+y", 1),
+    ("select a mark", ".mark-name", 3),
+    ("remove a mark", "Delete", 1),
+    ("undo", "Ctrl+z", 1),
+    ("select an arc", ".arc", 3),
+)
+# Until the browser has drawn what it answers.
+DRAWN = """([what, at]) => new Promise((done) => {
+  const [key, ctrlKey] = [what.replace("Ctrl+", ""), what.startsWith("Ctrl+")];
+  const clicked = what.startsWith(".") && document.querySelectorAll(what)[at];
+  const to = clicked || (document.querySelector("#picker:not([hidden]) input") ?? document.querySelector(".text"));
+  const all = { key, ctrlKey, bubbles: true, cancelable: true };
+  const event = clicked ? new MouseEvent("click", all) : new KeyboardEvent("keydown", all);
+  requestAnimationFrame(() => setTimeout(() => {
+    const began = performance.now();
+    to.dispatchEvent(event);
+    requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+  }));
+})"""
 
 
 @benchmark("browser")
@@ -103,6 +133,54 @@ def picker(service: Service) -> Iterator[Figure]:
     at = f"{MARKS} marks, {LABELS:,} labels, {RULES:,} rules"
     for what, values in times.items():
         yield Figure(f"key at {at}: {what}", statistics.median(values), "ms", 50)
+
+
+@benchmark("workspace")
+def workspace(service: Service) -> Iterator[Figure]:
+    """Keys and clicks where a long text is full of marks."""
+    project = data.project(10, name="Dense", labels=224)
+    item = _dense_item(project)
+    cookies = Browser(service, data.ANNOTATORS[0]).headers["Cookie"]
+    times: dict[str, list[float]] = {}
+    with chromium(service, cookies) as page:
+        for _ in range(RUNS):
+            page.goto(f"/projects/{project.pk}/annotate/{item.pk}/")
+            page.locator("html[data-ready]").wait_for(state="attached")
+            for n in range(4):
+                for what, how, often in DENSE_STEPS:
+                    for k in range(often):
+                        times.setdefault(what, []).append(page.evaluate(DRAWN, [how, 40 * n + 7 * k]))
+    at = f"{DENSE_MARKS} marks, {DENSE_RELATIONS} relations"
+    for what, values in times.items():
+        yield Figure(
+            f"key or click at {at}, p50 / worst: {what}", (statistics.median(values), max(values)), "ms", (50, 50)
+        )
+
+
+def _dense_item(project: Project) -> Item:
+    """Words with marks of one to three words, some inside others; most relations are short, some are not."""
+    rng = random.Random(1)
+    item = project.dataset.items()[0]
+    store(item, tokens=data.text(DENSE_TOKENS // 15).split(), offsets=None)
+    annotation = Annotation.objects.create(item=item, annotator=User.objects.get(username=data.ANNOTATORS[0]))
+    labels, relation_labels = list(project.entity_ontology.items()), list(project.relation_ontology.items())
+    entities = [
+        annotation.entity_set.create(
+            uid=f"m{n}", start=start, end=start + rng.choice((0, 0, 1, 2)), label=labels[n % 224]
+        )
+        for n, start in enumerate(sorted(rng.choices(range(DENSE_TOKENS - 3), k=DENSE_MARKS)))
+    ]
+    Relation.objects.bulk_create(
+        Relation(
+            annotation=annotation,
+            uid=f"r{n}",
+            source=entities[at := rng.randrange(DENSE_MARKS - 40)],
+            target=entities[at + (rng.randint(1, 5) if n % 10 else 40)],
+            label=relation_labels[n % 20],
+        )
+        for n in range(DENSE_RELATIONS)
+    )
+    return item
 
 
 def _tasks(page: Page, path: str) -> Iterator[tuple[str, float]]:

@@ -534,19 +534,6 @@ def test_undo_makes_what_was_decided_about_a_suggestion_a_suggestion_again(desk)
     expect(relation).to_contain_text(f"{part.name} ?")
 
 
-def test_a_suggestion_is_seen_as_one_where_its_name_has_no_room(desk):
-    item = desk.project.dataset.items()[0]
-    label = OntologyItem.objects.get(ontology=desk.project.entity_ontology, name="PhysicalObject")
-    given = Annotation.objects.create(item=item)
-    for start in (0, 1):
-        given.entity_set.create(uid=f"given-{start}", label=label, start=start, end=start, status="suggested")
-    desk.open()
-    name, mark = desk.page.locator(".mark-name").first.locator("span").all()
-    assert name.evaluate("node => node.scrollWidth > node.clientWidth")
-    box, inner = desk.page.locator(".mark-name").first.bounding_box(), mark.bounding_box()
-    assert inner["x"] + inner["width"] <= box["x"] + box["width"] + 1
-
-
 def test_a_relation_is_accepted_together_with_its_ends(desk):
     item = desk.project.dataset.items()[0]
     given = Annotation.objects.create(item=item)

@@ -1,7 +1,7 @@
 // What is selected, and how keys go from word to word and from mark to mark.
 
 import { plural } from "../words.js";
-import { say, showMarks, showMode, showSelection } from "./showing.js";
+import { say, showChosen, showMode, showSelection } from "./showing.js";
 import { $, marks, now, pane, precedents, span, text, wordsOf } from "./workspace.js";
 
 export function select(next = {}) {
@@ -11,7 +11,7 @@ export function select(next = {}) {
   if (!next.relating) showMode();
   if (next.words) now.cursor = next.words.focus;
   if (next.words) precedents.prepare(text.between(...span(next.words)));
-  if (marksChange) showMarks();
+  if (marksChange) showChosen();
   showSelection();
   tellSelected();
   if (next.actions) $("mark-actions").scrollIntoView({ block: "nearest" });

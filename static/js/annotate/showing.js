@@ -27,23 +27,24 @@ function showStep(id, steps, words) {
 }
 
 export function showMarks() {
-  const { view, labels } = now;
+  const { labels } = now;
   if (!labels) return;
   const { entities, relations } = marks;
-  const chosen = { entity: view.candidate ?? view.mark, relation: view.relation };
-  text.draw({ entities, relations, entityLabels: labels.entity, relationLabels: labels.relation, chosen, source: view.relating, broken: state.broken });
-  showTargets();
-  showRelations();
+  text.draw({ entities, relations, labels, broken: state.broken });
+  relationList?.show(relations.map(inWords));
+  showChosen();
   const counts = [plural(entities.length, "entity", "entities")];
   if (state.hasRelations) counts.push(plural(relations.length, "relation", "relations"));
   $("counts").textContent = counts.join(", ");
   showUndecided();
 }
 
-function showRelations() {
-  if (!relationList) return;
-  relationList.show(marks.relations.map(inWords));
-  relationList.choose(now.view.relation);
+export function showChosen() {
+  if (!now.labels) return;
+  const { candidate, mark, relation, relating } = now.view;
+  text.choose({ entity: candidate ?? mark, relation, source: relating });
+  relationList?.choose(relation);
+  showTargets();
 }
 
 /** A relation as it is read: its source, the name of its label, and its target. */
@@ -62,11 +63,11 @@ function showUndecided() {
 
 export function showSelection() {
   const { view } = now;
-  const chosen = marks.entity.get(view.candidate ?? view.mark);
+  const mark = marks.entity.get(view.candidate ?? view.mark);
   const words = now.stretch ? { anchor: now.stretch.start, focus: now.stretch.end } : view.words;
   text.drawWords(words);
-  placeHandles(view.mark && chosen && !readOnly() ? (now.stretch ?? chosen) : null);
-  original.mark(words ? span(words) : chosen && [chosen.start, chosen.end]);
+  placeHandles(view.mark && mark && !readOnly() ? (now.stretch ?? mark) : null);
+  original.mark(words ? span(words) : mark && [mark.start, mark.end]);
   showToolbar();
 }
 

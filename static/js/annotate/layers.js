@@ -1,0 +1,72 @@
+// Layers over the text. What is drawn stands in a group for each line and stays as long as it would be drawn the same again.
+
+export const make = (tag, className, ...content) => {
+  const element = Object.assign(document.createElement(tag), { className });
+  element.append(...content);
+  return element;
+};
+
+export const svg = (tag, attributes, ...content) => {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...content);
+  return element;
+};
+
+/** Put an element at a place, in pixels: left, top, width, height. */
+export const place = (element, places) => {
+  for (const [name, pixels] of Object.entries(places)) element.style[name] = `${pixels}px`;
+  return element;
+};
+
+export class Layer {
+  #lines = [];
+  #build;
+
+  /** `build` makes the elements for a spec: a plain object that says all that they show. */
+  constructor(root, build) {
+    this.root = root;
+    this.#build = build;
+  }
+
+  /** Each line has a top, in pixels, and specs with different keys. */
+  draw(lines) {
+    while (this.#lines.length > lines.length) this.#lines.pop().group.remove();
+    lines.forEach(({ top, specs }, at) => {
+      const line = (this.#lines[at] ??= this.#newLine());
+      if (line.top !== top) this.#move(line, top);
+      const drawn = new Map(specs.map((spec) => [spec.key, this.#drawn(spec, line.drawn)]));
+      arrange(line.group, [...drawn.values()].flatMap(({ nodes }) => nodes));
+      line.drawn = drawn;
+    });
+  }
+
+  #drawn(spec, before) {
+    const written = JSON.stringify(spec);
+    const known = before.get(spec.key);
+    return known?.written === written ? known : { written, nodes: this.#build(spec) };
+  }
+
+  #newLine() {
+    const group = this.root instanceof SVGElement ? svg("g", { class: "line" }) : make("div", "line");
+    this.root.append(group);
+    return { group, drawn: new Map() };
+  }
+
+  #move(line, top) {
+    line.top = top;
+    if (line.group instanceof SVGElement) line.group.setAttribute("transform", `translate(0 ${top})`);
+    else line.group.style.top = `${top}px`;
+  }
+}
+
+/** Give an element these children; those that stand where they belong are not touched. */
+export function arrange(group, nodes) {
+  const kept = new Set(nodes);
+  for (const node of [...group.childNodes]) if (!kept.has(node)) node.remove();
+  let next = group.firstChild;
+  for (const node of nodes) {
+    if (node === next) next = next.nextSibling;
+    else group.insertBefore(node, next);
+  }
+}

@@ -1,0 +1,122 @@
+// Where the tokens stand: the lines into which the browser breaks them, and the room above and below each line. From left to
+// right nothing depends on marks, so tokens are measured again only when the width or the font changes.
+
+const NOTHING = 4; // shown as wide as this: a token of characters without width
+
+export class Lines {
+  #pieces = new Map();
+  #isStale = true;
+  all = [];
+
+  constructor(sheet, root, tokens) {
+    Object.assign(this, { sheet, root, tokens });
+  }
+
+  forget() {
+    this.#isStale = true;
+  }
+
+  /** Pixels are counted from the corner of the sheet; the top of a line is that of its letters. */
+  measure() {
+    if (!this.#isStale) return;
+    this.#isStale = false;
+    this.#pieces.clear();
+    for (const { room } of this.all) room?.remove();
+    const origin = this.sheet.getBoundingClientRect();
+    this.width = this.root.clientWidth;
+    this.rtl = getComputedStyle(this.root).direction === "rtl";
+    this.height = parseFloat(getComputedStyle(this.root).lineHeight);
+    this.all = [];
+    this.lineOf = [];
+    this.tokens.forEach((token, i) => this.#add(token, i, origin));
+    // In the order in which they are seen: scripts that run to the left stand the other way round.
+    this.all.forEach(({ parts }) => parts.sort((a, b) => a.left - b.left));
+  }
+
+  #add(token, i, origin) {
+    const rects = [...token.getClientRects()];
+    const wide = rects.filter((rect) => rect.width);
+    // Where a token breaks it may leave an empty piece behind; a token of nothing but such is still somewhere.
+    for (const rect of wide.length ? wide : rects.slice(0, 1)) {
+      const [top, bottom] = [rect.top - origin.top, rect.bottom - origin.top];
+      let line = this.all.at(-1);
+      if (!line || top > line.bottom - 4 || bottom < line.top + 4) {
+        line = { top, bottom, parts: [], above: 0, below: 0, room: null };
+        this.all.push(line);
+      }
+      const part = { i, left: rect.left - origin.left, right: rect.left + (rect.width || NOTHING) - origin.left, rect: rects.indexOf(rect) };
+      // A token that ends on the line carries its room, so that the browser breaks the text where it did before.
+      if (rect === rects.at(-1)) line.holder ??= part;
+      line.parts.push(part);
+      this.lineOf[i] ??= this.all.length - 1;
+    }
+    this.lineOf[i] ??= Math.max(0, this.all.length - 1);
+  }
+
+  /** What a span covers, line by line; more than one piece of a line where scripts of both directions meet. */
+  pieces(start, end) {
+    const key = `${start} ${end}`;
+    if (!this.#pieces.has(key)) this.#pieces.set(key, this.#find(start, end));
+    return this.#pieces.get(key);
+  }
+
+  #find(start, end) {
+    const pieces = [];
+    const last = this.lineOf[end + 1] ?? this.all.length - 1;
+    for (let line = this.lineOf[start]; line <= last; line += 1) {
+      let open = null;
+      for (const { i, left, right } of this.all[line].parts) {
+        if (i < start || i > end) open = null;
+        else if (open) open.right = right;
+        else pieces.push((open = { line, left, right }));
+      }
+    }
+    return pieces;
+  }
+
+  /** The token of the line above or below that is nearest to this one. */
+  vertical(token, step) {
+    const from = this.lineOf[token];
+    const line = this.all[from + step];
+    if (!line) return token;
+    const { left, right } = this.all[from].parts.find((part) => part.i === token);
+    const middle = (left + right) / 2;
+    const distance = (part) => Math.max(part.left - middle, middle - part.right, 0);
+    return line.parts.reduce((best, part) => (distance(part) < distance(best) ? part : best)).i;
+  }
+
+  /** Even pixels above and below each line. */
+  makeRoom(rooms) {
+    let hasMoved = false;
+    this.all.forEach((line, at) => {
+      const { above, below } = rooms[at];
+      if (!line.holder || (line.above === above && line.below === below)) return;
+      Object.assign(line, { above, below });
+      this.#fill(line);
+      hasMoved = true;
+    });
+    if (hasMoved) this.#findTops();
+  }
+
+  /** An empty element makes the line box taller. */
+  #fill(line) {
+    const { above, below, holder } = line;
+    if (!above && !below) {
+      line.room.remove();
+      line.room = null;
+      return;
+    }
+    if (!line.room) this.tokens[holder.i].append((line.room = Object.assign(document.createElement("i"), { className: "room" })));
+    line.room.style.lineHeight = `${this.height + above + below}px`;
+    line.room.style.verticalAlign = `${(above - below) / 2}px`;
+  }
+
+  #findTops() {
+    const origin = this.sheet.getBoundingClientRect();
+    for (const line of this.all) {
+      const { i, rect } = line.holder ?? line.parts[0];
+      const { top, bottom } = this.tokens[i].getClientRects()[rect];
+      Object.assign(line, { top: top - origin.top, bottom: bottom - origin.top });
+    }
+  }
+}

@@ -1,0 +1,57 @@
+// What marks and relations look like: specs, which say all that is drawn, and the elements for them.
+
+import { make, place, svg } from "./layers.js";
+
+const RULE = 3; // height of the line below marked words
+const EDGE = 2; // marks reach a little beyond their words
+
+/** The name of a label as it is shown on a mark. */
+export const nameOf = ({ name, active }, { status }) => name + (status === "suggested" ? " ?" : "") + (active ? "" : " off");
+
+/** The parts of a mark; the first has its name. `height` is that of the letters, `fall` the way from them down to the lane. */
+export function partsOf({ mark, pieces, name }, { label, words, height, fall, rtl, isBroken }) {
+  const { uid, status } = mark;
+  const states = `${status === "suggested" ? " suggested" : ""}${isBroken ? " broken" : ""}`;
+  const title = `${label.name}${label.active ? "" : " (off)"}: ${words.slice(0, 200)}`;
+  const spoken = [words, label.name, status === "suggested" && "suggested", !label.active && "switched off"].filter(Boolean).join(", ");
+  return pieces.map(({ line, left, right }, at) => {
+    const [before, after] = [at > 0, at < pieces.length - 1];
+    const open = `${(rtl ? after : before) ? " open-left" : ""}${(rtl ? before : after) ? " open-right" : ""}`;
+    const box = { left: left - EDGE, width: right - left + 2 * EDGE };
+    const shown = at ? null : { ...name, text: label.name, note: nameOf(label, mark).slice(label.name.length), title, spoken };
+    return { line, key: `${uid} ${at}`, uid, classes: states + open, color: label.color, box, height, fall, name: shown };
+  });
+}
+
+const coloured = (element, { uid, color }) => {
+  element.dataset.uid = uid;
+  element.style.setProperty("--c", color);
+  return element;
+};
+
+export function buildTint(spec) {
+  const tint = place(make("div", `tint${spec.classes}`), { ...spec.box, height: spec.height + EDGE + spec.fall });
+  tint.style.setProperty("--letters", `${spec.height + EDGE}px`);
+  return [coloured(tint, spec)];
+}
+
+export function buildName(spec) {
+  const top = spec.height + EDGE + spec.fall;
+  const rule = coloured(place(make("div", `rule${spec.classes}`), { ...spec.box, top }), spec);
+  if (!spec.name) return [rule];
+  const { left, width, text, note, title, spoken } = spec.name;
+  const name = make("button", `mark-name label-name${spec.classes}`, make("span", "", text), ...(note ? [make("small", "", note)] : []));
+  Object.assign(name, { type: "button", tabIndex: -1, title, ariaLabel: spoken });
+  return [rule, coloured(place(name, { left, width, top: top + RULE }), spec)];
+}
+
+export function buildWords({ left, right, height }) {
+  return [place(make("div", "word-box"), { left: left - 3, top: -1, width: right - left + 6, height: height + 3 })];
+}
+
+export function buildArc({ uid, name, path, head, x, y, suggested }) {
+  const text = svg("text", { x, y, "text-anchor": "middle" }, name);
+  const parts = [svg("path", { class: "reach", d: path }), svg("path", { class: "line", d: path })];
+  if (head !== null) parts.push(svg("path", { class: "head", d: `M${head - 3.5} -7H${head + 3.5}L${head} -1Z` }));
+  return [svg("g", { class: `arc${suggested ? " suggested" : ""}`, "data-uid": uid }, ...parts, text)];
+}

@@ -1,0 +1,79 @@
+// A seeded walk of changes and selections in the annotation screen. Now and then the screen is compared with one that is drawn from
+// nothing; what differs is the answer.
+async ([seed, steps]) => {
+  const at = (name) => import(`/static/js/annotate/${name}.js`);
+  const [{ marks, now, sheet, state, text }, { newUid }, { select }, { show }, { Text }] = await Promise.all(
+    ["workspace", "marks", "selection", "showing", "text"].map(at),
+  );
+  let random = seed;
+  const below = (count) => (random = (random * 48271) % 2147483647) % count;
+  const one = (list) => list[below(list.length)];
+  const label = (kind) => one(now.labels[kind].all).uid;
+  const undone = [];
+  const change = (operation) => {
+    const inverse = marks.apply(operation);
+    if (inverse) undone.push(inverse);
+    show();
+  };
+  const addEntity = (more) => {
+    const start = below(text.tokens.length);
+    const end = Math.min(text.tokens.length - 1, start + below(4));
+    change({ kind: "entity", verb: "add", uid: newUid(), start, end, label: label("entity"), ...more });
+  };
+  const addRelation = (source, target) => {
+    if (source !== target) change({ kind: "relation", verb: "add", uid: newUid(), source: source.uid, target: target.uid, label: label("relation") });
+  };
+  const undo = () => {
+    undone.pop()?.forEach((operation) => marks.apply(operation));
+    show();
+  };
+  const resize = () => {
+    sheet.style.paddingRight = `${40 * below(3)}px`;
+    return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+  };
+  const some = (kind) => marks[kind].size > 3;
+  const acts = [
+    () => addEntity(),
+    () => addEntity({ status: "suggested" }),
+    () => some("entity") && change({ kind: "entity", verb: "label", uid: one(marks.entities).uid, label: label("entity") }),
+    () => some("entity") && change({ kind: "entity", verb: "remove", uid: one(marks.entities).uid }),
+    () => some("entity") && addRelation(one(marks.entities), one(marks.entities)),
+    () => some("entity") && addRelation(one(marks.entities), one(marks.entities)),
+    () => some("relation") && change({ kind: "relation", verb: "remove", uid: one(marks.relations).uid }),
+    () => some("relation") && change({ kind: "relation", verb: "label", uid: one(marks.relations).uid, label: label("relation") }),
+    undo,
+    () => some("entity") && select({ mark: one(marks.entities).uid }),
+    () => some("relation") && select({ relation: one(marks.relations).uid }),
+    () => select({}),
+    resize,
+  ];
+
+  const written = (element) => {
+    const copy = element.cloneNode(true);
+    for (const drawn of copy.querySelectorAll("[class]")) drawn.setAttribute("class", [...drawn.classList].sort().join(" "));
+    return ["tints", "arcs", "names", "text"].map((layer) => copy.querySelector(`.${layer}`).innerHTML).join("\n");
+  };
+  const drawnAnew = () => {
+    const fresh = sheet.cloneNode(true);
+    for (const layer of fresh.querySelectorAll(".tints, .words, .arcs, .names, .text")) layer.replaceChildren();
+    sheet.after(fresh);
+    const other = new Text(fresh, state.item);
+    other.draw({ entities: marks.entities, relations: marks.relations, labels: now.labels, broken: state.broken });
+    other.choose({ entity: now.view.mark, relation: now.view.relation });
+    fresh.remove();
+    return fresh;
+  };
+  const isOff = ({ top, parts: [{ i, rect }] }) =>
+    Math.abs(text.tokens[i].getClientRects()[rect].top - sheet.getBoundingClientRect().top - top) > 0.1;
+
+  const differences = [];
+  for (let step = 1; step <= steps; step += 1) {
+    await one(acts)();
+    if (!marks.entity.has(now.view.mark) && !marks.relation.has(now.view.relation)) select({});
+    if (step % 5) continue;
+    const [shown, anew] = [written(sheet), written(drawnAnew())];
+    if (shown !== anew) differences.push([step, shown, anew]);
+    if (text.lines.all.some(isOff)) differences.push([step, "a line is not where it was measured"]);
+  }
+  return differences;
+};
