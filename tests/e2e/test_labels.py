@@ -9,6 +9,7 @@ from tests.annotations.test_constraints import constrain
 from tests.e2e.test_axe import serious
 from tests.e2e.test_picker import Picker
 from tests.e2e.test_workspace import TEXT
+from tests.e2e.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -103,3 +104,57 @@ def test_a_shortcut_that_is_not_kept_is_taken_back(desk, page, problems):
     desk.press("Escape", "ArrowRight", "Alt+3")
     expect(page.locator(".toast").first).to_contain_text("Alt+3 has no label yet")
     assert desk.names() == []
+
+
+NAMES = ["Pump", *(f"L{n}" for n in range(2, 10)), "Tenth", "L11", "Twelfth"]
+
+
+def test_labels_beyond_nine_have_two_digits_and_stand_below_those_that_these_words_had(page, sign_in, alice, carol):
+    project = factories.Project.create(
+        name="Twelve",
+        by=alice,
+        dataset=factories.dataset(owner=alice, text="check pump and pump again\nPUMP and valve\n"),
+        entity_ontology=factories.ontology(owner=alice, items=[{"name": name} for name in NAMES]),
+        annotators=[carol],
+    )
+    sign_in(page, carol)
+    desk = Picker(page, project, carol)
+    desk.open()
+    desk.press("ArrowRight", "1", "2")
+    desk.press("ArrowRight", "1")
+    expect(page.locator(".option:not(.apart)")).to_have_count(3)
+    assert not serious(page)
+    desk.press("9")
+    desk.expect_note("There is no 19 here.")
+    desk.press("1", "Backspace", "0", "1")
+    assert desk.stored() == [(0, 0, "Twelfth"), (1, 1, "Pump")]
+    desk.open(2)
+    with page.expect_response("**/words/?*"):
+        desk.press("ArrowRight")  # asked already when they are selected
+    expect(page.locator(".word-box")).to_have_count(1)
+    desk.press("Enter")
+    first = page.locator(".option").first
+    expect(first).to_contain_text("Pump")
+    expect(first).to_contain_text("1× by you")
+    assert desk.list() == ["Pump", "Twelfth", *NAMES]
+    desk.press("Enter")
+    assert desk.stored(2) == [(0, 0, "Pump")]
+
+
+def test_what_these_words_had_moves_no_row_when_it_is_known_late(desk, page):
+    label = factories.item(desk.project.entity_ontology, "Activity").uid
+    held = []
+    page.route("**/words/?*", lambda route: held.append(route))
+    desk.token(0).click()
+    before = desk.list()
+    desk.press("ArrowDown")
+    until(lambda: len(held) == 1, "The words are not asked for.")
+    held.pop().fulfill(json={"own": {}, "given": {label: 3}, "project": {}})
+    expect(page.locator(".option", has_text="3× given")).to_have_count(1)
+    assert desk.list() == before
+    expect(page.locator(".option[aria-selected=true]")).to_contain_text("Activity")
+    page.keyboard.type("a")
+    assert desk.list()[0] == "Activity"
+    page.keyboard.press("Backspace")
+    assert desk.list() == ["Activity", *before]
+    page.unroute("**/words/?*")

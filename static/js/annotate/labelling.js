@@ -6,7 +6,7 @@ import { select, selectMark } from "./selection.js";
 import { labelAt, sayUnset, setShortcut, shortcutOf } from "./shortcuts.js";
 import { showSelection } from "./showing.js";
 import { stick, stickyLabel } from "./sticky.js";
-import { $, LOADING, focusText, marks, now, pane, picker, precedents, readOnly, recent, relationList, sayReadOnly, sheet, span, text, toast } from "./workspace.js";
+import { $, LOADING, focusText, marks, now, pane, picker, precedents, readOnly, recent, relationList, sayReadOnly, sheet, span, text, toast, tokensOf } from "./workspace.js";
 
 /** Where a part of the text is, however the text is scrolled meanwhile. */
 function following({ x, y, width, height }) {
@@ -47,7 +47,7 @@ export function openPicker(kind, { rect, onPick, onClose, ...how }) {
   });
 }
 
-const usesOf = (start, end) => precedents.of(text.between(start, end));
+const usesOf = (start, end) => precedents.of(tokensOf(start, end));
 
 export function markWords(label) {
   const [start, end] = span(now.view.words);

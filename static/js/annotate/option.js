@@ -15,7 +15,7 @@ export function drawOption(row, { at, typed, facts, shortcut, canStick, isSticky
   const swatch = make("span", "swatch");
   swatch.style.setProperty("--c", label.color);
   const name = make("span", "name", ...boldName(label.name, row.query));
-  const item = make("li", "option", drawKey(row, typed), swatch, name, drawPath(label), make("span", "note", facts));
+  const item = make("li", "option", drawKey(row, typed), swatch, name, ...drawPath(label), make("span", "note", facts));
   if (deeper) item.append(make("span", "deeper", `${number(label.size)} ▸`));
   if (shortcut) item.append(make("kbd", "shortcut", `Alt ${shortcut}`));
   if (canStick) item.append(drawPin(label, isSticky));
@@ -45,9 +45,10 @@ const namesAbove = (label) => (label.parent ? [...namesAbove(label.parent), labe
 /** What is above a label. Of a long path the middle is left out: the parent is always in sight. */
 function drawPath(label) {
   const above = namesAbove(label);
-  const parent = above.pop() ?? "";
+  if (!above.length) return [];
+  const parent = above.pop();
   const rest = above.length > 1 ? `${above[0]} / … / ` : above.map((name) => `${name} / `).join("");
-  return make("span", "path", make("span", "", rest), make("span", "parent", parent));
+  return [make("span", "above", rest), make("span", "parent", parent)];
 }
 
 /** The name as nodes, with what was typed in bold. */

@@ -72,6 +72,7 @@ export class Pane {
 
   /** Which label every selection gets. */
   showSticky(label) {
+    if (label === this.sticky) return;
     this.sticky = label;
     this.#showUses();
   }

@@ -31,7 +31,7 @@ export class Picker {
       question, now or promised. `shortcutOf` tells the digit of a label, `onShortcut` gives it another; with `onStick`, a label can be
       chosen for every selection to come. */
   open({ labels, recent, uses, against, hides, rect, query = "", title, current, sticky, ...listeners }) {
-    Object.assign(this, { labels, recent, current, sticky, rect, level: null, typed: "", isNew: true, onStick: null, ...listeners });
+    Object.assign(this, { labels, recent, current, sticky, rect, level: null, typed: "", isNew: !query, onStick: null, ...listeners });
     this.offer = new Offer({ labels, against, hides, ranking: new Ranking(recent) });
     this.root.hidden = false;
     this.root.setAttribute("aria-label", title);
@@ -116,7 +116,9 @@ export class Picker {
       : hidden && !allowed.length ? this.offer.reason
       : `No ${hidden ? "allowed" : "active"} label fits “${query}”.`;
     const digits = this.rows.some((row) => row.number?.length > 1) ? "Two digits take a label, or go" : "A digit takes a label, or goes";
-    const keys = `${digits} down into it.${this.level ? " Backspace goes back up." : ""}`;
+    const up = this.level ? " Backspace goes back up." : "";
+    const lasting = this.onStick ? " Ctrl+↵ marks every selection with it." : "";
+    const keys = `${digits} down into it.${up}${lasting} Alt and a digit make that its shortcut.`;
     const greyed = this.explains ? "Greyed labels are not allowed here: point at one to read why." : "";
     this.words = [this.rows.length ? more || (query || hidden ? "" : keys) : none, are, greyed].filter(Boolean).join(" ");
   }
@@ -163,6 +165,7 @@ export class Picker {
     this.typed = meant.length ? typed : "";
     if (meant.length) this.at = this.rows.indexOf(meant[0]);
     this.#draw();
+    for (const each of [meant.at(-1), meant[0]]) this.list.children[this.rows.indexOf(each)]?.scrollIntoView({ block: "nearest" });
     this.#note(meant.length ? "Type the second digit; Backspace takes back the first." : `There is no ${typed} here.`);
   }
 

@@ -1,4 +1,5 @@
-// How words were labelled before: asked as soon as they are selected, so that it is known when the picker opens.
+// How words, the tokens with a space between them, were labelled before: asked as soon as they are selected, so that it is known
+// when the picker opens.
 
 const REST = 40; // ms: who holds an arrow key goes past words without a question for each
 

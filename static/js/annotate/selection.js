@@ -2,7 +2,7 @@
 
 import { plural } from "../words.js";
 import { say, showChosen, showMode, showSelection } from "./showing.js";
-import { $, marks, now, pane, precedents, span, text, wordsOf } from "./workspace.js";
+import { $, marks, now, pane, precedents, span, text, tokensOf, wordsOf } from "./workspace.js";
 
 export function select(next = {}) {
   const { view } = now;
@@ -10,7 +10,7 @@ export function select(next = {}) {
   now.view = next;
   if (!next.relating) showMode();
   if (next.words) now.cursor = next.words.focus;
-  if (next.words) precedents.prepare(text.between(...span(next.words)));
+  if (next.words) precedents.prepare(tokensOf(...span(next.words)));
   if (marksChange) showChosen();
   showSelection();
   tellSelected();

@@ -39,6 +39,7 @@ export const readOnly = () => state.reading || marks.done;
 export const span = ({ anchor, focus }) => [Math.min(anchor, focus), Math.max(anchor, focus)];
 /** The mark or the relation that is selected. */
 export const chosen = () => (now.view.relation ? { kind: "relation", uid: now.view.relation } : now.view.mark && { kind: "entity", uid: now.view.mark });
+export const tokensOf = (start, end) => state.item.tokens.slice(start, end + 1).join(" ");
 export const wordsOf = (mark) => {
   const words = mark ? text.between(mark.start, mark.end) : "";
   return words.length > 60 ? `${words.slice(0, 58).trimEnd()}…` : words;
