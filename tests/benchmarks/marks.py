@@ -11,6 +11,9 @@ from functools import partial
 
 from django.db import connection
 
+from annotation_service.db import execute
+from annotation_service.models import User
+from datasets.cleaned import key_of
 from datasets.models import Dataset, Item
 from projects.models import Project
 
@@ -59,6 +62,23 @@ def marks(service: Service) -> Iterator[Figure]:
     rate = len(times) / (time.perf_counter() - started)
     yield Figure("save marks, 8 clients, per second", rate, "", 400, at_least=True)
     yield Figure("  each, p50 / p95", p50_p95(times), "ms")
+
+
+@benchmark("words")
+def words(service: Service) -> Iterator[Figure]:
+    """How words were labelled before, asked whenever somebody selects some."""
+    project = data.project(imports.LINES, name="Words")
+    for name in data.ANNOTATORS[:2]:
+        data.mark_every_item(project.dataset, User.objects.get(username=name), project.entity_ontology)
+    for every, word in ((10, "often"), (1001, "seldom")):
+        keys = {"key": key_of([word]), "every": every}
+        execute("UPDATE datasets_entity SET words_key = %(key)s WHERE id / %(every)s * %(every)s = id", keys)
+    browser = Browser(service, data.ANNOTATORS[0])
+    for word in ("often", "seldom", "never"):
+        asked = milliseconds(100, partial(browser.get, f"/projects/{project.pk}/words/?text={word}"))
+        yield Figure(
+            f"labels of words that are {word} among {2 * imports.LINES:,} marks, p50 / p95", asked, "ms", (10, 10)
+        )
 
 
 @benchmark("load")
