@@ -24,6 +24,13 @@ const resizedBack = ({ inverse }, { kind, uid }) => inverse.find((each) => each.
 const named = (operation) => [`${operation.kind} ${operation.uid}`, ...ENDS.map((end) => `entity ${operation[end]}`)];
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Where an operation is sent, and what is said there. */
+export function requestOf({ kind, verb, ...values }) {
+  if (kind === "item") return ["done/", { done: values.done }];
+  const request = values.status === "suggested" ? "suggest" : verb; // undo of a decision
+  return [`${PATHS[kind]}/${request}/`, pick(values, FIELDS[request][kind] ?? FIELDS[request])];
+}
+
 export function csrfToken() {
   // Read each time: signing in again in another tab changes it.
   const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
@@ -31,13 +38,13 @@ export function csrfToken() {
 }
 
 export class Queue {
-  #waiting = []; // {item, operation, inverse, revision}, with an `id` once the store has it
+  #waiting = []; // {item, operation, inverse, revision, ready: a promise}, with an `id` once the store has it
   #running = false;
   sent = 0; // operations so far
   #revisions = new Map(); // of items, as the last answer told
   #wake = () => {};
 
-  /** tell(state, count), answered(entry, answer, {isChangedByOthers}), refused(entry, reason, dropped entries, {gone}), renamed(entry, uid), notKept(), signedOut() */
+  /** tell(state, count), answered(entry, answer), refused(entry, reason, dropped entries, {gone}), renamed(entry, uid), notKept(), signedOut() */
   constructor({ annotator, store, proofs, tell, answered, refused, renamed, notKept, signedOut }) {
     Object.assign(this, { annotator, store, proofs, tell, answered, refused, renamed, notKept, signedOut });
     addEventListener("online", () => this.#wake());
@@ -60,18 +67,13 @@ export class Queue {
   push(item, operation, inverse) {
     this.sent += 1;
     const entry = { item, operation, inverse, revision: this.#revisions.get(item.url) };
-    entry.kept = this.store.add(entry).catch(this.notKept);
+    entry.ready = this.store.add(entry).catch(this.notKept);
     this.#waiting.push(entry);
     this.#start();
   }
 
   /** Send what another page left, before everything that is done here. */
   takeOver(entries) {
-    const first = new Map(entries.toReversed().map((entry) => [entry.item.url, entry]));
-    for (const [url, entry] of first) {
-      entry.tries = 1; // perhaps
-      this.#revisions.set(url, entry.revision);
-    }
     this.sent += entries.length;
     this.#waiting.splice(this.#running ? 1 : 0, 0, ...entries);
     this.#start();
@@ -94,11 +96,10 @@ export class Queue {
       if (!failures) this.#say("saving");
       const woken = new Promise((resolve) => (this.#wake = resolve));
       const [entry] = this.#waiting;
-      await entry.kept;
+      await entry.ready;
       const outcome = await this.#send(entry);
       if (outcome.again) {
         failures += 1;
-        entry.tries = (entry.tries ?? 0) + 1;
         if (outcome.again === "signed out" && this.state !== "signed out") this.signedOut();
         this.#say(outcome.again);
         const pause = Math.min(30_000, 500 * 2 ** Math.min(failures, 6));
@@ -123,18 +124,16 @@ export class Queue {
 
   #land(answer) {
     const entry = this.#waiting.shift();
-    const { item, operation, tries = 0 } = entry;
+    const { item, operation } = entry;
     this.store.remove(entry).catch(() => {}); // sent once more then, which changes nothing
     for (const mark of answer.was ?? []) this.proofs.set(proofKey(item, resizedBack(entry, mark) ?? mark), mark.proof);
-    const known = this.#revisions.get(item.url);
     this.#revisions.set(item.url, answer.revision);
     const stored = answer[operation.kind];
     if (operation.verb === "add" && stored && stored.uid !== operation.uid) {
       this.#change(item, (each) => renamed(each, operation.kind, operation.uid, stored.uid));
       this.renamed(entry, stored.uid);
     }
-    // What was stored although its answer was lost is a change of one's own.
-    this.answered(entry, answer, { isChangedByOthers: answer.changed && answer.revision > known + 1 + tries });
+    this.answered(entry, answer);
   }
 
   /** Change the operations that wait for an item, and what would take them back. */
@@ -163,12 +162,8 @@ export class Queue {
     this.refused(refused, reason, dropped, { gone });
   }
 
-  async #send({ item, operation: { kind, verb, ...values } }) {
-    values.proof = this.proofs.get(proofKey(item, { kind, verb, ...values }));
-    const [path, body] =
-      kind === "item" ? ["done/", { done: values.done }]
-      : values.status === "suggested" ? [`${PATHS[kind]}/suggest/`, pick(values, FIELDS.suggest[kind])] // undo of a decision
-      : [`${PATHS[kind]}/${verb}/`, pick(values, FIELDS[verb][kind] ?? FIELDS[verb])];
+  async #send({ item, operation }) {
+    const [path, body] = requestOf({ ...operation, proof: this.proofs.get(proofKey(item, operation)) });
     body.revision = this.#revisions.get(item.url);
     let response;
     try {

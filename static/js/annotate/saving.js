@@ -5,6 +5,7 @@ import { dropSteps, proofs, renameInSteps } from "./history.js";
 import { Judge } from "./judge.js";
 import { loadLabels, loadRules } from "./labels.js";
 import { Leftovers } from "./leftovers.js";
+import { Marks } from "./marks.js";
 import { Queue } from "./queue.js";
 import { dropGone } from "./selection.js";
 import { show } from "./showing.js";
@@ -58,9 +59,9 @@ const queue = new Queue({
   store,
   proofs,
   tell,
-  answered(entry, { urls, changed, done }, { isChangedByOthers }) {
+  answered(entry, { urls, changed, done }) {
     takeNewOffers(urls);
-    if (entry.left) leftovers.landed(entry, isChangedByOthers);
+    if (entry.left) leftovers.landed(entry);
     if (isHere(entry) && (changed || (!queue.has(here) && done !== marks.done))) isStale = true;
   },
   refused(entry, reason, dropped, { gone }) {
@@ -70,9 +71,10 @@ const queue = new Queue({
     // Nothing but “done” was said of an item that is not there any more: no work is lost, so go on.
     const isAllDone = inverses.every(({ verb }) => verb === "done");
     if (gone && !queue.size && isHere(entry) && isAllDone) return location.assign(state.urls.gone);
-    refusals += dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
+    const count = dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
+    refusals += count;
     if (isHere(entry)) takeBack(inverses, reason);
-    else toastOfOther(entry, reason, gone);
+    else tellOfOther(entry, `${plural(count, "change", "changes")} of item ${entry.item.number}. ${reason}`, gone);
   },
   renamed({ item, operation: { kind, uid: old } }, uid) {
     renameInSteps(item, kind, old, uid);
@@ -106,9 +108,9 @@ function takeBack(inverses, reason) {
   refresh(); // what was refused may have been offered by older rules
 }
 
-function toastOfOther({ item }, reason, gone) {
+function tellOfOther({ item }, what, gone) {
   const action = { label: `Item ${item.number}`, run: () => leave(item.page) };
-  toast(`${NOT_SAVED}item ${item.number}: ${reason}`, "error", gone ? undefined : action);
+  toast(NOT_SAVED + what, "error", gone ? undefined : action);
 }
 
 export function save(operation, inverse) {
@@ -124,10 +126,16 @@ export function leave(url, before = () => {}) {
   if (queue.state !== "saving") toast("Not everything is saved yet. The page moves on as soon as it is.");
 }
 
+/** What the server has of an item, or null. */
+function marksOf({ url }) {
+  const how = { headers: { Accept: "application/json" }, signal: AbortSignal.timeout(15_000) };
+  return fetch(`${url}marks/`, how).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
+}
+
 /** The same item may be open in another tab, too: what was changed there is seen when this one is returned to. */
 export async function refresh() {
   const { sent } = queue;
-  const current = await fetch(state.urls.marks, { headers: { Accept: "application/json" } }).then((answer) => answer.ok && answer.json()).catch(() => null);
+  const current = await marksOf(here);
   takeNewOffers(current?.urls);
   if (!current || queue.size || queue.sent !== sent || picker.isOpen || now.drag) return;
   queue.knows(here, current.revision);
@@ -163,6 +171,8 @@ function takeNewOffers({ labels: at, rules } = {}) {
 async function takeOver() {
   const entries = await store.takeOver().catch(() => []);
   if (!entries.length) return;
+  const first = new Map(entries.toReversed().map((entry) => [entry.item.url, entry]));
+  for (const entry of first.values()) entry.ready = compare(entry);
   for (const entry of entries) {
     entry.left = true;
     if (isHere(entry)) entry.inverse = marks.apply(entry.operation) ?? entry.inverse;
@@ -170,6 +180,15 @@ async function takeOver() {
   dropGone();
   show();
   queue.takeOver(entries);
+}
+
+/** Whether an item is as it was when it was left. Its first change may be stored although its answer was lost. */
+async function compare({ item, operation, revision }) {
+  const current = await marksOf(item);
+  if (!current) return;
+  queue.knows(item, current.revision);
+  const isOwn = current.revision === revision + 1 && !new Marks(current).apply(operation);
+  if (current.revision !== revision && !isOwn) leftovers.changed(item);
 }
 
 /** Watch for what may keep the page from being left, and for other tabs. */
