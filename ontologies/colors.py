@@ -90,6 +90,7 @@ HUES += [(308, "violet"), (345, "purple"), (360, "pink")]
 DARK = {"orange": "brown", "yellow": "olive"}
 
 
+@lru_cache(maxsize=10_000)
 def name_of(color: str) -> str:
     """In plain words, such as “dark green”: by the hue and lightness in OKLCH, where the named colours of CSS have theirs."""
     lightness, chroma, hue = to_oklch(color)
