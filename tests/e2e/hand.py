@@ -1,14 +1,15 @@
 """Hands at the annotation screen that count what they do: each key, click and drag is one action, a double click is two."""
 
+import re
 from collections import Counter, defaultdict
 
 from playwright.sync_api import Page, expect
 
 # What is known of the words by then stands in the picker's rows, or will at the next key.
 KNOWN = """async () => {
-  const { marks, now: { view }, precedents, span, text } = await import("/static/js/annotate/workspace.js");
+  const { marks, now: { view }, precedents, span, tokensOf } = await import("/static/js/annotate/workspace.js");
   const mark = marks.entity.get(view.mark);
-  if (view.words || mark) await precedents.of(text.between(...(mark ? [mark.start, mark.end] : span(view.words))));
+  if (view.words || mark) await precedents.of(tokensOf(...(mark ? [mark.start, mark.end] : span(view.words))));
 }"""
 # What can be seen of the picker: its rows.
 ROWS = """options => options.map(option => ({
@@ -124,18 +125,20 @@ class Mouse(Hand):
         words = self.own_words(target)
         self.drag(self.name(source), self.place(self.token(words[0])) if words else self.name(target))
 
+    def open_tree(self) -> None:
+        """Open all branches of the labels beside the text."""
+        self.make("tree")
+        closed = self.page.locator("#label-tree .twisty[aria-expanded=false]")
+        while closed.count():
+            self.click(closed.first)
+
     def choose(self, label: str) -> None:
-        """From the list, going down the tree if it is not there."""
-        for name in label.split("/"):
-            rows = self.rows()
-            here = next(
-                (at for at, row in enumerate(rows) if row["name"] == label.split("/")[-1] and row["allowed"]), None
-            )
-            if here is not None:
-                return self.click(self.page.locator(".option .name").nth(here))
-            there = next(at for at, row in enumerate(rows) if row["name"] == name)
-            self.click(self.page.locator(".option").nth(there).locator(".deeper"))
-        raise AssertionError(f"{label} is not found.")
+        """Entities in the tree beside the text, relations in the list."""
+        name = re.compile(f"^{label.split('/')[-1]}$")
+        shown = {"entity": "#label-tree .name", "relation": ".option .name"}[self.making]
+        place = self.page.locator(shown).filter(has_text=name)
+        expect(place).to_be_in_viewport()
+        self.click(place)
 
     def name(self, uid: str) -> tuple[float, float]:
         return self.place(self.page.locator(f".mark-name[data-uid='{uid}']"))

@@ -11,7 +11,9 @@ const make = (tag, className, ...content) => {
 };
 
 export class Pane {
-  constructor(root) {
+  /** The branches that somebody opened are kept by this browser under a key: they are open in the items to come as well. */
+  constructor(root, key) {
+    this.key = key;
     this.tree = root.querySelector("#label-tree");
     this.card = root.querySelector("#label-card");
   }
@@ -20,21 +22,35 @@ export class Pane {
     this.tree.addEventListener("click", ({ target }) => {
       const twisty = target.closest(".twisty");
       const pin = target.closest(".pin");
-      if (twisty) this.#toggle(twisty.closest("li"));
-      else if (pin) onPin(pin.closest("li").label);
+      if (twisty) {
+        this.#toggle(twisty.closest("li"));
+        this.#keep();
+      } else if (pin) onPin(pin.closest("li").label);
       else if (target.closest("[data-label]")) onLabel(this.labels.get(target.closest("[data-label]").dataset.label));
     });
     this.canPin = Boolean(onPin);
   }
 
   showTree(labels) {
-    const opened = new Set([...this.tree.querySelectorAll("li:has(> ul)")].map((item) => item.label.uid));
+    const opened = this.labels ? this.#opened() : this.#kept();
     this.labels = labels;
     this.#level(this.tree, labels.top);
     if (labels.top.length === 1 && !opened.size) this.#toggle(this.tree.firstElementChild);
     // Those inside come after it: the walk meets them, too.
     for (const item of this.tree.getElementsByTagName("li")) if (opened.has(item.label?.uid) && item.label.children.length) this.#toggle(item);
     this.tree.nextElementSibling.hidden = labels.all.length > 0;
+  }
+
+  #opened() {
+    return new Set([...this.tree.querySelectorAll("li:has(> ul)")].map((item) => item.label.uid));
+  }
+
+  #keep() {
+    try { localStorage.setItem(this.key, JSON.stringify([...this.#opened()])); } catch { /* open on this page only */ }
+  }
+
+  #kept() {
+    try { return new Set(JSON.parse(localStorage.getItem(this.key))); } catch { return new Set(); }
   }
 
   #level(list, labels) {

@@ -23,7 +23,7 @@ export const precedents = new Precedents(state.urls.words);
 export const progress = new Progress(state);
 export const picker = new Picker($("picker"));
 export const relationList = state.hasRelations ? new RelationList($("relations")) : null;
-export const pane = new Pane($("pane"));
+export const pane = new Pane($("pane"), `open labels ${state.project}`);
 
 /** What is so at the moment. `view` is what is selected: words (token numbers) or a mark or a relation; `relating` is the mark from
     which a relation starts, and `candidate` the one to which it may lead. `cursor` is a token, `stretch` what
