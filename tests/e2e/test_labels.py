@@ -64,13 +64,18 @@ def test_a_sticky_label_marks_every_selection_until_escape(desk, page):
 
 
 def test_shortcuts_give_labels_to_words_marks_and_relations(desk, page):
-    desk.press("ArrowRight", "s", "t", "Alt+3")
+    desk.press("ArrowRight", "s", "t", "Alt+Shift+3")
     expect(page.locator(".toast").first).to_contain_text("Alt+3 is now State.")
     expect(page.locator(".option .shortcut")).to_have_text("Alt 3")
     assert not serious(page)
     desk.press("Escape", "Alt+3", "ArrowRight", "Alt+3")
-    assert desk.stored() == [(0, 0, "State"), (1, 1, "State")]
-    desk.press("ArrowRight", "a", "c", "t", "Alt+3")
+    desk.token(2).click()  # which opens the list
+    desk.press("Alt+5")
+    expect(page.locator(".toast").first).to_contain_text("Alt+5 has no label yet")
+    desk.press("Alt+3")
+    assert desk.stored() == [(0, 0, "State"), (1, 1, "State"), (2, 2, "State")]
+    desk.press("Delete")
+    desk.press("ArrowRight", "a", "c", "t", "Alt+Shift+3")
     expect(page.locator(".toast").first).to_contain_text("Alt+3 is now Activity. It was State.")
     desk.press("Escape")
     expect(page.locator("#label-tree .shortcut:visible")).to_have_text("Alt 3")
@@ -81,7 +86,7 @@ def test_shortcuts_give_labels_to_words_marks_and_relations(desk, page):
     desk.pick("haspart")
     desk.press("Enter")
     page.keyboard.type("patient")
-    desk.press("Alt+0")
+    desk.press("Alt+Shift+0")
     expect(page.locator(".toast").first).to_contain_text("Alt+0 is now hasPatient.")
     desk.press("Escape", "Alt+0")
     assert desk.related() == [(0, "hasPatient", 1)]
@@ -89,7 +94,7 @@ def test_shortcuts_give_labels_to_words_marks_and_relations(desk, page):
     expect(page.locator(".toast").first).to_contain_text("Alt+5 has no label yet")
     desk.press("Enter")
     page.keyboard.type("act")
-    desk.press("Alt+3")
+    desk.press("Alt+Shift+3")
     expect(page.locator(".toast").first).to_contain_text("Alt+3 has no label any more.")
     shortcuts = Membership.objects.get(project=desk.project, user=desk.user).shortcuts
     assert shortcuts["entity"] == {}
@@ -99,7 +104,7 @@ def test_shortcuts_give_labels_to_words_marks_and_relations(desk, page):
 def test_a_shortcut_that_is_not_kept_is_taken_back(desk, page, problems):
     problems.expect("ERR_FAILED")
     page.route("**/shortcuts/", lambda route: route.abort())
-    desk.press("ArrowRight", "s", "t", "Alt+3")
+    desk.press("ArrowRight", "s", "t", "Alt+Shift+3")
     expect(page.locator(".toast.error")).to_contain_text("not kept: the server cannot be reached")
     desk.press("Escape", "ArrowRight", "Alt+3")
     expect(page.locator(".toast").first).to_contain_text("Alt+3 has no label yet")

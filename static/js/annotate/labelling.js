@@ -30,6 +30,8 @@ export function openPicker(kind, { rect, onPick, onClose, ...how }) {
     recent: recent[kind],
     hides: kind === "relation",
     shortcutOf: shortcutOf(kind),
+    labelAt: (key) => labelAt(kind, key),
+    onUnset: sayUnset,
     onShortcut: (key, label) => setShortcut(kind, key, label),
     sticky: stickyLabel()?.uid,
     onStick: kind === "entity" ? stick : null,

@@ -28,7 +28,7 @@ export class Picker {
   get isOpen() { return !this.root.hidden; }
 
   /** `rect` tells where the words are in the window. `against` tells why a label is not allowed, or null; with `hides` such labels are left out. `uses` are those of the words in
-      question, now or promised. `shortcutOf` tells the digit of a label, `onShortcut` gives it another; with `onStick`, a label can be
+      question, now or promised. `shortcutOf` tells the digit of a label, `labelAt` the label of a digit, `onShortcut` gives it another; with `onStick`, a label can be
       chosen for every selection to come. */
   open({ labels, recent, uses, against, hides, rect, query = "", title, current, sticky, ...listeners }) {
     Object.assign(this, { labels, recent, current, sticky, rect, level: null, typed: "", isNew: !query, onStick: null, ...listeners });
@@ -118,7 +118,7 @@ export class Picker {
     const digits = this.rows.some((row) => row.number?.length > 1) ? "Two digits take a label, or go" : "A digit takes a label, or goes";
     const up = this.level ? " Backspace goes back up." : "";
     const lasting = this.onStick ? " Ctrl+↵ marks every selection with it." : "";
-    const keys = `${digits} down into it.${up}${lasting} Alt and a digit make that its shortcut.`;
+    const keys = `${digits} down into it.${up}${lasting} Alt, Shift and a digit make that its shortcut.`;
     const greyed = this.explains ? "Greyed labels are not allowed here: point at one to read why." : "";
     this.words = [this.rows.length ? more || (query || hidden ? "" : keys) : none, are, greyed].filter(Boolean).join(" ");
   }
@@ -191,7 +191,10 @@ export class Picker {
     const { key } = event;
     const row = this.rows[this.at];
     const digit = /^Digit(\d)$/.exec(event.code)?.[1];
-    if (event.altKey && !event.ctrlKey) return digit && row && this.onShortcut ? () => this.#giveShortcut(digit, row.label) : null;
+    if (event.altKey && !event.ctrlKey) {
+      if (!digit) return null;
+      return event.shiftKey ? () => row && this.#giveShortcut(digit, row.label) : () => this.#takeShortcut(digit);
+    }
     if (event.ctrlKey || event.metaKey) return key === "Enter" ? () => this.#pick(row, { sticks: true }) : null;
     const always = {
       ArrowDown: () => this.#step(1),
@@ -204,6 +207,13 @@ export class Picker {
     if (key === "ArrowRight" && row && !row.isLevel && !this.offer.hidden && this.offer.leadsOn(row.label)) return () => this.#descend(row.label);
     if (["Backspace", "ArrowLeft"].includes(key) && (this.level || this.typed)) return () => this.#back();
     return /^\d$/.test(key) && this.rows.some((each) => each.number) ? () => this.#digit(key) : null;
+  }
+
+  #takeShortcut(digit) {
+    const label = this.labelAt(digit);
+    if (label && this.offer.isAllowed(label)) return this.#pick({ label });
+    if (!label) return this.onUnset(digit);
+    this.#note(this.offer.against(label)?.sentence ?? `“${label.name}” is switched off and cannot be applied any more.`);
   }
 
   #giveShortcut(digit, label) {

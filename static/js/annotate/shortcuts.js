@@ -11,7 +11,7 @@ export const shortcutOf = (kind) => (uid) => Object.keys(shortcuts[kind]).find((
 /** The label under a digit, if it is there still. */
 export const labelAt = (kind, key) => now.labels[kind].byUid.get(shortcuts[kind][key]);
 
-export const sayUnset = (key) => toast(`Alt+${key} has no label yet: go to one in the list of labels, and press Alt+${key} there.`);
+export const sayUnset = (key) => toast(`Alt+${key} has no label yet: go to one in the list of labels, and press Alt+Shift+${key} there.`);
 
 /** Put a label under a digit, and nowhere else; where it is already, it is taken away. */
 export async function setShortcut(kind, key, label) {
