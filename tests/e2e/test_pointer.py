@@ -46,6 +46,7 @@ def test_the_ends_of_the_selected_mark_are_dragged(desk):
     constrain(desk.project, entities=[{"domain": "Thermostat", "excludes": ["State"]}], relations=[])
     desk.token(4).click()
     desk.pick("state")
+    desk.saved()
     desk.open()
     desk.token(4).click()
     desk.page.mouse.move(*middle(desk.page.locator("#start-handle")))
@@ -81,6 +82,27 @@ def test_three_clicks_select_a_line_and_the_picker_goes_with_it(desk):
     desk.pick("state")
     ((start, end, _),) = desk.stored()
     assert start <= 40 <= end < 900
+    pull_to_the_edge(desk, middle(desk.token(end + 40)))
+    page.mouse.up()
+    desk.pick("activity")
+    marked = desk.stored()[1]
+    assert marked[0] == end + 40
+    assert marked[1] > marked[0] + 100  # further than what was in sight
+    page.locator(".desk").evaluate("desk => desk.scrollTo(0, 0)")
+    desk.press("Escape", "Tab")
+    pull_to_the_edge(desk, middle(page.locator("#end-handle")))
+    page.mouse.up()
+    assert desk.stored()[0][1] > end + 100
+
+
+def pull_to_the_edge(desk: Desk, start: tuple[float, float]) -> None:
+    """Drag from a place to the lower edge of the desk, until the text has moved on far."""
+    mouse = desk.page.mouse
+    mouse.move(*start)
+    mouse.down()
+    mouse.move(start[0] + 200, start[1] + 60, steps=4)
+    mouse.move(start[0] + 200, 790, steps=4)
+    desk.page.wait_for_function("() => document.querySelector('.desk').scrollTop > 500")
 
 
 @pytest.fixture

@@ -2,15 +2,10 @@
 
 import { now, text } from "./workspace.js";
 
+const SLACK = 4; // pixels that a click may move
 const NEAR = 48; // pixels from the edge
 const FASTEST = 14; // pixels a frame, at the edge itself
 const desk = text.root.closest(".desk");
-
-/** The token under a point of the window, or null. */
-function tokenAt({ clientX, clientY }) {
-  const under = document.elementsFromPoint(clientX, clientY).map((element) => text.tokenAt(element));
-  return under.find((token) => token !== null) ?? null;
-}
 
 /** How far the text is to move in a frame while a pointer is at this height. */
 function pace(y, { top, bottom }) {
@@ -19,17 +14,21 @@ function pace(y, { top, bottom }) {
   return (Math.max(-NEAR, Math.min(NEAR, near)) / NEAR) * FASTEST;
 }
 
-/** Until it is let go: `move(token)` for each token that it reaches, then `drop` with the last event. */
-export function follow(start, { move, drop }) {
+/** Until it is let go: `move(token)` for each token that it reaches, then `drop` with the last event. `held` is the place in the text
+    that the pointer moves, if that is not where the pointer is. */
+export function follow(start, { held = { x: start.clientX, y: start.clientY }, move, drop }) {
+  const [aside, below] = [start.clientX - held.x, start.clientY - held.y];
+  const tokenAt = ({ clientX, clientY }) => text.tokenNear(clientX - aside, clientY - below);
   const isPage = getComputedStyle(desk).overflowY === "visible"; // on narrow screens the page scrolls as a whole
   const [scroller, edges] = isPage ? [document.scrollingElement, { top: 0, bottom: innerHeight }] : [desk, desk.getBoundingClientRect()];
   const ended = new AbortController();
   let [at, token, moved, frame] = [start, tokenAt(start), false, 0];
   const reach = () => {
-    const under = tokenAt(at);
-    if (under === null || under === token) return;
+    const isClick = !moved && Math.hypot(at.clientX - start.clientX, at.clientY - start.clientY) < SLACK;
+    const near = tokenAt(at);
+    if (isClick || near === token) return;
     moved = true;
-    move((token = under));
+    move((token = near));
   };
   const roll = () => {
     frame = requestAnimationFrame(roll);

@@ -9,11 +9,16 @@ export function placeHandles(span) {
   for (const handle of Object.values(EDGES)) handle.hidden = !span;
   if (!span) return;
   const origin = sheet.getBoundingClientRect();
-  const place = (edge, token, side) => {
-    const rect = text.rectOf(token, token);
-    EDGES[edge].style.left = `${rect[side] - origin.left}px`;
-    EDGES[edge].style.top = `${rect.top - origin.top}px`;
-  };
-  place("start", span.start, text.rtl ? "right" : "left");
-  place("end", span.end, text.rtl ? "left" : "right");
+  for (const [edge, handle] of Object.entries(EDGES)) {
+    const { x, top } = placeOf(edge, span);
+    handle.style.left = `${x - origin.left}px`;
+    handle.style.top = `${top - origin.top}px`;
+  }
+}
+
+/** Where an end of a span is in the window. */
+export function placeOf(edge, span) {
+  const rect = text.rectOf(span[edge], span[edge]);
+  const isLeft = (edge === "start") !== text.rtl;
+  return { x: isLeft ? rect.left : rect.right, top: rect.top, y: rect.top + rect.height / 2 };
 }

@@ -3,6 +3,9 @@
 
 const NOTHING = 4; // shown as wide as this: a token of characters without width
 
+const away = (place, from, to) => Math.max(from - place, place - to, 0);
+const nearest = (all, distance) => all.reduce((best, each) => (distance(each) < distance(best) ? each : best));
+
 export class Lines {
   #pieces = new Map();
   #isStale = true;
@@ -80,9 +83,17 @@ export class Lines {
     const line = this.all[from + step];
     if (!line) return token;
     const { left, right } = this.all[from].parts.find((part) => part.i === token);
-    const middle = (left + right) / 2;
-    const distance = (part) => Math.max(part.left - middle, middle - part.right, 0);
-    return line.parts.reduce((best, part) => (distance(part) < distance(best) ? part : best)).i;
+    return this.#nearestOn(line, (left + right) / 2);
+  }
+
+  #nearestOn({ parts }, x) {
+    return nearest(parts, ({ left, right }) => away(x, left, right)).i;
+  }
+
+  /** The token that is nearest to a point; what lies above and below the letters belongs to their line. */
+  nearest(x, y) {
+    const line = nearest(this.all, ({ top, bottom, above, below }) => away(y, top - above, bottom + below));
+    return this.#nearestOn(line, x);
   }
 
   /** Even pixels above and below each line. */

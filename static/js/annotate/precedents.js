@@ -1,6 +1,7 @@
 // How words, the tokens with a space between them, were labelled before: asked as soon as they are selected, so that it is known
 // when the picker opens.
 
+const LONGEST = 500; // characters: longer ones do not come twice
 const REST = 40; // ms: who holds an arrow key goes past words without a question for each
 
 export class Precedents {
@@ -19,7 +20,7 @@ export class Precedents {
 
   /** What is known of the words, or a promise of it. */
   of(words) {
-    if (!this.url) return {};
+    if (!this.url || words.length > LONGEST) return {};
     if (!this.#answers.has(words)) this.#answers.set(words, this.#ask(words));
     return this.#answers.get(words);
   }

@@ -3,6 +3,7 @@
 
 import { act } from "./changes.js";
 import { follow } from "./dragging.js";
+import { placeOf } from "./handles.js";
 import { refresh } from "./saving.js";
 import { say, showMode, showSelection } from "./showing.js";
 import { LOADING, marks, now, readOnly, sayReadOnly, sheet, text, toast } from "./workspace.js";
@@ -69,7 +70,11 @@ export function listenToResizing() {
     const { edge } = event.target.dataset;
     if (!edge || event.button) return;
     event.preventDefault();
-    follow(event, { move: (token) => stretch(edge, token), drop: ({ type }) => (type === "pointercancel" ? giveUp() : settle()) });
+    follow(event, {
+      held: placeOf(edge, selected()),
+      move: (token) => stretch(edge, token),
+      drop: ({ type }) => (type === "pointercancel" ? giveUp() : settle()),
+    });
   });
   // Whatever comes next finds the mark as it was shown.
   document.addEventListener("keydown", (event) => {

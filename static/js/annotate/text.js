@@ -53,6 +53,13 @@ export class Text {
     return token && this.root.contains(token) ? Number(token.dataset.i) : null;
   }
 
+  /** The token that is nearest to a point of the window. */
+  tokenNear(x, y) {
+    this.lines.measure();
+    const { left, top } = this.sheet.getBoundingClientRect();
+    return this.lines.nearest(x - left, y - top);
+  }
+
   /** The token of the line above or below that is nearest to this one. */
   vertical(token, step) {
     this.lines.measure();
