@@ -42,9 +42,10 @@ export class Layer {
   }
 
   #drawn(spec, before) {
-    const written = JSON.stringify(spec);
     const known = before.get(spec.key);
-    return known?.written === written ? known : { written, nodes: this.#build(spec) };
+    if (known?.spec === spec) return known;
+    const written = JSON.stringify(spec);
+    return { spec, written, nodes: known?.written === written ? known.nodes : this.#build(spec) };
   }
 
   #newLine() {

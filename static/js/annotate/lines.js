@@ -8,7 +8,7 @@ const nearest = (all, distance) => all.reduce((best, each) => (distance(each) < 
 
 export class Lines {
   #pieces = new Map();
-  #isStale = true;
+  isStale = true;
   all = [];
 
   constructor(sheet, root, tokens) {
@@ -16,13 +16,13 @@ export class Lines {
   }
 
   forget() {
-    this.#isStale = true;
+    this.isStale = true;
   }
 
   /** Pixels are counted from the corner of the sheet; the top of a line is that of its letters. */
   measure() {
-    if (!this.#isStale) return;
-    this.#isStale = false;
+    if (!this.isStale) return;
+    this.isStale = false;
     this.#pieces.clear();
     for (const { room } of this.all) room?.remove();
     const origin = this.sheet.getBoundingClientRect();
@@ -94,6 +94,11 @@ export class Lines {
   nearest(x, y) {
     const line = nearest(this.all, ({ top, bottom, above, below }) => away(y, top - above, bottom + below));
     return this.#nearestOn(line, x);
+  }
+
+  /** The height of letters. */
+  get letters() {
+    return this.all.length ? this.all[0].bottom - this.all[0].top : 0;
   }
 
   /** Even pixels above and below each line. */

@@ -12,11 +12,13 @@ import { buildArc, buildName, buildTint, buildWords, nameOf, partsOf } from "./p
 import { Ruler } from "./ruler.js";
 
 const ROOM = 4; // between what belongs to one line and to the next
+const isSame = (one, other) => one.length === other.length && one.every((value, at) => value === other[at]);
 const find = (layer, uid) => [...layer.root.querySelectorAll(`[data-uid="${CSS.escape(uid)}"]`)];
 
 export class Text {
   #shown = { entities: [], relations: [] };
   #chosen = {};
+  #parts = new Map(); // uid: the parts of a mark, and what they show
 
   /** `gaps` are what stands before each token: a space, or nothing. */
   constructor(sheet, { tokens, gaps }) {
@@ -100,8 +102,9 @@ export class Text {
 
   /** What there is: marks, the trees of their labels by kind, and the uids of marks that break a rule. */
   draw(shown) {
+    const before = this.#shown;
     this.#shown = shown;
-    this.#draw();
+    if (this.lines.isStale || before.labels !== shown.labels || !isSame(before.entities, shown.entities) || !isSame(before.relations, shown.relations)) this.#draw();
   }
 
   /** What is selected: an entity or a relation; `source` is the entity from which a relation is being made. */
@@ -153,12 +156,20 @@ export class Text {
   #partsByLine(laid, lane) {
     const { labels, broken = [] } = this.#shown;
     const parts = this.lines.all.map(() => []);
+    const known = this.#parts;
+    this.#parts = new Map();
     for (const one of laid) {
-      const { mark, pieces } = one;
-      const { top, bottom } = this.lines.all[pieces[0].line];
-      const look = { label: labels.entity.get(mark.label), words: this.between(mark.start, mark.end), isBroken: broken.includes(mark.uid) };
-      const measures = { height: bottom - top, fall: one.lane * lane, rtl: this.lines.rtl };
-      for (const { line, ...part } of partsOf(one, { ...look, ...measures })) parts[line].push(part);
+      const { mark, pieces, name } = one;
+      const label = labels.entity.get(mark.label);
+      const [height, fall, isBroken] = [this.lines.letters, one.lane * lane, broken.includes(mark.uid)];
+      const shows = [mark, pieces, name.left, name.width, label, height, fall, isBroken];
+      let drawn = known.get(mark.uid);
+      if (!drawn || !isSame(drawn.shows, shows)) {
+        const words = this.between(mark.start, mark.end);
+        drawn = { shows, parts: partsOf(one, { label, words, height, fall, rtl: this.lines.rtl, isBroken }) };
+      }
+      this.#parts.set(mark.uid, drawn);
+      for (const part of drawn.parts) parts[part.line].push(part);
     }
     return parts;
   }
