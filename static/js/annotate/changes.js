@@ -27,7 +27,6 @@ function perform(operations) {
   }
   if (step.redo.length) precedents.forget();
   dropGone();
-  show();
   return step;
 }
 
@@ -57,8 +56,8 @@ function takeBack(from, to, way, back) {
   perform(step[way]);
   from.pop();
   to.push(step);
-  selectTouched(step[way], step[back]);
   show();
+  selectTouched(step[way], step[back]);
   return true;
 }
 
