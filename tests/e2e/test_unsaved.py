@@ -253,6 +253,7 @@ def test_undo_goes_back_to_the_item_where_it_happened(desk):
     desk.ready(1)
     expect(desk.page.locator(".toast")).to_contain_text("Undone in item 1")
     expect(desk.page.locator("#done-note")).to_be_hidden()
+    desk.saved()
     assert own(desk, 1).done_at is None
     desk.press("Control+z")
     assert saved(1) == []
