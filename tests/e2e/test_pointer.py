@@ -142,6 +142,7 @@ def test_a_finger_selects_marks_resizes_and_undoes(touched):
     expect(page.locator("#said")).to_have_text("air conditioner")
     assert page.evaluate("scrollY") == 0
     finger.lift()
+    expect(page.locator("#picker input")).to_have_attribute("inputmode", "none")
     desk.pick("sens")
     assert desk.stored() == [(1, 2, "SensingObject")]
     desk.press("Escape")

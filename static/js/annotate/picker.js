@@ -16,6 +16,7 @@ export class Picker {
     this.note = root.querySelector(".picker-note");
     this.input.addEventListener("input", () => this.#fill());
     this.input.addEventListener("keydown", (event) => this.#key(event));
+    this.input.addEventListener("pointerdown", () => (this.input.inputMode = ""));
     this.list.addEventListener("pointerdown", (event) => event.preventDefault()); // the focus stays in the field
     this.list.addEventListener("pointermove", ({ target }) => this.#point(this.#rowAt(target)));
     this.list.addEventListener("click", ({ target }) => this.#click(target));
@@ -38,6 +39,8 @@ export class Picker {
     this.input.placeholder = title;
     const isDigit = /^\d$/.test(query);
     this.input.value = isDigit ? "" : query;
+    // Where fingers type on the screen, the keys would cover the list: they come when the field is touched.
+    this.input.inputMode = matchMedia("(pointer: coarse)").matches ? "none" : "";
     this.input.focus();
     this.#learn(uses);
     this.#fill();
