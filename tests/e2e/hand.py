@@ -136,7 +136,7 @@ class Mouse(Hand):
         """Entities in the tree beside the text, relations in the list."""
         name = re.compile(f"^{label.split('/')[-1]}$")
         shown = {"entity": "#label-tree .name", "relation": ".option .name"}[self.making]
-        place = self.page.locator(shown).filter(has_text=name)
+        place = self.page.locator(shown).filter(has_text=name).first
         expect(place).to_be_in_viewport()
         self.click(place)
 
@@ -160,19 +160,31 @@ class Mouse(Hand):
 class Skilled(Mouse):
     """One hand at the mouse, for the words, and one at the keyboard, for the labels."""
 
+    def __init__(self, page: Page) -> None:
+        super().__init__(page)
+        self.shortcuts: dict[str, int] = {}
+
     def choose(self, label: str) -> None:
-        """In the shortest way from what is seen."""
+        """In the shortest way from what is seen. A label that had to be searched for gets a shortcut."""
         name = label.split("/")[-1]
         for letter in ("", *name.lower()):
             if letter:
                 self.press(letter)
             rows = self.rows()
             if rows[0]["name"] == name:
-                return self.press("Enter")
+                return self.take_first(name, is_searched=bool(letter))
+            if digit := self.shortcuts.get(name):
+                return self.press(f"Alt+{digit}")
             for at, row in enumerate(rows):
                 if row["name"] == name and row["allowed"] and not row["leadsOn"]:
                     return self.click(self.page.locator(".option .name").nth(at))
         raise AssertionError(f"{label} is not found.")
+
+    def take_first(self, name: str, is_searched: bool) -> None:
+        if is_searched and len(self.shortcuts) < 9 and self.making == "entity":
+            self.shortcuts[name] = len(self.shortcuts) + 1
+            self.press(f"Alt+Shift+{self.shortcuts[name]}")
+        self.press("Enter")
 
 
 class Keys(Hand):
@@ -222,6 +234,10 @@ class Keys(Hand):
         for letter in ("", *name.lower()):
             if letter:
                 self.press(letter)
-            if self.page.locator("#picker").is_visible() and self.rows()[0]["name"] == name:
+            rows = self.rows() if self.page.locator("#picker").is_visible() else []
+            if rows and rows[0]["name"] == name:
                 return self.press("Enter")
+            for row in rows:
+                if row["name"] == name and row["digit"].isdigit() and not row["leadsOn"]:
+                    return self.press(*row["digit"])
         raise AssertionError(f"{label} is not found.")

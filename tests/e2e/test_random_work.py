@@ -1,5 +1,6 @@
 """Whatever somebody does to marks, in whatever order: the screen, the server and a plain model of both agree."""
 
+import random
 from itertools import count
 
 import pytest
@@ -11,7 +12,7 @@ from datasets.models import Annotation, Entity, Rejection, Relation
 from tests import factories
 from tests.e2e.plainly import PLACES, History, Plain, Step
 from tests.projects.test_bundle import read
-from tests.soak import amount
+from tests.soak import SOAK, amount
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -55,6 +56,13 @@ STEPS = st.one_of(
     st.tuples(st.just("label"), KINDS, NUMBER, NUMBER),
     st.tuples(st.sampled_from(["accept", "remove"]), KINDS, NUMBER),
 )
+
+
+# Of those by hand: the verb, how many numbers it takes, and of which kind the mark is.
+BY_HAND: list[tuple] = [
+    *[("undo", 0), ("undo", 0), ("redo", 0), ("switch", 0), ("go", 0), ("mark", 3), ("mark", 3), ("relate", 3)],
+    *((verb, numbers, kind) for verb, numbers in (("label", 2), ("accept", 1), ("remove", 1)) for kind in PLACES),
+]
 
 
 def span(start: int, length: int) -> tuple[int, int]:
@@ -188,7 +196,7 @@ class Work:
             if step.item != tab.item:
                 if not has_left:
                     self.run()
-                    tab.page.evaluate(LEAVE, way)
+                    self.leave(way)
                 has_left, tab.item = True, step.item
             elif (changed := step.applied(self.plain)) is None:
                 steps.pop()
@@ -202,6 +210,10 @@ class Work:
             self.look()
         else:
             self.plan(way)
+
+    def leave(self, way: str) -> None:
+        """For an item where something is taken back."""
+        self.tab.page.evaluate(LEAVE, way)
 
     def go(self) -> None:
         """To the other item."""
@@ -251,6 +263,93 @@ class Work:
         return {**mark, **ends, "uid": mark["id"], "label": label.uid}
 
 
+class WorkByHand(Work):
+    """The same, but with keys and clicks, one after the other."""
+
+    @property
+    def press(self):
+        return self.tab.page.keyboard.press
+
+    def plan(self, step) -> None:
+        super().plan(step)
+        self.run()
+
+    def run(self) -> None:
+        for step in self.steps:
+            if isinstance(step, str):
+                self.press({"undo": "Control+z", "redo": "Control+y"}[step])
+            else:
+                self.perform(**step[0])
+        self.steps, self.expected = [], []
+        self.look()
+
+    def leave(self, way: str) -> None:
+        self.tab.page.evaluate("window.isLeft = true")
+        self.press({"undo": "Control+z", "redo": "Control+y"}[way])
+
+    def go(self) -> None:
+        self.tab.page.evaluate("window.isLeft = true")
+        self.press("PageUp" if self.tab.item else "PageDown")
+        self.tab.item = 1 - self.tab.item
+        self.tab.arrive()
+        self.look()
+
+    def perform(self, kind: str, verb: str, uid: str, label: str = "", **place) -> None:
+        self.press("Escape")
+        self.press("Escape")
+        before = self.tab.history.undo[-1].after[kind, uid]
+        if verb == "remove":
+            self.select(kind, uid)
+            self.press("Delete")
+        elif verb == "label" and before["label"] == label:
+            self.select(kind, uid)
+            self.press("Space")
+        elif verb == "label":
+            self.select(kind, uid)
+            self.press("Enter")
+            self.pick(kind, label)
+        elif kind == "entity":
+            self.select_words(**place)
+            self.pick(kind, label)
+        else:
+            self.connect(**place)
+            self.pick(kind, label)
+
+    def select(self, kind: str, uid: str) -> None:
+        page = self.tab.page
+        if kind == "relation":
+            rows = page.locator("#relations li")
+            return rows.nth(rows.evaluate_all("(rows, uid) => rows.findIndex((row) => row.uid === uid)", uid)).click()
+        page.locator(".sheet .text").focus()
+        for _ in range(len(self.plain.entity) + 1):
+            self.press("Tab")
+            if page.locator(f".mark-name.selected[data-uid='{uid}']").count():
+                return
+        raise AssertionError(f"{uid} is not reached with Tab.")
+
+    def select_words(self, start: int, end: int) -> None:
+        self.press("Home")
+        for _ in range(start):
+            self.press("ArrowRight")
+        for _ in range(end - start):
+            self.press("Shift+ArrowRight")
+        self.press("Enter")
+
+    def connect(self, source: str, target: str) -> None:
+        self.select("entity", source)
+        self.press("r")
+        self.press(self.tab.page.locator(f".mark-name[data-uid='{target}']").get_attribute("data-number"))
+
+    def pick(self, kind: str, label: str) -> None:
+        page = self.tab.page
+        expect(page.locator("#picker input")).to_be_focused()
+        page.keyboard.type(
+            next(item.name for item in self.project.ontology_set.get(kind=kind).items() if item.uid == label)
+        )
+        self.press("Enter")
+        expect(page.locator("#picker")).to_be_hidden()
+
+
 @pytest.fixture
 def project(alice, carol):
     project = factories.project(by=alice, annotators=[carol], text=TEXT)
@@ -273,29 +372,51 @@ def forget(user) -> None:
     Annotation.objects.filter(annotator=user).delete()
 
 
-def test_screen_server_and_a_plain_model_agree(page, sign_in, project, carol):
+@pytest.fixture
+def tabs(page, sign_in, project, carol) -> list[Tab]:
     sign_in(page, carol)
     urls = [f"/projects/{project.pk}/annotate/{item.pk}/" for item in project.dataset.items()]
-    tabs = [Tab(page, urls), Tab(page.context.new_page(), urls)]
+    return [Tab(page, urls), Tab(page.context.new_page(), urls)]
+
+
+@pytest.fixture
+def begin(project, tabs, carol):
+    """``begin()`` is work that nobody has begun, ``begin(WorkByHand)`` the same by hand."""
     labels = {
         kind: [project.ontology_set.get(kind=kind).items().get(name=name).uid for name in names]
         for kind, names in LABELS.items()
     }
-    given_marks = []
+    given: list[Plain] = []
     for item in (1, 0):
         for tab in tabs:
             tab.open(item)
-        given_marks.insert(0, tabs[0].shown())
+        given.insert(0, tabs[0].shown())
 
-    @settings(max_examples=amount(10, 100), suppress_health_check=list(HealthCheck))
-    @given(st.lists(STEPS, min_size=5, max_size=40))
-    def agree(steps):
+    def begin(kind: type[Work] = Work) -> Work:
         forget(carol)
         for tab in tabs:
             tab.begin()
-        work = Work(project, tabs, labels, given_marks)
+        return kind(project, tabs, labels, given)
+
+    return begin
+
+
+def test_screen_server_and_a_plain_model_agree(begin):
+    @settings(max_examples=amount(10, 100), suppress_health_check=list(HealthCheck))
+    @given(st.lists(STEPS, min_size=5, max_size=40))
+    def agree(steps):
+        work = begin()
         for step in steps:
             work.take(*step)
         work.switch()
 
     agree()
+
+
+def test_they_agree_when_it_is_done_by_hand(begin):
+    chance = random.Random(None if SOAK else 5)
+    work = begin(WorkByHand)
+    for _ in range(amount(20, 200)):
+        verb, numbers, *kinds = chance.choice(BY_HAND)
+        work.take(verb, *kinds, *(chance.randrange(100) for _ in range(numbers)))
+    work.switch()
