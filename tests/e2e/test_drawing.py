@@ -114,6 +114,7 @@ def test_every_name_of_a_dense_text_can_be_read_and_every_arc_pointed_at(dense):
         dense.set_viewport_size({"width": width, "height": 1200})
         choose(dense, "size", size)
         dense.wait_for_function("() => !document.querySelector('details[open]')")
+        expect(dense.locator("#done")).to_be_in_viewport(ratio=1)
         assert dense.evaluate(CLASHES) == []
         assert dense.locator(".mark-name").count() == 20
         found = dense.evaluate(FOUND)
