@@ -147,7 +147,13 @@ def test_nobody_else_sees_or_sends_what_waits_and_signing_out_tells_of_it(
     sign_in(desk.page, carol)
     desk.open(2)
     expect(desk.page.locator(".toast.success")).to_contain_text("1 change of item 1")
-    assert [mark.annotation.annotator for mark in Entity.objects.all()] == [carol]
+    sign_in(desk.page, alice)  # in another tab, while this page is open
+    mark(desk, 1, "activ")
+    expect(desk.page.locator("#saved")).to_have_text("1 not saved yet: sign in again")
+    sign_in(desk.page, carol)
+    desk.return_to()
+    assert desk.stored(2) == [(1, 1, "Activity")]
+    assert {mark.annotation.annotator for mark in Entity.objects.all()} == {carol}
 
 
 def test_whatever_the_server_says_is_seen_and_nothing_is_lost(page, sign_in, project, carol, problems):
