@@ -13,7 +13,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from annotation_service.db import store
 from annotation_service.models import User
-from datasets.models import Annotation, Entity, Item, Relation
+from datasets.models import Annotation, Item, Relation
 from ontologies.documents import NewItem
 from ontologies.models import Ontology
 from projects.models import Project
@@ -118,10 +118,8 @@ def picker(service: Service) -> Iterator[Figure]:
     store(item, tokens=["word"] * TOKENS, offsets=None)
     annotation = Annotation.objects.create(item=item, annotator=User.objects.get(username=data.ANNOTATORS[0]))
     labels = project.entity_ontology.items()[:MARKS]
-    Entity.objects.bulk_create(
-        Entity(annotation=annotation, uid=f"m{n}", start=n, end=n if n % 10 else TOKENS - 1 - n, label=label)
-        for n, label in enumerate(labels)
-    )
+    for n, label in enumerate(labels):
+        annotation.entity_set.create(uid=f"m{n}", start=n, end=n if n % 10 else TOKENS - 1 - n, label=label)
     cookies = Browser(service, data.ANNOTATORS[0]).headers["Cookie"]
     times: dict[str, list[float]] = {}
     with chromium(service, cookies) as page:
