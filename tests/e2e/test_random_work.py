@@ -87,7 +87,7 @@ class Tab:
 
     def begin(self) -> None:
         """As a new tab on the first item."""
-        if self.item:
+        if self.item or self.page.locator(".toast.error").count():
             self.open(0)
         self.page.evaluate(FORGET)
         self.history = History()
@@ -393,10 +393,12 @@ def begin(project, tabs, carol):
         given.insert(0, tabs[0].shown())
 
     def begin(kind: type[Work] = Work) -> Work:
+        for tab in tabs:  # whatever became of what was tried before
+            expect(tab.page.locator("#saved:not([aria-busy=true])")).to_be_visible()
         forget(carol)
         for tab in tabs:
             tab.begin()
-        return kind(project, tabs, labels, given)
+        return kind(project, list(tabs), labels, given)
 
     return begin
 
