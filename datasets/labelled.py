@@ -16,8 +16,9 @@ MARKS, LABELS = 100, 10
 
 # The second part is word by word the condition of the index, or SQLite does not use it.
 _OF_WORDS = "words_key = %(key)s AND (status = 'accepted' OR origin = 'given')"
-# From one label to the next, however many marks they have. For a MIN, PostgreSQL would look at all of these.
-_NEXT = f"(SELECT label_id FROM datasets_entity WHERE {_OF_WORDS} AND label_id > {{}} ORDER BY label_id LIMIT 1)"
+# From one label to the next, however many marks they have. For a MIN, and without the id in the order of the index, PostgreSQL
+# would look at all of these.
+_NEXT = f"(SELECT label_id FROM datasets_entity WHERE {_OF_WORDS} AND label_id > {{}} ORDER BY label_id, id LIMIT 1)"
 _USED = f"""
 WITH RECURSIVE used (label) AS (
     SELECT {_NEXT.format("%(first)s - 1")}
@@ -33,13 +34,17 @@ SELECT * FROM (
      WHERE {_OF_WORDS} AND label_id = {{label}} ORDER BY id {{order}} LIMIT %(marks)s
 ) some_{{given}}_{{label}}
 """
+# Whether they are the person's own; null for what does not count. For a join, PostgreSQL would read all annotations.
 _COUNTS = """
-SELECT m.label_id, m.given, a.annotator_id = %(person)s, COUNT(*)
+SELECT m.label_id, m.given, COUNT(*), (
+           SELECT COALESCE(a.annotator_id = %(person)s, FALSE)
+             FROM datasets_annotation a
+             JOIN datasets_item i ON i.id = a.item_id
+            WHERE a.id = m.annotation_id AND i.removed_at IS NULL AND (a.annotator_id IS NULL) = m.given
+       )
   FROM ({some}) m
-  JOIN datasets_annotation a ON a.id = m.annotation_id
-  JOIN datasets_item i ON i.id = a.item_id
- WHERE i.removed_at IS NULL AND (a.annotator_id IS NULL) = m.given AND (m.given OR m.status = 'accepted')
- GROUP BY 1, 2, 3
+ WHERE m.given OR m.status = 'accepted'
+ GROUP BY 1, 2, 4
 """
 
 
@@ -66,8 +71,8 @@ def labels_before(words: str, ontology: Ontology, person: User) -> Labelled:
         ]
         if parts:
             cursor.execute(_COUNTS.format(some=" UNION ALL ".join(parts)), params)
-            for label, is_given, is_own, count in cursor.fetchall():
+            for label, is_given, count, is_own in cursor.fetchall():
                 for counts, is_counted in zip(found, (is_own, is_given, not is_given), strict=True):
-                    if is_counted:
+                    if is_counted and is_own is not None:
                         counts[uids[label]] += count
     return found
