@@ -6,6 +6,7 @@ service answers plain HTTP on this machine. Everywhere else the key and the allo
 
 import logging
 import os
+import sqlite3
 from pathlib import Path
 
 import dj_database_url
@@ -156,6 +157,11 @@ DATABASES = {
 }
 DATABASE = DATABASES["default"]
 if DATABASE["ENGINE"].endswith("sqlite3"):
+    if sqlite3.sqlite_version_info < (3, 35):  # without RETURNING
+        raise ImproperlyConfigured(
+            f"SQLite 3.35 or later is needed, and this Python has {sqlite3.sqlite_version}. Use another Python, or set "
+            "DATABASE_URL to a PostgreSQL database."
+        )
     # IMMEDIATE: a transaction that reads and then writes would fail at once, without waiting, if another one wrote in
     # between. FULL: an acknowledged mark survives a power failure.
     DATABASE["OPTIONS"] = {

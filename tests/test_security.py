@@ -79,6 +79,13 @@ def test_the_service_does_not_start_without_its_settings(environment, reason):
     assert reason in result.stderr
 
 
+def test_an_sqlite_that_is_too_old_is_told_of_at_once():
+    code = "import sqlite3; sqlite3.sqlite_version_info = (3, 34, 1); import annotation_service.settings"
+    environment = {"PATH": os.environ["PATH"], "SECRET_KEY": "x" * 60, "ALLOWED_HOSTS": "a"}
+    result = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert result.returncode != 0 and "SQLite 3.35 or later is needed" in result.stderr
+
+
 def settings_with(names, **environment):
     code = f"from django.conf import settings as s; print(*[getattr(s, name) for name in {names}])"
     environment = {"PATH": os.environ["PATH"], "DJANGO_SETTINGS_MODULE": "annotation_service.settings", **environment}
