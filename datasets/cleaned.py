@@ -11,6 +11,7 @@ from .tokenising import Span
 
 # A token that does not occur within so many characters is taken for one that is not in the text.
 NEAR = 1000
+KEPT_WORDS = 200  # characters
 _white_space = re.compile(r"\s").search
 
 
@@ -55,7 +56,9 @@ class CleanedText(NamedTuple):
 
 def key_of(tokens: Sequence[str]) -> int:
     """The same for the same words, in upper or lower case: 64 bits, by which marks of them are found."""
-    return _key_of(" ".join(tokens))
+    words = " ".join(tokens)
+    # Long ones seldom come twice, and so many would fill the memory.
+    return _key_of(words) if len(words) <= KEPT_WORDS else _key_of.__wrapped__(words)
 
 
 @lru_cache(maxsize=10_000)  # the same come again and again: 0.1 instead of 1 µs

@@ -6,7 +6,7 @@ from importlib import import_module
 import pytest
 from django.core.management import call_command
 
-from datasets import labelled
+from datasets import cleaned, labelled
 from datasets.cleaned import key_of
 from datasets.models import Annotation, Entity
 from ontologies.models import OntologyItem
@@ -187,6 +187,12 @@ def test_every_mark_has_the_key_of_its_words_whatever_is_done(as_carol, alice, c
         name="Copy", by=alice, dataset=project.dataset, entity_ontology=project.entity_ontology, annotators=[carol]
     )
     assert Entity.objects.filter(annotation__item__dataset=copied.dataset).exists() and not wrong_keys()
+
+
+def test_keys_of_long_texts_are_not_kept_in_memory():
+    kept = cleaned._key_of.cache_info().currsize
+    assert key_of(["long"] * 100) == key_of(["LONG"] * 100) != key_of(["long"] * 99)
+    assert cleaned._key_of.cache_info().currsize == kept
 
 
 @pytest.mark.django_db(transaction=True)
