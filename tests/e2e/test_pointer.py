@@ -143,6 +143,9 @@ def test_a_finger_selects_marks_resizes_and_undoes(touched):
     assert page.evaluate("scrollY") == 0
     finger.lift()
     expect(page.locator("#picker input")).to_have_attribute("inputmode", "none")
+    words, picker = (page.locator(each).bounding_box() for each in (".word-box", "#picker"))
+    assert words["y"] + words["height"] <= picker["y"] and picker["y"] + picker["height"] <= 480
+    expect(page.locator(".picker-note")).to_be_hidden()  # no hints about keys
     desk.pick("sens")
     assert desk.stored() == [(1, 2, "SensingObject")]
     desk.press("Escape")

@@ -73,6 +73,7 @@ class Relations(Desk):
     def drop(self, start, end) -> None:
         self.pull(start, end)
         self.page.mouse.up()
+        expect(self.page.locator(".text, #picker input").and_(self.page.locator(":focus"))).to_be_visible()
 
     @property
     def mode(self):
@@ -142,11 +143,17 @@ def test_relations_by_touch(desk, carol, browser, live_server, problems, sign_in
         small.open()
         small.token(2).tap()
         small.bar.get_by_role("button", name="Relate").tap()
+        expect(small.mode).to_contain_text("tap the other mark")
         small.token(5).tap()
         assert small.relations() == [("pump", "hasPart", "shaft")]
         phone.locator("#relations li").tap()
         small.bar.get_by_role("button", name="Reverse").tap()
         assert small.relations() == [("shaft", "hasPart", "pump")]
+        small.press("Escape")
+        phone.evaluate("scrollTo(0, 0)")
+        phone.locator(".arc text").tap()
+        expect(small.bar).to_be_visible()
+        assert phone.evaluate("scrollY") == 0  # the text stays where it is
 
 
 def test_an_arc_is_selected_reversed_relabelled_and_removed(desk, carol):

@@ -1,11 +1,14 @@
 // The picker: finds a label in a large tree. Without a text it shows one level of the tree; digits and arrows go down.
 
 import { number, plural } from "../words.js";
+import { hasFingers } from "./fingers.js";
 import { Offer } from "./offer.js";
 import { drawOption } from "./option.js";
 import { Ranking } from "./ranking.js";
 
 const ROWS = 50;
+const GAP = 8; // pixels between it and the words, and the edges of the window
+const LOWEST = 200; // pixels; where there is less room, it lies over the words
 const AT_ONCE = 100; // ms after opening in which rows may still come: nobody has read them yet
 
 export class Picker {
@@ -40,7 +43,7 @@ export class Picker {
     const isDigit = /^\d$/.test(query);
     this.input.value = isDigit ? "" : query;
     // Where fingers type on the screen, the keys would cover the list: they come when the field is touched.
-    this.input.inputMode = matchMedia("(pointer: coarse)").matches ? "none" : "";
+    this.input.inputMode = hasFingers() ? "none" : "";
     this.input.focus();
     this.#learn(uses);
     this.#fill();
@@ -123,7 +126,7 @@ export class Picker {
     const lasting = this.onStick ? " Ctrl+↵ marks every selection with it." : "";
     const keys = `${digits} down into it.${up}${lasting} Alt, Shift and a digit make that its shortcut.`;
     const greyed = this.explains ? "Greyed labels are not allowed here: point at one to read why." : "";
-    this.words = [this.rows.length ? more || (query || hidden ? "" : keys) : none, are, greyed].filter(Boolean).join(" ");
+    this.words = [this.rows.length ? more || (query || hidden || hasFingers() ? "" : keys) : none, are, greyed].filter(Boolean).join(" ");
   }
 
   #point(at) {
@@ -234,14 +237,14 @@ export class Picker {
     handle();
   }
 
-  /** Below the words or, without room there, above them. */
+  /** Below the words or, without room there, above them; cut to the larger room where neither is enough. */
   #place() {
-    const { width, height } = this.root.getBoundingClientRect();
     const rect = this.rect();
-    const left = Math.max(8, Math.min(rect.left - 8, innerWidth - width - 8));
-    const below = rect.bottom + 8;
-    const top = below + height < innerHeight - 8 || rect.top - height < 8 ? Math.min(below, innerHeight - height - 8) : rect.top - height - 8;
-    this.root.style.left = `${left}px`;
-    this.root.style.top = `${Math.max(8, top)}px`;
+    const [above, below] = [rect.top - 2 * GAP, innerHeight - rect.bottom - 2 * GAP];
+    this.root.style.maxHeight = `${Math.max(LOWEST, above, below)}px`;
+    const { width, height } = this.root.getBoundingClientRect();
+    const top = height <= below || above < below ? rect.bottom + GAP : rect.top - height - GAP;
+    this.root.style.left = `${Math.max(GAP, Math.min(rect.left - GAP, innerWidth - width - GAP))}px`;
+    this.root.style.top = `${Math.max(GAP, Math.min(top, innerHeight - height - GAP))}px`;
   }
 }

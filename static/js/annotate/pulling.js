@@ -60,6 +60,7 @@ export function endPull(event) {
   const target = was && marks.entity.has(source) ? targetUnder(event) : null;
   dropPull();
   if (!was) return false;
+  focusText(); // the name had it
   const why = whyNot(target);
   if (!target || target === source || why) select({ mark: source });
   else chooseTarget(target, { stays: event.shiftKey });

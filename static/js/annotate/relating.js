@@ -1,6 +1,7 @@
 // Makes relations from one mark to others, and reverses them.
 
 import { act } from "./changes.js";
+import { hasFingers } from "./fingers.js";
 import { openPicker } from "./labelling.js";
 import { turned } from "./marks.js";
 import { refresh } from "./saving.js";
@@ -38,7 +39,9 @@ export function begin(source, label) {
 function showPrompt() {
   const { relating, label } = now.view;
   const name = label ? ` “${now.labels.relation.get(label).name}”` : "";
-  showMode(`Relation${name} from “${wordsOf(marks.entity.get(relating))}”: click the other mark, type its number, or choose it with arrows and ↵. With Shift another one follows. Esc leaves.`);
+  const how = hasFingers() ? "tap the other mark. A tap beside the words leaves."
+    : "click the other mark, type its number, or choose it with arrows and ↵. With Shift another one follows. Esc leaves.";
+  showMode(`Relation${name} from “${wordsOf(marks.entity.get(relating))}”: ${how}`);
 }
 
 /** The label of the relations that start here, by a shortcut. */

@@ -67,7 +67,9 @@ export class RelationList {
     this.#chosen = row;
     if (!row) return this.root.removeAttribute("aria-activedescendant");
     row.setAttribute("aria-selected", "true");
-    row.scrollIntoView({ block: "nearest" });
+    // On narrow screens the page scrolls as a whole, and would leave the text.
+    const pane = this.root.closest(".work-pane");
+    if (pane.scrollHeight > pane.clientHeight) row.scrollIntoView({ block: "nearest" });
     this.root.setAttribute("aria-activedescendant", row.id);
   }
 }
