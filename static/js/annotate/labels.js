@@ -4,6 +4,8 @@ import { waitFor } from "../waiting.js";
 import { Rules } from "./rules.js";
 import { Index } from "./search.js";
 
+const whenIdle = globalThis.requestIdleCallback ?? ((run) => setTimeout(run, 200)); // Safari has none
+
 export class Labels {
   #index = null;
 
@@ -42,6 +44,11 @@ export class Labels {
     const grades = [[], [], [], []];
     for (const place of this.index.find(query)) if (this.all[place].active) grades[grade(place)].push(this.all[place]);
     return grades.flatMap((labels) => ranking.sorted(labels));
+  }
+
+  /** Make what searches need while nobody waits for it. */
+  prepare() {
+    whenIdle(() => this.index);
   }
 
   get index() {

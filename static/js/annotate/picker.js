@@ -62,7 +62,7 @@ export class Picker {
     if (!(uses instanceof Promise)) return void (offer.ranking = new Ranking(this.recent, uses));
     const opened = performance.now();
     const ranking = new Ranking(this.recent, await uses);
-    if (offer !== this.offer || !this.isOpen) return;
+    if (offer !== this.offer || !this.isOpen || !ranking.ofWords.size) return;
     offer.ranking = ranking;
     if (this.isNew && performance.now() - opened < AT_ONCE) this.#fill();
     else this.#draw();

@@ -159,6 +159,7 @@ export async function takeOffers(urls) {
   Object.assign(state.urls, urls);
   if (hasNewLabels) pane.showTree(now.labels.entity);
   show();
+  if (!state.reading) now.labels.entity.prepare();
 }
 
 /** An answer tells where labels and rules are; a manager may have changed them. */
