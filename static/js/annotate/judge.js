@@ -89,8 +89,10 @@ export class Judge {
 
   /** Whoever relates suggestions accepts them. */
   #againstAccepting(uids) {
+    const suggested = uids.map((uid) => this.marks.entity.get(uid)).filter((mark) => !isAccepted(mark));
+    if (!suggested.length) return null;
     const others = this.marks.entities.filter((mark) => isAccepted(mark) || uids.includes(mark.uid));
-    for (const mark of uids.map((uid) => this.marks.entity.get(uid)).filter((mark) => !isAccepted(mark))) {
+    for (const mark of suggested) {
       const label = this.#labelOf(mark.uid);
       const found = label.active ? this.rules.forWords(mark, others.filter((other) => other !== mark))(label) : OFF(label);
       if (found) return found;

@@ -37,9 +37,9 @@ function belowMark({ uid, start }) {
 /** Above the name of the arc; without room there, or without an arc, below the line of the source. */
 function atArc({ uid, source }, height) {
   const below = belowMark(marks.entity.get(source));
-  const name = sheet.querySelector(`.arc[data-uid="${CSS.escape(uid)}"] text`);
-  if (!name) return below;
-  const [box, origin] = [name.getBoundingClientRect(), sheet.getBoundingClientRect()];
+  const box = text.arcRect(uid);
+  if (!box) return below;
+  const origin = sheet.getBoundingClientRect();
   const above = box.top - origin.top - height - GAP;
   return { left: box.left - origin.left, top: above < -2 * GAP ? below.top : above };
 }
