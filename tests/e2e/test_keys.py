@@ -54,6 +54,32 @@ def test_letters_search_a_label_for_what_is_selected_and_command_nothing(desk):
     assert Annotation.objects.get(annotator=desk.user).done_at is None
 
 
+def test_keys_that_decide_count_once_however_long_they_are_held(desk):
+    state = desk.project.entity_ontology.items().get(name="State")
+    mine = Annotation.objects.create(item=desk.project.dataset.items()[0], annotator=desk.user)
+    for n in range(4):
+        mine.entity_set.create(uid=f"given-{n}", label=state, start=n, end=n, status="suggested", origin="given")
+    desk.open()
+
+    def decided():
+        return list(mine.entity_set.order_by("start").values_list("status", flat=True))
+
+    def hold(key):
+        for _ in range(3):
+            desk.page.keyboard.down(key)
+        desk.page.keyboard.up(key)
+
+    desk.press("Tab")
+    hold("Delete")
+    hold(" ")
+    desk.saved()
+    assert decided() == ["rejected", "accepted", "suggested", "suggested"]
+    desk.press("Escape", "Home")
+    hold("Enter")
+    expect(desk.page.locator("#picker")).to_be_visible()
+    assert len(decided()) == 4
+
+
 def test_arrows_held_with_shift_move_the_ends_of_the_selected_mark(desk):
     asked = []
     desk.page.on("request", lambda request: request.url.endswith("/resize/") and asked.append(request.post_data_json))

@@ -68,6 +68,10 @@ const STEPS = {
 /** The end of a mark that arrows move, by what is held. */
 const EDGES = { Shift: "end", "Ctrl+Shift": "start", "Alt+Shift": "start" };
 
+/** Keys that may be held to go on and on. Of every other one only the press counts: the next item, or the next suggestion, is to be
+    seen before it is decided. */
+const MAY_REPEAT = /^(Arrow|Tab$|Page|Home$|End$|[zy]$)/i;
+
 /** A key together with those that are held. Which keys make a character is the keyboard's business. */
 function chordOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   const name = key === " " ? "Space" : key.length > 1 ? key : key.toLowerCase();
@@ -109,7 +113,6 @@ function handlerOf(event) {
   if (key === "Tab") return stepMark(shiftKey ? -1 : 1) ? () => {} : null;
   if (!/^[\p{L}\p{N}]$/u.test(chord)) return null;
   if (chord !== "r" || (!view.mark && !view.relation)) return () => choose(key);
-  if (event.repeat) return () => {}; // it is held until the target is clicked
   return shiftKey && view.relation ? reverse : relate;
 }
 
@@ -120,7 +123,7 @@ export function listenToKeys() {
     const handler = handlerOf(event);
     if (!handler) return;
     event.preventDefault();
-    handler();
+    if (!event.repeat || MAY_REPEAT.test(event.key)) handler();
   });
 
   document.addEventListener("copy", (event) => {

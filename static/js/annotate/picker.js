@@ -234,7 +234,7 @@ export class Picker {
     const handle = this.#handlerOf(event);
     if (!handle) return;
     event.preventDefault();
-    handle();
+    if (event.key !== "Enter" || !event.repeat) handle(); // held from before, it would take a row that nobody has read
   }
 
   /** Below the words or, without room there, above them; cut to the larger room where neither is enough. */
