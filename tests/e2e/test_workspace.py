@@ -343,6 +343,34 @@ def test_an_item_is_not_done_when_a_change_before_that_was_refused(desk, alice, 
     assert not Annotation.objects.filter(done_at__isnull=False).exists()
 
 
+def test_a_list_of_labels_follows_its_mark_to_another_uid_and_goes_when_that_is_refused(desk, alice, problems):
+    problems.expect("422")
+    held = Held(desk.page, "**/entities/add/")
+    desk.token(0).click()
+    desk.pick("state")
+    desk.press("Enter")
+    expect(desk.page.locator("#picker")).to_be_visible()
+    state = OntologyItem.objects.get(ontology=desk.project.entity_ontology, name="State")
+    mine = Annotation.objects.create(item=desk.project.dataset.items()[0], annotator=desk.user)
+    mine.entity_set.create(uid="made-elsewhere", label=state, start=0, end=0)
+    held.release()
+    desk.saved()
+    desk.pick("thermo")
+    assert desk.stored() == [(0, 0, "Thermostat")]
+    state.switch(False, by=alice)
+    desk.page.unroute("**/entities/add/")
+    held = Held(desk.page, "**/entities/add/")
+    desk.token(3).click()
+    desk.pick("state")
+    desk.press("Enter")
+    expect(desk.page.locator("#picker")).to_be_visible()
+    held.release()
+    expect(desk.page.locator("#saved")).to_have_text("1 change was refused")
+    expect(desk.page.locator("#picker")).to_be_hidden()
+    expect(desk.page.locator("#main .text")).to_be_focused()
+    assert desk.names() == ["Thermostat"]
+
+
 def test_a_refusal_takes_back_what_was_done_to_a_mark_that_the_server_knew(desk, alice, problems):
     problems.expect("422")
     state, activity = (

@@ -11,7 +11,7 @@ import { moveEdge } from "./resizing.js";
 import { leave } from "./saving.js";
 import { escape, moveCursor, selectAll, stepMark } from "./selection.js";
 import { stick } from "./sticky.js";
-import { $, marks, now, picker, sheet, span, state, text } from "./workspace.js";
+import { $, chosen, marks, now, picker, sheet, span, state, text } from "./workspace.js";
 
 /** Wherever the focus is. */
 const ANYWHERE = {
@@ -82,8 +82,7 @@ function chordOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
 /** Search a label for whatever is selected. */
 function choose(query = "") {
   const { view } = now;
-  if (view.relation) relabel("relation", view.relation, query);
-  else if (view.mark) relabel("entity", view.mark, query);
+  if (chosen()) relabel(query);
   else if (view.words) pickForWords(query);
   else if (query) pickSticky(query);
 }

@@ -6,7 +6,7 @@ import { select, selectMark } from "./selection.js";
 import { labelAt, sayUnset, setShortcut, shortcutOf } from "./shortcuts.js";
 import { showSelection } from "./showing.js";
 import { stick, stickyLabel } from "./sticky.js";
-import { $, LOADING, focusText, marks, now, pane, picker, precedents, readOnly, recent, relationList, sayReadOnly, sheet, span, text, toast, tokensOf } from "./workspace.js";
+import { $, LOADING, chosen, focusText, marks, now, pane, picker, precedents, readOnly, recent, relationList, sayReadOnly, sheet, span, text, toast, tokensOf } from "./workspace.js";
 
 /** Where a part of the text is, however the text is scrolled meanwhile. */
 function following({ x, y, width, height }) {
@@ -73,10 +73,10 @@ export function pickSticky(query) {
   openPicker("entity", { rect: text.rectOf(cursor, cursor), query, title: "Find a label for every selection", against: () => null, onPick: stick });
 }
 
-export function relabel(kind, uid, query = "") {
+export function relabel(query = "") {
   if (readOnly()) return sayReadOnly();
+  const { kind, uid } = chosen();
   const mark = marks[kind].get(uid);
-  if (!mark) return;
   const { start, end } = kind === "entity" ? mark : marks.entity.get(mark.target);
   openPicker(kind, {
     rect: text.rectOf(start, end),
@@ -86,11 +86,13 @@ export function relabel(kind, uid, query = "") {
     uses: kind === "entity" ? usesOf(start, end) : {},
     against: kind === "entity" ? now.judge?.forEntity(mark) : now.judge?.forRelation(mark),
     onClose: showSelection,
-    onPick: (label) => giveLabel(kind, uid, label),
+    onPick: giveLabel,
   });
 }
 
-function giveLabel(kind, uid, label) {
+/** To what is selected: while its list of labels was open, the server may have told another uid of it. */
+function giveLabel(label) {
+  const { kind, uid } = chosen();
   if (marks.twin(kind, marks[kind].get(uid), label.uid)) toast(`There is a mark “${label.name}” at this place already.`);
   else act([{ kind, verb: "label", uid, label: label.uid }]);
   select({ [kind === "entity" ? "mark" : "relation"]: uid });
@@ -110,7 +112,7 @@ export function applyLabel(label) {
   }
   recent[kind].add(label.uid);
   if (words) markWords(label);
-  else giveLabel(kind, relation ?? mark, label);
+  else giveLabel(label);
   focusText();
 }
 

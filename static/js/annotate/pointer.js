@@ -7,11 +7,11 @@ import { beginPull, dropPull, endPull, pointTarget, pull } from "./pulling.js";
 import { clickMark, clickTarget, relate, reverse } from "./relating.js";
 import { escape, select, selectMark } from "./selection.js";
 import { inWords } from "./showing.js";
-import { chosen, focusText, marks, now, picker, readOnly, sheet, text } from "./workspace.js";
+import { focusText, marks, now, picker, readOnly, sheet, text } from "./workspace.js";
 
 const ACTIONS = {
   accept: () => accept(),
-  relabel: () => relabel(chosen().kind, chosen().uid),
+  relabel: () => relabel(),
   relate,
   reverse,
   remove: () => remove(),

@@ -97,12 +97,12 @@ export function chooseTarget(target, { stays = false } = {}) {
     return void refresh(); // the rules may have been loosened
   }
   propose(target);
-  const ends = { source, target };
-  const against = now.judge.forRelation(ends);
+  const against = now.judge.forRelation({ source, target });
   const onPick = (label) => {
-    const operation = marks.making("relation", { ...ends, label: label.uid });
+    const { relating, candidate } = now.view; // the server may have told other uids of them
+    const operation = marks.making("relation", { source: relating, target: candidate, label: label.uid });
     act([operation]);
-    if (stays) begin(source, repeated);
+    if (stays) begin(relating, repeated);
     else select({ relation: operation.uid });
   };
   const allowed = now.labels.relation.all.filter((label) => label.active && !against(label));

@@ -2,9 +2,16 @@
 
 import { plural } from "../words.js";
 import { say, showChosen, showMode, showSelection } from "./showing.js";
-import { $, marks, now, pane, precedents, span, text, tokensOf, wordsOf } from "./workspace.js";
+import { $, marks, now, pane, picker, precedents, span, text, tokensOf, wordsOf } from "./workspace.js";
 
-export function select(next = {}) {
+/** Marks may go while they are selected, or just before. */
+function isThere({ mark, relating, candidate, relation }) {
+  const has = (map, uid) => !uid || map.has(uid);
+  return [mark, relating, candidate].every((uid) => has(marks.entity, uid)) && has(marks.relation, relation);
+}
+
+export function select(wanted = {}) {
+  const next = isThere(wanted) ? wanted : {};
   const { view } = now;
   const marksChange = ["mark", "relation", "relating", "candidate"].some((key) => view[key] !== next[key]);
   now.view = next;
@@ -91,12 +98,10 @@ export function escape() {
   select(now.view.relating ? { mark: now.view.relating } : {});
 }
 
-/** Marks may go while they are selected. */
+/** Select nothing where the mark that is selected is gone; a list of labels for it goes, too. */
 export function dropGone() {
-  const gone = (map, uid) => uid && !map.has(uid);
-  const { mark, relating, candidate, relation } = now.view;
-  if ([mark, relating, candidate].some((uid) => gone(marks.entity, uid)) || gone(marks.relation, relation)) {
-    now.view = {};
-    showMode();
-  }
+  if (isThere(now.view)) return;
+  now.view = {};
+  showMode();
+  picker.close();
 }
