@@ -134,6 +134,20 @@ def test_relations_by_the_mouse(desk, carol):
     assert ("shaft", "hasPart", "motor") in desk.relations()
 
 
+def test_escape_lets_go_of_what_the_pointer_draws(desk, carol):
+    desk.give(annotator=carol)
+    mouse = desk.page.mouse
+    for start, end in (desk.name("pump"), desk.name("shaft")), (desk.token(0), desk.token(1)):
+        desk.pull(start, end)
+        desk.press("Escape")
+        mouse.move(300, 300)
+        mouse.up()
+        expect(desk.mode).to_be_hidden()
+        expect(desk.page.locator("#picker")).to_be_hidden()
+        expect(desk.page.locator(".word-box")).to_have_count(0)
+    assert desk.relations() == []
+
+
 def test_relations_by_touch(desk, carol, browser, live_server, problems, sign_in):
     desk.give(annotator=carol)
     with watched_page(browser, live_server, problems, has_touch=True, is_mobile=True) as phone:

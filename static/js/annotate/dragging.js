@@ -14,8 +14,8 @@ function pace(y, { top, bottom }) {
   return (Math.max(-NEAR, Math.min(NEAR, near)) / NEAR) * FASTEST;
 }
 
-/** Until it is let go: `move(token)` for each token that it reaches, then `drop` with the last event. `held` is the place in the text
-    that the pointer moves, if that is not where the pointer is. */
+/** Until it is let go, or Escape gives up: `move(token)` for each token that it reaches, then `drop` with the last event. `held` is the
+    place in the text that the pointer moves, if that is not where the pointer is. */
 export function follow(start, { held = { x: start.clientX, y: start.clientY }, move, drop }) {
   const [aside, below] = [start.clientX - held.x, start.clientY - held.y];
   const tokenAt = ({ clientX, clientY }) => text.tokenNear(clientX - aside, clientY - below);
@@ -50,6 +50,7 @@ export function follow(start, { held = { x: start.clientX, y: start.clientY }, m
   });
   listen("pointerup", end);
   listen("pointercancel", end);
+  document.addEventListener("keydown", ({ key }) => key === "Escape" && end({ type: "pointercancel" }), { capture: true, signal: ended.signal });
   now.drag = true;
   roll();
 }

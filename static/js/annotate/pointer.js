@@ -104,6 +104,7 @@ export function listenToPointer() {
   addEventListener("pointermove", (event) => pull(event) || pointTarget(event));
   addEventListener("pointerup", (event) => (isRelation = endPull(event)));
   addEventListener("pointercancel", dropPull);
+  document.addEventListener("keydown", ({ key }) => key === "Escape" && dropPull(), true);
   text.root.addEventListener("dblclick", doubleClick);
   sheet.addEventListener("click", click);
 }
