@@ -50,7 +50,7 @@ def answers_json(view: Callable[..., Answer]) -> Callable[..., JsonResponse]:
         try:
             # A page that outlived a change of accounts in its browser must not write into the other person's work.
             if request.headers.get("X-Annotator", str(request.user.pk)) != str(request.user.pk):
-                return JsonResponse({"error": "Somebody else signed in in this browser."}, status=401)
+                return JsonResponse({"error": "Somebody else signed in in this browser. Reload the page."}, status=401)
             values = view(request, **kwargs)
             if "pk" in kwargs:
                 values["urls"] = offers.addresses(kwargs["pk"])

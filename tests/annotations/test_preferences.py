@@ -123,7 +123,7 @@ def test_a_page_of_another_person_chooses_nothing_for_me(as_carol, alice, post):
     headers = {"X-Annotator": str(alice.pk), "Accept": "application/json"}
     body = {"name": "size", "value": "l"}
     answer = as_carol.post("/annotate/comfort/", body, content_type="application/json", headers=headers)
-    assert answer.status_code == 401
+    assert answer.status_code == 401 and "Reload" in answer.json()["error"]
 
 
 def test_former_members_are_told_what_is_gone(as_carol, carol, project, post):
