@@ -1,19 +1,16 @@
 // The annotation screen. In annotate/, each module knows those before it: `workspace.js` holds what is shared, then come showing,
-// selection, saving and changes; labelling, relating, deciding and the item; and the keys and the pointer that ask for these.
+// selection, saving and changes; labelling, relating, deciding and finishing; and the keys and the pointer that ask for these.
 
 import { redo, resume, undo } from "./annotate/changes.js";
 import { listenToComfort } from "./annotate/comfort.js";
 import { accept, nextSuggestion, remove } from "./annotate/deciding.js";
-import { finishUnlessUndecided, listenToDialog } from "./annotate/finishing.js";
-import { listenToHover } from "./annotate/hover.js";
-import { reopen } from "./annotate/item.js";
+import { finishUnlessUndecided, listenToDialog, reopen } from "./annotate/finishing.js";
 import { listenToKeys } from "./annotate/keys.js";
 import { clickLabel, pin } from "./annotate/labelling.js";
 import { listenToPointer } from "./annotate/pointer.js";
-import { returnToText } from "./annotate/regions.js";
 import { listenToResizing } from "./annotate/resizing.js";
 import { leave, startSaving, takeOffers } from "./annotate/saving.js";
-import { select, selectMark } from "./annotate/selection.js";
+import { returnToText, select, selectMark } from "./annotate/selection.js";
 import { shortcutOf } from "./annotate/shortcuts.js";
 import { show, showMode } from "./annotate/showing.js";
 import { stick } from "./annotate/sticky.js";
@@ -84,7 +81,6 @@ listenToKeys();
 listenToPointer();
 listenToResizing();
 listenToTouch();
-listenToHover();
 listenToComfort();
 listenToButtons();
 listenToDialog();

@@ -1,11 +1,27 @@
-// Done, with a question before it when suggestions are left undecided.
+// Done, with a question before it when suggestions are left undecided; reopened.
 
 import { plural } from "../words.js";
+import { act } from "./changes.js";
 import { accept, remove } from "./deciding.js";
-import { finish } from "./item.js";
-import { $, focusText, marks, readOnly } from "./workspace.js";
+import { leave } from "./saving.js";
+import { select } from "./selection.js";
+import { $, DONE, NOT_SAVED, dismiss, focusText, marks, readOnly, state } from "./workspace.js";
 
 const dialog = $("undecided-dialog");
+
+function setDone(done) {
+  if (state.reading || !act([{ kind: "item", verb: "done", done }])) return;
+  select();
+  if (!done) dismiss(DONE, NOT_SAVED + DONE);
+}
+
+export const reopen = () => setDone(false);
+
+function finish() {
+  if (state.reading) return;
+  setDone(true);
+  leave(state.urls.undone);
+}
 
 export function finishUnlessUndecided() {
   const count = marks.undecided.length;

@@ -2,16 +2,14 @@
 
 import { redo, undo } from "./changes.js";
 import { accept, nextSuggestion, remove } from "./deciding.js";
-import { finishUnlessUndecided } from "./finishing.js";
-import { reopen, showOriginal } from "./item.js";
+import { finishUnlessUndecided, reopen } from "./finishing.js";
 import { applyShortcut, pickForWords, pickSticky, relabel } from "./labelling.js";
 import { chooseTarget, relate, relateAs, reverse, stepTarget, typeNumber } from "./relating.js";
-import { moveRegion } from "./regions.js";
 import { moveEdge } from "./resizing.js";
 import { leave } from "./saving.js";
-import { escape, moveCursor, selectAll, stepMark } from "./selection.js";
+import { escape, moveCursor, moveRegion, selectAll, stepMark } from "./selection.js";
 import { stick } from "./sticky.js";
-import { $, chosen, marks, now, picker, sheet, span, state, text } from "./workspace.js";
+import { $, chosen, marks, now, original, picker, sheet, span, state, text, toast } from "./workspace.js";
 
 /** Wherever the focus is. */
 const ANYWHERE = {
@@ -22,7 +20,7 @@ const ANYWHERE = {
   "Ctrl+y": redo,
   PageDown: () => leave(state.urls.next),
   PageUp: () => leave(state.urls.previous),
-  ".": showOriginal,
+  ".": () => showOriginal(),
   "?": () => $("keys").showModal(),
   F6: () => moveRegion(1),
   "Shift+F6": () => moveRegion(-1),
@@ -85,6 +83,10 @@ function choose(query = "") {
   if (chosen()) relabel(query);
   else if (view.words) pickForWords(query);
   else if (query) pickSticky(query);
+}
+
+function showOriginal() {
+  if (!original.toggle()) toast("This is the original text: nothing in it was changed.");
 }
 
 /** A sticky label ends, too, unless something else is left first. */

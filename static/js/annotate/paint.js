@@ -1,4 +1,4 @@
-// What marks and relations look like: specs, which say all that is drawn, and the elements for them.
+// What marks and relations look like: how wide their names are, specs, which say all that is drawn, and the elements for them.
 
 import { make, place, svg } from "./layers.js";
 
@@ -7,6 +7,27 @@ const EDGE = 2; // marks reach a little beyond their words
 
 /** The name of a label as it is shown on a mark. */
 export const nameOf = ({ name, active }, { status }) => name + (status === "suggested" ? " ?" : "") + (active ? "" : " off");
+
+/** How wide names are, without putting them on the page. */
+export class Ruler {
+  #pen = document.createElement("canvas").getContext("2d");
+  #known = new Map();
+
+  /** In the font of an element. */
+  constructor(element) {
+    this.element = element;
+  }
+
+  width(name) {
+    if (!this.#known.size) this.#pen.font = getComputedStyle(this.element).font;
+    if (!this.#known.has(name)) this.#known.set(name, Math.ceil(this.#pen.measureText(name).width) + 1);
+    return this.#known.get(name);
+  }
+
+  forget() {
+    this.#known.clear();
+  }
+}
 
 /** The parts of a mark; the first has its name. `height` is that of the letters, `fall` the way from them down to the lane. */
 export function partsOf({ mark, pieces, name }, { label, words, height, fall, rtl, isBroken }) {

@@ -3,9 +3,9 @@
 
 import { act } from "./changes.js";
 import { follow } from "./dragging.js";
-import { placeOf } from "./handles.js";
 import { refresh } from "./saving.js";
 import { say, showMode, showSelection } from "./showing.js";
+import { placeOf } from "./toolbar.js";
 import { LOADING, marks, now, readOnly, sayReadOnly, sheet, text, toast } from "./workspace.js";
 
 const PAUSE = 400; // milliseconds after a key, in which the next one goes on

@@ -1,8 +1,10 @@
-// What is selected, and how keys go from word to word and from mark to mark.
+// What is selected, and how keys go from word to word, from mark to mark, and from the text to the labels and the relations.
 
 import { plural } from "../words.js";
 import { say, showChosen, showMode, showSelection } from "./showing.js";
-import { $, marks, now, pane, picker, precedents, span, text, tokensOf, wordsOf } from "./workspace.js";
+import { $, focusText, marks, now, pane, picker, precedents, relationList, sheet, span, text, tokensOf, wordsOf } from "./workspace.js";
+
+let left = {}; // what was selected in the text when it was left
 
 /** Marks may go while they are selected, or just before. */
 function isThere({ mark, relating, candidate, relation }) {
@@ -104,4 +106,21 @@ export function dropGone() {
   now.view = {};
   showMode();
   picker.close();
+}
+
+const regions = () => [text.root, $("label-tree").querySelector("[tabindex='0'], button"), relationList?.root].filter((element) => element?.checkVisibility());
+
+export function moveRegion(step) {
+  const order = regions();
+  const here = document.activeElement;
+  const at = order.findIndex((element) => element === here || (element !== text.root && element.parentElement.contains(here) && !sheet.contains(here)));
+  if (at <= 0) left = now.view;
+  order[(Math.max(0, at) + step + order.length) % order.length].focus({ preventScroll: true });
+}
+
+/** Back to the text, as it was left. */
+export function returnToText() {
+  const { mark, words } = left;
+  select(words || marks.entity.has(mark) ? left : {});
+  focusText();
 }

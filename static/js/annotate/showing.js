@@ -1,11 +1,10 @@
 // Draws what is there and what is selected.
 
 import { plural } from "../words.js";
-import { placeHandles } from "./handles.js";
 import { future, past } from "./history.js";
 import { showSticky } from "./sticky.js";
 import { showTargets } from "./targets.js";
-import { showToolbar } from "./toolbar.js";
+import { placeHandles, showToolbar } from "./toolbar.js";
 import { $, here, marks, now, original, readOnly, relationList, sheet, span, state, text, wordsOf } from "./workspace.js";
 
 export function show() {

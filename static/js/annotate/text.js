@@ -8,8 +8,7 @@ import { route } from "./arcs.js";
 import { lay } from "./lanes.js";
 import { Layer, make } from "./layers.js";
 import { Lines } from "./lines.js";
-import { buildArc, buildName, buildTint, buildWords, nameOf, partsOf } from "./paint.js";
-import { Ruler } from "./ruler.js";
+import { Ruler, buildArc, buildName, buildTint, buildWords, nameOf, partsOf } from "./paint.js";
 
 const ROOM = 4; // between what belongs to one line and to the next
 const isSame = (one, other) => one.length === other.length && one.every((value, at) => value === other[at]);

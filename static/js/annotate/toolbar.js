@@ -1,9 +1,10 @@
-// The buttons beside the mark or the relation that is selected.
+// The buttons beside the mark or the relation that is selected, and the handles at both ends of a mark.
 
 import { plural } from "../words.js";
 import { $, chosen, marks, now, readOnly, sheet, text } from "./workspace.js";
 
 const GAP = 4;
+const EDGES = { start: $("start-handle"), end: $("end-handle") };
 
 export function showToolbar() {
   const bar = $("mark-actions");
@@ -42,4 +43,23 @@ function atArc({ uid, source }, height) {
   const origin = sheet.getBoundingClientRect();
   const above = box.top - origin.top - height - GAP;
   return { left: box.left - origin.left, top: above < -2 * GAP ? below.top : above };
+}
+
+/** Put the handles at the ends of a span, or away. */
+export function placeHandles(span) {
+  for (const handle of Object.values(EDGES)) handle.hidden = !span;
+  if (!span) return;
+  const origin = sheet.getBoundingClientRect();
+  for (const [edge, handle] of Object.entries(EDGES)) {
+    const { x, top } = placeOf(edge, span);
+    handle.style.left = `${x - origin.left}px`;
+    handle.style.top = `${top - origin.top}px`;
+  }
+}
+
+/** Where an end of a span is in the window. */
+export function placeOf(edge, span) {
+  const rect = text.rectOf(span[edge], span[edge]);
+  const isLeft = (edge === "start") !== text.rtl;
+  return { x: isLeft ? rect.left : rect.right, top: rect.top, y: rect.top + rect.height / 2 };
 }
