@@ -19,7 +19,10 @@ def test_letters_search_a_label_for_what_is_selected_and_command_nothing(desk):
     desk.press("n", "p", "o", "a", "t")  # nothing is selected
     desk.ready(1)
     expect(desk.page.locator("#picker input")).to_have_value("npoat")  # a label for every selection is searched
-    desk.press("Escape", "ArrowRight", "p")
+    expect(desk.page.locator(".picker-note")).to_contain_text("every selection to come")
+    desk.press("Escape", "Shift+Space")
+    expect(desk.page.locator("#toasts")).to_contain_text("Nothing is suggested in this item.")
+    desk.press("ArrowRight", "p")
     desk.pick("hysical")
     desk.press("a")  # it is selected: another label is searched for it
     desk.pick("ctivity")

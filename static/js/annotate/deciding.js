@@ -7,6 +7,7 @@ import { select, selectMark } from "./selection.js";
 import { say } from "./showing.js";
 import { LOADING, chosen, marks, now, readOnly, sayReadOnly, toast } from "./workspace.js";
 
+const NONE = { item: "Nothing is suggested in this item.", label: "Select a suggestion first: all that have its label are accepted." };
 const isSame = (one, other) => one.kind === other?.kind && one.uid === other?.uid;
 const isUndecided = ({ kind, uid }) => marks[kind].get(uid)?.status === "suggested";
 
@@ -42,6 +43,10 @@ export function accept(scope = "one") {
   if (!now.labels) return toast(LOADING);
   const order = ahead(1);
   const wanted = suggestions(scope);
+  if (NONE[scope] && !wanted.length) {
+    toast(NONE[scope]);
+    return true;
+  }
   const before = marks.undecided.length;
   const forbidden = [];
   // One by one: what is accepted first may forbid what follows.

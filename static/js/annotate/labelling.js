@@ -24,6 +24,7 @@ export function openPicker(kind, { rect, onPick, onClose, ...how }) {
   const focusBack = () => back.focus({ preventScroll: true });
   $("mark-actions").hidden = true;
   picker.open({
+    onStick: kind === "entity" ? stick : null,
     ...how,
     rect: following(rect),
     labels: labels[kind],
@@ -34,7 +35,6 @@ export function openPicker(kind, { rect, onPick, onClose, ...how }) {
     onUnset: sayUnset,
     onShortcut: (key, label) => setShortcut(kind, key, label),
     sticky: stickyLabel()?.uid,
-    onStick: kind === "entity" ? stick : null,
     onBarred: refresh, // the rules may have been loosened
     onPoint: (label) => pane.showCard(label, labels[kind].path(label)),
     onPick: (label) => {
@@ -70,7 +70,7 @@ export function pickForWords(query = "") {
 export function pickSticky(query) {
   if (readOnly()) return sayReadOnly();
   const { cursor } = now;
-  openPicker("entity", { rect: text.rectOf(cursor, cursor), query, title: "Find a label for every selection", against: () => null, onPick: stick });
+  openPicker("entity", { rect: text.rectOf(cursor, cursor), query, title: "Find a label for every selection", purpose: "Nothing is selected: every selection to come is marked with the label, until Esc.", against: () => null, onPick: stick, onStick: null });
 }
 
 export function relabel(query = "") {

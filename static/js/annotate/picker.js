@@ -31,11 +31,12 @@ export class Picker {
 
   get isOpen() { return !this.root.hidden; }
 
-  /** `rect` tells where the words are in the window. `against` tells why a label is not allowed, or null; with `hides` such labels are left out. `uses` are those of the words in
-      question, now or promised. `shortcutOf` tells the digit of a label, `labelAt` the label of a digit, `onShortcut` gives it another; with `onStick`, a label can be
-      chosen for every selection to come. */
-  open({ labels, recent, uses, against, hides, rect, query = "", title, current, sticky, ...listeners }) {
-    Object.assign(this, { labels, recent, current, sticky, rect, level: null, typed: "", isNew: !query, onStick: null, ...listeners });
+  /** `rect` tells where the words are in the window. `against` tells why a label is not allowed, or null; with `hides` such labels
+      are left out. `uses` are those of the words in question, now or promised. `purpose` is said below the labels. `shortcutOf` tells
+      the digit of a label, `labelAt` the label of a digit, `onShortcut` gives it another; with `onStick`, a label can be chosen for
+      every selection to come. */
+  open({ labels, recent, uses, against, hides, rect, query = "", title, purpose = "", current, sticky, ...listeners }) {
+    Object.assign(this, { labels, recent, purpose, current, sticky, rect, level: null, typed: "", isNew: !query, onStick: null, ...listeners });
     this.offer = new Offer({ labels, against, hides, ranking: new Ranking(recent) });
     this.root.hidden = false;
     this.root.setAttribute("aria-label", title);
@@ -126,7 +127,7 @@ export class Picker {
     const lasting = this.onStick ? " Ctrl+↵ marks every selection with it." : "";
     const keys = `${digits} down into it.${up}${lasting} Alt, Shift and a digit make that its shortcut.`;
     const greyed = this.explains ? "Greyed labels are not allowed here: point at one to read why." : "";
-    this.words = [this.rows.length ? more || (query || hidden || hasFingers() ? "" : keys) : none, are, greyed].filter(Boolean).join(" ");
+    this.words = [this.purpose, this.rows.length ? more || (query || hidden || hasFingers() ? "" : keys) : none, are, greyed].filter(Boolean).join(" ");
   }
 
   #point(at) {
