@@ -81,8 +81,8 @@ def test_what_a_killed_tab_left_is_sent_once_by_one_of_the_next(desk, problems, 
     others[0].open(2)  # a tab that lives keeps what it has
     kept(others[0], 4)
     assert others[0].page.evaluate("said") == []
-    sent.clear()
     kill(desk.page)
+    sent.clear()
     for other in others:
         other.open(2)
     kept(others[0], 0)
@@ -107,6 +107,7 @@ def test_a_browser_that_is_started_again_saves_what_it_kept(lasting_browser, sig
         mark(desk, 0, "state")
         mark(desk, 3, "thermo")
         expect(page.locator("#saved")).to_have_text("2 not saved yet, trying again")
+        kept(desk, 2)
     assert Entity.objects.count() == 1  # stored, but the browser never heard of it
     with lasting_browser() as page:
         sign_in(page, carol)
