@@ -62,6 +62,8 @@ def desk(page, sign_in, alice, carol) -> Picker:
     constrain(project, entities=ENTITIES, relations=RELATIONS)
     sign_in(page, carol)
     desk = Picker(page, project, carol)
+    # What words were labelled before is told when it is known; here the order of the labels depends on nothing but the rules.
+    page.route("**/words/?*", lambda route: route.fulfill(json={"own": {}, "given": {}, "project": {}}))
     desk.open()
     return desk
 
