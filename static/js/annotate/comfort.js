@@ -1,6 +1,6 @@
 // How the text is shown to this person: chosen in a menu, seen at once, and kept on the server.
 
-import { csrfToken } from "./queue.js";
+import { post } from "./post.js";
 import { $, focusText, sheet, state, text, toast } from "./workspace.js";
 
 const menu = $("comfort");
@@ -13,8 +13,7 @@ function showChosen() {
 }
 
 async function save(body) {
-  const headers = { "Content-Type": "application/json", "X-CSRFToken": csrfToken(), Accept: "application/json" };
-  const answer = await fetch(state.urls.comfort, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => null);
+  const answer = await post(state.urls.comfort, state.annotator, body).catch(() => null);
   if (!answer?.ok) toast("How the text is shown could not be saved: it holds on this page only. Choose it again later.", "error");
 }
 

@@ -2,6 +2,7 @@
 // and kept in the browser until it is answered: the next page sends it.
 
 import { waitFor } from "../waiting.js";
+import { post } from "./post.js";
 import { renamed } from "./marks.js";
 
 const PATHS = { entity: "entities", relation: "relations" };
@@ -29,12 +30,6 @@ export function requestOf({ kind, verb, ...values }) {
   if (kind === "item") return ["done/", { done: values.done }];
   const request = values.status === "suggested" ? "suggest" : verb; // undo of a decision
   return [`${PATHS[kind]}/${request}/`, pick(values, FIELDS[request][kind] ?? FIELDS[request])];
-}
-
-export function csrfToken() {
-  // Read each time: signing in again in another tab changes it.
-  const cookie = document.cookie.match(/(?:^|; )csrftoken=([^;]+)/);
-  return cookie ? cookie[1] : JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
 }
 
 export class Queue {
@@ -167,18 +162,7 @@ export class Queue {
     body.revision = this.#revisions.get(item.url);
     let response;
     try {
-      response = await waitFor(fetch(item.url + path, {
-        method: "POST",
-        headers: {
-          "Content-Type": "application/json",
-          Accept: "application/json",
-          "X-CSRFToken": csrfToken(),
-          "X-Annotator": this.annotator,
-        },
-        body: JSON.stringify(body),
-        keepalive: true,
-        signal: AbortSignal.timeout(TIMEOUT),
-      }));
+      response = await waitFor(post(item.url + path, this.annotator, body, AbortSignal.timeout(TIMEOUT)));
       if (response.ok) return { answer: await response.json() };
     } catch {
       return { again: "retrying" };

@@ -1,6 +1,6 @@
 // Labels under keys of one's own: Alt with a digit. The server keeps them for each person and project.
 
-import { csrfToken } from "./queue.js";
+import { post } from "./post.js";
 import { now, pane, state, toast } from "./workspace.js";
 
 let shortcuts = state.shortcuts ?? { entity: {}, relation: {} };
@@ -31,8 +31,7 @@ export async function setShortcut(kind, key, label) {
 
 /** Why it was refused, if it was. */
 async function send(body) {
-  const headers = { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrfToken(), "X-Annotator": state.annotator };
-  const response = await fetch(state.urls.shortcuts, { method: "POST", headers, body: JSON.stringify(body) }).catch(() => null);
+  const response = await post(state.urls.shortcuts, state.annotator, body).catch(() => null);
   if (response?.ok) return "";
   const { error } = (await response?.json().catch(() => null)) ?? {};
   return error ?? "the server cannot be reached. Try again in a moment.";
