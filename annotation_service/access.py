@@ -20,9 +20,12 @@ from .http import Request
 from .models import PROJECT_MANAGERS, Job, User
 
 REFUSALS = {
-    Right.ANNOTATE: "Only members of the project annotate in it.",
-    Right.READ: "Only the managers of the project can open this.",
+    Right.ANNOTATE: "Only annotators and managers of the project annotate in it.",
+    Right.LOOK: "Only annotators and managers of the project annotate in it.",
+    Right.READ: "Only those who read everybody’s work, such as managers and reviewers, can open this.",
+    Right.REVIEW: "Only managers and reviewers of the project can say something about others’ work.",
     Right.MANAGE: "Only the managers of the project can do this.",
+    Right.KEEP: "Only the managers of the project can do this.",
 }
 B = TypeVar("B", bound=Blueprint)
 Person = Any  # a User, or an AnonymousUser
@@ -32,8 +35,8 @@ Person = Any  # a User, or an AnonymousUser
 
 
 def can_create(user: Person) -> bool:
-    """Staff and project managers make blueprints and projects."""
-    if not user.is_authenticated:
+    """Staff and project managers make blueprints and projects, while they can sign in."""
+    if not user.is_active:
         return False
     if not hasattr(user, "_can_create"):
         user._can_create = user.is_staff or user.groups.filter(name=PROJECT_MANAGERS).exists()
@@ -83,12 +86,13 @@ def all_readable(request: Request, model: type[B]) -> QuerySet[B]:
     return model._default_manager.filter(readable)
 
 
-def require(right: Right, rights: Collection[Right]) -> None:
-    """Ask for a right in a project among those that somebody has there. Strangers are not told that it exists."""
+def require(right: Right, rights: Collection[Right], reason: str = "") -> None:
+    """Ask for a right in a project among those that somebody has there. Strangers are not told that it exists; others are told
+    the ``reason``, if nobody has the right now."""
     if Right.SEE not in rights:
         raise Http404
     if right not in rights:
-        raise PermissionDenied(REFUSALS[right])
+        raise PermissionDenied(reason or REFUSALS[right])
 
 
 def can_edit(user: Person, thing: Blueprint) -> bool:
@@ -101,7 +105,8 @@ def editable(request: Request, model: type[B], pk: int) -> B:
     """A blueprint or project copy that the user may change."""
     thing = readable(request, model, pk)
     if not can_edit(request.user, thing):
-        raise PermissionDenied("You can look at this and duplicate it, but only its owner can change it.")
+        reason = thing.its_project.reason_not_to_change() if thing.its_project else ""
+        raise PermissionDenied(reason or "You can look at this and duplicate it, but only its owner can change it.")
     return thing
 
 

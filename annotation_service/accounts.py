@@ -15,6 +15,7 @@ from allauth.core import context
 from allauth.core.exceptions import ImmediateHttpResponse
 from django.conf import settings
 from django.contrib import messages
+from django.contrib.auth.forms import BaseUserCreationForm
 from django.contrib.sessions.backends import db
 from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.models import Session
@@ -74,10 +75,11 @@ class MailBackend(smtp.EmailBackend):
     """Sends after the answer: neither the time that a mail server takes nor its failure tells who has an account."""
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
-        Thread(target=self._send, args=[email_messages], daemon=False).start()  # for which a stop waits
+        Thread(target=self._send_now, args=[email_messages], daemon=False).start()  # for which a stop waits
         return len(email_messages)
 
-    def _send(self, email_messages: Sequence[EmailMessage]) -> None:
+    # Not `_send`: that is how the class above sends a single one.
+    def _send_now(self, email_messages: Sequence[EmailMessage]) -> None:
         try:
             super().send_messages(email_messages)
         except (OSError, ValueError) as error:
@@ -142,6 +144,45 @@ class ResetPasswordForm(forms.ResetPasswordForm):
         attempts.count(context.request, [("reset_mail", fold(email)), ("reset_mail_at_address", None)])
         self.users = list(User.objects.with_address(email).filter(is_active=True))
         return email
+
+
+class InvitedForm(BaseUserCreationForm):
+    """The account of somebody who was invited: to an address, which is confirmed by that, or by a link that anybody may have."""
+
+    class Meta:
+        model = User
+        fields = ("username", "email")
+        labels = {"username": "User name", "email": "E-mail address"}
+        help_texts = {
+            "username": "Others in the project see it.",
+            "email": "To choose a new password if you forget yours.",
+        }
+
+    def __init__(self, *args: Any, address: str = "", **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.is_confirmed = bool(address)
+        if address:
+            del self.fields["email"]
+            self.instance.email = address
+
+    def clean_username(self) -> str:
+        return AccountAdapter().clean_username(self.cleaned_data["username"])
+
+    def save(self, commit: bool = True) -> User:
+        person = super().save(commit)
+        if commit and person.email:
+            email = person.email.lower()
+            EmailAddress.objects.create(user=person, email=email, primary=True, verified=self.is_confirmed)
+        return person
+
+
+def sure_addresses(person: User) -> set[str]:
+    """The mail addresses that are known to be somebody's, confirmed by them or entered by an administrator: in small letters, but
+    not folded, for “straße.de” is another domain than “strasse.de”."""
+    typed = EmailAddress.objects.filter(user=person).values_list("email", "verified")
+    confirmed = {email.lower() for email, verified in typed if verified}
+    is_entered = fold(person.email) not in {"", *(fold(email) for email, _ in typed)}
+    return confirmed | {person.email.lower()} if is_entered else confirmed
 
 
 class AddEmailForm(forms.AddEmailForm):

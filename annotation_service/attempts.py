@@ -7,7 +7,8 @@ signed in before, so that strangers who try a name do not keep its owner out. Wh
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
@@ -59,7 +60,7 @@ def sign_in(request: HttpRequest, login: str) -> Attempt:
     return count(request, limits)
 
 
-def count(request: HttpRequest, limits: list[Limit]) -> Attempt:
+def count(request: HttpRequest, limits: Iterable[Limit]) -> Attempt:
     """Count an attempt for each limit or, if one of them is reached, for none: then the answer is 429.
 
     allauth's own function takes a lock for each limit and refuses whoever does not get it within a second.
@@ -133,13 +134,13 @@ def _keys(request: HttpRequest, limits: Iterable[Limit]) -> list[tuple[str, rate
     ]
 
 
-def _wait(keys: Iterable[tuple[str, ratelimit.Rate]]) -> int:
-    """The seconds until there is room under all keys; 0 if there is."""
-    wait = 0.0
-    for key, rate in keys:
-        times = cache.get(key, [])
-        if len(times) >= rate.amount:
-            wait = max(wait, times[rate.amount - 1] + rate.duration - time.time())
+def _wait(keys: Collection[tuple[str, ratelimit.Rate]]) -> int:
+    """The seconds until there is room under all keys, for each as often as it is there; 0 if there is."""
+    wait, often = 0.0, Counter(key for key, _ in keys)
+    for key, rate in dict(keys).items():
+        times, before = cache.get(key, []), max(0, rate.amount - often[key])
+        if len(times) > before:
+            wait = max(wait, times[before] + rate.duration - time.time())
     return ceil(wait)
 
 

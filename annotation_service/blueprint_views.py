@@ -108,15 +108,27 @@ class NameForm(forms.Form):
 
 
 def list_context(request: Request, found: QuerySet[Any], columns: Sequence[Column], *searched: str) -> dict[str, Any]:
-    """A page of a list of blueprints: searched in these columns, sorted, and only one's own if that is wanted."""
-    query, mine = search_text(request), bool(request.GET.get("mine"))
+    """A page of a list of blueprints: searched in these columns, sorted, and only one kind or one's own if that is wanted."""
+    query, kind, mine = search_text(request), request.GET.get("kind", ""), bool(request.GET.get("mine"))
+    kinds = dict(found.model._meta.get_field("kind").flatchoices)
     found = with_uses(named(found, query, *searched)).select_related("owner")
+    if kind in kinds:
+        found = found.filter(kind=kind)
     if mine:
         found = found.filter(owner=request.user)
     columns = sort_columns(request.GET.get("sort"), columns)
     page = Page.of(found.order_by(*order(columns)), request.GET.get("page"))
     section = found.model.namespace or found.model._meta.app_label
-    return {"section": section, "query": query, "mine": mine, "columns": columns, "page": page}
+    return {
+        "section": section,
+        "query": query,
+        "kind": kind if kind in kinds else "",
+        "kinds": kinds.items(),
+        "mine": mine,
+        "columns": columns,
+        "page": page,
+        "new": found.model.address("create"),
+    }
 
 
 @require_http_methods(["GET", "POST"])

@@ -29,8 +29,11 @@ class Right(StrEnum):
 
     SEE = "see"  # its page, its guidelines and its labels
     ANNOTATE = "annotate"  # the items that are given to them
-    READ = "read"  # its dataset and its other resources, and everybody's marks
+    LOOK = "look"  # at the items that are given to them, and at their own marks
+    READ = "read"  # its dataset and its other resources, and everybody's marks, flags and comments
+    REVIEW = "review"  # say something about everybody's work
     MANAGE = "manage"  # change it and everything in it
+    KEEP = "keep"  # download and duplicate it, archive, restore and delete it
 
 
 class ProjectOfCopies(Protocol):
@@ -38,6 +41,9 @@ class ProjectOfCopies(Protocol):
 
     def rights_of(self, user: Any) -> Collection[Right]:
         """What somebody may do in it, signed in or not."""
+
+    def reason_not_to_change(self) -> str:
+        """Why nobody may change anything in it, or the empty string."""
 
     def locked(self) -> Self:
         """The project, read again and locked until the transaction ends."""
@@ -73,6 +79,10 @@ class Described(models.Model):
             raise Refused(f"“{self}” was deleted meanwhile.")
         return row
 
+    def locked_to_change(self) -> Self:
+        """The same for what somebody changes by hand: refused where nobody may change anything."""
+        return self.locked()
+
     def touch(self, **values: Any) -> None:
         """Store the values together with the time of the change."""
         store(self, updated_at=timezone.now(), **values)
@@ -81,7 +91,7 @@ class Described(models.Model):
         """Store the fields that were changed; ``was`` are fingerprints of what their author saw (see `edits`)."""
         cleaned = {name: self.WORDS[name](text) for name, text in words.items()}
         with write():
-            if changed := changes(self.locked(), cleaned, was or {}):
+            if changed := changes(self.locked_to_change(), cleaned, was or {}):
                 self.touch(**changed)
 
 
@@ -96,7 +106,8 @@ class Blueprint(Described):
     """A resource that is created as a blueprint (``project`` is null) and copied into projects.
 
     A copy belongs to its project and evolves on its own; ``copied_from`` only remembers where it came from. What is deleted gets
-    a ``deleted_at`` and leaves its project, so that nobody finds it; `purge_deleted` deletes its rows.
+    a ``deleted_at``, so that nobody finds it, and leaves its project; `purge_deleted` deletes its rows. A copy with a
+    ``deleted_at`` that is still its project's waits with it in the bin.
     """
 
     # Whether annotators of a project may read the project's copy.
@@ -135,6 +146,11 @@ class Blueprint(Described):
             """All rows that belong to it, in an order in which they can be deleted. Each set is read when those before it are
             gone."""
 
+    def locked_to_change(self) -> Self:
+        if project := self.its_project:
+            project.locked()  # before the copy, as everybody does; refused if it is archived
+        return self.locked()
+
     def reason_not_to_delete(self) -> str:
         """Why it cannot be deleted on its own, or the empty string."""
         if self.project is not None:
@@ -152,7 +168,7 @@ class Blueprint(Described):
             if reason := self.reason_not_to_delete():
                 raise Refused(reason)
             self.mark_deleted(type(self)._default_manager.filter(pk=self.pk))
-            purge_deleted(AT_ONCE)
+            purge_at_once()
 
     @classmethod
     def mark_deleted(cls, things: QuerySet[Any]) -> None:
@@ -174,7 +190,9 @@ Q = TypeVar("Q", bound="QuerySet[Any]")
 
 def with_uses(blueprints: Q) -> Q:
     """Adds ``uses``, in how many projects there is a copy."""
-    copies = blueprints.model._base_manager.filter(copied_from=OuterRef("pk"), project__isnull=False).order_by()
+    copies = blueprints.model._base_manager.filter(
+        copied_from=OuterRef("pk"), project__isnull=False, deleted_at=None
+    ).order_by()
     counted = copies.values("copied_from").annotate(n=Count("pk")).values("n")
     return blueprints.annotate(uses=Coalesce(Subquery(counted), 0))
 
@@ -195,6 +213,11 @@ class PagedBlueprint(Blueprint):
         return reverse(f"{cls.namespace or cls._meta.app_label}:{name}", args=args)
 
 
+def purge_at_once() -> None:
+    """Delete so much of what is marked as deleted as somebody waits for."""
+    purge_deleted(AT_ONCE)
+
+
 def purge_deleted(seconds: float) -> int:
     """Delete rows of what is marked as deleted, what uses others before these, for so long; returns how many went.
 
@@ -203,7 +226,8 @@ def purge_deleted(seconds: float) -> int:
     count, until = 0, 0.0
     # What is used is looked for first: whatever used it was deleted before it.
     models = [model for model in apps.get_models() if issubclass(model, Blueprint)]
-    deleted = [thing for model in models for thing in model._base_manager.exclude(deleted_at=None).order_by("-pk")]
+    left = {"project": None, "deleted_at__isnull": False}
+    deleted = [thing for model in models for thing in model._base_manager.filter(**left).order_by("-pk")]
     for thing in reversed(deleted):
         with write():
             itself = type(thing)._base_manager.filter(pk=thing.pk)

@@ -1,4 +1,4 @@
-"""How the text and its marks are shown to somebody who annotates: what there is to choose from."""
+"""How texts and their marks are shown to somebody who annotates: what there is to choose from."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -16,6 +16,7 @@ COMFORT = {
     "spacing": Choice(("tight", "normal", "wide"), "normal"),
     "arcs": Choice(("all", "selected", "off"), "all"),
     "strength": Choice(("soft", "normal", "strong"), "normal"),
+    "on_page": Choice(("1", "5", "10", "20"), "1"),  # items
 }
 
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, TypeVar
 
 from django.core.cache.backends.db import DatabaseCache
+from django.core.exceptions import EmptyResultSet
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, models, transaction
 from django.db.models.expressions import RawSQL
 
@@ -110,6 +111,59 @@ def among(keys: Collection[int] | Collection[str]) -> Any:
         return RawSQL("SELECT unnest(%s::text[])", [list(keys)])
     most: Any = models.BigIntegerField.MAX_BIGINT
     return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if key <= most]])
+
+
+def looked_up(field: str, keys: Collection[int]) -> models.Q:
+    """The rows with one of these keys in an indexed field. As long as it has no statistics, PostgreSQL takes them for so many
+    that it reads the whole table, unless it is told between which keys they lie: 1 and not 31 ms among 210,000 marks."""
+    if not keys or connection.vendor == "sqlite":
+        return models.Q(**{f"{field}__in": among(keys)})
+    return models.Q(**{f"{field}__in": list(keys), f"{field}__gte": min(keys), f"{field}__lte": max(keys)})
+
+
+def whole(column: models.QuerySet[Any]) -> list[Any]:
+    """All values of a query for one column of numbers, in its order. They come as one value: 30,000 keys in 5 ms, not in 15."""
+    gathered = "json_group_array" if connection.vendor == "sqlite" else "array_agg"
+    try:
+        sql, params = column.query.sql_with_params()
+    except EmptyResultSet:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(f"WITH found(value) AS ({sql}) SELECT {gathered}(value) FROM found", params)
+        (found,) = cursor.fetchone()
+    return json.loads(found) if isinstance(found, str) else found or []
+
+
+class _Apart(models.Func):
+    output_field = models.BooleanField()
+    template = "%(expressions)s"
+
+    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        return self.as_sql(compiler, connection, template="(%(expressions)s) IS TRUE", **context)
+
+
+def apart(condition: models.Q) -> models.Q:
+    """A condition with a query of its own, which PostgreSQL does not join but asks for each row, in a hash or an index.
+
+    As long as it has no statistics, it takes 20,000 rows for one, and a join then compares all with all: for minutes, not 30 ms.
+    """
+    return models.Q(_Apart(condition))
+
+
+def keys(numbers: Iterable[int]) -> str:
+    """For IN (…) in SQL that is written out."""
+    return ", ".join(map(str, numbers)) or "0"
+
+
+class Written(models.Func):
+    """A time as the files have it, written by the database."""
+
+    output_field = models.CharField()
+    template = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
+
+    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
+        cut = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 8) || 'Z'"
+        return self.as_sql(compiler, connection, template=cut, **context)
 
 
 def delete_rows(sets: Iterable[models.QuerySet[Any]], until: float) -> int:

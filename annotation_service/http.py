@@ -13,8 +13,9 @@ from typing import IO
 from django.conf import settings
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.utils.html import escape
 from django.utils.http import content_disposition_header
-from django_htmx.http import trigger_client_event
+from django_htmx.http import reswap, retarget, trigger_client_event
 from django_htmx.middleware import HtmxDetails
 
 from .inputs import Refused
@@ -33,6 +34,11 @@ class Request(HttpRequest):
 def refused(reason: Refused | str) -> HttpResponse:
     """Show the reason as a toast, for requests without a form."""
     return trigger_client_event(HttpResponse(status=422), "toast", {"text": str(reason), "kind": "error"})
+
+
+def refused_beside(reason: Refused | str) -> HttpResponse:
+    """Show the reason in the form that was sent, at its place for failures."""
+    return reswap(retarget(HttpResponse(escape(str(reason)), status=422), "find [data-failure]"), "innerHTML")
 
 
 def download(

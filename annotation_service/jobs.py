@@ -128,8 +128,9 @@ def cleanup(work: Callable[[], None]) -> Callable[[], None]:
 
 
 def purge(work: Callable[[float], int]) -> Callable[[float], int]:
-    """Register a function that deletes what is to go, for so many seconds; returns how many rows went. A worker without a job
-    calls it in steps, between which others can write. What a killed worker leaves, the next one finds."""
+    """Register a function that deletes what is to go, or counts what has changed, for so many seconds; returns how many rows it
+    was about. A worker without a job calls it in steps, between which others can write. What a killed worker leaves, the next one
+    finds."""
     PURGES.append(work)
     return work
 

@@ -1,12 +1,11 @@
-"""The history of what is edited step by step, and taking its steps back.
+"""The history of what is edited step by step, and taking its steps back."""
 
-The views of an app call these with what they have got through an access module, and tell the page that it has changed.
-"""
-
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
+from django.urls import URLPattern, path
 from django_htmx.http import reswap, retarget, trigger_client_event
 
 from . import access
@@ -14,9 +13,32 @@ from .http import Request
 from .inputs import Refused, whole_number
 from .journal import Journaled, JournalRow, Step
 
+View = Callable[..., HttpResponse]
+
 SHOWN_CHANGES = 30
 SHOWN_STEPS = 500
 SHOWN_IN_SHORT = 3
+
+
+def history_urls(
+    reads: Callable[[View], View], acts: Callable[[View], View], changed: Callable[[HttpResponse, Any], HttpResponse]
+) -> list[URLPattern]:
+    """The addresses of a history, for an app that says how a thing is fetched to be read or changed, and how its page learns that
+    it has changed."""
+
+    def takes_back(view: View) -> View:
+        def answer(request: Request, thing: Journaled, **options: Any) -> HttpResponse:
+            return changed(view(request, thing, **options), thing)
+
+        return acts(answer)
+
+    return [
+        path("undo/", takes_back(undo), name="undo"),
+        path("redo/", takes_back(redo), name="redo"),
+        path("history/", reads(history), name="history"),
+        path("history/<int:version>/", reads(step), name="step"),
+        path("history/<int:version>/revert/", takes_back(revert), name="revert"),
+    ]
 
 
 class Entry(NamedTuple):

@@ -24,11 +24,15 @@ MAX_SURFACE_FORM_CHARACTERS = 200
 MAX_EXTERNAL_ID_CHARACTERS = 200
 # What a relation of a document calls its entities.
 MAX_MARK_ID_CHARACTERS = 100
+MAX_FLAG_REASON_CHARACTERS = 200
 MAX_FILE_NAME_CHARACTERS = 250
 # Longer texts are cut: databases limit what they look for.
 MAX_SEARCH_CHARACTERS = 200
 MAX_LEVELS = 200
 MAX_GUIDELINES_CHARACTERS = 100_000
+# On somebody's work on an item, and on each of these.
+MAX_ITEM_COMMENTS = 200
+MAX_COMMENT_ANSWERS = 200
 # Of a request's body that is not multipart/form-data.
 MAX_FORM_BYTES = 1_000_000
 
@@ -49,7 +53,13 @@ MAX_ONTOLOGY_ITEMS = env_int("MAX_ONTOLOGY_ITEMS", 50_000)
 MAX_RESOURCE_BYTES = env_int("MAX_RESOURCE_BYTES", 20_000_000)
 MAX_RESOURCE_ROWS = env_int("MAX_RESOURCE_ROWS", 200_000)
 MAX_DESCRIPTION_CHARACTERS = env_int("MAX_DESCRIPTION_CHARACTERS", 10_000)
+MAX_COMMENT_CHARACTERS = env_int("MAX_COMMENT_CHARACTERS", 2000)
 MAX_EXAMPLE_TERMS = env_int("MAX_EXAMPLE_TERMS", 200)
+# How long an invitation to a project can be accepted, how many may wait for an answer in a project, and how many addresses can be
+# invited at once.
+INVITATION_DAYS = env_int("INVITATION_DAYS", 14, least=1)
+MAX_OPEN_INVITATIONS = env_int("MAX_OPEN_INVITATIONS", 200)
+MAX_INVITED_AT_ONCE = env_int("MAX_INVITED_AT_ONCE", 50)
 # Work above these sizes is done by the background worker, with a progress bar.
 JOB_FILE_BYTES = env_int("JOB_FILE_BYTES", 1_000_000)
 JOB_ROWS = env_int("JOB_ROWS", 20_000)

@@ -20,6 +20,7 @@ from django.utils import timezone
 from .comfort import check_choice
 from .db import Trouble, store, trouble, write
 from .inputs import can_be_seen
+from .mails import Mail as Mail
 
 PROJECT_MANAGERS = "Project managers"
 WORKER_SIGN = "worker-alive"
@@ -88,6 +89,8 @@ class User(auth_models.AbstractUser):
     email_folded = models.CharField(max_length=MAX_FOLDED_ADDRESS, unique=True, null=True, editable=False)  # noqa: DJ001
     # What was chosen of `comfort.COMFORT`.
     comfort = models.JSONField(default=dict, editable=False)
+    # Since when nothing says who they were: see `annotation_service.leaving`.
+    anonymised_at = models.DateTimeField(null=True, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
 
@@ -114,7 +117,7 @@ class User(auth_models.AbstractUser):
 
     def wrong_name(self) -> str:
         """Why nobody can have this user name, or why this person cannot; empty if they can."""
-        if not all(map(can_be_seen, self.username)):
+        if not self.anonymised_at and not all(map(can_be_seen, self.username)):
             return "A user name cannot contain spaces or characters that nobody can see."
         taken = User.objects.with_name(self.username).exclude(pk=self.pk).exists()
         return "A user with that username already exists." if taken else ""

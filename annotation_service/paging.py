@@ -14,7 +14,7 @@ long before the end; where few are, it is the last.
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from django.conf import settings
 from django.core import paginator
@@ -26,12 +26,26 @@ from .inputs import whole_number
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
+class Cut(Protocol):
+    """What pages are cut out of: a query set, or what behaves like one."""
+
+    def __getitem__(self, cut: slice, /) -> Any: ...
+    def count(self) -> int: ...
+    def reverse(self) -> Any: ...
+
+
 class Page(paginator.Page):
     """What ``components/_pager.html`` shows."""
 
     @classmethod
     def of(
-        cls, rows: QuerySet[Any], wanted: str | None, *, size: int = 25, count: int | None = None, scan: bool = False
+        cls,
+        rows: Cut,
+        wanted: str | None,
+        *,
+        size: int = 25,
+        count: int | None = None,
+        scan: bool = False,
     ) -> Self:
         """The wanted page of the rows. Beyond the end it is the last page, and the first one for what is no number."""
         number = whole_number((wanted or "")[:9]) or 1
@@ -40,7 +54,7 @@ class Page(paginator.Page):
             found = list(rows[start : start + size + 1])
             if len(found) <= size and (found or number == 1):
                 count = start + len(found)
-        pager = paginator.Paginator(rows, size)
+        pager: paginator.Paginator[Any] = paginator.Paginator(rows, size)  # type: ignore[arg-type]
         pager.count = rows.count() if count is None else count
         number = min(number, pager.num_pages)
         page = cls(found[:size], number, pager)
@@ -51,6 +65,13 @@ class Page(paginator.Page):
             else:
                 page.object_list = list(rows[start:end])
         return page
+
+    @classmethod
+    def of_list(cls, rows: Sequence[Any], wanted: str | None, *, size: int = 25) -> Self:
+        """The same of rows that are known already."""
+        pager = paginator.Paginator(rows, size)
+        number = min(whole_number((wanted or "")[:9]) or 1, pager.num_pages)
+        return cls(rows[(number - 1) * size : number * size], number, pager)
 
 
 def search_text(request: HttpRequest) -> str:

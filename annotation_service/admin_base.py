@@ -1,0 +1,190 @@
+"""What the administration of each app is made of."""
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, ClassVar
+
+from django.contrib import admin, messages
+from django.contrib.admin.widgets import AutocompleteSelect
+from django.core.paginator import Page, Paginator
+from django.db.models import Model, QuerySet, TextField
+from django.forms import Media
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.functional import cached_property
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from . import words
+from .admin_filters import Chosen, either
+from .blueprint_views import NameField
+from .blueprints import Blueprint
+from .inputs import Refused, clean_description
+from .models import Job
+
+
+def link(thing: Model | None) -> str | SafeString:
+    """The thing's name, leading to its page in the administration."""
+    if thing is None:
+        return "none"
+    url = reverse(f"admin:{thing._meta.app_label}_{thing._meta.model_name}_change", args=[thing.pk])
+    return format_html('<a href="{}">{}</a>', url, thing)
+
+
+def linked(path: str) -> Callable[[Any], str | SafeString]:
+    """A column with a link to what a row points to, such as ``linked("annotation__item")``."""
+
+    @admin.display(description=path.rpartition("__")[2].replace("_", " "))
+    def column(row: Any) -> str | SafeString:
+        return link(reduce(getattr, path.split("__"), row))
+
+    column.__name__ = f"{path}_link"
+    return column
+
+
+def swatch(color: str) -> SafeString:
+    return format_html('<span class="swatch" style="--c: {0}"></span> {0}', color)
+
+
+class AtLeast(int):
+    """A number of rows that is shown as the least that there are."""
+
+    def __str__(self) -> str:
+        return f"more than {words.number(self)}"
+
+
+class CappedPaginator(Paginator):
+    """Pages through the first rows only: to count a million takes long, and nobody turns so many pages. The others are found
+    by search and filters."""
+
+    limit = 10_000
+
+    @cached_property
+    def count(self) -> int:
+        count = self.object_list.order_by()[: self.limit + 1].count()  # type: ignore[attr-defined]
+        return count if count <= self.limit else AtLeast(self.limit)
+
+    def page(self, number: int | str) -> "Page[Any]":
+        """Only keys are sorted: to sort 100,000 rows with their texts takes half a second."""
+        number = self.validate_number(number)
+        begin = (number - 1) * self.per_page
+        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
+        keys = rows.values_list("pk", flat=True)[begin : begin + self.per_page]
+        return Page(rows.filter(pk__in=list(keys)), number, self)
+
+
+class ReadOnlyAdmin(admin.ModelAdmin):
+    """Shows rows that only the methods of their model change.
+
+    Staff see everything of the service; accounts and groups stay with those who have Django's permissions for them. Nothing is
+    added here, and deletion is left to actions that call the model's method: cascading in Python is too slow.
+
+    An app registers its models without a class of their own, with `linked` columns where a row belongs to something::
+
+        admin.site.register(Upload, ReadOnlyAdmin, list_display=["name", linked("dataset")], search_fields=["name"])
+
+    The page of a row shows all its fields, or those in ``fields``; foreign keys are links there. ``part_of`` leads to the
+    blueprint or copy that a row is part of. Rows that only link others are not ``in_index``: what they belong to leads to them.
+    """
+
+    part_of = ""
+    in_index = True
+    paginator: ClassVar[Any] = CappedPaginator
+    ordering = ["-pk"]
+    actions: Any = None
+    list_per_page = 50
+    show_full_result_count = False  # large tables are not counted for a headline
+    show_facets = admin.ShowFacets.NEVER  # nor for each filter
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[Any]":
+        rows = super().get_queryset(request)
+        return rows.filter(**{f"{self.part_of}__deleted_at": None}) if self.part_of else rows
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return bool(request.user.is_active and request.user.is_staff)
+
+    @property
+    def media(self) -> Media:
+        """With what the fields of filters need."""
+        return super().media + AutocompleteSelect(Job._meta.get_field("by"), admin.site).media
+
+    def get_model_perms(self, request: HttpRequest) -> dict[str, bool]:
+        return super().get_model_perms(request) if self.in_index else {}
+
+    def has_view_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return self.has_module_permission(request)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        return self.fields or [field.name for field in self.opts.concrete_fields if not field.primary_key]
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class BlueprintAdmin(ReadOnlyAdmin):
+    """Name, description and owner can be edited, all other fields are shown; deleting is an action that calls the model's
+    method. ``parts``: the models whose lists its page leads to, and the way from them to it."""
+
+    EDITED = ("name", "description", "owner")
+
+    parts: Sequence[tuple[type[Model], str]] = ()
+
+    paginator = Paginator
+    actions = ["erase"]
+    autocomplete_fields = ["owner"]
+    list_filter = [
+        "kind",
+        either("project", "use", empty="Blueprints", filled="Copies in projects"),
+        ("project", Chosen),
+        ("owner", Chosen),
+        "updated_at",
+    ]
+    list_select_related = ["owner", "project"]
+    ordering = ["-updated_at"]
+    search_fields = ["name", "description", "owner__username", "project__name"]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        project = obj and obj.its_project
+        return self.has_view_permission(request) and not (project and project.reason_not_to_change())
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        fields = [field.name for field in self.opts.concrete_fields if not field.primary_key]
+        lists = ["lists"] if self.parts else []
+        return [*(name for name in fields if name not in self.EDITED), *self.readonly_fields, *lists]
+
+    def get_fields(self, request: HttpRequest, obj: Model | None = None) -> Any:
+        return [*self.EDITED, *self.get_readonly_fields(request, obj)]
+
+    @admin.display(description="lists")
+    def lists(self, thing: Blueprint) -> SafeString:
+        links = []
+        for model, path in self.parts:
+            url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+            links.append((url, path, thing.pk, model._meta.verbose_name_plural))
+        return format_html_join(" · ", '<a href="{}?{}__id__exact={}">{}</a>', links)
+
+    def formfield_for_dbfield(self, db_field: Any, request: Any, **options: Any) -> Any:
+        field = NameField() if db_field.name == "name" else super().formfield_for_dbfield(db_field, request, **options)
+        if field and isinstance(db_field, TextField):
+            field.widget.needs_multipart_form = True
+        return field
+
+    def save_model(self, request: HttpRequest, obj: Blueprint, form: Any, change: bool) -> None:
+        obj.touch(name=obj.name, description=clean_description(obj.description), owner=obj.owner)
+
+    @admin.action(description="Delete selected %(verbose_name_plural)s", permissions=["change"])
+    def erase(self, request: HttpRequest, queryset: "QuerySet[Blueprint]") -> None:
+        for thing in queryset:
+            words = thing.content_in_words()
+            try:
+                thing.erase()
+            except Refused as error:
+                self.message_user(request, f"“{thing}” was not deleted. {error}", messages.ERROR)
+            else:
+                self.message_user(request, f"“{thing}” was deleted with {words}.")
