@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, linked, swatch
+from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, linked, swatch
 from annotation_service.admin_filters import Chosen
 
 from .models import Ontology, OntologyChange, OntologyItem

@@ -2,6 +2,7 @@
 indented text."""
 
 import copy
+import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -11,7 +12,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import QuerySet, TextField
+from django.db.models.functions import Cast
 
 from annotation_service.inputs import (
     CHECKED_FIRST,
@@ -191,7 +193,9 @@ _CLEANERS: dict[str, Callable[[Any], Any]] = {
 
 # --- Writing -----------------------------------------------------------------------------------------------------------
 
-_FIELDS = ["level", "name", "description", "example_terms", "created_at", "updated_at", "uid", "color", "active"]
+# Some as the database writes them: with values made of all, and written anew, 10,000 items take 0.22 instead of 0.08 s.
+_COLUMNS: list[Any] = ["level", "name", "description", "uid", "color", "active"]
+_COLUMNS += [Cast(name, TextField()) for name in ("example_terms", "created_at", "updated_at")]
 
 
 def write_time(time: datetime) -> str:
@@ -210,22 +214,30 @@ def rich_json(items: QuerySet[Any], *, with_terms: bool) -> str:
             end, *_ = branch.pop()
             parts.append(f"\n{' ' * (len(branch) + 1)}]{end}" if counts.pop() else f"]{end}")
 
-    for level, name, description, terms, created, updated, uid, color, active in items.values_list(*_FIELDS):
+    for level, name, description, uid, color, active, terms, created, updated in items.values_list(*_COLUMNS):
         close_to(level)
         index = counts[-1]
         counts[-1] += 1
         fullname, path = name, [index]
         if branch:
             fullname, path = f"{branch[-1][1]}/{name}", [*branch[-1][2], index]
-        rest = {"description": description} | ({"example_terms": terms} if with_terms else {})
-        rest |= {"created_at": write_time(created), "updated_at": write_time(updated), "id": uid}
-        rest |= {"fullname": fullname, "color": color, "active": active, "path": path}
+        its_terms = f', "example_terms": {terms if terms == "[]" else to_json(json.loads(terms))}' if with_terms else ""
+        rest = (
+            f', "description": {to_json(description)}{its_terms}, "created_at": "{_time(created)}"'
+            f', "updated_at": "{_time(updated)}", "id": "{uid}", "fullname": {to_json(fullname)}'
+            f', "color": "{color}", "active": {"true" if active else "false"}, "path": {path}}}'
+        )
         comma = "," if index else ""
         parts.append(f'{comma}\n{" " * level}{{"name": {to_json(name)}, "children": [')
-        branch.append((f", {to_json(rest)[1:]}", fullname, path))
+        branch.append((rest, fullname, path))
         counts.append(0)
     close_to(1)
     return f"[{''.join(parts)}\n]\n" if parts else "[]\n"
+
+
+def _time(text: str) -> str:
+    """“2023-04-14 10:20:30.123” in UTC, as all times are stored, without the fraction."""
+    return f"{text[:10]}T{text[11:19]}Z"
 
 
 def indented_text(items: QuerySet[Any]) -> str:

@@ -13,13 +13,6 @@ from .documents import NewItem, example_json, read_ontology
 from .lists import read_pasted
 from .models import Ontology, OntologyItem
 
-SOURCES = [
-    ("empty", "Empty", "add items in the editor"),
-    ("example", "Small example", "to try things out"),
-    ("paste", "Paste JSON", "typed or copied"),
-    ("file", "Upload a file", "a .json file"),
-]
-
 
 class ItemsForm(DocumentForm):
     """A form with a document of new items: ``items``, once it is valid."""
@@ -36,10 +29,17 @@ class ItemsForm(DocumentForm):
 
 
 class CreateForm(ItemsForm):
+    sources = [
+        ("empty", "Empty", "add items in the editor"),
+        ("example", "Small example", "to try things out"),
+        ("paste", "Paste JSON", "typed or copied"),
+        ("file", "Upload a file", "a .json file"),
+    ]
+
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
     description = DescriptionField(rows=2)
     kind = forms.ChoiceField(choices=Ontology.Kind.choices, initial=Ontology.Kind.ENTITY)
-    source = forms.ChoiceField(choices=[(value, label) for value, label, _ in SOURCES], initial="empty")
+    source = forms.ChoiceField(choices=[(value, label) for value, label, _ in sources], initial="empty")
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -1,9 +1,10 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from annotation_service import blueprint_views
+from annotation_service.journal_views import history_urls
 
 from . import views
-from .editor import changing, history, reading, several
+from .editor import answers, changing, reading, several
 from .forms import DescriptionForm, ExampleTermsForm
 from .models import Ontology
 
@@ -42,11 +43,7 @@ ontology_urls: list[URLPattern | URLResolver] = [
     path("overview/", reading.overview, name="overview"),
     path("figures/", reading.figures, name="figures"),
     path("checks/", reading.checks, name="checks"),
-    path("undo/", history.undo, name="undo"),
-    path("redo/", history.redo, name="redo"),
-    path("history/", history.history, name="history"),
-    path("history/<int:version>/", history.step, name="step"),
-    path("history/<int:version>/revert/", history.revert, name="revert"),
+    *history_urls(answers.reads, answers.acts, answers.changed),
     path("items/", reading.levels, name="items"),
     path("items/add/", changing.add, name="add_item"),
     path("items/paste/", changing.paste, name="paste"),

@@ -21,7 +21,7 @@ from . import markdown
 from .codebook import Codebook
 from .documents import example_json, indented_text
 from .finding import find_labels
-from .forms import SOURCES, CreateForm
+from .forms import CreateForm
 from .models import Ontology
 from .models.ontology import OntologyQuerySet
 
@@ -39,12 +39,8 @@ COLUMNS = [
 @require_GET
 def list_ontologies(request: Request) -> HttpResponse:
     found = cast(OntologyQuerySet, access.blueprints(request, Ontology)).with_size().defer("description")
-    kind = request.GET.get("kind")
-    kind = kind if kind in Ontology.Kind.values else ""
-    if kind:
-        found = found.filter(kind=kind)
     context = list_context(request, found, COLUMNS, "name", "description", "owner__username")
-    return render(request, "ontologies/list.html", context | {"kind": kind, "kinds": Ontology.Kind.choices})
+    return render(request, "ontologies/list.html", context)
 
 
 @require_http_methods(["GET", "POST"])
@@ -59,9 +55,9 @@ def create(request: Request) -> HttpResponse:
     context = {
         "form": form,
         "examples": {kind: example_json(kind) for kind in Ontology.Kind.values},
-        "sources": SOURCES,
         "source": "paste" if form.file_text else form["source"].value(),
         "section": "ontologies",
+        "schema_ending": "",
     }
     return render(request, "ontologies/create.html", context, status=422 if request.method == "POST" else 200)
 

@@ -21,6 +21,7 @@ from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused
 
 from ..models import Ontology, OntologyItem
+from .rows import Row
 
 View = Callable[..., HttpResponse]
 Fragment = tuple[str, dict[str, Any]]
@@ -96,7 +97,7 @@ def details(item: OntologyItem, *, editable: bool = True) -> Fragment:
 
 
 def row(item: OntologyItem) -> Fragment:
-    return "_row", {"row": item}
+    return "_row", {"row": Row.of(item)}
 
 
 def facts(ontology: Ontology) -> Fragment:
@@ -112,12 +113,16 @@ def undo_buttons(request: Request, ontology: Ontology) -> Fragment:
 # --- Events --------------------------------------------------------------------------------------------------------------
 
 
+def changed(answer: HttpResponse, ontology: Ontology, **details: str) -> HttpResponse:
+    """The page fetches its tree again."""
+    return trigger_client_event(answer, "ontologyChanged", details)
+
+
 def tree_changed(
     answer: HttpResponse, ontology: Ontology, text: str, *, uid: str = "", undo: bool = True
 ) -> HttpResponse:
     """The page fetches its tree again, leads to the item if one is named, and offers to undo."""
-    trigger_client_event(answer, "ontologyChanged", {"uid": uid})
-    return toast(answer, ontology, text, undo=undo)
+    return toast(changed(answer, ontology, uid=uid), ontology, text, undo=undo)
 
 
 def toast(answer: HttpResponse, ontology: Ontology, text: str, *, undo: bool = True) -> HttpResponse:

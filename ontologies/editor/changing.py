@@ -18,6 +18,7 @@ from ..forms import ColorForm, FieldForm, ItemNameForm, PasteForm
 from ..models import Ontology, OntologyItem, Reach
 from . import answers
 from .answers import ACTIVE, Fragment, acts, edits, find_item, get_item, respond
+from .rows import planned_html
 
 SHOWN_PLACES = 50
 SHOWN_PLANNED = 300
@@ -29,7 +30,7 @@ SHOWN_PLANNED = 300
 @acts
 def rename(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     form = ItemNameForm(request.POST, item=get_item(ontology, uid))
-    answer = _save(request, form, answers.details, saved="_row")
+    answer = _save(request, form, answers.details, saved=answers.row)
     return answer if answer.status_code == 200 else _into_form(answer)
 
 
@@ -50,7 +51,10 @@ def recolor(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 
 
 def _save(
-    request: Request, form: FieldForm, *also: Callable[[OntologyItem], Fragment], saved: str = ""
+    request: Request,
+    form: FieldForm,
+    *also: Callable[[OntologyItem], Fragment],
+    saved: Callable[[OntologyItem], Fragment] | None = None,
 ) -> HttpResponse:
     """Save one field of an item. Answer with its control: with the new value, the error, or both values after a conflict."""
     context = {"item": form.item, "ontology": form.item.ontology, "form": form}
@@ -65,7 +69,7 @@ def _save(
             form.add_error(None, error)
         else:
             ontology = item.ontology
-            control = (saved or form.template, {"item": item, "ontology": ontology, "row": item})
+            control = saved(item) if saved else (form.template, {"item": item, "ontology": ontology})
             around = [("_changed", {"ontology": ontology}), answers.undo_buttons(request, ontology)]
             last = ("_last_change", {"item": item, "last": ontology.last_change(item)})
             return respond(request, control, *(show(item) for show in also), *around, last)
@@ -158,7 +162,7 @@ def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> d
     planned = ontology.preview_items(form.cleaned_data["items"], parent)
     existing = sum(row.exists for row in planned)
     return {
-        "planned": planned[:SHOWN_PLANNED],
+        "planned": [planned_html(row) for row in planned[:SHOWN_PLANNED]],
         "more": len(planned) - SHOWN_PLANNED,
         "new": len(planned) - existing,
         "existing": existing,

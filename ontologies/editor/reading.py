@@ -146,9 +146,11 @@ def overview(request: Request, ontology: Ontology) -> HttpResponse:
 @reads
 def details(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     """The details of an item or, unless htmx asks for them, the page with the item selected."""
-    item = get_item(ontology, uid)
     if not request.htmx:
-        return _page(request, ontology, item)
+        return _page(request, ontology, get_item(ontology, uid))
+    item = find_item(ontology, uid)
+    if item is None:  # adding it was undone while they were on their way: the page does not know that yet
+        return answers.changed(HttpResponse(status=204), ontology)
     return respond(request, answers.details(item, editable=access.can_edit(request.user, ontology)))
 
 

@@ -74,7 +74,7 @@ def several(request: Request, ontology: Ontology) -> HttpResponse:
 def ask_switch(request: Request, ontology: Ontology) -> HttpResponse:
     """Ask in a dialog that says what switching several items means for the marks."""
     chosen, active = _selected(request, ontology), ACTIVE.get(request.POST.get("active", ""), False)
-    marks = usage.count(among(chosen.keys), marks_of=ontology.kind).total
+    marks = usage.count(among(chosen.keys), marks_of=ontology.kind)
     return respond(
         request, ("_switch_several", {"ontology": ontology, "selected": chosen, "active": active, "marks": marks})
     )

@@ -1,5 +1,4 @@
-from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from django.conf import settings
@@ -15,10 +14,8 @@ from annotation_service.models import User
 
 from .. import colors, usage
 from ..documents import clean_color, clean_example_terms
+from ..handing_down import Setting, handed_down
 from ..labels import gloss
-
-Setting = tuple[int, str, Any, Any]
-"""The primary key and the uid of an item, and the value of a field before and after."""
 
 
 class Reach(models.TextChoices):
@@ -116,7 +113,7 @@ class OntologyItem(MPTTModel):
 
     def mark_count(self) -> int:
         """How many marks in projects and datasets carry this item or one below it."""
-        return usage.count(self.branch().order_by().values("pk"), marks_of=self.ontology.kind).total
+        return usage.count(self.branch().order_by().values("pk"), marks_of=self.ontology.kind)
 
     def branch(self) -> "QuerySet[OntologyItem]":
         """The item and everything below it, in tree order."""
@@ -291,30 +288,6 @@ class OntologyItem(MPTTModel):
             one: list[Setting] = [(item.pk, item.uid, before, value)]
             change.set_each(field, handed_down(item.branch(), {item.uid: value}, field) if branch else one)
         return self.again()
-
-
-def handed_down(
-    items: "QuerySet[OntologyItem]", wanted: Mapping[str, Any], field: str, *, branch: bool = True
-) -> list[Setting]:
-    """The wanted values, by uid, and among the items in tree order those for what is below: a colour in variations."""
-    missing = set(wanted)
-    places: Counter[int | None] = Counter()
-    new: dict[int | None, Any] = {}
-    values: list[Setting] = []
-    for pk, uid, parent_id, before in items.values_list("pk", "uid", "parent_id", field):
-        place = places[parent_id]
-        places[parent_id] += 1
-        if uid in missing:
-            missing.discard(uid)
-            new[pk] = wanted[uid]
-        elif branch and parent_id in new:
-            new[pk] = colors.child_of(new[parent_id], place) if field == "color" else new[parent_id]
-        else:
-            continue
-        values.append((pk, uid, before, new[pk]))
-    if missing:
-        raise Refused("Some of the items are not there any more. Reload the page.")
-    return values
 
 
 def check_free(parent_pk: int | None, name: str) -> None:

@@ -14,8 +14,9 @@ from annotation_service.db import among, execute
 from annotation_service.journal import FEW, JournalRow, Step
 from annotation_service.words import added_and_dropped
 
+from ..handing_down import Setting
 from ..tree import ROOT_UID, NewBranch
-from .item import OntologyItem, Setting
+from .item import OntologyItem
 
 FACTS = ("name", "description", "example_terms", "color", "active")
 TIMES = ("created_at", "updated_at")

@@ -13,10 +13,11 @@ from annotation_service.words import listed, plural
 
 from .. import colors, usage
 from ..documents import NewItem, clean_color, clean_example_terms, rich_json
+from ..handing_down import Setting, handed_down
 from ..labels import LabelNames, Labels, kept_labels
 from ..lists import Plan, PlannedItem
 from ..tree import NewBranch, Tree
-from .item import OntologyItem, Setting, handed_down
+from .item import OntologyItem
 from .journal import Change, OntologyChange
 from .undo import put_back
 

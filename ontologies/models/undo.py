@@ -11,8 +11,9 @@ from annotation_service.journal import Entries, done_later
 
 from .. import usage
 from ..documents import NewItem
+from ..handing_down import Setting
 from ..tree import ROOT_UID, NewBranch
-from .item import OntologyItem, Setting, check_free
+from .item import OntologyItem, check_free
 from .journal import FACTS, TIMES, Change
 
 
@@ -59,10 +60,11 @@ def _remove(change: Change, uids: Collection[str]) -> None:
     if child := below.first():
         later = change.thing.changes.select_related("user").filter(items__has_key=child.uid)[0]
         raise done_later(f"“{child.name}” was put below an item that would have to be removed", later)
-    if used := usage.count(keys):
+    used, also_by_deleted = usage.all_naming([item.pk for item in items])
+    if used:
         are, them = ("The item is", "it") if len(items) == 1 else ("The items are", "them")
         raise Refused(f"{are} used by {used.in_words()} and cannot be removed. Switch {them} off instead.")
-    if usage.named_by_deleted(keys):
+    if also_by_deleted:
         raise Refused("Something that used the item was deleted just now. Try again in a minute.")
     change.delete(items)
 
