@@ -1,4 +1,4 @@
-"""The page of a constraint set: its rules, checks and history."""
+"""The page of a constraint set: its rules and checks."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from annotation_service import access, journal_views
+from annotation_service import access
 from annotation_service.blueprints import Right
 from annotation_service.db import snapshot
 from annotation_service.edits import Conflict
@@ -93,31 +93,3 @@ def remove(request: Request, constraints: ConstraintSet, key: str) -> HttpRespon
         text = f"Somebody changed the rule for “{name}” meanwhile. You see it as it is now: remove it again if you still want to."
         return changed(complain(HttpResponse(status=409), text), constraints)
     return changed(offer_undo(HttpResponse(), constraints, f"The rule for “{name}” was removed."), constraints)
-
-
-# --- History -------------------------------------------------------------------------------------------------------------
-
-
-@reads
-def history(request: Request, constraints: ConstraintSet) -> HttpResponse:
-    return journal_views.history(request, constraints)
-
-
-@reads
-def step(request: Request, constraints: ConstraintSet, version: int) -> HttpResponse:
-    return journal_views.step(request, constraints, version)
-
-
-@acts
-def undo(request: Request, constraints: ConstraintSet) -> HttpResponse:
-    return changed(journal_views.undo(request, constraints), constraints)
-
-
-@acts
-def redo(request: Request, constraints: ConstraintSet) -> HttpResponse:
-    return changed(journal_views.redo(request, constraints), constraints)
-
-
-@acts
-def revert(request: Request, constraints: ConstraintSet, version: int) -> HttpResponse:
-    return changed(journal_views.revert(request, constraints, version), constraints)

@@ -1,8 +1,9 @@
 from django.urls import URLPattern, URLResolver, include, path
 
 from annotation_service import blueprint_views
+from annotation_service.journal_views import history_urls
 
-from . import editor, matrix_views, picking, views
+from . import answers, editor, matrix_views, picking, views
 from .models import ConstraintSet
 
 app_name = "resources"
@@ -16,11 +17,7 @@ set_urls: list[URLPattern | URLResolver] = [
     path("delete/", blueprint_views.delete, of_sets, name="delete"),
     path("download.json", views.download_rules, name="download_json"),
     path("checks/", editor.checks, name="checks"),
-    path("undo/", editor.undo, name="undo"),
-    path("redo/", editor.redo, name="redo"),
-    path("history/", editor.history, name="history"),
-    path("history/<int:version>/", editor.step, name="step"),
-    path("history/<int:version>/revert/", editor.revert, name="revert"),
+    *history_urls(answers.reads, answers.acts, answers.changed),
     path("matrix/", matrix_views.matrix, name="matrix"),
     path("matrix/cell/", matrix_views.cell, name="cell"),
     path("rules/", editor.rules, name="rules"),

@@ -52,10 +52,6 @@ def list_sets(request: Request) -> HttpResponse:
 def list_of(request: Request, model: type[ResourceSet]) -> dict[str, Any]:
     """What a list of sets shows."""
     found = cast(ResourceSetQuerySet, access.blueprints(request, model)).with_size().defer("description")
-    kind = request.GET.get("kind")
-    kind = kind if kind in model.Kind.values else ""
-    if kind:
-        found = found.filter(kind=kind)
     found = found.select_related("entity_ontology", "relation_ontology")
     columns = [
         Column("name", "Name", Lower("name")),
@@ -66,8 +62,7 @@ def list_of(request: Request, model: type[ResourceSet]) -> dict[str, Any]:
         Column("owner", "Owner", Lower("owner__username")),
         Column("changed", "Changed", "updated_at", big_first=True),
     ]
-    context = list_context(request, found, columns, "name", "description", "owner__username", "entity_ontology__name")
-    return context | {"kind": kind, "kinds": model.Kind.choices, "new": model.address("create")}
+    return list_context(request, found, columns, "name", "description", "owner__username", "entity_ontology__name")
 
 
 def head(request: Request, constraints: ConstraintSet) -> dict[str, Any]:

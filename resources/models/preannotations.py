@@ -124,7 +124,7 @@ class PreannotationSet(ResourceSet):
     def edit(self, *, was: Mapping[str, str] | None = None, **words: Any) -> None:
         """Whether case is ignored changes what the rows suggest, as their own changes do."""
         with write():
-            ignored = self.locked().ignore_case
+            ignored = self.locked_to_change().ignore_case
             super().edit(was=was, **words)
             now = self.locked()
             if now.ignore_case != ignored:

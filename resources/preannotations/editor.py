@@ -1,4 +1,4 @@
-"""Changing the rows of a preannotation set, where they stand in its table and in dialogs; its history, and taking back.
+"""Changing the rows of a preannotation set, where they stand in its table and in dialogs.
 
 Each change answers with the event `rowsChanged`, upon which the page fetches its table again; after that of a single row, which
 keeps its place, with `rowChanged`: then only what says how things stand is fetched.
@@ -11,7 +11,7 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import render
 from django_htmx.http import reswap, retarget, trigger_client_event
 
-from annotation_service import access, journal_views
+from annotation_service import access
 from annotation_service.edits import Conflict
 from annotation_service.features import PREANNOTATIONS
 from annotation_service.http import Request
@@ -146,7 +146,7 @@ def add(request: Request, thing: PreannotationSet) -> HttpResponse:
     except Refused as error:
         return _new(request, thing, values, reason=str(error), status=422)
     answer = _new(request, thing, values | dict.fromkeys(model.form_fields, ""))
-    return _changed(offer_undo(answer, thing, f"“{model.named(values)}” was added."))
+    return changed(offer_undo(answer, thing, f"“{model.named(values)}” was added."), thing)
 
 
 def _new(
@@ -196,39 +196,11 @@ def remove(request: Request, thing: PreannotationSet) -> HttpResponse:
     if agreed == count:
         thing.remove_rows(rows, agreed=count, by=request.user)
         answer = offer_undo(HttpResponse(), thing, f"{plural(count, 'row was,rows were')} removed.")
-        return _changed(trigger_client_event(answer, "closeDialog"))
+        return changed(trigger_client_event(answer, "closeDialog"), thing)
     first = next(table.shown(list(rows.order_by("position").values_list("pk", flat=True)[:1])))
     context = {"resource": thing, "table": table, "count": count, "first": first, "changed": agreed is not None}
     return render(request, f"{TEMPLATES}/_remove.html", context, status=409 if agreed else 200)
 
 
-# --- History -------------------------------------------------------------------------------------------------------------
-
-
-@reads
-def history(request: Request, thing: PreannotationSet) -> HttpResponse:
-    return journal_views.history(request, thing)
-
-
-@reads
-def step(request: Request, thing: PreannotationSet, version: int) -> HttpResponse:
-    return journal_views.step(request, thing, version)
-
-
-@acts
-def undo(request: Request, thing: PreannotationSet) -> HttpResponse:
-    return _changed(journal_views.undo(request, thing))
-
-
-@acts
-def redo(request: Request, thing: PreannotationSet) -> HttpResponse:
-    return _changed(journal_views.redo(request, thing))
-
-
-@acts
-def revert(request: Request, thing: PreannotationSet, version: int) -> HttpResponse:
-    return _changed(journal_views.revert(request, thing, version))
-
-
-def _changed(answer: HttpResponse) -> HttpResponse:
+def changed(answer: HttpResponse, thing: PreannotationSet) -> HttpResponse:
     return trigger_client_event(answer, "rowsChanged")

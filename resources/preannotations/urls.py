@@ -2,6 +2,7 @@ from django.urls import include, path
 
 from annotation_service import blueprint_views
 from annotation_service.features import PREANNOTATIONS
+from annotation_service.journal_views import history_urls
 
 from ..forms import PreannotationsEditForm
 from ..models import PreannotationSet
@@ -23,11 +24,7 @@ set_urls = [
     path("delete/", PREANNOTATIONS.required(blueprint_views.delete), of_sets, name="delete"),
     path("download.json", views.download_json, name="download_json"),
     path("download.csv", views.download_csv, name="download_csv"),
-    path("undo/", editor.undo, name="undo"),
-    path("redo/", editor.redo, name="redo"),
-    path("history/", editor.history, name="history"),
-    path("history/<int:version>/", editor.step, name="step"),
-    path("history/<int:version>/revert/", editor.revert, name="revert"),
+    *history_urls(editor.reads, editor.acts, editor.changed),
     path("standing/", editor.standing, name="standing"),
     path("rows/add/", editor.add, name="add_row"),
     path("rows/remove/", editor.remove, name="remove_rows"),
