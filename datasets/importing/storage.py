@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils import timezone
@@ -21,7 +21,7 @@ from ..cleaned import key_of
 from ..tokenising import Span
 from .items import NewItem
 
-ITEM = "original, tokens, offsets, search_text, external_id, extra_fields"
+ITEM = "original, tokens, token_count, offsets, search_text, external_id, extra_fields"
 COLUMNS = {
     "item": f"id, position, {ITEM}",
     "annotation": "id, item_id",
@@ -44,7 +44,7 @@ STORE_MARKS = (
     " SELECT %(relation)s + id, %(annotation)s + annotation_id, %(entity)s + source_id, %(entity)s + target_id, uid, label_id,"
     " %(status)s, %(origin)s, %(now)s, %(now)s FROM spool_relation",
 )
-STATUS, ORIGIN = "suggested", "given"
+ORIGIN = "given"
 # Rows are written in batches of at most this many items or, roughly, characters.
 BATCH, BATCH_CHARACTERS = 2000, 2_000_000
 MARK_CHARACTERS = 100
@@ -108,13 +108,13 @@ class Spool:
                 write_rows(f"spool_{table}", rows)
                 rows.clear()
 
-    def store(self, dataset_pk: int, first_position: int) -> None:
-        """Insert what was added, in the transaction of the caller: the items from that position on."""
+    def store(self, dataset_pk: int, first_position: int, status: str) -> None:
+        """Insert what was added, in the transaction of the caller: the items from that position on, marks with this status."""
         now = connection.ops.adapt_datetimefield_value(timezone.now())
         params: dict[str, Any] = {
             "dataset": dataset_pk,
             "first": first_position,
-            "status": STATUS,
+            "status": status,
             "origin": ORIGIN,
             "now": now,
         }
@@ -199,7 +199,8 @@ def _item_row(key: int, position: int, item: NewItem) -> Row:
     words = to_compact_json(tokens) if _needs_escapes(spaced) else '["' + '","'.join(tokens) + '"]'
     pairs = None if offsets is None else f"[{','.join(map(_pairs.__getitem__, offsets))}]"
     fields = to_compact_json(extra_fields) if extra_fields else "{}"
-    return key, position, original, words, pairs, item.cleaned(spaced).casefold(), external_id, fields
+    cleaned = item.cleaned(spaced).casefold()
+    return key, position, original, words, len(tokens), pairs, cleaned, external_id, fields
 
 
 class _Pairs(dict[Span, str]):
@@ -230,48 +231,74 @@ def copy_items(source: int, target: int) -> None:
         )
 
 
-def copy_given_marks(source: int, target: int, labels: Mapping[int, int]) -> None:
-    """Copy the marks that came with the dataset; ``labels`` has the keys of the copy's labels by those of the source's."""
-    params = {"old": source, "new": target, "origin": ORIGIN}
+class Whose(NamedTuple):
+    """Whose marks are copied, in SQL: of which annotations ``a``, which of their marks ``m``, and which annotation ``na`` of the
+    copy is that of the source's ``a``; and the ``status`` that they get."""
+
+    annotations: str
+    marks: str
+    same: str
+    status: str
+
+
+GIVEN = Whose("a.annotator_id IS NULL", "m.origin = 'given'", "na.annotator_id IS NULL", "%(status)s")
+# What a batch or the history put on items that nobody has begun stays behind.
+EVERYBODY = Whose(
+    "(a.annotator_id IS NULL OR a.started_at IS NOT NULL)",
+    "m.origin IS NOT NULL",
+    "COALESCE(na.annotator_id, 0) = COALESCE(a.annotator_id, 0)",
+    "m.status",
+)
+
+
+def copy_marks(source: int, target: int, labels: Mapping[int, int], status: str, whose: Whose = GIVEN) -> None:
+    """Copy marks with the annotations that hold them, and who made them; ``labels`` has the keys of the copy's labels by those of
+    the source's. Copied alone, given marks get this status."""
     with label_map(labels):
-        _copy_given_marks(params)
+        _copy_marks({"old": source, "new": target, "status": status}, whose)
 
 
-def _copy_given_marks(params: dict[str, Any]) -> None:
+def _copy_marks(params: dict[str, Any], whose: Whose) -> None:
     execute(
-        "INSERT INTO datasets_annotation (item_id, annotator_id, started_at, done_at)"
-        " SELECT ni.id, NULL, a.started_at, a.done_at FROM datasets_item oi"
-        " JOIN datasets_annotation a ON a.item_id = oi.id AND a.annotator_id IS NULL"
+        "INSERT INTO datasets_annotation (item_id, annotator_id, started_at, done_at, changed_at, revision)"
+        " SELECT ni.id, a.annotator_id, a.started_at, a.done_at, a.changed_at, a.revision FROM datasets_item oi"
+        f" JOIN datasets_annotation a ON a.item_id = oi.id AND {whose.annotations}"
         " JOIN datasets_item ni ON ni.dataset_id = %(new)s AND ni.position = oi.position"
         " WHERE oi.dataset_id = %(old)s AND oi.removed_at IS NULL ORDER BY oi.position",
         params,
     )
     old_and_new = (
-        " FROM datasets_item oi JOIN datasets_annotation oa ON oa.item_id = oi.id AND oa.annotator_id IS NULL"
+        f" FROM datasets_item oi JOIN datasets_annotation a ON a.item_id = oi.id AND {whose.annotations}"
         " JOIN datasets_item ni ON ni.dataset_id = %(new)s AND ni.position = oi.position"
-        " JOIN datasets_annotation na ON na.item_id = ni.id AND na.annotator_id IS NULL"
+        f" JOIN datasets_annotation na ON na.item_id = ni.id AND {whose.same}"
     )
     execute(
         "INSERT INTO datasets_entity"
         ' (annotation_id, label_id, uid, start, "end", words_key, status, origin, created_at, updated_at)'
-        ' SELECT na.id, nl.new, e.uid, e.start, e."end", e.words_key, e.status, e.origin, e.created_at, e.updated_at'
+        f' SELECT na.id, nl.new, m.uid, m.start, m."end", m.words_key, {whose.status}, m.origin, m.created_at, m.updated_at'
         f"{old_and_new}"
-        " JOIN datasets_entity e ON e.annotation_id = oa.id AND e.origin = %(origin)s"
+        f" JOIN datasets_entity m ON m.annotation_id = a.id AND {whose.marks}"
         # A label that is missing fails the copy: no mark is left out silently.
-        " LEFT JOIN label_map nl ON nl.old = e.label_id"
-        " WHERE oi.dataset_id = %(old)s AND oi.removed_at IS NULL ORDER BY e.id",
+        " LEFT JOIN label_map nl ON nl.old = m.label_id"
+        " WHERE oi.dataset_id = %(old)s AND oi.removed_at IS NULL ORDER BY m.id",
         params,
     )
     execute(
         "INSERT INTO datasets_relation"
         " (annotation_id, source_id, target_id, label_id, uid, status, origin, created_at, updated_at)"
-        " SELECT na.id, ns.id, nt.id, nl.new, r.uid, r.status, r.origin, r.created_at, r.updated_at"
+        f" SELECT na.id, ns.id, nt.id, nl.new, m.uid, {whose.status}, m.origin, m.created_at, m.updated_at"
         f"{old_and_new}"
-        " JOIN datasets_relation r ON r.annotation_id = oa.id AND r.origin = %(origin)s"
-        " JOIN datasets_entity os ON os.id = r.source_id JOIN datasets_entity ot ON ot.id = r.target_id"
+        f" JOIN datasets_relation m ON m.annotation_id = a.id AND {whose.marks}"
+        " JOIN datasets_entity os ON os.id = m.source_id JOIN datasets_entity ot ON ot.id = m.target_id"
         " JOIN datasets_entity ns ON ns.annotation_id = na.id AND ns.uid = os.uid"
         " JOIN datasets_entity nt ON nt.annotation_id = na.id AND nt.uid = ot.uid"
-        " LEFT JOIN label_map nl ON nl.old = r.label_id"
-        " WHERE oi.dataset_id = %(old)s AND oi.removed_at IS NULL ORDER BY r.id",
+        " LEFT JOIN label_map nl ON nl.old = m.label_id"
+        " WHERE oi.dataset_id = %(old)s AND oi.removed_at IS NULL ORDER BY m.id",
+        params,
+    )
+    execute(
+        "INSERT INTO datasets_rejection (annotation_id, what) SELECT na.id, m.what"
+        f"{old_and_new} JOIN datasets_rejection m ON m.annotation_id = a.id"
+        " WHERE oi.dataset_id = %(old)s AND oi.removed_at IS NULL",
         params,
     )

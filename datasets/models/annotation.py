@@ -1,10 +1,10 @@
 from collections.abc import Callable, Sequence
 from enum import Enum
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from django.conf import settings
 from django.db import connection, models
-from django.db.models import Q, QuerySet, UniqueConstraint
+from django.db.models import F, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 
 from annotation_service import limits
@@ -12,12 +12,12 @@ from annotation_service.db import first, store
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies.models import OntologyItem
-from resources.models import rules_at
 from resources.rules import Rules
 
 from .item import Item
-from .marks import Entity, Mark, Relation
-from .violations import Broken, broken_at
+from .mark import Mark
+from .marks import Entity, Relation
+from .violations import Broken, broken_at, rules_for
 
 # Saving a mark runs these, and takes 2 ms in all. Written out they take 0.06 ms each; composed by the ORM 0.3 to 0.5 ms.
 _VISIBLE = """
@@ -26,7 +26,7 @@ SELECT * FROM datasets_annotation
  ORDER BY annotator_id IS NULL
 """
 _NEXT_REVISION = """
-UPDATE datasets_annotation SET revision = revision + 1
+UPDATE datasets_annotation SET revision = revision + 1, changed_at = %(now)s
  WHERE item_id = %(item)s AND annotator_id = %(annotator)s
 RETURNING *
 """
@@ -36,13 +36,6 @@ SELECT l.id, l.uid, l.name, l.active
   JOIN ontologies_ontology o ON o.id = l.ontology_id
   JOIN datasets_dataset d ON d.project_id = o.project_id
  WHERE d.id = %(dataset)s AND o.kind = %(kind)s AND l.uid = %(uid)s AND l.level > 0
-"""
-_CONSTRAINTS = """
-SELECT c.id, c.name, c.updated_at
-  FROM resources_constraintset c
-  JOIN datasets_dataset d ON d.project_id = c.project_id
- WHERE d.id = %(dataset)s
- ORDER BY c.kind
 """
 _SAME_ENTITY = """
 SELECT * FROM datasets_entity
@@ -61,6 +54,9 @@ class Step(Enum):
     REOPEN = -1
 
 
+# What `ItemWork` does not know yet.
+UNCOUNTED = Q(annotator__isnull=False, counted__lt=F("revision"))
+
 # Called after a step, with the annotation: the apps above add theirs.
 followers: list[Callable[["Annotation", Step], None]] = []
 
@@ -68,22 +64,51 @@ followers: list[Callable[["Annotation", Step], None]] = []
 class Annotation(models.Model):
     """One person's work on one item or, with ``annotator`` null, the marks that came with the dataset.
 
-    The given annotation is never changed by annotators: their first write copies it into their own. The verbs expect that the
-    item is locked.
+    The given annotation is never changed by annotators: their first write copies it into their own. One that nobody has begun
+    holds, beside that copy, only what a batch or the history put there. The verbs expect that the item is locked.
     """
 
     item = models.ForeignKey(Item, on_delete=models.RESTRICT, db_index=False)
-    annotator = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT)
-    started_at = models.DateTimeField(default=timezone.now)
+    annotator = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, db_index=False
+    )
+    # When its person began the item; null, if it only holds what a batch or the history put there.
+    started_at = models.DateTimeField(default=timezone.now, null=True, blank=True)
     done_at = models.DateTimeField(null=True, blank=True)
+    # When its annotator last did something in the item.
+    changed_at = models.DateTimeField(null=True, blank=True)
     # Goes up with every change of its marks, whoever makes it. Begins above that of the given annotation, and that at 1: 0 is
     # none at all.
     revision = models.PositiveIntegerField(default=1, db_default=1)
+    # The revision that `ItemWork` knows; 0 if it was finished or reopened since.
+    counted = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    # Its accepted marks and undecided suggestions at that revision; `marks_in` tells how many there are now.
+    accepted = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    suggested = models.PositiveIntegerField(default=0, db_default=0, editable=False)
 
     class Meta:
         constraints = [
             UniqueConstraint(fields=["item", "annotator"], name="annotation_one_a_person"),
             UniqueConstraint(fields=["item"], condition=Q(annotator=None), name="annotation_one_given"),
+        ]
+        # Those of work in each state have all that a list of somebody's items asks for: 15 ms for 30,000, and 45 without them.
+        indexes = [
+            models.Index(fields=["annotator", "changed_at", "item"], name="annotation_changed"),
+            models.Index(
+                fields=["annotator", "done_at", "item"], condition=Q(done_at__isnull=False), name="annotation_done"
+            ),
+            models.Index(
+                fields=["annotator", "item"],
+                condition=Q(started_at__isnull=False, done_at=None),
+                name="annotation_begun",
+            ),
+            models.Index(fields=["item"], condition=UNCOUNTED, name="annotation_uncounted"),
+            # Few, and looked for whenever items change hands: 0.4 s among 200,000 annotations.
+            models.Index(
+                fields=["item", "annotator"],
+                condition=Q(started_at=None, annotator__isnull=False),
+                name="annotation_unbegun",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -93,14 +118,25 @@ class Annotation(models.Model):
     def start(cls, item: Item, annotator: User) -> "Annotation":
         """The annotator's own annotation of an item that the caller has locked, for a write: with the next revision. The first
         write makes it, with a copy of the given marks."""
-        if annotation := first(cls, _NEXT_REVISION, {"item": item.pk, "annotator": annotator.pk}):
+        now = timezone.now()
+        params = {"item": item.pk, "annotator": annotator.pk, "now": connection.ops.adapt_datetimefield_value(now)}
+        if annotation := first(cls, _NEXT_REVISION, params):
             annotation.item = item
-            return annotation
+        else:
+            annotation = cls.prepare(item, annotator)
+        if annotation.started_at is None:
+            store(annotation, started_at=now, changed_at=now)
+            annotation._tell(Step.BEGIN)
+        return annotation
+
+    @classmethod
+    def prepare(cls, item: Item, annotator: User) -> "Annotation":
+        """The annotator's own annotation, with a copy of the given marks, of an item that they have not begun."""
         given = cls.visible_to(annotator, item)
-        annotation = cls.objects.create(item=item, annotator=annotator, revision=given.revision + 1 if given else 1)
+        revision = given.revision + 1 if given else 1
+        annotation = cls.objects.create(item=item, annotator=annotator, started_at=None, revision=revision)
         if given:
             annotation.copy_given_marks()
-        annotation._tell(Step.BEGIN)
         return annotation
 
     @classmethod
@@ -110,6 +146,16 @@ class Annotation(models.Model):
             annotation.item = item  # need not be read again
         return annotation
 
+    @classmethod
+    def all_visible_to(cls, annotator: User, items: Sequence[Item]) -> dict[int, Self]:
+        """The same of several items, by their keys."""
+        found = cls.objects.filter(Q(annotator=annotator) | Q(annotator=None), item__in=items)
+        annotations = {each.item_id: each for each in sorted(found, key=lambda each: each.annotator_id is not None)}
+        for item in items:
+            if item.pk in annotations:
+                annotations[item.pk].item = item
+        return annotations
+
     def label(self, kind: str, uid: str) -> OntologyItem:
         """The item of the project's entity or relation ontology that a client names."""
         if label := first(OntologyItem, _LABEL, {"dataset": self.item.dataset_id, "kind": kind, "uid": uid}):
@@ -118,9 +164,7 @@ class Annotation(models.Model):
 
     def rules(self) -> Rules | None:
         """What the project's constraints allow; None if it has none."""
-        with connection.cursor() as cursor:
-            cursor.execute(_CONSTRAINTS, {"dataset": self.item.dataset_id})
-            return rules_at(tuple(cursor.fetchall()))
+        return rules_for(self.item.dataset_id)
 
     def broken(self) -> list[Broken]:
         """What its marks break of the project's constraints, as the report of the project has it."""
@@ -140,6 +184,14 @@ class Annotation(models.Model):
             )
             for each in broken
         ]
+
+    def sources(self) -> list[str]:
+        """What put its entities here, in words."""
+        entities = self.entity_set.exclude(status=Mark.Status.REJECTED).order_by()
+        by_hand = entities.filter(batch=None)
+        origins = by_hand.values_list("origin", flat=True).distinct()
+        batch = ["a batch of theirs"] if entities.exclude(batch=None).exists() else []
+        return [*batch, *(Mark.Origin(origin).label for origin in sorted(origins))]
 
     def copy_given_marks(self) -> None:
         """Copy the marks that came with the dataset into this annotation."""
@@ -217,12 +269,13 @@ class Annotation(models.Model):
 
     def finish(self) -> None:
         if self.done_at is None:
-            store(self, done_at=timezone.now())
+            now = timezone.now()
+            store(self, done_at=now, changed_at=now, counted=0)
             self._tell(Step.FINISH)
 
     def reopen(self) -> None:
         if self.done_at is not None:
-            store(self, done_at=None)
+            store(self, done_at=None, changed_at=timezone.now(), counted=0)
             self._tell(Step.REOPEN)
 
     def _tell(self, step: Step) -> None:

@@ -1,8 +1,8 @@
 import time
-from collections import ChainMap, Counter
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -24,16 +24,21 @@ from ..importing.document import Report
 from ..importing.storage import Spool
 from ..kinds import Kind
 from ..preprocessing import Preprocessing
-from .annotation import Annotation
+from .batch import Batch
+from .deleting import MarkCount, goes_with_datasets, with_marks
 from .item import BIN, Item, ItemQuerySet
-from .marks import GIVEN, Entity, Mark, Relation
+from .mark import Mark
+from .marks import GIVEN, Entity, Relation
 from .rejection import Rejection
 
-# What is deleted together with items or datasets: models, each with the field that points to these. The apps above add theirs.
-goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
-goes_with_datasets: list[tuple[type[models.Model], str]] = []
-# When many items are deleted, so many are locked and deleted with their marks before the next.
-ITEMS_AT_ONCE = 500
+
+class Contents(models.TextChoices):
+    """What a copy takes along: each what those before it do, and more."""
+
+    NOTHING = "nothing", "No items: the dataset begins empty"
+    ITEMS = "items", "The items, without any marks"
+    GIVEN = "given", "The items with the marks that came with them"
+    EVERYBODY = "everybody", "The items with everybody’s marks, and how far everybody is"
 
 
 class Dataset(PagedBlueprint):
@@ -47,6 +52,8 @@ class Dataset(PagedBlueprint):
     relation_ontology = models.ForeignKey(
         Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="relation_datasets"
     )
+    # What the marks that come with its items are when annotators find them.
+    given_status = models.CharField(max_length=9, choices=Mark.Status, default=Mark.Status.SUGGESTED, editable=False)
     # Counted when items are written, so that lists of datasets need not count rows.
     item_count = models.PositiveIntegerField(default=0, editable=False)
     token_count = models.PositiveBigIntegerField(default=0, editable=False)
@@ -88,16 +95,9 @@ class Dataset(PagedBlueprint):
         removed = Item.with_removed.filter(dataset=self, removed_at__gt=timezone.now() - BIN)
         return removed.order_by("-removed_at", "position")
 
-    def marks_of(self, items: ItemQuerySet) -> "MarkCount":
-        """Count the marks that are removed together with items. A suggestion is nobody's mark before it is accepted."""
-        given, people = 0, Counter[int]()
-        annotations = Annotation.objects.filter(item__in=items.filter(dataset=self).order_by().values("pk"))
-        for model in (Entity, Relation):
-            marks = model.objects.filter(annotation__in=annotations)
-            given += marks.filter(GIVEN).count()
-            made = marks.filter(annotation__annotator__isnull=False, status=Mark.Status.ACCEPTED)
-            people.update(dict(made.order_by().values_list("annotation__annotator").annotate(Count("pk"))))
-        return MarkCount(given, people.total(), len(people))
+    def marks_of(self, items: ItemQuerySet) -> MarkCount:
+        """Those that are removed together with items."""
+        return MarkCount.of(items.filter(dataset=self))
 
     def items_with_external_ids(self, external_ids: Collection[str]) -> ItemQuerySet:
         return self.items().filter(external_id__in=among(external_ids))
@@ -124,13 +124,20 @@ class Dataset(PagedBlueprint):
     # --- Making ---
 
     def copy_to(
-        self, project: Any = None, *, by: User, name: str = "", ontologies: dict[int, Ontology] | None = None
+        self,
+        project: Any = None,
+        *,
+        by: User,
+        name: str = "",
+        ontologies: dict[int, Ontology] | None = None,
+        contents: str = Contents.GIVEN,
+        given_status: str = Mark.Status.SUGGESTED,
     ) -> "Dataset":
         """A copy in the project or, without one, a new blueprint of the user; removed items stay behind.
 
         ``ontologies`` maps the keys of this dataset's ontologies to those that the copy shall use, which must have all labels of
         the given marks. Without it a copy of a blueprint uses the same ontologies, and one of a project's dataset blueprints,
-        which are made if necessary.
+        which are made if necessary. Everybody's marks are copied only from one project to another, with all its ontologies.
         """
         with write():
             to = ontologies or {
@@ -139,14 +146,27 @@ class Dataset(PagedBlueprint):
             source = self.locked()
             copy = source.copy_row(by=by, project=project, name=name)
             copy.touch(
+                given_status=given_status,
                 entity_ontology=to.get(source.entity_ontology_id or 0, source.entity_ontology),
                 relation_ontology=to.get(source.relation_ontology_id or 0, source.relation_ontology),
             )
-            storage.copy_items(source.pk, copy.pk)
-            if source.entity_ontology_id:
-                to_kinds = {ontology.kind: ontology for ontology in copy.given_ontologies()}
-                storage.copy_given_marks(source.pk, copy.pk, source.labels_in(to_kinds))
+            source._copy_content(copy, to, contents)
         return copy
+
+    def _copy_content(self, copy: "Dataset", ontologies: dict[int, Ontology], contents: str) -> None:
+        if contents == Contents.NOTHING:
+            copy.touch(item_count=0, token_count=0)
+            return
+        storage.copy_items(self.pk, copy.pk)
+        if contents == Contents.EVERYBODY:
+            labels: dict[int, int] = {}
+            for own in Ontology.objects.filter(pk__in=ontologies):
+                labels |= counterparts(own.items(), own, ontologies[own.pk], f"The marks of “{self}” have")
+            storage.copy_marks(self.pk, copy.pk, labels, copy.given_status, storage.EVERYBODY)
+            Rejection.relabel(copy.pk, labels)
+        elif contents == Contents.GIVEN and self.entity_ontology_id:
+            to_kinds = {ontology.kind: ontology for ontology in copy.given_ontologies()}
+            storage.copy_marks(self.pk, copy.pk, self.labels_in(to_kinds), copy.given_status)
 
     def labels_in(
         self, ontologies: Mapping[str, Ontology], made_with: Iterable[Ontology] | None = None
@@ -196,7 +216,7 @@ class Dataset(PagedBlueprint):
         # A deleted item leaves its position to its upload.
         behind_uploads = self.uploads.aggregate(n=Max(F("first_position") + F("item_count")))["n"] or 0
         first = max(behind_items, behind_uploads)
-        spool.store(self.pk, first)
+        spool.store(self.pk, first, self.given_status)
         self.arrived = self.items().filter(position__gte=first)
         self.touch(item_count=self.item_count + report.items, token_count=self.token_count + report.tokens)
         return first
@@ -250,7 +270,7 @@ class Dataset(PagedBlueprint):
         """Delete items whose time in the bin is over, with their marks, for so long; returns how many rows went."""
         with write():
             old = Item.with_removed.filter(dataset=self.locked(), removed_at__lte=timezone.now() - BIN)
-            return delete_rows(_with_marks(old.order_by("removed_at")), time.monotonic() + seconds)
+            return delete_rows(with_marks(old.order_by("removed_at")), time.monotonic() + seconds)
 
     def note_on_duplicate(self) -> str:
         if self.is_blueprint:
@@ -288,29 +308,10 @@ class Dataset(PagedBlueprint):
         super().mark_deleted(things)
 
     def content(self) -> Iterator[QuerySet[Any]]:
-        yield from _with_marks(Item.with_removed.filter(dataset=self).order_by("position"))
+        yield from with_marks(Item.with_removed.filter(dataset=self).order_by("position"))
         for model, field in goes_with_datasets:
             yield model._base_manager.filter(**{field: self})
-
-
-class MarkCount(NamedTuple):
-    """The marks of some items: ``given`` with the dataset, and ``made`` by so many ``people``."""
-
-    given: int
-    made: int
-    people: int
-
-
-def _with_marks(items: ItemQuerySet) -> Iterator[QuerySet[Any]]:
-    """The rows of items and of all that goes with them, in an order in which they can be deleted. Annotators lock the item whose
-    marks they change, so that none come in between."""
-    locked = items.select_for_update(of=("self",)).values_list("pk", flat=True)
-    while keys := list(locked[:ITEMS_AT_ONCE]):
-        for marks in (Relation, Entity, Rejection):
-            yield marks.objects.filter(annotation__item__in=among(keys))
-        for model, field in goes_with_items:
-            yield model._base_manager.filter(**{f"{field}__in": among(keys)})
-        yield Item.with_removed.filter(pk__in=among(keys))
+        yield Batch.objects.filter(dataset=self)  # marks point to them
 
 
 usage.ontology_uses += [(Dataset, "entity_ontology"), (Dataset, "relation_ontology")]

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Func, IntegerField, Q, Sum, UniqueConstraint
+from django.db.models import Q, Sum, UniqueConstraint
 
 from annotation_service import limits, words
 from annotation_service.db import write
@@ -18,16 +18,6 @@ from ..cleaned import CleanedText
 BIN = timedelta(days=30)
 
 
-class TokenCount(Func):
-    """How many tokens an item has, counted by the database."""
-
-    function = "JSON_ARRAY_LENGTH"
-    output_field = IntegerField()
-
-    def as_postgresql(self, compiler: Any, connection: Any) -> Any:
-        return self.as_sql(compiler, connection, function="JSONB_ARRAY_LENGTH")
-
-
 def folded(text: str) -> str:
     """What is searched for, as `Item.search_text` has it: with one space for all white space."""
     return " ".join(text.casefold().split())
@@ -35,7 +25,7 @@ def folded(text: str) -> str:
 
 class ItemQuerySet(models.QuerySet["Item"]):
     def token_count(self) -> int:
-        return self.aggregate(n=Sum(TokenCount("tokens")))["n"] or 0
+        return self.aggregate(n=Sum("token_count"))["n"] or 0
 
     def containing(self, text: str) -> "ItemQuerySet":
         """Items whose cleaned text contains the given text; case does not matter, in any script."""
@@ -67,6 +57,8 @@ class Item(models.Model):
     search_text = models.TextField(editable=False)
     original = models.TextField()
     tokens = models.JSONField()
+    # To sort by it: to count them takes SQLite 130 ms for 100,000 items.
+    token_count = models.PositiveIntegerField(editable=False)
     offsets = models.JSONField(null=True)
     extra_fields = models.JSONField(default=dict, blank=True)
 
@@ -79,7 +71,8 @@ class Item(models.Model):
         default_manager_name = "objects"
         constraints = [UniqueConstraint(fields=["dataset", "position"], name="item_position")]
         indexes = [
-            models.Index(fields=["dataset", "position"], condition=Q(removed_at=None), name="item_live"),
+            # With the key: PostgreSQL need not read 180 MB of 100,000 items to count those that match something.
+            models.Index(fields=["dataset", "position", "id"], condition=Q(removed_at=None), name="item_live"),
             models.Index(fields=["dataset", "removed_at"], condition=Q(removed_at__isnull=False), name="item_removed"),
         ]
 
@@ -102,7 +95,7 @@ class Item(models.Model):
             raise Refused("The extra fields are an object, such as {“author”: “Anna”}.")
         values = {"external_id": clean_external_id(external_id), "extra_fields": extra_fields}
         with write():
-            dataset = self.dataset.locked()
+            dataset = self.dataset.locked_to_change()
             item = Item.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
             if item is None:
                 raise Refused("This item was removed meanwhile.")

@@ -1,6 +1,7 @@
 """What was rejected of the suggestions: it is never suggested again."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 
 from django.db import models
 from django.db.models import UniqueConstraint
@@ -8,6 +9,11 @@ from django.db.models import UniqueConstraint
 # SQL for `Rejection.what`: of an entity, given the alias of its row; of a relation, given that of its row and those of its ends.
 ENTITY_KEY = "({0}.start || '-' || {0}.\"end\" || ':' || {0}.label_id)"
 RELATION_KEY = f"({ENTITY_KEY.format('{1}')} || '>' || {ENTITY_KEY.format('{2}')} || ':' || {{0}}.label_id)"
+
+
+def entity_key(start: int, end: int, label: int) -> str:
+    """The same of an entity, in Python."""
+    return f"{start}-{end}:{label}"
 
 
 class Rejection(models.Model):
@@ -30,3 +36,11 @@ class Rejection(models.Model):
     def note(annotation: int, what: Iterable[str]) -> None:
         rejections = [Rejection(annotation_id=annotation, what=each) for each in what]
         Rejection.objects.bulk_create(rejections, ignore_conflicts=True)
+
+    @classmethod
+    def relabel(cls, dataset: int, labels: Mapping[int, int]) -> None:
+        """Let those in a dataset name other labels, given by the keys of the labels that they name now."""
+        rows = list(cls.objects.filter(annotation__item__dataset=dataset))
+        for row in rows:
+            row.what = re.sub(r"(?<=:)\d+", lambda key: str(labels.get(int(key[0]), key[0])), row.what)
+        cls.objects.bulk_update(rows, ["what"], batch_size=1000)

@@ -17,7 +17,8 @@ from annotation_service.models import Job, User, kept_file, new_file, start_job
 
 from ..importing.document import Progress, Report, no_progress
 from ..importing.storage import Spool
-from .dataset import Dataset, goes_with_datasets
+from .dataset import Dataset
+from .deleting import goes_with_datasets
 from .import_context import ImportContext
 
 _ATTEMPTS = 3
@@ -71,7 +72,8 @@ class Upload(models.Model):
 
     @classmethod
     def unfinished_of(cls, user: User) -> "QuerySet[Upload]":
-        return cls.objects.filter(by=user, state__in=cls.UNFINISHED).exclude(file="")
+        unfinished = cls.objects.filter(by=user, state__in=cls.UNFINISHED, dataset__deleted_at=None)
+        return unfinished.exclude(file="")
 
     @property
     def path(self) -> Path:

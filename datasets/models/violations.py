@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from ontologies.models import OntologyItem
+from resources.models import rules_at
 from resources.rules import Rules, Span, Violation
 
 # Only accepted marks count and, on given annotations, those that came with the dataset. Written out because whoever saves a mark
@@ -29,6 +30,13 @@ SELECT a.item_id, a.annotator_id, r.uid, r.label_id, s.uid, s.label_id, t.uid, t
   JOIN datasets_entity t ON t.id = r.target_id
   JOIN datasets_annotation a ON a.id = r.annotation_id
  WHERE {_COUNTS.format("r", "r")} AND {{which}}
+"""
+_CONSTRAINTS = """
+SELECT c.id, c.name, c.updated_at
+  FROM resources_constraintset c
+  JOIN datasets_dataset d ON d.project_id = c.project_id
+ WHERE d.id = %(dataset)s
+ ORDER BY c.kind
 """
 _IN_DATASET = "a.item_id IN (SELECT id FROM datasets_item WHERE dataset_id = %(dataset)s AND removed_at IS NULL)"
 
@@ -51,6 +59,13 @@ class Broken(NamedTuple):
         return (*self.marks, self.relation) if self.relation else self.marks
 
     @property
+    def places(self) -> list[tuple[str, int, str]]:
+        """The two entities or the relation, each as its kind, item and uid."""
+        if self.relation:
+            return [("relation", self.item, self.relation)]
+        return [("entity", self.item, uid) for uid in self.marks]
+
+    @property
     def key(self) -> frozenset[str] | str:
         """Names the pair or the relation, whatever becomes of it."""
         return self.relation or frozenset(self.marks)
@@ -60,6 +75,13 @@ class Broken(NamedTuple):
         """Changes with each of the marks."""
         text = json.dumps([self.relation, sorted(self.marks), sorted(map(str, self.state))])
         return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
+
+
+def rules_for(dataset: int) -> Rules | None:
+    """What the constraints of a dataset's project allow; None if it has none."""
+    with connection.cursor() as cursor:
+        cursor.execute(_CONSTRAINTS, {"dataset": dataset})
+        return rules_at(tuple(cursor.fetchall()))
 
 
 def broken_by(rules: Rules, entities: Collection[int], relations: Collection[int]) -> Iterator[Broken]:
@@ -89,6 +111,12 @@ def broken_at(rules: Rules, annotation: int) -> list[Broken]:
     which = "a.id = %(annotation)s"
     pairs = f"o.id > e.id AND {which} ORDER BY e.id, o.id"
     return [*_broken(rules, pairs, f"{which} ORDER BY r.id", {"annotation": annotation})]
+
+
+def broken_among(rules: Rules, items: Collection[int]) -> Iterator[Broken]:
+    """What the marks of some items break, each pair and relation once, for each person."""
+    which = f"a.item_id IN ({', '.join(map(str, items)) or '0'})"
+    return _broken(rules, f"o.id > e.id AND {which} ORDER BY e.id, o.id", f"{which} ORDER BY r.id", {})
 
 
 def _broken(

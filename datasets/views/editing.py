@@ -37,7 +37,7 @@ def remove(request: Request, pk: int) -> HttpResponse:
             together = ItemFilter(dataset, bin="1", removed=str(last.removed_at))
             url = f"{reverse('datasets:restore', args=[pk])}?{together.query_string()}&all=1"
             done = f"{words.plural(removed, 'item is,items are')} in the bin."
-            return _changed(done, {"label": "Restore", "url": url})
+            return items_changed(done, {"label": "Restore", "url": url})
     first, count = items.first(), items.count()
     if first is None:
         return refused("None of these items is in the dataset any more.")
@@ -60,7 +60,7 @@ def restore(request: Request, pk: int) -> HttpResponse:
     if not restored:
         return refused("None of these items is in the bin any more.")
     theirs = "its" if restored == 1 else "their"
-    return _changed(f"{words.plural(restored, 'item is,items are')} back with all {theirs} marks.")
+    return items_changed(f"{words.plural(restored, 'item is,items are')} back with all {theirs} marks.")
 
 
 def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:
@@ -72,7 +72,7 @@ def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:
     return chosen if chosen.selected or asked.get("all") == "1" else None
 
 
-def _changed(text: str, action: dict[str, str] | None = None) -> HttpResponse:
+def items_changed(text: str, action: dict[str, str] | None = None) -> HttpResponse:
     """Show a message, perhaps with a button, reload the items and close the dialog."""
     toast = {"text": text, "kind": "success"} | ({"action": action} if action else {})
     answer = trigger_client_event(HttpResponse(), "toast", toast)
@@ -94,7 +94,7 @@ def edit_item(request: Request, pk: int, item_pk: int) -> HttpResponse:
             form["fields"] = extra_fields.read_lines(request.POST.get("fields", ""))
             values = extra_fields.to_object(form["fields"], known=item.extra_fields)
             item.edit(external_id=form["external_id"], extra_fields=values, was=seen)
-            return _changed(f"Item {words.number(item.number)} is saved.")
+            return items_changed(f"Item {words.number(item.number)} is saved.")
         except Conflict as conflict:
             status = 409
             form["theirs"] = {name: Field.of(name, value).value for name, value in conflict.fields.items()}

@@ -28,7 +28,7 @@ from ..items import drawing
 from ..items.filters import ItemFilter, given_count
 from ..kinds import Kind
 from ..models import GIVEN, Annotation, Dataset, Entity, Item, Relation, Upload
-from ..models.marks import Mark
+from ..models.mark import Mark
 from ..statistics import label_counts, statistics_of
 
 COLUMNS = [
@@ -50,7 +50,9 @@ COUNTED_UNASKED = 300_000
 
 @require_GET
 def dataset_list(request: Request) -> HttpResponse:
-    context = list_context(request, access.blueprints(request, Dataset), COLUMNS)
+    context = list_context(
+        request, access.blueprints(request, Dataset), COLUMNS, "name", "description", "owner__username"
+    )
     context["unfinished"] = Upload.unfinished_of(request.user).select_related("dataset", "job")
     return render(request, "datasets/list.html", context)
 
@@ -92,8 +94,9 @@ def _page(shown: ItemFilter, wanted: str | None) -> Page:
     return page
 
 
-def _columns(shown: ItemFilter, page: Page) -> dict[str, Column]:
-    """The columns that are not empty, beside the text."""
+def _columns(shown: ItemFilter, page: Page) -> dict[str, Column | None]:
+    """The columns beside the text, ``None`` for those that are empty: for each cell a template looks long for what is missing, 3
+    of 24 ms for a page."""
     kind, items = Kind(shown.dataset.kind), page.object_list
     left_out = {
         "external": kind == Kind.STANDARD and not any(item.external_id for item in items),
@@ -101,7 +104,7 @@ def _columns(shown: ItemFilter, page: Page) -> dict[str, Column]:
         "relations": not (kind.has_relations or any(getattr(item, "relation_count", 0) for item in items)),
         "removed": not shown.bin,
     }
-    return {column.name: column for column in shown.columns if not left_out.get(column.name)}
+    return {column.name: None if left_out.get(column.name) else column for column in shown.columns}
 
 
 def shell(request: Request, dataset: Dataset, tab: str) -> dict[str, Any]:
