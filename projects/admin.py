@@ -6,13 +6,14 @@ from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 
-from annotation_service.admin import BlueprintAdmin, ReadOnlyAdmin, link, linked
+from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, link, linked
 from annotation_service.admin_filters import Chosen
 from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
 
-from .models import NEEDS_MANAGER, Assignment, ItemCounts, Membership, Project
+from .members import NEEDS_MANAGER
+from .models import Assignment, FormerMember, HandChange, Invitation, ItemCounts, Membership, Project, Withheld
 from .roles import with_right
 
 
@@ -25,6 +26,18 @@ class MembershipFormSet(BaseInlineFormSet):
         managers = [form.instance.pk for form in kept if form.cleaned_data.get("role") in with_right(Right.MANAGE)]
         if None not in managers and not self.instance.membership_set.filter(pk__in=managers).exists():
             raise Refused(NEEDS_MANAGER)
+
+    def add_fields(self, form: Any, index: int | None) -> None:
+        """A membership stays the person's: another one is added and this one removed."""
+        super().add_fields(form, index)
+        form.fields["user"].disabled = form.instance.pk is not None
+
+    def save_new(self, form: Any, commit: bool = True) -> Membership:
+        [begun] = self.instance.begin_memberships([form.instance.user], form.instance.role)
+        return begun
+
+    def delete_existing(self, obj: Any, commit: bool = True) -> None:
+        self.instance.end_membership(obj)
 
 
 class MembershipInline(admin.TabularInline):
@@ -50,7 +63,7 @@ class ProjectAdmin(BlueprintAdmin):
     search_fields = ["name", "description", "created_by__username"]
     EDITED = ("name", "description", "guidelines")
     readonly_fields = ["resources"]
-    parts = [(Annotation, "item__dataset__project"), (Assignment, "item__dataset__project")]
+    parts = [(model, "item__dataset__project") for model in (Annotation, Assignment, Withheld)]
     autocomplete_fields = []
     ordering = ["-created_at"]
     inlines = [MembershipInline]
@@ -74,16 +87,22 @@ class ProjectAdmin(BlueprintAdmin):
         copies = [project.dataset, *project.ontology_set.all(), *project.resources()]
         return format_html_join("", "{}<br>", [(link(copy),) for copy in copies])
 
-    @admin.action(description="Delete the selected projects with their copies and marks", permissions=["change"])
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.has_view_permission(request) and not (obj and obj.archived_at)
+
+    @admin.action(description="Put the selected projects into the bin", permissions=["change"])
     def erase(self, request: HttpRequest, queryset: QuerySet[Any]) -> None:
         for project in queryset:
-            project.erase()
-            self.message_user(request, f"The project “{project}” was deleted.")
+            project.put_into_bin()
+            self.message_user(
+                request, f"The project “{project}” is in the bin, from where its managers can bring it back."
+            )
 
 
 admin.site.register(
     Membership,
     ReadOnlyAdmin,
+    part_of="project",
     list_display=["user", "project", "role", "joined_at"],
     in_index=False,
     list_filter=[("project", Chosen), ("user", Chosen), "role", "joined_at"],
@@ -91,20 +110,52 @@ admin.site.register(
     search_fields=["user__username", "project__name"],
 )
 admin.site.register(
+    FormerMember,
+    ReadOnlyAdmin,
+    part_of="project",
+    in_index=False,
+    list_display=["user", "project", "left_at"],
+    list_filter=[("project", Chosen), ("user", Chosen), "left_at"],
+    list_select_related=["user", "project"],
+    search_fields=["user__username", "project__name"],
+)
+admin.site.register(
+    Invitation,
+    ReadOnlyAdmin,
+    part_of="project",
+    list_display=["__str__", "by", "created_at", "expires_at", "state", "uses"],
+    fields=["project", "role", "address", "by", "created_at", "expires_at", "state", "uses"],
+    list_filter=[("project", Chosen), ("by", Chosen), "role", "state"],
+    list_select_related=["by", "project"],
+    search_fields=["address", "project__name", "by__username"],
+)
+admin.site.register(
     ItemCounts,
     ReadOnlyAdmin,
+    part_of="project",
     in_index=False,
     list_display=["project", "begun", "done"],
     list_select_related=["project"],
     search_fields=["project__name"],
 )
 admin.site.register(
-    Assignment,
+    HandChange,
     ReadOnlyAdmin,
-    part_of="item__dataset",
+    part_of="project",
     in_index=False,
-    list_display=["annotator", linked("item")],
-    list_filter=[("item__dataset__project", Chosen), ("annotator", Chosen)],
-    list_select_related=["annotator", "item"],
-    search_fields=["=annotator__username"],
+    list_display=["project", "text", "at"],
+    fields=["project", "text", "at"],
+    list_select_related=["project"],
+    search_fields=["project__name"],
 )
+for model in (Assignment, Withheld):
+    admin.site.register(
+        model,
+        ReadOnlyAdmin,
+        part_of="item__dataset",
+        in_index=False,
+        list_display=["annotator", linked("item"), "by"],
+        list_filter=[("item__dataset__project", Chosen), ("annotator", Chosen)],
+        list_select_related=["annotator", "item", "by"],
+        search_fields=["=annotator__username"],
+    )

@@ -1,7 +1,8 @@
 """The project bundle: everything of a project in one zip file.
 
 ``manifest.json`` says what is in it, with counts, and what was left out and why. Beside it there are one file for each resource
-and dataset, in its download format, and ``annotations.json``: every annotator's work on every item, and the suggestions there.
+and dataset, in its download format, ``batches.json``: what somebody had done on many items at once, and ``annotations.json``:
+every annotator's work on every item, and the suggestions there.
 """
 
 import json
@@ -11,12 +12,12 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import IO, Any
 
-from django.db.models import CharField, Exists, F, Func, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 from django.utils.text import slugify
 
-from annotation_service.db import snapshot
+from annotation_service.db import Written, snapshot
 from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
@@ -24,16 +25,27 @@ from datasets import exports
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.kinds import Kind
-from datasets.models import GIVEN, Annotation, Entity, Item, Mark, Relation
+from datasets.models import GIVEN, Annotation, Batch, Comment, Entity, Flag, Item, Mark, Relation
 from ontologies.documents import write_time
 from ontologies.models import Ontology
 
 from .models import Project
 from .progress import given_marks
+from .said import said_about
 from .violations import Report
 
 BATCH = 2000
-PROJECT_FIELDS = ("name", "description", "task", "guidelines", "annotators_per_item")
+PROJECT_FIELDS = (
+    "name",
+    "description",
+    "task",
+    "guidelines",
+    "annotators_per_item",
+    "overlap",
+    "calibration",
+    "history",
+    "counted",
+)
 
 
 def file_name(project: Project) -> str:
@@ -56,7 +68,8 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
         if Kind(dataset.kind).has_entities:
             counts |= given_marks(dataset)
         counts |= dict.fromkeys(("annotations", "annotations_done", "entities", "relations"), 0)
-        counts |= dict.fromkeys(("suggested_entities", "suggested_relations"), 0)
+        counts |= dict.fromkeys(("suggested_entities", "suggested_relations", "flags", "comments", "open_comments"), 0)
+        _write_all(archive, "batches.json", json_array(map(to_json, _batches(project, ontologies, counts))))
         annotations = _annotations(project, ontologies, counts, progress)
         _write_all(archive, "annotations.json", json_array(map(to_json, annotations)))
         manifest = _manifest(project, counts, archive.namelist())
@@ -85,8 +98,12 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
     left_out = []
     if count := removed.count():
         left_out.append({"what": "items", "count": count, "why": "They were removed from the dataset."})
-    if count := Annotation.objects.filter(item__in=removed).exclude(annotator=None).count():
+    begun = Annotation.objects.filter(annotator__isnull=False, started_at__isnull=False)
+    if count := begun.filter(item__in=removed).count():
         left_out.append({"what": "annotations", "count": count, "why": "Their items were removed from the dataset."})
+    for what, said in (("flags", Flag), ("comments", Comment)):
+        if count := said._default_manager.filter(item__in=removed).count():
+            left_out.append({"what": what, "count": count, "why": "Their items were removed from the dataset."})
     return {
         "format": "annotation service project bundle",
         "version": 2,
@@ -111,8 +128,20 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
             "text": "the item's original from start_char to end_char; without these the tokens",
             "tokens": "what annotators read and marked: the text, cut into tokens and, if its dataset was cleaned up, cleaned",
             "label": "full name in the ontology of this bundle",
+            "started_at": "null where somebody has not begun an item, and a batch of theirs or the history has put marks on it",
+            "origin": "where a mark comes from: the dataset (given), a person, a preannotation, a propagation, or a suggestion"
+            " from what was marked before (history)",
+            "annotators_per_item": "how many annotators each item is given to; null: everybody gets every item. Otherwise overlap"
+            " is the percentage of items that go to everybody nevertheless; calibration is how many items at the beginning do",
+            "history": "whose marks of before are suggested again: one's own, everybody's, or nobody's if it is empty",
+            "counted": "whose marks annotators see counted by label: everybody's, or their own if it is empty",
+            "batch": "the id of the batch that last made a mark or decided about it, in batches.json, even if the mark was"
+            " changed by itself since; null where none did",
             "annotator": "null where an object holds what preannotations suggest on an item; what came with the dataset"
             " stands in dataset.json, an end of a suggested relation, too",
+            "flags, comments": "what is said about the annotator's work on the item, by the annotator and by managers; started_at"
+            " is null where there is nothing else. mark_id is the id of the mark that a comment is about, null for the whole"
+            " item; the words of the mark stay when it is removed. A comment is open while resolved_at is null",
             "ignoring_case": "the preannotations whose forms occur in texts in any case",
             "suggested_entities, suggested_relations": "those where the annotator is null; entities and relations are the others",
             "violations": "how often marks break a constraint: those of the dataset, where the annotator is null, and accepted"
@@ -144,9 +173,7 @@ def _annotations(
 ) -> Iterator[dict[str, Any]]:
     """The entries of ``annotations.json``, on each item the suggestions first; counts what goes into it."""
     names = {label.pk: label.fullname for o in ontologies.values() for label in o.labels()}
-    people = dict(
-        User.objects.filter(annotation__item__dataset__project=project).values_list("pk", "username").distinct()
-    )
+    people = dict(User.objects.values_list("pk", "username"))
     positions = list(project.dataset.items().values_list("position", flat=True))
     numbers = {position: number for number, position in enumerate(positions, start=1)}
     ours = Annotation.objects.filter(
@@ -156,44 +183,60 @@ def _annotations(
     ).order_by("item__position", F("annotator").asc(nulls_first=True))
     for first in range(0, len(positions), BATCH):
         progress(first, len(positions), "writing")
-        annotations = ours.filter(item__position__range=(positions[first], positions[first : first + BATCH][-1]))
+        places = positions[first], positions[first : first + BATCH][-1]
+        annotations = ours.filter(item__position__range=places)
+        items = project.all_items().filter(position__range=places)
+        said, external_ids = said_about(items, people), dict(items.values_list("pk", "external_id"))
         texts = _texts(annotations)
         entities = _marks(Entity, annotations, names, {"start": "start", "end": "end"})
         relations = _marks(Relation, annotations, names, {"source_id": "source__uid", "target_id": "target__uid"})
-        for pk, position, item, annotator, started_at, done_at in annotations.values_list(
-            "pk", "item__position", "item_id", "annotator_id", _Written("started_at"), _Written("done_at")
-        ):
+        rows = annotations.values_list(
+            "item__position", "item_id", "annotator_id", "pk", Written("started_at"), Written("done_at")
+        )
+        begun = {row[:3]: row[3:] for row in rows}
+        for key in sorted(begun.keys() | said.keys(), key=lambda key: (key[0], key[2] or 0)):
+            position, item, annotator = key
+            pk, started_at, done_at = begun.get(key, (None, None, None))
             annotation = {
                 "item_id": numbers[position],
-                "external_id": texts[item].external_id or None,
+                "external_id": external_ids[item] or None,
                 "annotator": people.get(annotator),
                 "started_at": started_at,
                 "done_at": done_at,
                 "entities": [texts[item].with_place(entity) for entity in entities.get(pk, ())],
                 "relations": relations.get(pk, []),
+                **said.get(key, {"flags": [], "comments": []}),
             }
             made = "" if annotator else "suggested_"
-            counts["annotations"] += annotator is not None
+            counts["annotations"] += started_at is not None and annotator is not None
             counts["annotations_done"] += done_at is not None
             counts[f"{made}entities"] += len(annotation["entities"])
             counts[f"{made}relations"] += len(annotation["relations"])
+            counts["flags"] += len(annotation["flags"])
+            counts["comments"] += len(annotation["comments"])
+            counts["open_comments"] += sum(comment["resolved_at"] is None for comment in annotation["comments"])
             yield annotation
+
+
+def _batches(project: Project, ontologies: dict[str, Ontology], counts: dict[str, int]) -> Iterator[dict[str, Any]]:
+    """What people had done on many items at once. The label is null if it was deleted since."""
+    names = {(kind, label.uid): label.fullname for kind, o in ontologies.items() for label in o.labels()}
+    counts["batches"] = 0
+    for batch in Batch.objects.filter(dataset__project=project).select_related("person").order_by("pk"):
+        counts["batches"] += 1
+        yield {
+            "id": batch.pk,
+            "annotator": batch.person.get_username(),
+            **{name: getattr(batch, name) for name in ("verb", "kind", "words", "made", "left_out", "kept")},
+            "label": names.get((batch.kind, batch.label)),
+            "created_at": write_time(batch.created_at),
+            "undone_at": batch.undone_at and write_time(batch.undone_at),
+        }
 
 
 def _suggested(model: type[Mark]) -> Exists:
     """Whether an annotation has marks that preannotations suggest."""
     return Exists(model._default_manager.filter(annotation=OuterRef("pk"), origin=Mark.Origin.PREANNOTATION))
-
-
-class _Written(Func):
-    """A time as the files have it, written by the database."""
-
-    output_field = CharField()
-    template = """to_char(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""
-
-    def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        cut = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 8) || 'Z'"
-        return self.as_sql(compiler, connection, template=cut, **context)
 
 
 def _texts(annotations: QuerySet[Annotation]) -> "dict[int, _Text]":
@@ -202,10 +245,10 @@ def _texts(annotations: QuerySet[Annotation]) -> "dict[int, _Text]":
         Coalesce(Cast("offsets", TextField()), Value("null"), output_field=TextField()),
     )
     items = Item.objects.filter(annotation__in=annotations.order_by()).distinct().order_by("pk")
-    rows = items.values_list("pk", "external_id", "original", tokens, offsets)
+    rows = items.values_list("pk", "original", tokens, offsets)
     # Parsed at once, and without a list for each token: a bundle of 10,000 items is there in 0.5 instead of 0.65 s.
     lists = iter(json.loads(f"[{','.join(f'{row[-2]},{_flat(row[-1])}' for row in rows)}]"))
-    return {pk: _Text(external_id, original, next(lists), next(lists)) for pk, external_id, original, *_ in rows}
+    return {pk: _Text(original, next(lists), next(lists)) for pk, original, *_ in rows}
 
 
 def _flat(offsets: str) -> str:
@@ -218,8 +261,8 @@ class _Text:
     ``text`` of a mark is what the item came with, ``tokens`` what was marked; where a token is not in the original, all there is
     are the tokens."""
 
-    def __init__(self, external_id: str, original: str, tokens: list[str], ends: list[int] | None) -> None:
-        self.external_id, self.original, self.tokens, self.ends = external_id, original, tokens, ends
+    def __init__(self, original: str, tokens: list[str], ends: list[int] | None) -> None:
+        self.original, self.tokens, self.ends = original, tokens, ends
 
     def with_place(self, entity: dict[str, Any]) -> dict[str, Any]:
         first, last = entity["start"], entity["end"]
@@ -240,8 +283,9 @@ def _marks(
 
     They are read as plain values: model instances with their dates and JSON would take three times as long.
     """
-    times = {name: _Written(name) for name in ("created_at", "updated_at")}
+    times = {name: Written(name) for name in ("created_at", "updated_at")}
     fields: dict[str, Any] = {"id": "uid", **place, "label": "label_id", "status": "status", **times}
+    fields |= {"origin": "origin", "batch": "batch_id"}
     groups: dict[int, list[dict[str, Any]]] = {}
     rows = model._default_manager.filter(~GIVEN, annotation__in=annotations.order_by()).order_by("pk")
     for annotation, *values in rows.values_list("annotation_id", *fields.values()):

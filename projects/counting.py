@@ -16,30 +16,24 @@ from datasets.models import Annotation
 from datasets.models.annotation import Step, followers
 
 from .roles import getting_items
+from .rule import FOR_ALL
 
 _ITEMS = """
-SELECT project_id, by_annotators, by_anyone, COUNT(*)
-  FROM (SELECT d.project_id, COUNT(a.done_at) AS by_anyone, COUNT(CASE WHEN m.id IS NOT NULL THEN a.done_at END) AS by_annotators
+SELECT project_id, given, by_annotators, by_anyone, COUNT(*)
+  FROM (SELECT d.project_id, {given} AS given, COUNT(a.done_at) AS by_anyone,
+               COUNT(CASE WHEN m.id IS NOT NULL THEN a.done_at END) AS by_annotators
           FROM projects_itemcounts c
+          JOIN projects_project p ON p.id = c.project_id
           JOIN datasets_dataset d ON d.project_id = c.project_id
           JOIN datasets_item i ON i.dataset_id = d.id AND i.removed_at IS NULL
-          JOIN datasets_annotation a ON a.item_id = i.id AND a.annotator_id IS NOT NULL
+          JOIN datasets_annotation a ON a.item_id = i.id AND a.annotator_id IS NOT NULL AND a.started_at IS NOT NULL
           LEFT JOIN projects_membership m ON m.project_id = d.project_id AND m.user_id = a.annotator_id AND m.role {roles}
          WHERE c.done IS NULL
-         GROUP BY d.project_id, i.id) items
- GROUP BY project_id, by_annotators, by_anyone
-"""
-_ANNOTATORS = """
-SELECT p.id, p.annotators_per_item, COUNT(m.id)
-  FROM projects_project p
-  JOIN projects_itemcounts c ON c.project_id = p.id
-  LEFT JOIN projects_membership m ON m.project_id = p.id AND m.role {roles}
- WHERE c.done IS NULL
- GROUP BY p.id
+         GROUP BY d.project_id, p.id, i.id) items
+ GROUP BY project_id, given, by_annotators, by_anyone
 """
 _ITEM = """
-SELECT d.project_id, p.annotators_per_item,
-       (SELECT COUNT(*) FROM projects_membership m WHERE m.project_id = p.id AND m.role {roles}),
+SELECT d.project_id, {given},
        COUNT(CASE WHEN m.id IS NOT NULL THEN a.done_at END), COUNT(a.done_at), COUNT(*),
        COUNT(CASE WHEN a.annotator_id = %(person)s THEN m.id END)
   FROM datasets_annotation a
@@ -47,8 +41,17 @@ SELECT d.project_id, p.annotators_per_item,
   JOIN datasets_dataset d ON d.id = i.dataset_id
   JOIN projects_project p ON p.id = d.project_id
   LEFT JOIN projects_membership m ON m.project_id = p.id AND m.user_id = a.annotator_id AND m.role {roles}
- WHERE a.item_id = %(item)s AND a.annotator_id IS NOT NULL
- GROUP BY d.project_id, p.id
+ WHERE a.item_id = %(item)s AND a.annotator_id IS NOT NULL AND a.started_at IS NOT NULL
+ GROUP BY d.project_id, p.id, i.id
+"""
+# To how many annotators an item is given.
+_GIVEN = f"""
+CASE WHEN {FOR_ALL}
+     THEN (SELECT COUNT(*) FROM projects_membership g WHERE g.project_id = p.id AND g.role {{roles}})
+        - (SELECT COUNT(*) FROM projects_withheld w JOIN projects_membership g ON g.user_id = w.annotator_id
+            WHERE w.item_id = i.id AND g.project_id = p.id AND g.role {{roles}})
+     ELSE (SELECT COUNT(*) FROM projects_assignment s JOIN projects_membership g ON g.user_id = s.annotator_id
+            WHERE s.item_id = i.id AND g.project_id = p.id AND g.role {{roles}}) END
 """
 
 
@@ -72,10 +75,10 @@ class ItemCounts(models.Model):
         return self.begun or 0, self.done or 0
 
 
-def is_done(by_annotators: int, by_anyone: int, annotators: int, per_item: int | None) -> bool:
-    """Whether an item is done that so many have finished: when all annotators have to whom it is given, or as many as each item
-    goes to; in a project without annotators, when anybody has."""
-    return by_annotators >= min(per_item or annotators, annotators) if annotators else by_anyone > 0
+def is_done(given: int, by_annotators: int, by_anyone: int) -> bool:
+    """Whether an item is done that so many have finished: when all annotators have to whom it is given; if it is given to none,
+    when anybody has."""
+    return by_annotators >= given if given else by_anyone > 0
 
 
 def forget(project: int) -> None:
@@ -94,11 +97,10 @@ def _count() -> None:
     locked = list(ItemCounts.objects.select_for_update().filter(done=None).order_by("pk"))
     # The figures of others may be forgotten from now on: those are left to the next reader.
     figures: dict[int, Counter[str]] = {row.pk: Counter() for row in locked}
-    who = {project: (annotators, per_item) for project, per_item, annotators in _rows(_ANNOTATORS)}
-    for project, by_annotators, by_anyone, items in _rows(_ITEMS):
+    for project, given, by_annotators, by_anyone, items in _rows(_ITEMS):
         if project in figures:
             figures[project]["begun"] += items
-            figures[project]["done"] += items * is_done(by_annotators, by_anyone, *who[project])
+            figures[project]["done"] += items * is_done(given, by_annotators, by_anyone)
     for row in locked:
         row.begun, row.done = figures[row.pk]["begun"], figures[row.pk]["done"]
     ItemCounts.objects.bulk_update(locked, ["begun", "done"])
@@ -110,21 +112,21 @@ def follow(annotation: Annotation, step: Step) -> None:
         counts = ItemCounts.objects.filter(project__dataset__item=annotation.item_id)
         counts.select_for_update(of=("self",)).values_list("pk").first()
     found = _rows(_ITEM, item=annotation.item_id, person=annotation.annotator_id)
-    for project, per_item, annotators, by_annotators, by_anyone, begun, is_annotator in found:
+    for project, given, by_annotators, by_anyone, begun, is_annotator in found:
         counts = ItemCounts.objects.filter(project=project)
         if step is Step.BEGIN:
             if begun == 1:
                 counts.update(begun=F("begun") + 1)
             continue
-        now = is_done(by_annotators, by_anyone, annotators, per_item)
-        was = is_done(by_annotators - is_annotator * step.value, by_anyone - step.value, annotators, per_item)
+        now = is_done(given, by_annotators, by_anyone)
+        was = is_done(given, by_annotators - is_annotator * step.value, by_anyone - step.value)
         if now != was:
             counts.update(done=F("done") + step.value)
 
 
 def _rows(sql: str, **params: int | None) -> list[Any]:
     roles = {f"role{n}": name for n, name in enumerate(getting_items())}
-    sql = sql.format(roles=f"IN ({', '.join(f'%({name})s' for name in roles)})")
+    sql = sql.replace("{given}", _GIVEN).format(roles=f"IN ({', '.join(f'%({name})s' for name in roles)})")
     with connection.cursor() as cursor:
         cursor.execute(sql, {**params, **roles})
         return cursor.fetchall()

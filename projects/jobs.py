@@ -1,24 +1,35 @@
+from contextlib import suppress
 from typing import Any
 
 from django.http import Http404
+from django.utils import timezone
 
+from annotation_service.access import can_create
 from annotation_service.blueprints import Right
+from annotation_service.db import write
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
-from annotation_service.jobs import Progress, kind
+from annotation_service.jobs import Progress, cleanup, kind, purge
 from annotation_service.models import Job, User, new_file
-from datasets.models import Dataset
+from datasets.models import Batch, Dataset, Mark
+from datasets.models.batch import STORE, UNDO
 from datasets.suggesting.matching import JOB as MATCH
 from ontologies.models import Ontology
 from resources.models import FORMATS
 
-from . import access, bundle
-from .models import Project
+from . import access, alike, bundle
+from .assignment.hand_change import KEPT
+from .duplicating import duplicate
+from .items import by_hand
+from .lifecycle import BIN
+from .models import HandChange, Project
+from .rule import Rule
 
 
 @kind("create_project")
 def create_project(job: Job, progress: Progress) -> None:
-    """Copy large blueprints into a new project. The right to use them was checked when the job was started."""
+    """Copy large blueprints into a new project. Whoever makes projects may use all of them."""
+    _check_creator(job)
     target = job.target
     models: dict[str, Any] = {"dataset": Dataset, "entity_ontology": Ontology, "relation_ontology": Ontology}
     sets = {name: model for name, (model, _) in FORMATS.items()}
@@ -34,12 +45,59 @@ def create_project(job: Job, progress: Progress) -> None:
         **blueprints,
         keep_violations=target.get("keep_violations", False),
         **{name: target[name] for name in ("name", "description", "guidelines", "annotators_per_item")},
+        **{name: target.get(name, 0) for name in ("overlap", "calibration")},
+        given_marks=target.get("given_marks", Mark.Status.SUGGESTED),
     )
+
+
+@kind("duplicate_project")
+def duplicate_project(job: Job, progress: Progress) -> None:
+    _check_creator(job)
+    progress(0, 0, "copying")
+    target = job.target
+    duplicate(_project(job), by=job.by, job=job, **{name: target[name] for name in ("name", "people", "contents")})
+
+
+@purge
+def empty_bin(seconds: float) -> int:
+    """Delete for good what has been in the bin for long enough: its rows go in the steps that follow."""
+    until = timezone.now() - BIN
+    old = Project._base_manager.filter(deleted_at__lte=until).first()
+    if old is None:
+        return 0
+    with suppress(Refused):  # somebody has taken it out just now
+        old.erase_from_bin(deleted_until=until)
+    return 1
 
 
 def may_watch(request: Request, job: Job) -> None:
     """Whoever manages the project."""
     access.project(request, job.target["project"], Right.MANAGE)
+
+
+@kind("assign", may_watch)
+def assign(job: Job, progress: Progress) -> None:
+    progress(0, 0, "assigning")
+    _project(job).set_rule(Rule(**job.target["rule"]), by=job.by, job=job)
+
+
+@kind("by_hand", may_watch)
+def give_or_take(job: Job, progress: Progress) -> None:
+    progress(0, 0, "assigning")
+    by_hand.carry_out(_project(job), job)
+
+
+@kind("undo_by_hand", may_watch)
+def undo_by_hand(job: Job, progress: Progress) -> None:
+    progress(0, 0, "assigning")
+    _project(job).undo_by_hand(job.target["change"], by=job.by, job=job)
+
+
+@cleanup
+def forget_hand_changes() -> None:
+    """Delete what cannot be undone any more."""
+    with write():
+        HandChange.objects.filter(at__lt=timezone.now() - KEPT).delete()
 
 
 @kind(MATCH, may_watch)
@@ -51,7 +109,7 @@ def may_download(request: Request, job: Job) -> None:
     """Whoever started it, while they manage the project."""
     if job.by_id != request.user.pk:
         raise Http404
-    access.project(request, job.target["project"], Right.MANAGE)
+    access.project(request, job.target["project"], Right.KEEP)
 
 
 @kind("bundle", may_download)
@@ -61,6 +119,34 @@ def make_bundle(job: Job, progress: Progress) -> None:
         manifest = bundle.write(project, target, progress)
         target.flush()
         job.finish(file=name, name=bundle.file_name(project), text=bundle.in_words(manifest))
+
+
+def may_watch_batch(request: Request, job: Job) -> None:
+    """Whoever started it, while they annotate in the project."""
+    if job.by_id != request.user.pk:
+        raise Http404
+    access.project(request, job.target["project"], Right.ANNOTATE)
+
+
+@kind(STORE, may_watch_batch)
+def store_batch(job: Job, progress: Progress) -> None:
+    alike.carry_out(_batch(job), progress, job)
+
+
+@kind(UNDO, may_watch_batch)
+def undo_batch(job: Job, progress: Progress) -> None:
+    _batch(job).undo(progress, job)
+
+
+def _check_creator(job: Job) -> None:
+    if not can_create(job.by):
+        raise Refused("Only project managers can do this.")
+
+
+def _batch(job: Job) -> Batch:
+    if batch := Batch.objects.select_related("dataset", "person").filter(pk=job.target["batch"]).first():
+        return batch
+    raise Refused("The project was deleted.")
 
 
 def _project(job: Job) -> Project:

@@ -1,53 +1,98 @@
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import QuerySet, UniqueConstraint
+from django.db.models import QuerySet
 from django.urls import reverse
-from django.utils import timezone
 
 from annotation_service import limits, words
-from annotation_service.blueprints import AT_ONCE, Blueprint, Described, Right, purge_deleted
+from annotation_service.blueprints import Described, purge_at_once
 from annotation_service.db import store, write
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
 from annotation_service.models import Job, User
-from datasets.models import Dataset
+from datasets.models import Dataset, Mark
 from datasets.models.violations import Broken, broken_in
 from ontologies.models import Ontology
 from resources.models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet, rules_of
 
-from . import roles
-from .assignment import Assignment
+from .assignment.assigned import Assignment, Withheld
+from .assignment.hand_change import HandChange
 from .counting import ItemCounts
+from .invitations import Invitation
+from .lifecycle import HasLifeCycle, goes_with_projects
+from .members import FormerMember, Membership, no_shortcuts
 from .roles import ANNOTATOR, MANAGER
-from .suggesting import SuggestsMarks
+from .rule import Rule
 
-NEEDS_MANAGER = "A project needs a manager. Add another one first."
 B = TypeVar("B", Ontology, ResourceSet, ConstraintSet)
 
-__all__ = ["Assignment", "ItemCounts", "Membership", "Project"]
+__all__ = [
+    "Assignment",
+    "FormerMember",
+    "HandChange",
+    "Invitation",
+    "ItemCounts",
+    "Membership",
+    "Project",
+    "Withheld",
+    "no_shortcuts",
+]
 
 
 def clean_guidelines(text: str) -> str:
     return clean_prose(text, limits.MAX_GUIDELINES_CHARACTERS)
 
 
+def clean_history(whose: str) -> str:
+    return _one_of(Project.History, whose, "Suggestions from marks")
+
+
+def clean_counted(whose: str) -> str:
+    return _one_of(Project.Counted, whose, "Counts of labels")
+
+
+def _one_of(choices: type[models.TextChoices], value: str, field: str) -> str:
+    if value not in choices.values:
+        raise Refused(f"{field}: choose one of {', '.join(map(repr, choices.values))}.")
+    return value
+
+
 class BrokenRules(Refused):
     """Marks of a dataset break the constraints of the project that it is for."""
 
 
-class Project(SuggestsMarks):
+class Project(HasLifeCycle):
     """People who annotate one dataset with one or two ontologies: copies that belong to the project."""
 
     class Task(models.TextChoices):
         ENTITIES = "entities", "Entities"
         ENTITIES_AND_RELATIONS = "entities_and_relations", "Entities and relations"
 
-    WORDS = {**Described.WORDS, "guidelines": clean_guidelines}
+    class History(models.TextChoices):
+        """From whose marks suggestions are made."""
+
+        NOBODY = "", "Nothing"
+        OWN = "own", "Words that the annotator has marked before"
+        EVERYBODY = "everybody", "Words that anybody has marked before"
+
+    class Counted(models.TextChoices):
+        """Whose marks annotators see counted where it says how words were labelled before."""
+
+        OWN = "", "The annotator’s own marks, and those of the dataset"
+        EVERYBODY = "everybody", "Everybody’s marks"
+
+    WORDS = {
+        **Described.WORDS,
+        "guidelines": clean_guidelines,
+        "history": clean_history,
+        "counted": clean_counted,
+    }
 
     task = models.CharField(max_length=22, choices=Task)
     guidelines = models.TextField(blank=True, max_length=limits.MAX_GUIDELINES_CHARACTERS)
+    history = models.CharField(max_length=9, choices=History, blank=True)
+    counted = models.CharField(max_length=9, choices=Counted, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
 
     class Meta:
@@ -79,16 +124,6 @@ class Project(SuggestsMarks):
     def constraint_sets(self) -> QuerySet[ConstraintSet]:
         return ConstraintSet.objects.filter(project=self).order_by("kind")
 
-    def annotators(self) -> QuerySet[Any, int]:
-        members = self.membership_set.filter(role__in=roles.getting_items()).order_by("pk")
-        return members.values_list("user_id", flat=True)
-
-    def rights_of(self, user: Any) -> frozenset[Right]:
-        """What somebody may do in the project; nothing at all, for a stranger."""
-        if not user.is_authenticated:
-            return frozenset()
-        return roles.rights_of(user, self.membership_set.filter(user=user).values_list("role", flat=True).first())
-
     # --- Making ---
 
     @classmethod
@@ -105,22 +140,28 @@ class Project(SuggestsMarks):
         guidelines: str = "",
         annotators: Sequence[User] = (),
         annotators_per_item: int | None = None,
+        overlap: int = 0,
+        calibration: int = 0,
         keep_violations: bool = False,
+        given_marks: str = Mark.Status.SUGGESTED,
         job: Job | None = None,
     ) -> "Project":
         """A project with copies of the blueprints, all in one transaction; its creator becomes its manager.
 
-        Refused if marks of the dataset break constraints among the resources, unless they are to be kept as they are.
+        Refused if marks of the dataset break constraints among the resources, unless they are to be kept as they are. What came
+        with the dataset is suggested to annotators or, by ``given_marks``, accepted already.
         """
         _check_kinds(dataset, entity_ontology, relation_ontology)
+        rule = Rule(annotators_per_item, overlap, calibration)
+        rule.check()
         with write():
             project = cls.objects.create(
                 name=clean_title(name),
                 description=clean_description(description),
                 guidelines=clean_guidelines(guidelines),
                 task=cls.Task.ENTITIES_AND_RELATIONS if relation_ontology else cls.Task.ENTITIES,
-                annotators_per_item=annotators_per_item,
                 created_by=by,
+                **rule.values,
             )
             ItemCounts.objects.create(project=project)
             members = dict.fromkeys([by, *annotators], ANNOTATOR) | {by: MANAGER}
@@ -129,12 +170,13 @@ class Project(SuggestsMarks):
             )
             copies = {o.kind: o.copy_to(project, by=by) for o in (entity_ontology, relation_ontology) if o}
             theirs = {own.pk: copies[own.kind] for own in dataset.given_ontologies()}
-            dataset.copy_to(project, by=by, ontologies=theirs)
+            dataset.copy_to(project, by=by, ontologies=theirs, given_status=given_marks)
             for resource in resources:
                 project._copy(resource, by=by)
             if not keep_violations:
                 project._check_given_marks()
-            project.assign_items()
+            if rule.annotators_per_item:
+                project.assign_items()
             if any(isinstance(each, PreannotationSet) for each in resources):
                 project.match_preannotations(by=by)
             if job:
@@ -194,7 +236,7 @@ class Project(SuggestsMarks):
 
     def _drop(self, model: type[ResourceSet], kind: str) -> None:
         model.mark_deleted(model._default_manager.filter(project=self, kind=kind))
-        purge_deleted(AT_ONCE)
+        purge_at_once()
 
     def _copy(self, blueprint: B, *, by: User) -> B:
         """A copy of an ontology or of a resource about the labels of the project's ontologies; at most one of each kind."""
@@ -209,44 +251,6 @@ class Project(SuggestsMarks):
         store(self, task=self.Task.ENTITIES_AND_RELATIONS)
         return copy
 
-    def erase(self) -> None:
-        """Delete the project with its copies, marks and assignments."""
-        with write():
-            self.locked()
-            copied: tuple[type[Blueprint], ...] = (Ontology, *RESOURCE_SETS, Dataset)
-            for model in copied:
-                model.mark_deleted(model._default_manager.filter(project=self))
-            Membership.objects.filter(project=self)._raw_delete(self._state.db)
-            Project.objects.filter(pk=self.pk)._raw_delete(self._state.db)
-            purge_deleted(AT_ONCE)
-            ItemCounts.objects.filter(project=self.pk)._raw_delete(self._state.db)  # after items: see its docstring
-
-    # --- People ---
-
-    def add_members(self, people: Sequence[User], role: str = ANNOTATOR) -> None:
-        """Make people members of the project, all or none."""
-        with write():
-            project = self.locked()
-            members = set(project.membership_set.filter(user__in=people).values_list("user__username", flat=True))
-            if members:
-                raise Refused(f"{', '.join(sorted(members))} is a member of this project already.")
-            Membership.objects.bulk_create(Membership(project=project, user=person, role=role) for person in people)
-            project.assign_items()
-
-    def remove_member(self, membership: "Membership") -> None:
-        """End a membership. The person's marks stay in the project; items not begun go to the others."""
-        with write():
-            project = self.locked()
-            if reason := project.reason_to_keep(membership):
-                raise Refused(reason)
-            membership.delete()
-            project.assign_items()
-
-    def reason_to_keep(self, membership: "Membership") -> str:
-        """Why a membership cannot be ended, or the empty string."""
-        managers = self.membership_set.filter(role__in=roles.with_right(Right.MANAGE))
-        return "" if managers.exclude(pk=membership.pk).exists() else NEEDS_MANAGER
-
 
 def _check_kinds(dataset: Dataset, entity_ontology: Ontology, relation_ontology: Ontology | None) -> None:
     if not entity_ontology.is_entity:
@@ -257,37 +261,4 @@ def _check_kinds(dataset: Dataset, entity_ontology: Ontology, relation_ontology:
         raise Refused(f"The marks of “{dataset}” are relations, too: choose a relation ontology that has their labels.")
 
 
-def no_shortcuts() -> dict[str, dict[str, str]]:
-    return {kind: {} for kind in Ontology.Kind.values}
-
-
-class Membership(models.Model):
-    SHORTCUT_KEYS = frozenset("1234567890")
-
-    project = models.ForeignKey(Project, on_delete=models.RESTRICT, db_index=False)
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
-    role = models.CharField(max_length=9, choices=roles.choices)
-    joined_at = models.DateTimeField(default=timezone.now)
-    # The uids of labels by the keys that apply them, for each kind of ontology.
-    shortcuts = models.JSONField(default=no_shortcuts, editable=False)
-
-    class Meta:
-        constraints = [UniqueConstraint(fields=["project", "user"], name="membership_once")]
-
-    def __str__(self) -> str:
-        return f"{self.user}, {self.get_role_display().lower()} of {self.project}"
-
-    def set_shortcut(self, kind: str, key: str, label: str) -> None:
-        """Let a key apply a label, which no other key applies then; without a label it applies none."""
-        if kind not in Ontology.Kind.values:
-            raise Refused(f"Shortcuts are for labels of these kinds: {', '.join(Ontology.Kind.values)}.")
-        if key not in self.SHORTCUT_KEYS:
-            raise Refused("A shortcut is one of the keys 1 to 9 and 0.")
-        if label and not any(each.items().filter(uid=label) for each in self.project.ontology_set.filter(kind=kind)):
-            raise Refused("The project has no such label. Reload the page.")
-        with write():
-            locked = Membership.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
-            if locked is None:
-                raise Refused(f"You are not a member of “{self.project}” any more.")
-            others = {k: each for k, each in locked.shortcuts[kind].items() if k != key and each != label}
-            store(self, shortcuts={**locked.shortcuts, kind: {**others, **({key: label} if label else {})}})
+goes_with_projects += [(each, "project") for each in (Membership, FormerMember, Invitation, ItemCounts, HandChange)]

@@ -4,20 +4,21 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
 from annotation_service.features import PREANNOTATIONS
 from annotation_service.http import Request
 from annotation_service.models import Job, User
-from datasets.models import GIVEN, Annotation, Dataset, Entity, Mark, Relation, Upload
+from datasets import history
+from datasets.models import GIVEN, Annotation, Comment, Dataset, Entity, Mark, Relation, Upload
 from ontologies.filters import unused
 from ontologies.models import Ontology
 
 from . import counting
-from .models import Assignment, ItemCounts, Membership, Project
+from .assignment.assigned import GivenCounts
+from .models import ItemCounts, Membership, Project
 from .roles import ROLES, getting_items
 
 RECENT = 5
@@ -41,14 +42,23 @@ class Progress:
         return self.total - self.touched
 
     @property
+    def left(self) -> int:
+        """How many are to be done. Who was given less later may have done more."""
+        return max(0, self.total - self.done)
+
+    @property
     def is_finished(self) -> bool:
         return 0 < self.total <= self.done
 
 
 def home(request: Request) -> dict[str, Any]:
     user = request.user
-    own = Project.objects.filter(membership__user=user)
+    own = Project.objects.filter(membership__user=user, archived_at=None)
     projects = with_progress(finished_last(own, user)[:SHOWN], user)
+    waiting = Comment.objects.waiting_for(user).filter(item__dataset__project__in=projects)
+    answered = dict(waiting.order_by().values_list("item__dataset__project").annotate(Count("pk")))
+    for project in projects:
+        project.answered = answered.get(project.pk, 0)
     at_work = [Job.State.QUEUED, Job.State.RUNNING]
     context: dict[str, Any] = {
         "annotated": [project for project in projects if project.role.gets_items],
@@ -72,7 +82,6 @@ def finished_last(projects: QuerySet[Project], user: User) -> QuerySet[Project]:
     counts = ItemCounts.objects.filter(project=OuterRef("pk"), done__gt=0)
     whole = Exists(counts.filter(done__gte=F("project__dataset__item_count")))
     annotated = Project.objects.filter(membership__in=Membership.objects.filter(user=user, role__in=getting_items()))
-    annotated = annotated.only("annotators_per_item")
     finished = [project.pk for project in with_progress(annotated, user) if project.progress.is_finished]
     is_finished = Q(pk__in=finished) | Q(whole) & ~Q(pk__in=annotated.values("pk"))
     return projects.alias(is_finished=Case(When(is_finished, then=1), default=0)).order_by(
@@ -88,16 +97,14 @@ def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
     sizes = dict(Dataset.objects.filter(project__in=found).values_list("project_id", "item_count"))
     counts = {row.project_id: row.figures for row in ItemCounts.objects.filter(project__in=found)}
     own = {pk for pk, role in own_roles.items() if ROLES[role].gets_items}
-    assigned = _counts(
-        Assignment.objects.filter(annotator=user, item__dataset__project__in=found), "item__dataset__project"
-    )
+    given = GivenCounts({project: sizes.get(project.pk, 0) for project in found}, user)
     work = _work_of(user, own) if own else {}
     for project in found:
         project.role = ROLES.get(own_roles.get(project.pk, ""))
         project.is_own = project.pk in own
         size = project.size = sizes.get(project.pk, 0)
-        given = size if project.annotators_per_item is None else assigned.get(project.pk, 0)
-        project.given = given if project.role and Right.ANNOTATE in project.role.rights else 0
+        annotates = project.role and Right.ANNOTATE in project.role.rights
+        project.given = given.of(project.pk, user.pk) if annotates else 0
         if project.is_own:
             project.progress = Progress(project.given, *work.get(project.pk, (0, 0)))
         else:
@@ -124,30 +131,9 @@ def overview(project: Project, user: User) -> dict[str, Any]:
     }
 
 
-def people(project: Project) -> list[Any]:
-    """The members, by role and name, with whether each ``gets_items``, and with ``given``, ``done``, ``begun``, ``last_seen``."""
-    members: list[Any] = list(project.membership_set.select_related("user").order_by("role", "user__username"))
-    work = (
-        Annotation.objects.filter(item__dataset__project=project, item__removed_at=None)
-        .exclude(annotator=None)
-        .values("annotator")
-        .annotate(begun=Count("pk"), finished=Count("done_at"), last=Max(Coalesce("done_at", "started_at")))
-    )
-    by_person = {row["annotator"]: row for row in work}
-    size = project.dataset.item_count
-    live = Assignment.objects.filter(item__dataset__project=project, item__removed_at=None)
-    assigned = _counts(live, "annotator") if project.annotators_per_item else {}
-    for member in members:
-        row = by_person.get(member.user_id, {"begun": 0, "finished": 0, "last": None})
-        member.gets_items = ROLES[member.role].gets_items
-        member.begun, member.done, member.last_seen = row["begun"], row["finished"], row["last"]
-        member.given = size if project.annotators_per_item is None else assigned.get(member.user_id, 0)
-    return members
-
-
 def marks(project: Project) -> dict[str, Any]:
     """How many marks annotators made or accepted, which labels they carry most, and how many came with the dataset."""
-    accepted = _marks_made_in(project) & Q(annotation__item__removed_at=None, status=Mark.Status.ACCEPTED)
+    accepted = _decided_in(project) & Q(annotation__item__removed_at=None, status=Mark.Status.ACCEPTED)
     labels = {label.pk: label for label in project.entity_ontology.labels()}
     used = list(Entity.objects.filter(accepted).values_list("label").annotate(n=Count("pk")).order_by("-n", "label"))
     return {
@@ -159,6 +145,7 @@ def marks(project: Project) -> dict[str, Any]:
         "unused": len(unused(labels.values(), project.entity_ontology.marks_by_uid())),
         "label_count": len(labels),
         **given_marks(project.dataset),
+        "history": project.history and history.figures_of(project.dataset),
         "given_to": min(project.annotators_per_item or 0, project.annotators().count()),
     }
 
@@ -181,10 +168,11 @@ def given_marks(dataset: Dataset) -> dict[str, int]:
 
 def losses(project: Project) -> dict[str, Any]:
     """What goes when the project is deleted."""
-    made = _marks_made_in(project)
+    decided = _decided_in(project)
     return {
-        "items": project.dataset.item_count,
-        "marks": Entity.objects.filter(made).count() + Relation.objects.filter(made).count(),
+        "items": Dataset._base_manager.get(project=project.pk).item_count,  # also in the bin
+        "marks": Entity.objects.filter(decided).count() + Relation.objects.filter(decided).count(),
+        "comments": Comment.objects.filter(item__dataset__project=project).count(),
     }
 
 
@@ -192,9 +180,12 @@ def done_by(project: Project, user: User) -> int:
     return _done().filter(item__dataset__project=project, annotator=user).count()
 
 
-def _marks_made_in(project: Project) -> Q:
-    """The marks of people, unlike those that came with the dataset."""
-    return Q(annotation__item__dataset__project=project, annotation__annotator__isnull=False)
+def _decided_in(project: Project) -> Q:
+    """The marks that people made or decided about, unlike suggestions, those that came with the dataset, and the copies of these
+    in items that nobody has begun."""
+    own = Q(annotation__item__dataset__project=project, annotation__annotator__isnull=False)
+    by_person = Q(annotation__started_at__isnull=False) | Q(batch__isnull=False)
+    return own & by_person & ~Q(status=Mark.Status.SUGGESTED)
 
 
 def _done() -> QuerySet[Annotation]:
@@ -203,11 +194,7 @@ def _done() -> QuerySet[Annotation]:
 
 def _work_of(user: User, projects: Collection[int]) -> dict[int, tuple[int, int]]:
     """How many items of each project somebody has begun, and how many of these they have finished."""
-    work = Annotation.objects.filter(annotator=user, item__removed_at=None, item__dataset__project__in=projects)
+    begun = Annotation.objects.filter(annotator=user, started_at__isnull=False)
+    work = begun.filter(item__removed_at=None, item__dataset__project__in=projects)
     rows = work.values_list("item__dataset__project").annotate(Count("pk"), Count("done_at"))
     return {pk: (begun, done) for pk, begun, done in rows}
-
-
-def _counts(rows: QuerySet[Any], field: str) -> dict[int, int]:
-    """How many rows there are for each value of a field."""
-    return dict(rows.values_list(field).annotate(n=Count("pk")))

@@ -3,30 +3,62 @@
 from dataclasses import dataclass
 
 from annotation_service.blueprints import Right
+from annotation_service.inputs import Refused
 from annotation_service.models import User
 
 MANAGER = "manager"
 ANNOTATOR = "annotator"
+REVIEWER = "reviewer"
+OBSERVER = "observer"
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
     label: str
     rights: frozenset[Right]
+    explanation: str
+    article: str = "a"
     # Whether items are assigned to such members, where each item goes to some people only.
     gets_items: bool = False
 
 
 ROLES = {
-    MANAGER: Role("Manager", frozenset(Right)),
-    ANNOTATOR: Role("Annotator", frozenset({Right.SEE, Right.ANNOTATE}), gets_items=True),
+    MANAGER: Role("Manager", frozenset(Right), "changes the project and everything in it, people included"),
+    ANNOTATOR: Role(
+        "Annotator",
+        frozenset({Right.SEE, Right.ANNOTATE, Right.LOOK}),
+        "annotates the items given to them, and sees only their own marks",
+        article="an",
+        gets_items=True,
+    ),
+    REVIEWER: Role(
+        "Reviewer",
+        frozenset({Right.SEE, Right.READ, Right.REVIEW}),
+        "reads everybody’s marks and flags, and answers comments; does not annotate",
+    ),
+    OBSERVER: Role(
+        "Observer", frozenset({Right.SEE, Right.READ}), "reads everything and changes nothing", article="an"
+    ),
 }
 # Staff who are no members look after projects, but have no items to annotate.
-STAFF_RIGHTS = frozenset({Right.SEE, Right.READ, Right.MANAGE})
+STAFF_RIGHTS = frozenset({Right.SEE, Right.READ, Right.REVIEW, Right.MANAGE, Right.KEEP})
+# What is left of anybody's rights in an archived project.
+ARCHIVE_RIGHTS = frozenset({Right.SEE, Right.LOOK, Right.READ, Right.KEEP})
+
+
+def in_words(name: str) -> str:
+    """As in “you are an annotator”."""
+    return f"{ROLES[name].article} {ROLES[name].label.lower()}"
 
 
 def choices() -> list[tuple[str, str]]:
     return [(name, role.label) for name, role in ROLES.items()]
+
+
+def clean_role(name: str) -> str:
+    if name not in ROLES:
+        raise Refused(f"A role is one of these: {', '.join(ROLES)}.")
+    return name
 
 
 def getting_items() -> list[str]:

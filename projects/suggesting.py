@@ -6,7 +6,6 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from annotation_service.blueprints import Described
 from annotation_service.db import write
 from annotation_service.features import PREANNOTATIONS
 from annotation_service.inputs import Refused
@@ -19,12 +18,12 @@ from datasets.suggesting.matching import JOB, Matching, Outcome
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet, rules_of
 
-from .assignment import AssignsItems
+from .assignment.by_hand import AssignsByHand
 
 _ATTEMPTS = 3
 
 
-class SuggestsMarks(AssignsItems, Described):
+class SuggestsMarks(AssignsByHand):
     """Suggestions are marks on the given annotations of items, and on the annotations that people have begun and not finished.
 
     Matching again adds what is new, and withdraws what nobody touched and no preannotation finds any more.

@@ -2,7 +2,6 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
@@ -21,78 +20,40 @@ from annotation_service.features import PREANNOTATIONS
 from annotation_service.finding import MOST, Hit, finders
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
-from annotation_service.models import User, start_job
+from annotation_service.models import start_job
 from annotation_service.paging import Page, named, search_text
 from datasets.models import Dataset
 from ontologies.models import Ontology
-from resources.models import FORMATS, ConstraintSet, PreannotationSet
+from resources.models import ConstraintSet, PreannotationSet
 
-from . import access, bundle, progress
-from .forms import ConstraintsForm, DeleteForm, DetailsForm, MembersForm, ProjectForm
+from . import access, assigning, bundle, progress, talking
+from .forms import ConstraintsForm, DetailsForm
 from .models import Project
+from .people.table import people
 from .violations import Report, Selection, foreseen_in
 
 DOWNLOAD_MARKS_AT_ONCE = 20_000
 VIOLATIONS_A_PAGE = 50
-BLUEPRINTS = ("dataset", "entity_ontology", "relation_ontology", *FORMATS)
 
 
 @require_GET
 def home(request: Request) -> HttpResponse:
     """What is mine and what to do next: for managers, annotators and both."""
-    return render(request, "home/home.html", {"section": "home", **progress.home(request)})
+    context = {"section": "home", "invitations": access.invitations_to(request.user), **progress.home(request)}
+    return render(request, "home/home.html", context)
 
 
 @require_GET
 def project_list(request: Request) -> HttpResponse:
-    query = search_text(request)
-    found = named(access.projects(request.user), query).select_related("created_by")
+    query, archived = search_text(request), "archived" in request.GET
+    everything = access.projects(request.user)
+    found = named(everything.filter(archived_at__isnull=not archived), query).select_related("created_by")
     page = Page.of(progress.finished_last(found, request.user), request.GET.get("page"))
     projects = progress.with_progress(page.object_list, request.user)
-    context = {"section": "projects", "page": page, "query": query, "projects": projects}
+    context = {"section": "projects", "page": page, "query": query, "projects": projects, "archived": archived}
+    context |= {"any_archived": archived or everything.filter(archived_at__isnull=False).exists()}
+    context |= {"bin_count": access.binned(request).count()}
     return render(request, "projects/list.html", context)
-
-
-@require_http_methods(["GET", "POST"])
-def create(request: Request) -> HttpResponse:
-    blueprint_access.require_creator(request)
-    form = _project_form(request)
-    if request.method == "POST" and form.is_valid():
-        try:
-            return _create(request.user, form.cleaned_data)
-        except Refused as error:
-            form.add_error(None, str(error))
-    there = {name: form.fields[name].queryset.exists() for name in ("dataset", "entity_ontology")}  # type: ignore[attr-defined]
-    context = {"section": "projects", "form": form, "there": there}
-    return render(request, "projects/create.html", context, status=422 if form.is_bound else 200)
-
-
-@require_GET
-def ontologies(request: Request) -> HttpResponse:
-    """The choice of ontologies and constraints, with what the marks of the chosen dataset would break."""
-    return render(request, "projects/_ontologies.html", {"form": _project_form(request)})
-
-
-def _project_form(request: Request) -> ProjectForm:
-    chosen = {name: request.GET.get(name, "") for name in BLUEPRINTS}
-    models = {"datasets": Dataset, "ontologies": Ontology, "constraints": ConstraintSet}
-    found: dict[str, Any] = {name: blueprint_access.blueprints(request, model) for name, model in models.items()}
-    found["preannotations"] = blueprint_access.blueprints(request, PreannotationSet) if PREANNOTATIONS.is_on else None
-    return ProjectForm(request.POST or None, initial=chosen, fresh="fresh" in request.GET, **found)
-
-
-def _create(user: User, values: dict[str, Any]) -> HttpResponse:
-    """At once, or by a job if much has to be copied."""
-    rows = sum(thing.row_count for name in BLUEPRINTS if (thing := values.get(name)))
-    rows += values["dataset"].item_count * (values["annotators_per_item"] or 0)
-    if rows <= settings.JOB_ROWS:
-        sets = [found for name in FORMATS if (found := values.pop(name, None))]
-        return redirect("projects:page", pk=Project.create(by=user, resources=sets, **values).pk)
-    target = {name: getattr(value, "pk", value) for name, value in values.items()}
-    target["annotators"] = [person.pk for person in values["annotators"]]
-    return redirect(
-        "job", pk=start_job("create_project", title=f"Create “{values['name']}”", by=user, target=target).pk
-    )
 
 
 @require_GET
@@ -122,10 +83,22 @@ def _with_labels_of(request: Request, kind: str) -> QuerySet[Project]:
 def page(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk)
     rights = project.rights_of(request.user)
-    context = {"section": "projects", "project": project, "manages": Right.MANAGE in rights}
+    context: dict[str, Any] = {
+        "section": "projects",
+        "project": project,
+        "manages": Right.MANAGE in rights,
+        "keeps": Right.KEEP in rights,
+    }
     context |= progress.overview(project, request.user)
+    said = access.flags(request, project), access.comments(request, project)
+    context["talk"] = talking.figures(*said, reader=None if Right.READ in rights else request.user)
     if Right.READ in rights:
-        context |= {"reads": True, "people": progress.people(project), "form": MembersForm()}
+        members, _ = people(project)
+        works = any(member.begun for member in members if member.user == request.user)
+        context |= {"reads": True, "people": members, "works": works}
+        context["assignment"] = assigning.card(request, project, members)
+    if context["mine"].is_own:
+        context["calibration_left"] = project.calibration_left(request.user)
     return render(request, "projects/page.html", context)
 
 
@@ -147,7 +120,7 @@ def violations(request: Request, pk: int) -> HttpResponse:
         rows = shown.rows(page)
     context = {"section": "projects", "project": project, "dataset": project.dataset, "report": report}
     context |= {"shown": shown, "page": page, "rows": rows}
-    context["constraints"] = project.constraint_sets()
+    context |= {"constraints": project.constraint_sets(), "keeps": Right.KEEP in project.rights_of(request.user)}
     return render(request, "projects/violations.html", context)
 
 
@@ -177,61 +150,20 @@ def edit(request: Request, pk: int) -> HttpResponse:
     form = DetailsForm(request.POST if request.method == "POST" else None, thing=project)
     if form.save():
         return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
+    if wanted := form.fields.get(request.GET.get("field", "")):
+        wanted.widget.attrs["autofocus"] = True
     context = {"form": form, "heading": "Edit the project"}
     return render(request, "blueprints/_edit.html", context, status=form.status)
-
-
-@require_http_methods(["GET", "POST"])
-def delete(request: Request, pk: int) -> HttpResponse:
-    """Says first what goes with it; the name has to be typed."""
-    project = access.project(request, pk, Right.MANAGE)
-    form = DeleteForm(request.POST or None, project=project)
-    if request.method == "POST" and form.is_valid():
-        project.erase()
-        messages.success(request, f"The project “{project}” was deleted.")
-        return HttpResponseClientRedirect(reverse("projects:list"))
-    context = {"project": project, "form": form, **progress.losses(project)}
-    return render(request, "projects/_delete.html", context, status=422 if form.is_bound else 200)
 
 
 @require_POST
 def download(request: Request, pk: int) -> HttpResponseBase:
     """The project bundle: at once, or by a job if there is much in it. A POST, because a job may be stored."""
-    project = access.project(request, pk, Right.MANAGE)
+    project = access.project(request, pk, Right.KEEP)
     if progress.losses(project)["marks"] + project.dataset.item_count > DOWNLOAD_MARKS_AT_ONCE:
         title = f"Download “{project}”"
         return redirect("job", pk=start_job("bundle", title=title, by=request.user, target={"project": pk}).pk)
     return http.download(request, partial(bundle.write, project), bundle.file_name(project))
-
-
-@require_POST
-def add_members(request: Request, pk: int) -> HttpResponse:
-    project = access.project(request, pk, Right.MANAGE)
-    form = MembersForm(request.POST)
-    if form.is_valid():
-        try:
-            project.add_members(form.cleaned_data["people"], role=form.cleaned_data["role"])
-            form = MembersForm()
-        except Refused as error:
-            form.add_error("people", str(error))
-    context = {"project": project, "people": progress.people(project), "form": form, "manages": True}
-    return render(request, "projects/_people.html", context, status=422 if form.is_bound else 200)
-
-
-@require_http_methods(["GET", "POST"])
-def remove_member(request: Request, pk: int, member_pk: int) -> HttpResponse:
-    project = access.project(request, pk, Right.MANAGE)
-    member = access.member(project, member_pk)
-    context = {"project": project, "member": member, "done": progress.done_by(project, member.user)}
-    if request.method == "GET":
-        context["reason"] = project.reason_to_keep(member)
-        return render(request, "projects/_remove_member.html", context)
-    try:
-        project.remove_member(member)
-    except Refused as error:
-        return render(request, "projects/_remove_member.html", {**context, "reason": str(error)}, status=422)
-    messages.success(request, f"{member.user} is no longer a member. All marks are still there.")
-    return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
 
 
 @require_POST
@@ -244,7 +176,7 @@ def add_ontology(request: Request, pk: int) -> HttpResponse:
         messages.success(request, f"“{copy}” is now the project’s own: changes of it do not reach the blueprint.")
     except Refused as error:
         messages.error(request, str(error))
-    return redirect("projects:page", pk=pk)
+    return redirect("projects:settings" if "settings" in request.POST else "projects:page", pk=pk)
 
 
 @require_http_methods(["GET", "POST"])
@@ -277,7 +209,10 @@ def remove_constraints(request: Request, pk: int, kind: str) -> HttpResponse:
     if own is None:
         raise Http404
     if request.method == "POST":
-        project.take_constraints_away(kind)
+        try:
+            project.take_constraints_away(kind)
+        except Refused as error:
+            return http.refused(error)
         messages.success(request, f"“{own}” was taken away. All marks are as they were.")
         return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
     return render(request, "projects/_remove_constraints.html", {"project": project, "own": own})
@@ -293,7 +228,8 @@ def _constraints_of(project: Project, kind: str) -> ConstraintSet | None:
 def find_projects(request: Request, text: str) -> Iterable[Hit]:
     found = named(access.projects(request.user), text).select_related("created_by").order_by("-created_at", "-pk")
     for project in found[:MOST]:
-        yield Hit("Projects", project.name, f"created by {project.created_by}", project.get_absolute_url())
+        archived = "archived, " if project.archived_at else ""
+        yield Hit("Projects", project.name, f"{archived}created by {project.created_by}", project.get_absolute_url())
 
 
 finders.append(find_projects)

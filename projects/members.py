@@ -1,0 +1,206 @@
+"""The people of a project: who is a member in which role, and how that changes."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q, QuerySet, UniqueConstraint
+from django.utils import timezone
+
+from annotation_service import words
+from annotation_service.blueprints import Right
+from annotation_service.db import store, write
+from annotation_service.inputs import Refused
+from annotation_service.models import User
+from datasets.models import Annotation, Entity, Mark, Relation
+from datasets.models.batch import delete_annotations
+from ontologies.models import Ontology
+
+from . import roles
+from .roles import ANNOTATOR, MANAGER
+from .suggesting import SuggestsMarks
+
+AT_ONCE = 500  # annotations in one statement
+NEEDS_MANAGER = "A project needs a manager. Make somebody else one first."
+
+
+def no_shortcuts() -> dict[str, dict[str, str]]:
+    return {kind: {} for kind in Ontology.Kind.values}
+
+
+class Membership(models.Model):
+    SHORTCUT_KEYS = frozenset("1234567890")
+
+    project = models.ForeignKey("projects.Project", on_delete=models.RESTRICT, db_index=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
+    role = models.CharField(max_length=9, choices=roles.choices)
+    joined_at = models.DateTimeField(default=timezone.now)
+    # The uids of labels by the keys that apply them, for each kind of ontology.
+    shortcuts = models.JSONField(default=no_shortcuts, editable=False)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["project", "user"], name="membership_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user}, {self.get_role_display().lower()} of {self.project}"
+
+    def set_shortcut(self, kind: str, key: str, label: str) -> None:
+        """Let a key apply a label, which no other key applies then; without a label it applies none."""
+        if kind not in Ontology.Kind.values:
+            raise Refused(f"Shortcuts are for labels of these kinds: {', '.join(Ontology.Kind.values)}.")
+        if key not in self.SHORTCUT_KEYS:
+            raise Refused("A shortcut is one of the keys 1 to 9 and 0.")
+        if label and not any(each.items().filter(uid=label) for each in self.project.ontology_set.filter(kind=kind)):
+            raise Refused("The project has no such label. Reload the page.")
+        with write():
+            locked = Membership.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
+            if locked is None:
+                raise Refused(f"You are not a member of “{self.project}” any more.")
+            others = {k: each for k, each in locked.shortcuts[kind].items() if k != key and each != label}
+            store(self, shortcuts={**locked.shortcuts, kind: {**others, **({key: label} if label else {})}})
+
+
+class FormerMember(models.Model):
+    """Somebody who has left a project or was removed: since when, and what is theirs again when they return."""
+
+    project = models.ForeignKey("projects.Project", on_delete=models.RESTRICT, db_index=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
+    left_at = models.DateTimeField(default=timezone.now)
+    shortcuts = models.JSONField(default=no_shortcuts, editable=False)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["project", "user"], name="former_member_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user}, formerly of {self.project}"
+
+
+class HasMembers(SuggestsMarks):
+    """The part of a project that says who works in it."""
+
+    class Meta:
+        abstract = True
+
+    def members(self) -> QuerySet[Membership]:
+        return Membership.objects.filter(project=self.pk)
+
+    def former_members(self) -> QuerySet[FormerMember]:
+        return FormerMember.objects.filter(project=self.pk)
+
+    def annotators(self) -> QuerySet[Any, int]:
+        """Those among whom items are shared out: not those who cannot sign in."""
+        working = self.members().filter(role__in=roles.getting_items(), user__is_active=True)
+        return working.order_by("pk").values_list("user_id", flat=True)
+
+    def rights_of(self, user: Any) -> frozenset[Right]:
+        """What somebody may do in the project; nothing at all, for a stranger and for who cannot sign in."""
+        if not user.is_active:
+            return frozenset()
+        return roles.rights_of(user, self.members().filter(user=user).values_list("role", flat=True).first())
+
+    def locked_for(self, person: User) -> Self:
+        """For what only those do who manage it, which somebody may have stopped doing since they asked for it."""
+        project = self.locked()
+        if Right.MANAGE not in project.rights_of(User.objects.get(pk=person.pk)):
+            raise Refused(f"You do not manage the project “{project}” any more.")
+        return project
+
+    def add_members(self, people: Sequence[User], role: str = ANNOTATOR) -> int:
+        """Make people members of the project, all or none. Those who return find everything as they left it. Returns how many
+        marks went with items that they get: see `assign_items`."""
+        role = roles.clean_role(role)
+        with write():
+            project = self.locked()
+            members = project.members().filter(user__in=people).order_by("user__username_folded")
+            if there := list(members.values_list("user__username", flat=True)):
+                are = "is a member" if len(there) == 1 else "are members"
+                raise Refused(f"{words.listed(there)} {are} of this project already.")
+            project.begin_memberships(people, role)
+            return project.assign_items()
+
+    def remove_member(self, membership: Membership, *, with_marks: bool = False) -> None:
+        """End a membership. The person's marks stay in the project, or go with them; items not begun go to the others,
+        without what batches have put on them."""
+        with write():
+            project = self.locked()
+            if reason := project.reason_to_keep(membership):
+                raise Refused(reason)
+            project._still(membership)
+            project.end_membership(membership)
+            if with_marks:
+                project._delete_work(membership.user)
+            project.assign_items()
+
+    def change_role(self, membership: Membership, role: str) -> None:
+        """Give a member another role. What they have begun stays theirs, whatever they may do from now on."""
+        role = roles.clean_role(role)
+        with write():
+            project = self.locked()
+            if Right.MANAGE not in roles.ROLES[role].rights and (reason := project.reason_to_keep(membership)):
+                raise Refused(reason)
+            project._still(membership)
+            store(membership, role=role)
+            project.assign_items()
+
+    def hand_over(self, membership: Membership, to: Membership, role: str) -> None:
+        """Make another member a manager in the place of this one, who gets another role, in one step."""
+        if membership.pk == to.pk:
+            raise Refused("Choose another member to hand the project over to.")
+        with write():
+            self.locked()
+            self.change_role(to, MANAGER)
+            self.change_role(membership, role)
+
+    def begin_memberships(self, people: Sequence[User], role: str) -> list[Membership]:
+        """The rows of `add_members` alone: the caller has locked the project, and assigns its items."""
+        former = self.former_members().filter(user__in=people)
+        shortcuts = dict(former.values_list("user_id", "shortcuts"))
+        begun = Membership.objects.bulk_create(
+            Membership(project_id=self.pk, user=each, role=role, shortcuts=shortcuts.get(each.pk, no_shortcuts()))
+            for each in people
+        )
+        former.delete()
+        return begun
+
+    def end_membership(self, membership: Membership) -> None:
+        """The rows of `remove_member` alone: the caller has locked the project, and assigns its items."""
+        FormerMember.objects.update_or_create(
+            project_id=self.pk,
+            user=membership.user,
+            defaults={"left_at": timezone.now(), "shortcuts": membership.shortcuts},
+        )
+        membership.delete()
+
+    def reason_to_keep(self, membership: Membership) -> str:
+        """Why a member must stay a manager, or the empty string."""
+        managers = self.members().filter(role__in=roles.with_right(Right.MANAGE))
+        return "" if managers.exclude(pk=membership.pk).exists() else NEEDS_MANAGER
+
+    def count_work(self, person: User) -> dict[str, int]:
+        """How many items somebody has begun in the project, and how many marks they have made or decided about there."""
+        begun = self._work(person).filter(started_at__isnull=False, item__removed_at=None)
+        return {"begun": begun.count(), "marks": _count_decided(begun)}
+
+    def count_unbegun_marks(self, person: User) -> int:
+        """How many marks somebody has put on items that they have not begun, by batches: they go with these items."""
+        return self.standing(self.all_items(), [person]).unbegun_marks.total()
+
+    def _work(self, person: User) -> QuerySet[Annotation]:
+        return Annotation.objects.filter(item__dataset__project=self.pk, annotator=person)
+
+    def _delete_work(self, person: User) -> None:
+        """Delete all marks of somebody. What they and others have said about items stays."""
+        self.lock_items()
+        keys = list(self._work(person).values_list("pk", flat=True))
+        for start in range(0, len(keys), AT_ONCE):
+            delete_annotations(keys[start : start + AT_ONCE])
+
+    def _still(self, membership: Membership) -> None:
+        if not self.members().filter(pk=membership.pk).exists():
+            raise Refused(f"{membership.user} is not a member of “{self}” any more.")
+
+
+def _count_decided(annotations: QuerySet[Annotation]) -> int:
+    decided = Q(annotation__in=annotations) & ~Q(status=Mark.Status.SUGGESTED)
+    return Entity.objects.filter(decided).count() + Relation.objects.filter(decided).count()
