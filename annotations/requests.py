@@ -5,7 +5,7 @@ A mark's uid is in the body: those that came with a dataset may be any text.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, get_args
@@ -20,8 +20,9 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused, check_size, decode
 from annotation_service.json_input import parse_json
 from annotation_service.words import number
+from datasets import history
 from datasets.labelled import labels_before
-from datasets.models import Annotation, Entity, Mark, Relation
+from datasets.models import MARKS, Annotation, Entity, Mark, Relation
 from projects import access
 
 from . import offers
@@ -29,7 +30,6 @@ from . import offers
 MAX_BODY = 10_000
 MAX_BODY_DEPTH = 4
 MAX_WORDS = 500  # longer ones do not come twice
-MARKS: dict[str, type[Mark]] = {"entity": Entity, "relation": Relation}
 PLACES: dict[str, dict[str, Any]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
 # A field of the type `T | None` may be left out.
 MAYBE_PLACES = {kind: {name: type_ | None for name, type_ in place.items()} for kind, place in PLACES.items()}
@@ -37,7 +37,7 @@ _GONE = {
     True: "This item was removed, or it is no longer given to you.",
     False: "This project was deleted, or you are not a member of it any more.",
 }
-_NAMES = {str: "a text", int: "a whole number", bool: "true or false"}
+_NAMES = {str: "a text", int: "a whole number", bool: "true or false", list: "a list", dict: "an object"}
 Answer = dict[str, Any]
 
 
@@ -80,7 +80,7 @@ def changes_marks(
         @answers_json
         @wraps(change)
         def view(request: Request, pk: int, item_pk: int, **kind: str) -> Answer:
-            values = _read_body(request, **fields, **places.get(kind.get("kind", ""), {}), revision=int | None)
+            values = read_body(request, **fields, **places.get(kind.get("kind", ""), {}), revision=int | None)
             known = values.pop("revision", None)
             annotation: Annotation | None
             try:
@@ -164,24 +164,37 @@ def done(annotation: Annotation, done: bool) -> Answer:
 def current(request: Request, pk: int, item_pk: int) -> Answer:
     """The user's marks as they are now: they may have another tab."""
     _, item = access.item_given(request, pk, item_pk)
-    return marks_state(Annotation.visible_to(request.user, item))
+    return marks_states([Annotation.visible_to(request.user, item)])[0]
+
+
+@require_POST
+@answers_json
+def suggest_history(request: Request, pk: int, item_pk: int) -> Answer:
+    """Suggest in an item what was marked before, as its project wants it; asked for when the item is opened."""
+    project, item = access.item_given(request, pk, item_pk)
+    everybody = project.history == project.History.EVERYBODY
+    if project.history and (found := history.find(item, request.user, project.entity_ontology, everybody=everybody)):
+        with access.annotating(request, pk, item_pk) as item:
+            history.suggest(item, request.user, found)
+    return {}
 
 
 @require_GET
 @answers_json
 def words(request: Request, pk: int) -> Answer:
-    """How these words were labelled before. Annotators see their own marks only."""
+    """How these words were labelled before. Of what others marked, annotators see only what the project lets them."""
     project, text = access.project(request, pk, Right.ANNOTATE), request.GET.get("text", "")
     if len(text) > MAX_WORDS:
         raise Refused(f"Ask for at most {number(MAX_WORDS)} characters.")
     before = labels_before(text, project.entity_ontology, request.user)
-    return (before if access.reads_marks(request, project) else before._replace(project=Counter()))._asdict()
+    sees_all = project.counted == project.Counted.EVERYBODY or access.reads_marks(request, project)
+    return (before if sees_all else before._replace(project=Counter()))._asdict()
 
 
 @require_POST
 @answers_json
 def set_shortcut(request: Request, pk: int) -> Answer:
-    values = _read_body(request, kind=str, key=str, label=str)
+    values = read_body(request, kind=str, key=str, label=str)
     membership = access.own_membership(request, access.project(request, pk, Right.ANNOTATE))
     membership.set_shortcut(**values)
     return {"shortcuts": membership.shortcuts}
@@ -190,18 +203,20 @@ def set_shortcut(request: Request, pk: int) -> Answer:
 @require_POST
 @answers_json
 def choose_comfort(request: Request) -> Answer:
-    request.user.choose_comfort(**_read_body(request, name=str, value=str))
+    request.user.choose_comfort(**read_body(request, name=str, value=str))
     return {"comfort": with_defaults(request.user.comfort)}
 
 
-def marks_state(annotation: Annotation | None) -> Answer:
-    state = _state(annotation)
-    for name, model in (("entities", Entity), ("relations", Relation)):
+def marks_states(annotations: Sequence[Annotation | None]) -> list[Answer]:
+    """The marks of each of several annotations, with a fixed number of queries."""
+    states = [{**_state(each), "entities": [], "relations": []} for each in annotations]
+    by_pk = {each.pk: state for each, state in zip(annotations, states, strict=True) if each}
+    for name, model in (("entities", Entity), ("relations", Relation)) if by_pk else ():
         fields = {"uid": "uid", **model.place_fields, "label": "label__uid", "status": "status"}
-        marks = model._default_manager.filter(annotation=annotation).exclude(status=Mark.Status.REJECTED).order_by("pk")
-        rows = marks.values_list(*fields.values()) if annotation else ()
-        state[name] = [dict(zip(fields, row, strict=True)) for row in rows]
-    return state
+        marks = model._default_manager.filter(annotation__in=by_pk).exclude(status=Mark.Status.REJECTED).order_by("pk")
+        for annotation, *row in marks.values_list("annotation", *fields.values()):
+            by_pk[annotation][name].append(dict(zip(fields, row, strict=True)))
+    return states
 
 
 def _state(annotation: Annotation | None) -> Answer:
@@ -212,11 +227,11 @@ def _revision(annotation: Annotation | None) -> int:
     return annotation.revision if annotation else 0
 
 
-def _read_body(request: Request, **fields: Any) -> dict[str, Any]:
+def read_body(request: Request, most: int = MAX_BODY, depth: int = MAX_BODY_DEPTH, **fields: Any) -> dict[str, Any]:
     """The body's values: exactly the given fields, of the given types, without those that are left out. Raises `Refused`."""
-    check_size(int(request.META.get("CONTENT_LENGTH") or 0), MAX_BODY)
-    check_size(len(request.body), MAX_BODY)
-    values = parse_json(decode(request.body), MAX_BODY_DEPTH)
+    check_size(int(request.META.get("CONTENT_LENGTH") or 0), most)
+    check_size(len(request.body), most)
+    values = parse_json(decode(request.body), depth)
     if not isinstance(values, dict):
         raise Refused("An object was expected.", place="$")
     for name in values:

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, URLResolver, include, path
 
-from . import requests, views
+from . import batch_list, batches, finding, own_work, requests, talking, views
 
 app_name = "annotations"
 
@@ -17,18 +17,36 @@ item_urls = [
     path("relations/suggest/", requests.suggest, {"kind": "relation"}, name="suggest_relation"),
     path("done/", requests.done, name="done"),
     path("marks/", requests.current, name="marks"),
+    path("history/", requests.suggest_history, name="suggest_history"),
+    path("flags/", talking.flag, name="flag"),
+    path("comments/", talking.comment, name="comment"),
+    path("place/", finding.place, name="place"),
+    path("skip/", finding.skip, name="skip"),
+    path("skip/take-back/", finding.take_up, name="take_up"),
 ]
 
 project_urls: list[URLPattern | URLResolver] = [
     path("annotate/", views.start, name="start"),
     path("annotate/<int:item_pk>/", views.item, name="item"),
+    path("annotate/batches/", batch_list.batches, name="batches"),
+    path("annotate/batches/<int:batch_pk>/undo/", batch_list.confirm_undo, name="confirm_undo"),
+    path("annotate/items/", finding.items, name="items"),
+    path("annotate/marks/", own_work.marks, name="own_marks"),
+    path("annotate/work/", own_work.work, name="work"),
     path("annotate/progress/", views.progress, name="progress"),
     path("labels/<str:version>/", views.labels, name="labels"),
     path("rules/<str:version>/", views.rules, name="rules"),
     path("words/", requests.words, name="words"),
     path("shortcuts/", requests.set_shortcut, name="shortcuts"),
+    path("alike/preview/", batches.preview, name="alike_preview"),
+    path("alike/places/", batches.places, name="alike_places"),
+    path("alike/apply/", batches.apply, name="alike_apply"),
+    path("batches/<int:batch_pk>/", batches.batch, name="batch"),
+    path("batches/<int:batch_pk>/undo/", batches.undo, name="undo_batch"),
+    path("batches/<int:batch_pk>/redo/", batches.redo, name="redo_batch"),
     path("marks/<str:who>/", views.read_start, name="read_start"),
     path("marks/<str:who>/<int:item_pk>/", views.read, name="read"),
+    path("marks/<str:who>/<int:item_pk>/comments/", talking.comment_on, name="comment_on"),
     path("items/<int:item_pk>/", include(item_urls)),
 ]
 
