@@ -1,21 +1,30 @@
 // The annotation screen. In annotate/, each module knows those before it: `workspace.js` holds what is shared, then come showing,
-// selection, saving and changes; labelling, relating, deciding and finishing; and the keys and the pointer that ask for these.
+// entering, selection, saving, batches and changes; labelling, relating, deciding, finishing and all alike; and the keys and the pointer that
+// ask for these.
 
+import { listenToAlike } from "./annotate/alike.js";
 import { redo, resume, undo } from "./annotate/changes.js";
 import { listenToComfort } from "./annotate/comfort.js";
 import { accept, nextSuggestion, remove } from "./annotate/deciding.js";
+import { listenToEntering } from "./annotate/entering.js";
+import { goTo, listenToFinding, openItems, skip } from "./annotate/finding.js";
 import { finishUnlessUndecided, listenToDialog, reopen } from "./annotate/finishing.js";
+import { listenToFlags } from "./annotate/flags.js";
+import { listenToHits } from "./annotate/hits.js";
 import { listenToKeys } from "./annotate/keys.js";
 import { clickLabel, pin } from "./annotate/labelling.js";
+import { listenToOverview } from "./annotate/overview.js";
 import { listenToPointer } from "./annotate/pointer.js";
 import { listenToResizing } from "./annotate/resizing.js";
-import { leave, startSaving, takeOffers } from "./annotate/saving.js";
+import { startSaving, suggestHistory, suggestHistoryBeside, takeOffers } from "./annotate/saving.js";
 import { returnToText, select, selectMark } from "./annotate/selection.js";
 import { shortcutOf } from "./annotate/shortcuts.js";
 import { show, showMode } from "./annotate/showing.js";
 import { stick } from "./annotate/sticky.js";
+import { listenToComments, showNamedComment } from "./annotate/talking.js";
+import { keepNumbers } from "./annotate/targets.js";
 import { listenToTouch } from "./annotate/touch.js";
-import { $, focusText, marks, pane, relationList, state, text } from "./annotate/workspace.js";
+import { $, active, focusText, items, marks, pane, relationList, state } from "./annotate/workspace.js";
 
 function listenToButtons() {
   document.addEventListener("click", (event) => {
@@ -24,7 +33,7 @@ function listenToButtons() {
     if (opener) $(opener.dataset.open)?.showModal();
     if (!step || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    leave(step.getAttribute("href"));
+    goTo(step.id === "next" ? 1 : -1);
   });
   const commands = {
     undo,
@@ -35,6 +44,7 @@ function listenToButtons() {
     "accept-all": () => accept("item"),
     "reject-all": () => remove("item"),
     sticky: () => stick(null),
+    skip,
   };
   for (const [id, run] of Object.entries(commands)) {
     $(id)?.addEventListener("click", () => {
@@ -42,7 +52,8 @@ function listenToButtons() {
       run();
     });
   }
-  $("original")?.addEventListener("toggle", focusText);
+  for (const { original } of items) original.details?.addEventListener("toggle", focusText);
+  $("open-items")?.addEventListener("click", () => openItems());
 }
 
 function listenToPane() {
@@ -62,10 +73,14 @@ async function begin(failures = 0) {
     showMode("The labels cannot be loaded at the moment. Trying again.");
     return void setTimeout(begin, Math.min(30_000, 1000 * 2 ** failures), failures + 1);
   }
+  const first = active;
+  await suggestHistory(first);
   showMode();
   selectNamed();
+  showNamedComment();
   resume();
   document.documentElement.dataset.ready = "true";
+  suggestHistoryBeside(first);
 }
 
 /** The mark that the address names, as the links of reports do. */
@@ -78,15 +93,23 @@ function selectNamed() {
 // A page that the browser kept for “back” shows what was true when it was left.
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 listenToKeys();
+listenToEntering();
 listenToPointer();
 listenToResizing();
 listenToTouch();
+keepNumbers();
 listenToComfort();
+listenToHits();
+listenToOverview();
 listenToButtons();
 listenToDialog();
+listenToFinding();
+listenToAlike();
 listenToPane();
+listenToFlags();
+listenToComments();
 pane.showShortcuts(shortcutOf("entity"));
-text.redraw = show;
+for (const { text } of items) text.redraw = show;
 focusText();
 begin();
 startSaving();

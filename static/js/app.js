@@ -26,12 +26,21 @@ const REASONS = {
   timeout: "The server did not answer in time. Check whether it was done, then try again.",
   swap: "The answer could not be shown. Reload the page to see the current state.",
 };
-const failed = (reason) => showToast(`${reason} What you typed is kept.`, { kind: "error" });
 
-document.addEventListener("htmx:responseError", ({ detail: { elt, xhr, xhr: { status } } }) => {
+/** Beside the field, where a form has a place for it. */
+function failed(reason, { elt }) {
+  const words = `${reason} What you typed is kept.`;
+  const place = elt.closest?.("form")?.querySelector("[data-failure]");
+  if (place) place.textContent = words;
+  else showToast(words, { kind: "error" });
+}
+
+document.addEventListener("htmx:beforeRequest", ({ detail: { elt } }) => elt.querySelector?.(":scope > [data-failure]")?.replaceChildren());
+
+document.addEventListener("htmx:responseError", ({ detail, detail: { elt, xhr, xhr: { status } } }) => {
   if (status < 500 && isPolling(elt)) return stopPolling(elt, REASONS[status] ?? REASONS[404]);
-  if (xhr.getResponseHeader("Content-Type") === "text/plain") return failed(xhr.responseText);
-  failed(REASONS[status] ?? (status < 500 ? `The server refused this (${status}).` : REASONS[500]));
+  if (xhr.getResponseHeader("Content-Type") === "text/plain") return failed(xhr.responseText, detail);
+  failed(REASONS[status] ?? (status < 500 ? `The server refused this (${status}).` : REASONS[500]), detail);
 });
 
 /** It would be refused again every time: said once, where the answer was expected. */
@@ -40,16 +49,22 @@ function stopPolling(element, reason) {
   element.replaceWith(note);
 }
 
-document.addEventListener("htmx:sendError", () => failed(navigator.onLine ? REASONS.unreachable : REASONS.offline));
-document.addEventListener("htmx:timeout", () => failed(REASONS.timeout));
-document.addEventListener("htmx:swapError", () => failed(REASONS.swap));
+document.addEventListener("htmx:sendError", ({ detail }) => failed(navigator.onLine ? REASONS.unreachable : REASONS.offline, detail));
+document.addEventListener("htmx:timeout", ({ detail }) => failed(REASONS.timeout, detail));
+document.addEventListener("htmx:swapError", ({ detail }) => failed(REASONS.swap, detail));
 
 document.addEventListener("reload", () => location.reload());
+
+/* Days begin where the person is: the server does not know where that is ------------------------------------------- */
+
+document.addEventListener("htmx:configRequest", ({ target, detail }) => {
+  if (target.matches("[data-zone]")) detail.parameters.zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+});
 
 /* Menus ------------------------------------------------------------------------------------------------------------ */
 
 document.addEventListener("click", (event) => {
-  const inside = closest(event, ".menu-items :is(a, button):not(.switcher *)") ? null : closest(event, "details.menu");
+  const inside = closest(event, ".menu-items :is(a, button):not(.switcher *, .stays *)") ? null : closest(event, "details.menu");
   for (const menu of document.querySelectorAll("details.menu[open]")) if (menu !== inside) menu.open = false;
 });
 
@@ -142,8 +157,8 @@ document.addEventListener("click", (event) => {
 document.addEventListener("keydown", (event) => {
   const typing = closest(event, "input, textarea, select, [contenteditable]");
   if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || typing) return;
-  const search = $($("#dialog[open]") ? "#dialog .search input" : ".search input");
-  if (!search) return;
+  const search = $($("dialog[open]") ? "dialog[open] .search input" : ".search input");
+  if (!search?.checkVisibility()) return;
   event.preventDefault();
   search.focus();
   search.select();

@@ -1,7 +1,8 @@
-// The items of a dataset: a table to select in, with the mouse or with keys, and the pages of single items. The table of
-// preannotations is like it.
+// The items of a dataset or of a project: a table to select in, with the mouse or with keys, and the pages of single items. The
+// table of preannotations is like it.
 // The table is swapped by the server, so every event is caught on its way up.
 
+import "./jump.js";
 import { number } from "./words.js";
 
 const $ = (selector, root = document) => root.querySelector(selector);
@@ -115,6 +116,11 @@ const rowKeys = {
     if (box) choose(box, !box.checked, event.shiftKey);
   },
 };
+/** The whole page, and then everything that matches. */
+function chooseMore() {
+  if (!boxes().every((box) => box.checked)) put(boxes(), true);
+  else $("[data-choose-all]")?.click();
+}
 const boxOf = (row) => $("[data-check]", row);
 
 function move(to, from, event) {
@@ -134,6 +140,12 @@ document.addEventListener("keydown", (event) => {
     return;
   }
   if (typing) return;
+  // From anywhere on the page the arrows lead into the table.
+  if (["ArrowDown", "ArrowUp"].includes(event.key) && event.target === document.body && $(".items .row-link")) {
+    event.preventDefault();
+    $(".items .row-link").focus();
+    return;
+  }
   const row = closest(event, ".items tbody tr");
   const act = row && closest(event, ".row-link") && rowKeys[event.key];
   if (act) {
@@ -141,6 +153,8 @@ document.addEventListener("keydown", (event) => {
     act(row, event);
   } else if (event.key === "Escape" && !($("#selection")?.hidden ?? true)) clear();
   else if (event.key === "Delete" && !$("#selection")?.hidden) $("#selection [data-act]")?.click();
+  else if (event.key === "a" && $("#selection [data-key]")) chooseMore();
+  else if ($(`#selection:not([hidden]) [data-key="${CSS.escape(event.key)}"]`)) $(`#selection [data-key="${CSS.escape(event.key)}"]`).click();
   else if (event.key === "." && $("#original")) $("#original").open = !$("#original").open;
   else if (["ArrowLeft", "ArrowRight"].includes(event.key) && !closest(event, ".menu, .tabs")) {
     $(`a[rel=${event.key === "ArrowLeft" ? "prev" : "next"}][href]`)?.click();

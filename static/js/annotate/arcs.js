@@ -11,6 +11,7 @@ export function route(relations, { pieceOf, nameOf, nameWidth, width, rtl, heigh
   const ends = relations.flatMap((relation) => endsOf(relation, pieceOf(relation.source), pieceOf(relation.target), width, rtl));
   giveSlots(ends);
   const lines = new Map();
+  const first = new Map(); // the upper run of each relation
   for (let at = 0; at < ends.length; at += 2) {
     const [from, to] = [ends[at], ends[at + 1]];
     const name = nameOf(from.relation);
@@ -20,11 +21,14 @@ export function route(relations, { pieceOf, nameOf, nameWidth, width, rtl, heigh
     runs.forEach(([source, target], index) => {
       const run = { relation: from.relation, index, name, source, target, ...span(source, target, needed, width) };
       lines.set(run.line, [...(lines.get(run.line) ?? []), run]);
+      if (!(first.get(run.relation.uid)?.line <= run.line)) first.set(run.relation.uid, run);
     });
   }
   for (const runs of lines.values()) giveLevels(runs);
   return {
     levels: (line) => Math.max(0, ...(lines.get(line) ?? []).map(({ level }) => level + 1)),
+    /** Where the name of a relation stands first: the line, and a place on it. */
+    nameOf: (uid) => first.has(uid) && { line: first.get(uid).line, ...spec(first.get(uid), height) },
     // The lowest last: its name lies over the lines of the others.
     specs: (line) => [...(lines.get(line) ?? [])].sort((a, b) => b.level - a.level).map((run) => spec(run, height)),
   };

@@ -1,11 +1,13 @@
 // Every change of the item goes through here: applied at once, sent, and remembered for undo.
 
 import { plural } from "../words.js";
+import { redoBatch, undoBatch } from "./batches.js";
+import { enter } from "./entering.js";
 import { dropItem, future, past, remember, takeWish, wish } from "./history.js";
 import { leave, save } from "./saving.js";
 import { dropGone, select, selectMark } from "./selection.js";
 import { show } from "./showing.js";
-import { here, marks, precedents, progress, readOnly, sayReadOnly, state, toast } from "./workspace.js";
+import { dismissOfStep, here, marks, onPage, precedents, progress, readOnly, sayReadOnly, state, tellOfStep, toast } from "./workspace.js";
 
 /** Apply operations and send them; whether any of them changed something. */
 export function act(operations) {
@@ -25,7 +27,10 @@ function perform(operations) {
     step.undo.unshift(...inverse);
     save(operation, inverse);
   }
-  if (step.redo.length) precedents.forget();
+  if (step.redo.length) {
+    precedents.forget();
+    dismissOfStep();
+  }
   dropGone();
   return step;
 }
@@ -40,9 +45,12 @@ function fits(operations, back) {
   return isApplied && tried.same(marks);
 }
 
-/** Whether a step was taken back: one of another item is taken back there. */
+/** Whether a step was taken back: one of another item is taken back there, on this page or on its own. */
 function takeBack(from, to, way, back) {
   if (state.reading) return;
+  if (from.at(-1)?.batch) return void (way === "undo" ? undoBatch : redoBatch)(from.at(-1));
+  const itsItem = from.length && onPage(from.at(-1).item);
+  if (itsItem) enter(itsItem);
   let dropped = 0;
   while (from.length && isHere(from.at(-1)) && !fits(from.at(-1)[way], from.at(-1)[back])) {
     from.pop();
@@ -79,10 +87,10 @@ export function resume() {
   const steps = { undo: past, redo: future }[way];
   const step = steps?.at(-1);
   if (!step) return;
-  if (!isHere(step)) {
+  if (!onPage(step.item)) {
     dropItem(step.item);
     toast(`Item ${step.item.number} is not there any more: what you did in it cannot be taken back.`);
     return show();
   }
-  if (({ undo, redo })[way]()) toast(`${way === "undo" ? "Undone" : "Done again"} in item ${here.number}, where you were before.`);
+  if (({ undo, redo })[way]()) tellOfStep(`${way === "undo" ? "Undone" : "Done again"} in item ${here.number}, where you were before.`);
 }

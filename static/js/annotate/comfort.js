@@ -1,7 +1,8 @@
 // How the text is shown to this person: chosen in a menu, seen at once, and kept on the server.
 
 import { post } from "./post.js";
-import { $, focusText, sheet, state, text, toast } from "./workspace.js";
+import { leave } from "./saving.js";
+import { $, focusText, here, items, state, toast } from "./workspace.js";
 
 const menu = $("comfort");
 let saved = Promise.resolve();
@@ -18,10 +19,19 @@ async function save(body) {
 }
 
 function choose(name, value) {
-  state.comfort[name] = sheet.dataset[name] = value;
+  state.comfort[name] = value;
   showChosen();
-  text.refit();
   saved = saved.then(() => save({ name, value })); // the last one chosen is the last one sent
+  if (name === "on_page") return void saved.then(turnPage);
+  for (const { sheet } of items) sheet.dataset[name] = value;
+  for (const { text } of items) text.refit();
+}
+
+/** The item that is worked on is on the new page, too. An address that names another number would win. */
+function turnPage() {
+  const url = new URL(here.page, location);
+  url.searchParams.delete("on_page");
+  leave(url.pathname + url.search);
 }
 
 export function listenToComfort() {

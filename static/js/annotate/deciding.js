@@ -2,10 +2,11 @@
 
 import { plural } from "../words.js";
 import { act } from "./changes.js";
+import { enter } from "./entering.js";
 import { refresh } from "./saving.js";
 import { select, selectMark } from "./selection.js";
 import { say } from "./showing.js";
-import { LOADING, chosen, marks, now, readOnly, sayReadOnly, toast } from "./workspace.js";
+import { LOADING, active, chosen, items, marks, now, readOnly, sayReadOnly, tellOfStep, toast } from "./workspace.js";
 
 const NONE = { item: "Nothing is suggested in this item.", label: "Select a suggestion first: all that have its label are accepted." };
 const isSame = (one, other) => one.kind === other?.kind && one.uid === other?.uid;
@@ -35,7 +36,15 @@ function goOn(order) {
   else select({ relation: next.uid, actions: true });
 }
 
-export const nextSuggestion = (step = 1) => goOn(ahead(step));
+/** Behind the last one of the item comes the first one of the next item of the page that has any. */
+export function nextSuggestion(step = 1) {
+  const at = items.indexOf(active);
+  const others = [...items.slice(at + 1), ...items.slice(0, at)];
+  const isLast = !marks.undecided.length || isSame(marks.undecided.at(step > 0 ? -1 : 0), chosen());
+  const item = isLast && (step > 0 ? others : others.reverse()).find((each) => each.marks.undecided.length);
+  if (item) enter(item);
+  goOn(ahead(step));
+}
 
 /** Accept what is suggested and go on to the next; whether all of it could be. */
 export function accept(scope = "one") {
@@ -59,7 +68,7 @@ export function accept(scope = "one") {
       else yield { kind, verb: "label", uid, label: mark.label };
     }
   })());
-  if (scope !== "one") toast(sumOf(before - marks.undecided.length, forbidden.length));
+  if (scope !== "one") tellOfStep(sumOf(before - marks.undecided.length, forbidden.length));
   else if (forbidden.length) toast(forbidden[0].sentence);
   if (forbidden.length) refresh(); // the rules may have been loosened
   else if (scope !== "item") goOn(order);
@@ -81,7 +90,7 @@ export function remove(scope = "one") {
   if (wanted.length) act(wanted.map(({ kind, uid }) => ({ kind, verb: "remove", uid })));
   else if (mark && scope === "one") act([{ kind, verb: "remove", uid }]);
   else return;
-  if (scope !== "one") toast(`${plural(wanted.length, "suggestion", "suggestions")} rejected.`);
+  if (scope !== "one") tellOfStep(`${plural(wanted.length, "suggestion", "suggestions")} rejected.`);
   if (scope !== "item" && wanted.length && order.some(isUndecided)) goOn(order);
   else if (mark && kind === "entity" && !marks.entity.has(uid)) select({ words: { anchor: mark.start, focus: mark.end } });
 }

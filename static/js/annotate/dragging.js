@@ -5,7 +5,6 @@ import { now, text } from "./workspace.js";
 const SLACK = 4; // pixels that a click may move
 const NEAR = 48; // pixels from the edge
 const FASTEST = 14; // pixels a frame, at the edge itself
-const desk = text.root.closest(".desk");
 
 /** How far the text is to move in a frame while a pointer is at this height. */
 function pace(y, { top, bottom }) {
@@ -14,13 +13,13 @@ function pace(y, { top, bottom }) {
   return (Math.max(-NEAR, Math.min(NEAR, near)) / NEAR) * FASTEST;
 }
 
-/** Until it is let go, or Escape gives up: `move(token)` for each token that it reaches, then `drop` with the last event. `held` is the
+/** Until it is let go, or Escape or another item on the page gives up: `move(token)` for each token that it reaches, then `drop` with the last event. `held` is the
     place in the text that the pointer moves, if that is not where the pointer is. */
 export function follow(start, { held = { x: start.clientX, y: start.clientY }, move, drop }) {
   const [aside, below] = [start.clientX - held.x, start.clientY - held.y];
   const tokenAt = ({ clientX, clientY }) => text.tokenNear(clientX - aside, clientY - below);
-  const isPage = getComputedStyle(desk).overflowY === "visible"; // on narrow screens the page scrolls as a whole
-  const [scroller, edges] = isPage ? [document.scrollingElement, { top: 0, bottom: innerHeight }] : [desk, desk.getBoundingClientRect()];
+  const { scroller } = text;
+  const edges = scroller === document.scrollingElement ? { top: 0, bottom: innerHeight } : scroller.getBoundingClientRect();
   const ended = new AbortController();
   let [at, token, moved, frame] = [start, tokenAt(start), false, 0];
   const reach = () => {
@@ -51,6 +50,7 @@ export function follow(start, { held = { x: start.clientX, y: start.clientY }, m
   listen("pointerup", end);
   listen("pointercancel", end);
   document.addEventListener("keydown", ({ key }) => key === "Escape" && end({ type: "pointercancel" }), { capture: true, signal: ended.signal });
+  document.addEventListener("leaving", () => end({ type: "pointercancel" }), { signal: ended.signal });
   now.drag = true;
   roll();
 }

@@ -3,7 +3,7 @@
 import { plural } from "../words.js";
 import { act } from "./changes.js";
 import { accept, remove } from "./deciding.js";
-import { leave } from "./saving.js";
+import { nextUndone } from "./finding.js";
 import { select } from "./selection.js";
 import { $, DONE, NOT_SAVED, dismiss, focusText, marks, readOnly, state } from "./workspace.js";
 
@@ -20,7 +20,7 @@ export const reopen = () => setDone(false);
 function finish() {
   if (state.reading) return;
   setDone(true);
-  leave(state.urls.undone);
+  nextUndone({ wraps: true });
 }
 
 export function finishUnlessUndecided() {
@@ -44,6 +44,8 @@ const ANSWERS = {
 };
 
 export function listenToDialog() {
+  // The key that opened it may still be held.
+  dialog?.addEventListener("keydown", (event) => event.repeat && event.key === "Enter" && event.preventDefault());
   dialog?.addEventListener("close", () => {
     focusText();
     ANSWERS[dialog.returnValue]?.();

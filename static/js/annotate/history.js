@@ -18,7 +18,8 @@ export const future = kept.future ?? [];
 export const proofs = new Map(kept.proofs);
 let coming = kept.coming; // what the page that was asked for is to do: “undo” or “redo”
 
-function keep() {
+/** For the next page of this tab. */
+export function keep() {
   const values = { past, future, coming, proofs: [...proofs].slice(-MOST) };
   try { sessionStorage.setItem(KEY, JSON.stringify(values)); } catch { /* storage may be off or full: undo ends with the page then */ }
 }

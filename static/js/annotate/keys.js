@@ -1,14 +1,18 @@
 // What keys do, by what is selected. Letters and digits search a label for it; commands are keys with a name, or held with another.
 
+import { findAlike } from "./alike.js";
 import { redo, undo } from "./changes.js";
 import { accept, nextSuggestion, remove } from "./deciding.js";
+import { goTo, nextUndone, openItems, skip } from "./finding.js";
 import { finishUnlessUndecided, reopen } from "./finishing.js";
+import { openFlags } from "./flags.js";
+import { goToHit } from "./hits.js";
 import { applyShortcut, pickForWords, pickSticky, relabel } from "./labelling.js";
 import { chooseTarget, relate, relateAs, reverse, stepTarget, typeNumber } from "./relating.js";
 import { moveEdge } from "./resizing.js";
-import { leave } from "./saving.js";
 import { escape, moveCursor, moveRegion, selectAll, stepMark } from "./selection.js";
 import { stick } from "./sticky.js";
+import { comment } from "./talking.js";
 import { $, chosen, marks, now, original, picker, sheet, span, state, text, toast } from "./workspace.js";
 
 /** Wherever the focus is. */
@@ -18,10 +22,18 @@ const ANYWHERE = {
   "Ctrl+z": undo,
   "Ctrl+Shift+z": redo,
   "Ctrl+y": redo,
-  PageDown: () => leave(state.urls.next),
-  PageUp: () => leave(state.urls.previous),
+  PageDown: () => goTo(1),
+  PageUp: () => goTo(-1),
+  "Shift+PageDown": () => nextUndone(),
+  "Alt+PageDown": skip,
+  "/": () => openItems(),
+  "#": () => openItems("number"),
   ".": () => showOriginal(),
+  F3: () => goToHit(1),
+  "Shift+F3": () => goToHit(-1),
   "?": () => $("keys").showModal(),
+  "Alt+f": () => openFlags(),
+  "Alt+c": comment,
   F6: () => moveRegion(1),
   "Shift+F6": () => moveRegion(-1),
   Escape: () => leaveSelection(),
@@ -39,6 +51,7 @@ const IN_TEXT = {
   "Alt+ArrowDown": () => nextSuggestion(1),
   "Alt+ArrowUp": () => nextSuggestion(-1),
   "Ctrl+a": selectAll,
+  "*": () => findAlike(),
 };
 
 /** While the target of a relation is chosen. */
@@ -70,9 +83,11 @@ const EDGES = { Shift: "end", "Ctrl+Shift": "start", "Alt+Shift": "start" };
     seen before it is decided. */
 const MAY_REPEAT = /^(Arrow|Tab$|Page|Home$|End$|[zy]$)/i;
 
-/** A key together with those that are held. Which keys make a character is the keyboard's business. */
-function chordOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
-  const name = key === " " ? "Space" : key.length > 1 ? key : key.toLowerCase();
+/** A key together with those that are held. Which keys make a character is the keyboard's business, but for what Alt makes of a
+    letter on some. */
+function chordOf({ key, code, ctrlKey, metaKey, altKey, shiftKey }) {
+  const letter = altKey && !/^[a-z]$/i.test(key) && /^Key([A-Z])$/.exec(code)?.[1];
+  const name = key === " " ? "Space" : letter ? letter.toLowerCase() : key.length > 1 ? key : key.toLowerCase();
   const holds = { Ctrl: ctrlKey || metaKey, Alt: altKey, Shift: shiftKey && (name.length > 1 || ctrlKey || metaKey) };
   return [...Object.keys(holds).filter((held) => holds[held]), name].join("+");
 }
@@ -80,6 +95,7 @@ function chordOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
 /** Search a label for whatever is selected. */
 function choose(query = "") {
   const { view } = now;
+  if (state.reading) return;
   if (chosen()) relabel(query);
   else if (view.words) pickForWords(query);
   else if (query) pickSticky(query);

@@ -55,7 +55,7 @@ export function markWords(label) {
   const [start, end] = span(now.view.words);
   const operation = marks.making("entity", { start, end, label: label.uid });
   if (!act([operation])) toast(`These words are marked as “${label.name}” already.`);
-  selectMark(operation.uid, { actions: false });
+  selectMark(operation.uid, { actions: "beside" });
 }
 
 export function pickForWords(query = "") {
@@ -95,7 +95,7 @@ function giveLabel(label) {
   const { kind, uid } = chosen();
   if (marks.twin(kind, marks[kind].get(uid), label.uid)) toast(`There is a mark “${label.name}” at this place already.`);
   else act([{ kind, verb: "label", uid, label: label.uid }]);
-  select({ [kind === "entity" ? "mark" : "relation"]: uid });
+  select({ [kind === "entity" ? "mark" : "relation"]: uid, actions: "beside" });
 }
 
 /** A label that is chosen without the picker: given to what is selected, if it is allowed there. */

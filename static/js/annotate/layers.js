@@ -1,4 +1,5 @@
-// Layers over the text. What is drawn stands in a group for each line and stays as long as it would be drawn the same again.
+// Layers over the text. What is drawn stands in a group for each line and stays as long as it would be drawn the same again. Only
+// lines near the window are given: what stands on others is not in the page.
 
 export const make = (tag, className, ...content) => {
   const element = Object.assign(document.createElement(tag), { className });
@@ -20,7 +21,7 @@ export const place = (element, places) => {
 };
 
 export class Layer {
-  #lines = [];
+  #lines = new Map();
   #build;
 
   /** `build` makes the elements for a spec: a plain object that says all that they show. */
@@ -29,16 +30,17 @@ export class Layer {
     this.#build = build;
   }
 
-  /** Each line has a top, in pixels, and specs with different keys. */
+  /** Lines in their order: the number of each, its top, in pixels, and specs with different keys. */
   draw(lines) {
-    while (this.#lines.length > lines.length) this.#lines.pop().group.remove();
-    lines.forEach(({ top, specs }, at) => {
-      const line = (this.#lines[at] ??= this.#newLine());
+    const before = this.#lines;
+    this.#lines = new Map(lines.map(({ at, top, specs }) => {
+      const line = before.get(at) ?? this.#newLine();
       if (line.top !== top) this.#move(line, top);
       const drawn = new Map(specs.map((spec) => [spec.key, this.#drawn(spec, line.drawn)]));
       arrange(line.group, [...drawn.values()].flatMap(({ nodes }) => nodes));
-      line.drawn = drawn;
-    });
+      return [at, { ...line, top, drawn }];
+    }));
+    arrange(this.root, [...this.#lines.values()].map(({ group }) => group));
   }
 
   #drawn(spec, before) {
@@ -50,14 +52,12 @@ export class Layer {
 
   #newLine() {
     const group = this.root instanceof SVGElement ? svg("g", { class: "line" }) : make("div", "line");
-    this.root.append(group);
     return { group, drawn: new Map() };
   }
 
-  #move(line, top) {
-    line.top = top;
-    if (line.group instanceof SVGElement) line.group.setAttribute("transform", `translate(0 ${top})`);
-    else line.group.style.top = `${top}px`;
+  #move({ group }, top) {
+    if (group instanceof SVGElement) group.setAttribute("transform", `translate(0 ${top})`);
+    else group.style.top = `${top}px`;
   }
 }
 

@@ -1,7 +1,7 @@
 // What an earlier visit left unsaved: told when it is saved, item by item.
 
 import { plural } from "../words.js";
-import { here, toast } from "./workspace.js";
+import { onPage, toast } from "./workspace.js";
 
 export class Leftovers {
   #saved = new Map(); // how many changes of which item, by its address
@@ -28,7 +28,7 @@ export class Leftovers {
     toast(`${parts.join(" and ")} from your last visit ${isOne ? "was" : "were"} saved.`, "success");
     for (const item of changed) {
       const words = `Item ${item.number} was also changed in another tab or on another device meanwhile. Look whether it is as you want it.`;
-      toast(words, "warning", item.url === here.url ? undefined : { label: `Item ${item.number}`, run: () => go(item.page) });
+      toast(words, "warning", onPage(item) ? undefined : { label: `Item ${item.number}`, run: () => go(item.page) });
     }
   }
 }

@@ -4,6 +4,7 @@
 const NOTHING = 4; // shown as wide as this: a token of characters without width
 
 const away = (place, from, to) => Math.max(from - place, place - to, 0);
+const heights = (rooms) => rooms.reduce((sum, { above, below }) => sum + above + below, 0);
 const nearest = (all, distance) => all.reduce((best, each) => (distance(each) < distance(best) ? each : best));
 
 export class Lines {
@@ -47,7 +48,7 @@ export class Lines {
         line = { top, bottom, parts: [], above: 0, below: 0, room: null };
         this.all.push(line);
       }
-      const part = { i, left: rect.left - origin.left, right: rect.left + (rect.width || NOTHING) - origin.left, rect: rects.indexOf(rect) };
+      const part = { i, left: rect.left - origin.left, right: rect.left + (rect.width || NOTHING) - origin.left };
       // A token that ends on the line carries its room, so that the browser breaks the text where it did before.
       if (rect === rects.at(-1)) line.holder ??= part;
       line.parts.push(part);
@@ -64,26 +65,35 @@ export class Lines {
   }
 
   #find(start, end) {
+    const [first, last] = [this.lineOf[start], this.lineOf[end + 1] ?? this.all.length - 1];
+    return Array.from({ length: last - first + 1 }, (_, n) => this.piecesOn(first + n, start, end)).flat();
+  }
+
+  piecesOn(line, start, end) {
     const pieces = [];
-    const last = this.lineOf[end + 1] ?? this.all.length - 1;
-    for (let line = this.lineOf[start]; line <= last; line += 1) {
-      let open = null;
-      for (const { i, left, right } of this.all[line].parts) {
-        if (i < start || i > end) open = null;
-        else if (open) open.right = right;
-        else pieces.push((open = { line, left, right }));
-      }
+    let open = null;
+    for (const { i, left, right } of this.all[line].parts) {
+      if (i < start || i > end) open = null;
+      else if (open) open.right = right;
+      else pieces.push((open = { line, left, right }));
     }
     return pieces;
   }
 
-  /** The token of the line above or below that is nearest to this one. */
+  /** The token of the line above or below that is nearest to this one; without such a line, an infinite number. */
   vertical(token, step) {
-    const from = this.lineOf[token];
-    const line = this.all[from + step];
-    if (!line) return token;
-    const { left, right } = this.all[from].parts.find((part) => part.i === token);
-    return this.#nearestOn(line, (left + right) / 2);
+    const line = this.all[this.lineOf[token] + step];
+    return line ? this.#nearestOn(line, this.middleOf(token)) : step * Infinity;
+  }
+
+  middleOf(token) {
+    const { left, right } = this.all[this.lineOf[token]].parts.find(({ i }) => i === token);
+    return (left + right) / 2;
+  }
+
+  /** The token that is nearest to a place on the first line or, with a negative step, on the last one. */
+  edge(step, x) {
+    return this.#nearestOn(this.all.at(step > 0 ? 0 : -1), x);
   }
 
   #nearestOn({ parts }, x) {
@@ -96,22 +106,45 @@ export class Lines {
     return this.#nearestOn(line, x);
   }
 
+  /** The first and the last line that reach between two heights of the sheet. */
+  between(from, to) {
+    const first = this.all.findIndex(({ bottom, below }) => bottom + below >= from);
+    return [first < 0 ? this.all.length : first, this.all.findLastIndex(({ top, above }) => top - above <= to)];
+  }
+
+  /** Where a token begins on the sheet. */
+  placeOf(token) {
+    const { top, parts } = this.all[this.lineOf[token]];
+    return { left: parts.find(({ i }) => i === token).left, top };
+  }
+
+  /** All of them together. */
+  get fullHeight() {
+    const last = this.all.at(-1);
+    return last ? last.bottom + last.below : 0;
+  }
+
   /** The height of letters. */
   get letters() {
     return this.all.length ? this.all[0].bottom - this.all[0].top : 0;
   }
 
-  /** Even pixels above and below each line. */
+  /** Even pixels above and below each line, at least: room that is not needed any more stays as long as most of it is, so that the
+      text keeps its place while marks come and go. Where lines stand then is counted: reading it from the page took 8 ms. */
   makeRoom(rooms) {
-    let hasMoved = false;
+    const isKept = 2 * heights(rooms) >= heights(this.all);
+    const wanted = ({ above, below }, needed) => (isKept ? { above: Math.max(above, needed.above), below: Math.max(below, needed.below) } : needed);
+    let down = 0;
     this.all.forEach((line, at) => {
-      const { above, below } = rooms[at];
-      if (!line.holder || (line.above === above && line.below === below)) return;
+      const { above, below } = line.holder ? wanted(line, rooms[at]) : line;
+      const [rise, fall] = [above - line.above, below - line.below];
+      line.top += down + rise;
+      line.bottom += down + rise;
+      down += rise + fall;
+      if (!rise && !fall) return;
       Object.assign(line, { above, below });
       this.#fill(line);
-      hasMoved = true;
     });
-    if (hasMoved) this.#findTops();
   }
 
   /** An empty element makes the line box taller. */
@@ -125,14 +158,5 @@ export class Lines {
     if (!line.room) this.tokens[holder.i].append((line.room = Object.assign(document.createElement("i"), { className: "room" })));
     line.room.style.lineHeight = `${this.height + above + below}px`;
     line.room.style.verticalAlign = `${(above - below) / 2}px`;
-  }
-
-  #findTops() {
-    const origin = this.sheet.getBoundingClientRect();
-    for (const line of this.all) {
-      const { i, rect } = line.holder ?? line.parts[0];
-      const { top, bottom } = this.tokens[i].getClientRects()[rect];
-      Object.assign(line, { top: top - origin.top, bottom: bottom - origin.top });
-    }
   }
 }

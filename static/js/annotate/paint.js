@@ -19,8 +19,17 @@ export class Ruler {
   }
 
   width(name) {
+    return Math.ceil(this.#measure(name).width) + 1;
+  }
+
+  /** How far letters rise. */
+  rise(name) {
+    return this.#measure(name).fontBoundingBoxAscent;
+  }
+
+  #measure(name) {
     if (!this.#known.size) this.#pen.font = getComputedStyle(this.element).font;
-    if (!this.#known.has(name)) this.#known.set(name, Math.ceil(this.#pen.measureText(name).width) + 1);
+    if (!this.#known.has(name)) this.#known.set(name, this.#pen.measureText(name));
     return this.#known.get(name);
   }
 
@@ -66,7 +75,8 @@ export function buildName(spec) {
   return [rule, coloured(place(name, { left, width, top: top + RULE }), spec)];
 }
 
-export function buildWords({ left, right, height }) {
+export function buildWords({ left, right, height, isHovered }) {
+  if (isHovered) return [place(make("div", "hover-box"), { left, width: right - left, top: 0, height })];
   return [place(make("div", "word-box"), { left: left - 3, top: -1, width: right - left + 6, height: height + 3 })];
 }
 

@@ -106,7 +106,7 @@ export class Pane {
   #showUse(item) {
     const [pin, key] = [".pin", ".shortcut"].map((selector) => item.firstElementChild.querySelector(selector));
     const shortcut = this.shortcutOf?.(item.label.uid);
-    if (pin) pin.ariaPressed = String(item.label === this.sticky);
+    if (pin) Object.assign(pin, { ariaPressed: String(item.label === this.sticky), textContent: item.label === this.sticky ? "pinned" : "pin" });
     key.textContent = shortcut ? `Alt ${shortcut}` : "";
     key.hidden = !shortcut;
   }

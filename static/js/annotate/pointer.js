@@ -1,5 +1,6 @@
 // What the pointer does in the text.
 
+import { findAlike } from "./alike.js";
 import { accept, remove } from "./deciding.js";
 import { follow } from "./dragging.js";
 import { pickForWords, relabel } from "./labelling.js";
@@ -7,7 +8,8 @@ import { beginPull, dropPull, endPull, pointTarget, pull } from "./pulling.js";
 import { clickMark, clickTarget, relate, reverse } from "./relating.js";
 import { escape, select, selectMark } from "./selection.js";
 import { inWords } from "./showing.js";
-import { focusText, marks, now, picker, readOnly, sheet, text } from "./workspace.js";
+import { comment } from "./talking.js";
+import { focusText, items, marks, now, readOnly, sheets, text } from "./workspace.js";
 
 const ACTIONS = {
   accept: () => accept(),
@@ -15,11 +17,14 @@ const ACTIONS = {
   relate,
   reverse,
   remove: () => remove(),
+  alike: () => findAlike(),
   "accept-alike": () => accept("label"),
   "remove-alike": () => remove("label"),
+  comment,
 };
 
 let isRelation = false; // what the pointer drew last
+let over; // the item
 
 export function clickToken(token, event) {
   const { view } = now;
@@ -34,7 +39,7 @@ export function clickToken(token, event) {
 }
 
 function press(event) {
-  if (event.button || event.pointerType === "touch") return;
+  if (event.button || event.pointerType === "touch" || !text.root.contains(event.target)) return;
   event.preventDefault();
   focusText();
   const token = text.tokenAt(event.target);
@@ -80,11 +85,11 @@ function click(event) {
   const name = target.closest(".mark-name");
   const arc = target.closest(".arc");
   const action = target.closest("[data-do]")?.dataset.do;
+  if (!name && !arc && !action) return;
+  focusText(); // from where an action may take it: to the picker, to a comment
   if (name) clickMark(name.dataset.uid, event);
   else if (arc) select({ relation: arc.dataset.uid, actions: true });
-  else if (action) ACTIONS[action]();
-  else return;
-  if (!picker.isOpen) focusText();
+  else ACTIONS[action]();
 }
 
 /** What an arc says, on demand. */
@@ -97,24 +102,33 @@ function titleArc({ target }) {
   title.textContent = `${source} ${name} ${to}`;
 }
 
-/** What the pointer is over lights up with what belongs to it: a relation with its ends, a mark with its relations. */
-function pointed(target) {
+/** What the pointer is over in an item lights up with what belongs to it: a relation with its ends, a mark with its relations. */
+function pointed({ marks, text }, target) {
   const [name, arc] = [target.closest(".mark-name"), target.closest(".arc")];
   if (arc) return { relation: arc.dataset.uid };
   const token = text.tokenAt(target);
-  return { entity: name?.dataset.uid ?? (token === null ? undefined : marks.over(token)[0]?.uid) };
+  return { token, entity: name?.dataset.uid ?? (token === null ? undefined : marks.over(token)[0]?.uid) };
+}
+
+function point({ target, pointerType }) {
+  if (pointerType !== "mouse") return;
+  const item = items.find(({ sheet }) => sheet.contains(target));
+  if (over !== item) over?.text.pointAt({});
+  over = item;
+  item?.text.pointAt(pointed(item, target));
 }
 
 export function listenToPointer() {
-  sheet.addEventListener("pointerover", titleArc);
-  sheet.addEventListener("pointerover", ({ target, pointerType }) => pointerType === "mouse" && text.pointAt(pointed(target)));
-  sheet.addEventListener("pointerleave", () => text.pointAt({}));
-  text.root.addEventListener("pointerdown", press);
-  sheet.addEventListener("pointerdown", beginPull);
+  sheets.addEventListener("pointerover", titleArc);
+  sheets.addEventListener("pointerover", point);
+  sheets.addEventListener("pointerleave", () => over?.text.pointAt({}));
+  sheets.addEventListener("pointerdown", press);
+  sheets.addEventListener("pointerdown", beginPull);
   addEventListener("pointermove", (event) => pull(event) || pointTarget(event));
   addEventListener("pointerup", (event) => (isRelation = endPull(event)));
   addEventListener("pointercancel", dropPull);
   document.addEventListener("keydown", ({ key }) => key === "Escape" && dropPull(), true);
-  text.root.addEventListener("dblclick", doubleClick);
-  sheet.addEventListener("click", click);
+  document.addEventListener("leaving", dropPull);
+  sheets.addEventListener("dblclick", doubleClick);
+  sheets.addEventListener("click", click);
 }

@@ -6,8 +6,11 @@ function csrfToken() {
   return cookie ? cookie[1] : JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
 }
 
-/** Send a body as JSON, also while the page is being left. The server refuses it when somebody else has signed in than the annotator. */
+const MOST = 30_000; // characters: browsers send at most 64 kB, of all requests together, after a page was left
+
+/** Send a body as JSON, also while the page is being left unless it is long. The server refuses it when somebody else has signed in than the annotator. */
 export function post(url, annotator, body, signal) {
   const headers = { "Content-Type": "application/json", Accept: "application/json", "X-CSRFToken": csrfToken(), "X-Annotator": annotator };
-  return fetch(url, { method: "POST", headers, body: JSON.stringify(body), keepalive: true, signal });
+  const text = JSON.stringify(body);
+  return fetch(url, { method: "POST", headers, body: text, keepalive: text.length < MOST, signal });
 }

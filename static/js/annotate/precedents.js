@@ -12,10 +12,12 @@ export class Precedents {
     this.url = url;
   }
 
-  /** Ask for words that may be labelled in a moment. */
-  prepare(words) {
+  has(words) { return this.#answers.has(words); }
+
+  /** Ask for words that may be labelled in a moment, and call `told` with the answer. */
+  prepare(words, told) {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.of(words), REST);
+    this.#timer = setTimeout(async () => told(await this.of(words)), REST);
   }
 
   /** What is known of the words, or a promise of it. */

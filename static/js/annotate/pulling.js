@@ -14,7 +14,7 @@ let isPulling = false;
 function markUnder({ clientX, clientY }, isOut = () => false) {
   for (const element of document.elementsFromPoint(clientX, clientY)) {
     const name = element.closest(".mark-name");
-    if (name) return name.dataset.uid;
+    if (name && sheet.contains(name)) return name.dataset.uid;
     const token = text.tokenAt(element);
     if (token !== null) return isOut(token) ? undefined : targetOver(token);
   }
@@ -31,7 +31,7 @@ export function beginPull(event) {
   const selected = marks.entity.get(now.view.mark);
   const token = text.tokenAt(event.target);
   // Words of a mark that was only just made may begin another one.
-  const isOwn = selected && now.view.actions && token !== null && selected.start <= token && token <= selected.end;
+  const isOwn = selected && now.view.actions === true && token !== null && selected.start <= token && token <= selected.end;
   if (name || isOwn) from = { source: name?.dataset.uid ?? selected.uid, x: event.clientX, y: event.clientY, isName: Boolean(name) };
 }
 

@@ -6,7 +6,7 @@ import { follow } from "./dragging.js";
 import { refresh } from "./saving.js";
 import { say, showMode, showSelection } from "./showing.js";
 import { placeOf } from "./toolbar.js";
-import { LOADING, marks, now, readOnly, sayReadOnly, sheet, text, toast } from "./workspace.js";
+import { LOADING, marks, now, readOnly, sayReadOnly, sheet, sheets, text, toast } from "./workspace.js";
 
 const PAUSE = 400; // milliseconds after a key, in which the next one goes on
 const HELD = ["Shift", "Control", "Alt", "Meta"];
@@ -18,7 +18,8 @@ const selected = () => marks.entity.get(now.view.mark);
 export function moveEdge(edge, step) {
   if (readOnly()) return sayReadOnly();
   const from = (now.stretch ?? selected())[edge];
-  stretch(edge, typeof step === "function" ? step(from) : from + step);
+  const to = typeof step === "function" ? step(from) : from + step;
+  stretch(edge, Number.isFinite(to) ? to : from);
   text.scrollTo(now.stretch[edge]);
   clearTimeout(pause);
   pause = setTimeout(settle, PAUSE);
@@ -66,12 +67,14 @@ function giveUp() {
 }
 
 export function listenToResizing() {
-  sheet.addEventListener("pointerdown", (event) => {
+  sheets.addEventListener("pointerdown", (event) => {
     const { edge } = event.target.dataset;
     if (!edge || event.button) return;
     event.preventDefault();
+    const origin = sheet.getBoundingClientRect();
+    const { x, y } = placeOf(edge, selected());
     follow(event, {
-      held: placeOf(edge, selected()),
+      held: { x: origin.left + x, y: origin.top + y },
       move: (token) => stretch(edge, token),
       drop: ({ type }) => (type === "pointercancel" ? giveUp() : settle()),
     });

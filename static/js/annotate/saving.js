@@ -1,24 +1,26 @@
 // How what is done here reaches the server, and what the server has reaches the screen.
 
 import { plural } from "../words.js";
-import { dropSteps, proofs, renameInSteps } from "./history.js";
+import { enter } from "./entering.js";
+import { dropSteps, keep, proofs, renameInSteps } from "./history.js";
 import { Judge } from "./judge.js";
 import { loadLabels, loadRules } from "./labels.js";
 import { Leftovers } from "./leftovers.js";
 import { Marks } from "./marks.js";
+import { post } from "./post.js";
 import { Queue } from "./queue.js";
 import { dropGone } from "./selection.js";
 import { show } from "./showing.js";
 import { Store } from "./store.js";
-import { $, NOT_SAVED, SIGNED_OUT, dismiss, here, marks, now, pane, picker, progress, state, toast, toastsOf } from "./workspace.js";
+import { $, NOT_SAVED, SIGNED_OUT, active, dismiss, here, items, marks, now, onPage, pane, picker, precedents, progress, state, toast, toastsOf } from "./workspace.js";
 
 const NOT_KEPT = "told that nothing is kept";
 const store = new Store(state.annotator, state.project);
 const leftovers = new Leftovers();
 let refusals = 0;
 let leaving = null;
+const waiting = []; // for everything to be saved
 let sayingSaving;
-let isStale = false;
 
 function tell(saving, count) {
   const words = {
@@ -43,16 +45,16 @@ function tell(saving, count) {
 
 function settle() {
   leftovers.tell(leave);
+  for (const goOn of waiting.splice(0)) goOn();
   if (leaving) leaving();
-  else if (isStale) refresh();
+  else for (const item of items) if (item.isStale || item.isBehind) refresh(item);
 }
 
 function goOn(url, before) {
   before();
+  keep(); // the next page may begin before this one is told that it is hidden
   location.assign(url);
 }
-
-const isHere = ({ item }) => item.url === here.url;
 
 const queue = new Queue({
   annotator: state.annotator,
@@ -62,7 +64,10 @@ const queue = new Queue({
   answered(entry, { urls, changed, done }) {
     takeNewOffers(urls);
     if (entry.left) leftovers.landed(entry);
-    if (isHere(entry) && (changed || (!queue.has(here) && done !== marks.done))) isStale = true;
+    precedents.forget(); // what was asked on the way may be older
+    const item = onPage(entry.item);
+    if (item && entry.operation.kind === "item") document.dispatchEvent(new Event("doneStored"));
+    if (item && (changed || (!queue.has(item.here) && done !== item.marks.done))) item.isStale = true;
   },
   refused(entry, reason, dropped, { gone }) {
     leaving = null;
@@ -70,18 +75,19 @@ const queue = new Queue({
     const inverses = dropped.toReversed().flatMap(({ inverse }) => inverse);
     // Nothing but “done” was said of an item that is not there any more: no work is lost, so go on.
     const isAllDone = inverses.every(({ verb }) => verb === "done");
-    if (gone && !queue.size && isHere(entry) && isAllDone) return location.assign(state.urls.gone);
+    const item = onPage(entry.item);
+    if (gone && !queue.size && item && isAllDone) return location.assign(item.urls.gone);
     const count = dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
     refusals += count;
-    if (isHere(entry)) takeBack(inverses, reason);
+    if (item) takeBack(item, inverses);
+    if (item === active) toast(NOT_SAVED + reason, "error");
     else tellOfOther(entry, `${plural(count, "change", "changes")} of item ${entry.item.number}. ${reason}`, gone);
   },
   renamed({ item, operation: { kind, uid: old } }, uid) {
     renameInSteps(item, kind, old, uid);
-    if (item.url !== here.url) return;
-    marks.rename(kind, old, uid);
-    const keys = kind === "entity" ? ["mark", "relating", "candidate"] : ["relation"];
-    for (const key of keys) if (now.view[key] === old) now.view[key] = uid;
+    const shown = onPage(item);
+    shown?.marks.rename(kind, old, uid);
+    if (shown === active) renameInView(kind, old, uid);
     show();
   },
   notKept() {
@@ -98,18 +104,23 @@ const queue = new Queue({
   },
 });
 
-function takeBack(inverses, reason) {
+function renameInView(kind, old, uid) {
+  const keys = kind === "entity" ? ["mark", "relating", "candidate"] : ["relation"];
+  for (const key of keys) if (now.view[key] === old) now.view[key] = uid;
+}
+
+function takeBack(item, inverses) {
   inverses.forEach((inverse) => {
-    if (marks.apply(inverse) && inverse.verb === "done") progress.count(inverse.done ? 1 : -1);
+    if (item.marks.apply(inverse) && inverse.verb === "done") progress.count(inverse.done ? 1 : -1);
   });
   dropGone();
   show();
-  toast(NOT_SAVED + reason, "error");
-  refresh(); // what was refused may have been offered by older rules
+  refresh(item); // what was refused may have been offered by older rules
 }
 
 function tellOfOther({ item }, what, gone) {
-  const action = { label: `Item ${item.number}`, run: () => leave(item.page) };
+  const shown = onPage(item);
+  const action = { label: `Item ${item.number}`, run: () => (shown ? enter(shown) : leave(item.page)) };
   toast(NOT_SAVED + what, "error", gone ? undefined : action);
 }
 
@@ -117,6 +128,11 @@ export function save(operation, inverse) {
   if (!queue.size) refusals = 0;
   queue.push(here, operation, inverse);
 }
+
+export const isAllSaved = () => !queue.size;
+
+/** Resolves when everything is saved. */
+export const allSaved = () => (queue.size ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve());
 
 /** Go to another page when everything is saved; `before` is called when it is left indeed. */
 export function leave(url, before = () => {}) {
@@ -133,20 +149,42 @@ function marksOf({ url }) {
 }
 
 /** The same item may be open in another tab, too: what was changed there is seen when this one is returned to. */
-export async function refresh() {
+export async function refresh(item = active) {
   const { sent } = queue;
+  const { here, marks } = item;
   const current = await marksOf(here);
   takeNewOffers(current?.urls);
   if (!current || queue.size || queue.sent !== sent || picker.isOpen || now.drag) return;
   queue.knows(here, current.revision);
-  const wasStale = isStale;
-  isStale = false;
+  const wasStale = item.isStale;
+  item.isStale = item.isBehind = false;
   if (marks.same(current)) return;
   if (marks.done !== current.done) progress.count(current.done ? 1 : -1);
   marks.replace(current);
   dropGone();
   show();
-  if (wasStale) toast("This item was changed in another tab or on another device. You see it as it is now.");
+  const which = item === active ? "This item" : `Item ${item.number}`;
+  if (wasStale) toast(`${which} was changed in another tab or on another device. You see it as it is now.`);
+}
+
+export const refreshAll = () => Promise.all(items.map(refresh));
+
+/** Have suggested in an item what was marked before. Without an answer it is as good without. */
+export async function suggestHistory(item) {
+  if (!state.suggestsHistory || item.marks.done || queue.size) return;
+  const answer = await post(`${item.here.url}history/`, state.annotator, {}, AbortSignal.timeout(5000)).catch(() => null);
+  if (!answer?.ok) return;
+  item.isBehind = true; // until nothing is being done that it would disturb
+  await refresh(item);
+}
+
+/** The same in the other items of the page, one by one, while somebody works already. */
+export async function suggestHistoryBeside(shown) {
+  for (const item of items) {
+    if (item === shown) continue;
+    await allSaved();
+    await suggestHistory(item);
+  }
 }
 
 /** Labels and rules, as they are at these addresses. */
@@ -154,8 +192,7 @@ export async function takeOffers(urls) {
   const hasNewLabels = !now.labels || urls.labels !== state.urls.labels;
   const trees = hasNewLabels ? loadLabels(urls.labels) : now.labels;
   const rules = await loadRules(urls.rules, trees);
-  now.labels = rules.labels;
-  now.judge = new Judge(rules, marks);
+  Object.assign(now, { labels: rules.labels, rules, judge: new Judge(rules, marks) });
   Object.assign(state.urls, urls);
   if (hasNewLabels) pane.showTree(now.labels.entity);
   show();
@@ -176,7 +213,7 @@ async function takeOver() {
   for (const entry of first.values()) entry.ready = compare(entry);
   for (const entry of entries) {
     entry.left = true;
-    if (isHere(entry)) entry.inverse = marks.apply(entry.operation) ?? entry.inverse;
+    entry.inverse = onPage(entry.item)?.marks.apply(entry.operation) ?? entry.inverse;
   }
   dropGone();
   show();
@@ -198,9 +235,9 @@ export function startSaving() {
   addEventListener("beforeunload", (event) => !queue.isKept && event.preventDefault());
   addEventListener("focus", () => {
     takeOver();
-    if (!queue.size) refresh();
+    if (!queue.size) refreshAll();
   });
-  queue.knows(here, state.revision);
+  for (const { here, revision } of items) queue.knows(here, revision);
   takeOver();
   progress.load(() => !queue.size);
   // Whoever dismisses the reason knows that something was refused.

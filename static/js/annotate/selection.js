@@ -1,8 +1,10 @@
 // What is selected, and how keys go from word to word, from mark to mark, and from the text to the labels and the relations.
 
 import { plural } from "../words.js";
+import { showBefore } from "./before.js";
+import { enter, neighbour } from "./entering.js";
 import { say, showChosen, showMode, showSelection } from "./showing.js";
-import { $, focusText, marks, now, pane, picker, precedents, relationList, sheet, span, text, tokensOf, wordsOf } from "./workspace.js";
+import { $, active, focusText, items, marks, now, pane, picker, relationList, sheet, span, text, wordsOf } from "./workspace.js";
 
 let left = {}; // what was selected in the text when it was left
 
@@ -19,7 +21,7 @@ export function select(wanted = {}) {
   now.view = next;
   if (!next.relating) showMode();
   if (next.words) now.cursor = next.words.focus;
-  if (next.words) precedents.prepare(tokensOf(...span(next.words)));
+  showBefore();
   if (marksChange) showChosen();
   showSelection();
   tellSelected();
@@ -62,6 +64,7 @@ export function selectMark(uid, { actions = true } = {}) {
   select({ mark: uid, actions });
 }
 
+/** By a number of words, or to where a function leads from one; beyond the last word, or the first, into the next item. */
 export function moveCursor(step, extend) {
   const { view, cursor } = now;
   const last = text.tokens.length - 1;
@@ -71,12 +74,28 @@ export function moveCursor(step, extend) {
   let to = from;
   if (typeof step === "function") to = step(from);
   else if (view.words || mark) to = from + step;
-  to = Math.max(0, Math.min(last, to));
+  if (!extend && (to < 0 || to > last) && walkOn(to < 0 ? -1 : 1, typeof step === "function" ? from : null)) return;
+  to = Number.isFinite(to) ? Math.max(0, Math.min(last, to)) : from;
   const anchor = extend ? (view.words?.anchor ?? mark?.start ?? from) : to;
   select({ words: { anchor, focus: to } });
 }
 
-/** To the next mark or the one before; false at the end, where Tab leaves the text. */
+/** Into the neighbouring item, if there is one: to its first or last word or, from a word of this one, to what stands below or above. */
+function walkOn(way, word) {
+  const item = neighbour(way);
+  if (!item) return false;
+  const x = word === null ? null : text.lines.middleOf(word);
+  enter(item);
+  const token = x !== null ? text.edge(way, x) : way > 0 ? 0 : text.tokens.length - 1;
+  select({ words: { anchor: token, focus: token } });
+  sayEntered();
+  return true;
+}
+
+/** Before what is selected in it. */
+const sayEntered = () => say(`${active.inWords}. ${$("said").textContent}`);
+
+/** To the next mark or the one before, in the next item as well; false at the end, where Tab leaves the text. */
 export function stepMark(step) {
   const { view } = now;
   const order = marks.inTextOrder();
@@ -87,8 +106,18 @@ export function stepMark(step) {
     const after = order.findIndex((mark) => mark.start >= from);
     at = step > 0 ? after : after < 0 ? order.length - 1 : after - 1;
   }
-  if (!order[at]) return false;
-  selectMark(order[at].uid);
+  if (order[at]) selectMark(order[at].uid);
+  else if (!walkToMarks(step)) return false;
+  return true;
+}
+
+function walkToMarks(step) {
+  const others = step > 0 ? items.slice(items.indexOf(active) + 1) : items.slice(0, items.indexOf(active)).reverse();
+  const item = others.find((each) => each.marks.entity.size);
+  if (!item) return false;
+  enter(item);
+  selectMark(marks.inTextOrder().at(step > 0 ? 0 : -1).uid);
+  sayEntered();
   return true;
 }
 

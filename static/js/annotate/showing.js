@@ -1,11 +1,12 @@
 // Draws what is there and what is selected.
 
-import { plural } from "../words.js";
+import { number, plural } from "../words.js";
 import { future, past } from "./history.js";
+import { pointOverview, showOverview } from "./overview.js";
 import { showSticky } from "./sticky.js";
 import { showTargets } from "./targets.js";
 import { placeHandles, showToolbar } from "./toolbar.js";
-import { $, here, marks, now, original, readOnly, relationList, sheet, span, state, text, wordsOf } from "./workspace.js";
+import { $, active, items, marks, now, onPage, original, readOnly, relationList, sheet, span, state, text, wordsOf } from "./workspace.js";
 
 export function show() {
   showMarks();
@@ -13,29 +14,34 @@ export function show() {
   if (state.reading) return;
   showSticky();
   $("done").toggleAttribute("data-done", marks.done);
-  $("done-note").hidden = $("reopen").hidden = !marks.done;
+  $("done-note").hidden = !marks.done || items.length > 1; // there its heading says so, and nothing moves
+  $("reopen").hidden = !marks.done;
   showStep("undo", past, "Undo (Ctrl Z)");
   showStep("redo", future, "Redo (Ctrl Y)");
-  sheet.classList.toggle("read-only", readOnly());
+  for (const each of items) each.sheet.classList.toggle("read-only", each.marks.done);
+  $("pane").classList.toggle("read-only", readOnly());
 }
 
 function showStep(id, steps, words) {
   const step = steps.at(-1);
   $(id).disabled = !step;
-  $(id).title = step && step.item.url !== here.url ? `${words}: the last change was in item ${step.item.number}` : words;
+  const isElsewhere = step && (step.batch || !onPage(step.item));
+  $(id).title = isElsewhere ? `${words}: the last change was in ${step.batch ? "many items" : `item ${step.item.number}`}` : words;
 }
 
 export function showMarks() {
   const { labels } = now;
   if (!labels) return;
   const { entities, relations } = marks;
-  text.draw({ entities, relations, labels, broken: state.broken });
+  for (const item of items) item.draw(labels);
   relationList?.show(relations.map(inWords));
   showChosen();
   const counts = [plural(entities.length, "entity", "entities")];
   if (state.hasRelations) counts.push(plural(relations.length, "relation", "relations"));
+  $("number").textContent = number(active.number);
   $("counts").textContent = counts.join(", ");
   showUndecided();
+  showOverview();
 }
 
 export function showChosen() {
@@ -65,7 +71,9 @@ export function showSelection() {
   const mark = marks.entity.get(view.candidate ?? view.mark);
   const words = now.stretch ? { anchor: now.stretch.start, focus: now.stretch.end } : view.words;
   text.drawWords(words);
+  sheet.classList.toggle("chosen", Boolean(words || mark || view.relation));
   placeHandles(view.mark && mark && !readOnly() ? (now.stretch ?? mark) : null);
+  pointOverview(words?.focus ?? mark?.start ?? marks.entity.get(marks.relation.get(view.relation)?.source)?.start);
   original.mark(words ? span(words) : mark && [mark.start, mark.end]);
   showToolbar();
 }

@@ -1,6 +1,6 @@
 // The sticky label: chosen once, every selection of words is marked with it until Escape, in the items to come as well.
 
-import { $, now, pane, sheet, state, toast } from "./workspace.js";
+import { $, items, now, pane, state, toast } from "./workspace.js";
 
 const KEY = `sticky label ${state.project} ${state.annotator}`;
 let uid = null;
@@ -26,7 +26,8 @@ export function showSticky() {
   if (!chip) return;
   chip.hidden = !label;
   chip.querySelector("b").textContent = label?.name ?? "";
-  for (const element of [chip, sheet]) element.style.setProperty("--c", label?.color ?? "");
-  sheet.classList.toggle("sticky", Boolean(label));
+  const sheets = items.map(({ sheet }) => sheet);
+  for (const element of [chip, ...sheets]) element.style.setProperty("--c", label?.color ?? "");
+  for (const element of sheets) element.classList.toggle("sticky", Boolean(label));
   pane.showSticky(label);
 }

@@ -1,7 +1,7 @@
 // The marks to which a relation may lead from the one where it starts: numbered in the order of the text. The others are dimmed.
 // A line leads from the source to what is pointed at.
 
-import { $, marks, now, sheet, text } from "./workspace.js";
+import { $, items, marks, now, sheet, text } from "./workspace.js";
 
 let targets = new Map(); // uid: {uid, number, why}
 
@@ -33,13 +33,23 @@ export function showTargets() {
   const { relating, candidate } = now.view;
   if (!relating && !targets.size) return;
   findTargets(relating);
-  for (const name of sheet.querySelectorAll(".mark-name")) {
+  showNumbers();
+  drawLine(relating && candidate ? middleOf(candidate) : null);
+}
+
+/** Of what is drawn, which is near. */
+function showNumbers() {
+  for (const name of text.layers.names.root.querySelectorAll(".mark-name")) {
     const target = targets.get(name.dataset.uid);
     name.classList.toggle("dim", Boolean(target?.why));
     if (target?.number) name.dataset.number = target.number;
     else delete name.dataset.number;
   }
-  drawLine(relating && candidate ? middleOf(candidate) : null);
+}
+
+/** What is drawn later is numbered, too. */
+export function keepNumbers() {
+  for (const item of items) item.text.whenFilled.push(() => targets.size && showNumbers());
 }
 
 /** Let the line lead to a mark or, without one, to the pointer. */
@@ -50,8 +60,8 @@ export function pointLine(uid, { clientX, clientY }) {
 
 function middleOf(uid) {
   const { start, end } = marks.entity.get(uid);
-  const [box, origin] = [text.rectOf(start, end), sheet.getBoundingClientRect()];
-  return { x: (box.left + box.right) / 2 - origin.left, y: box.top - origin.top };
+  const box = text.boxOf(start, end);
+  return { x: (box.left + box.right) / 2, y: box.top };
 }
 
 function drawLine(to) {

@@ -2,12 +2,13 @@
 //
 // Tokens are plain inline text, so that the browser breaks lines and orders scripts as it does anywhere. Marks and relations lie
 // in layers over them, line by line. After a change all places are computed, which is quick, and only what looks different is put
-// into the page; what is selected or pointed at swaps classes.
+// into the page, of the lines near the window; what is selected or pointed at swaps classes.
 
 import { route } from "./arcs.js";
 import { lay } from "./lanes.js";
 import { Layer, make } from "./layers.js";
 import { Lines } from "./lines.js";
+import { Near } from "./near.js";
 import { Ruler, buildArc, buildName, buildTint, buildWords, nameOf, partsOf } from "./paint.js";
 
 const ROOM = 4; // between what belongs to one line and to the next
@@ -15,38 +16,60 @@ const isSame = (one, other) => one.length === other.length && one.every((value, 
 const find = (layer, uid) => [...layer.root.querySelectorAll(`[data-uid="${CSS.escape(uid)}"]`)];
 
 export class Text {
+  whenFilled = []; // what is called when other elements are drawn
   #shown = { entities: [], relations: [] };
   #chosen = {};
+  #pointed = {};
+  #words = null; // the first and the last token that are selected
   #parts = new Map(); // uid: the parts of a mark, and what they show
+  #laid = new Map(); // uid: the lane, the pieces and the name of a mark
+  #arcs = { nameOf: () => null };
+  #specs = { tints: () => [], names: () => [], arcs: () => [], words: (line) => this.#wordsOn(line) }; // what each line shows, by layer
 
   /** `gaps` are what stands before each token: a space, or nothing. */
   constructor(sheet, { tokens, gaps }) {
     this.sheet = sheet;
+    this.desk = sheet.closest(".desk");
     this.root = sheet.querySelector(".text");
     this.between = (start, end) => tokens.slice(start, end + 1).map((token, i) => (i ? gaps[start + i] : "") + token).join("");
-    this.tokens = tokens.map((token, i) => {
-      const span = make("span", "tok", token);
-      span.dataset.i = i;
-      return span;
-    });
-    this.root.append(...this.tokens.flatMap((span, i) => (gaps[i] ? [gaps[i], span] : [span])));
+    this.tokens = this.#fillIn(tokens, gaps);
     this.lines = new Lines(sheet, this.root, this.tokens);
+    this.near = new Near(sheet, this.lines, () => this.#fill());
     const layer = (name, build) => new Layer(sheet.querySelector(`.${name}`), build);
-    this.tints = layer("tints", buildTint);
-    this.words = layer("words", buildWords);
-    this.arcs = layer("arcs", buildArc);
-    this.names = layer("names", buildName);
-    this.rulers = { entity: new Ruler(this.names.root), relation: new Ruler(this.arcs.root) };
-    new ResizeObserver(() => this.root.clientWidth !== this.lines.width && this.refit()).observe(this.root);
+    this.layers = { tints: layer("tints", buildTint), words: layer("words", buildWords), arcs: layer("arcs", buildArc), names: layer("names", buildName) };
+    this.rulers = { entity: new Ruler(this.layers.names.root), relation: new Ruler(this.layers.arcs.root) };
+    new ResizeObserver(() => this.#fit()).observe(this.root);
   }
 
-  get rtl() { return getComputedStyle(this.root).direction === "rtl"; }
+  #fillIn(tokens, gaps) {
+    const all = document.createDocumentFragment();
+    const spans = tokens.map((token, i) => {
+      const span = make("span", "tok", token);
+      span.setAttribute("data-i", i);
+      if (gaps[i]) all.append(gaps[i]);
+      all.append(span);
+      return span;
+    });
+    // While it is "auto", every node that comes makes the browser look for the direction anew: 4 seconds at 20,000 tokens.
+    this.root.removeAttribute("dir");
+    this.root.append(all);
+    this.root.dir = "auto";
+    return spans;
+  }
 
-  /** After the width or the font changed. */
+  get rtl() {
+    this.lines.measure();
+    return this.lines.rtl;
+  }
+
+  /** After the width or the font changed; what the window shows stays in it. */
   refit() {
+    const kept = this.near.middle();
     this.lines.forget();
+    this.near.forget();
     for (const ruler of Object.values(this.rulers)) ruler.forget();
     this.redraw?.();
+    if (kept !== null) this.center(this.lines.placeOf(kept).top);
   }
 
   tokenAt(target) {
@@ -67,6 +90,12 @@ export class Text {
     return this.lines.vertical(token, step);
   }
 
+  /** Where arrows enter the text. */
+  edge(step, x) {
+    this.lines.measure();
+    return this.lines.edge(step, x);
+  }
+
   /** The first and the last token of a line. */
   lineAround(token) {
     this.lines.measure();
@@ -74,18 +103,45 @@ export class Text {
     return [Math.min(...tokens), Math.max(...tokens)];
   }
 
-  /** Where a span of tokens stands in the window: its first line. */
-  rectOf(start, end) {
+  /** Where a span of tokens stands on the sheet: its first line. */
+  boxOf(start, end) {
     this.lines.measure();
     const [{ line, left, right }] = this.lines.pieces(start, end);
     const { top, bottom } = this.lines.all[line];
-    const origin = this.sheet.getBoundingClientRect();
-    return new DOMRect(origin.left + left, origin.top + top, right - left, bottom - top);
+    return new DOMRect(left, top, right - left, bottom - top);
   }
 
-  /** Where the name of a relation stands in the window, or null if its arc is not shown. */
-  arcRect(uid) {
-    return find(this.arcs, uid)[0]?.querySelector("text").getBoundingClientRect() ?? null;
+  /** The same in the window. */
+  rectOf(start, end) {
+    this.#fit();
+    const { x, y, width, height } = this.boxOf(start, end);
+    const origin = this.sheet.getBoundingClientRect();
+    return new DOMRect(origin.left + x, origin.top + y, width, height);
+  }
+
+  /** Where the name of a mark begins on the sheet. */
+  nameLeft(uid) {
+    return this.#laid.get(uid)?.name.left ?? 0;
+  }
+
+  /** Where the name of a relation stands on the sheet, or null if its arc is not shown. */
+  arcName(uid) {
+    const found = this.#arcs.nameOf(uid);
+    if (!found) return null;
+    const ruler = this.rulers.relation;
+    return { left: found.x - ruler.width(found.name) / 2, top: this.lines.all[found.line].top + found.y - ruler.rise(found.name) };
+  }
+
+  /** What the line of a token leaves free at its end, and the middle of its letters. */
+  freeBeside(token) {
+    this.lines.measure();
+    const at = this.lines.lineOf[token];
+    const { bottom, parts, top } = this.lines.all[at];
+    const names = [...this.#laid.values()].filter(({ pieces }) => pieces[0].line === at).map(({ name }) => name);
+    const middle = (top + bottom) / 2;
+    if (this.lines.rtl) return { left: 0, width: Math.min(...[...parts, ...names].map(({ left }) => left)), middle };
+    const left = Math.max(...parts.map(({ right }) => right), ...names.map((name) => name.left + name.width));
+    return { left, width: this.lines.width - left, middle };
   }
 
   /** The lower edge of everything that hangs below the line of a token. */
@@ -95,8 +151,20 @@ export class Text {
     return bottom + Math.max(below, ROOM);
   }
 
+  /** What scrolls: the desk or, on narrow screens, the page as a whole. */
+  get scroller() {
+    return getComputedStyle(this.desk).overflowY === "visible" ? document.scrollingElement : this.desk;
+  }
+
   scrollTo(token) {
     this.tokens[token]?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Let a height of the sheet stand in the middle of the window. */
+  center(height) {
+    const { top } = this.sheet.getBoundingClientRect();
+    this.scroller.scrollBy({ top: top + height - innerHeight / 2, behavior: "instant" });
+    this.near.follow();
   }
 
   /** What there is: marks, the trees of their labels by kind, and the uids of marks that break a rule. */
@@ -116,33 +184,53 @@ export class Text {
 
   /** What the pointer is over. */
   pointAt(pointed) {
-    const { relations, ends } = this.#around(pointed);
-    this.#swap("near", [...this.#arcsOf(relations), ...this.#marksOf([pointed.entity, ...ends])]);
+    this.#pointed = pointed;
+    this.#lightPointed();
+    this.#fillLayer("words");
   }
 
   drawWords(words) {
-    this.lines.measure();
-    const pieces = words ? this.lines.pieces(Math.min(words.anchor, words.focus), Math.max(words.anchor, words.focus)) : [];
-    const lines = pieces.map(({ line, left, right }) => [this.lines.all[line], { key: 0, left, right }]);
-    this.words.draw(lines.map(([{ top, bottom }, spec]) => ({ top, specs: [{ ...spec, height: bottom - top }] })));
+    this.#words = words && [Math.min(words.anchor, words.focus), Math.max(words.anchor, words.focus)];
+    this.#fillLayer("words");
   }
 
   /* From here on, how it is done ------------------------------------------------------------------------------------- */
 
+  /** What is asked between a change of the width and the browser's word of it is answered for the new width. */
+  #fit() {
+    if (this.root.clientWidth !== this.lines.width) this.refit();
+  }
+
   #draw() {
     this.lines.measure();
+    const { view } = this.near; // before the page is written to
     const sizes = getComputedStyle(this.sheet);
     const [lane, arc] = ["--lane-height", "--arc-height"].map((name) => parseFloat(sizes.getPropertyValue(name)));
     const marks = this.#layMarks();
     const arcs = this.#routeArcs(marks.laid, arc);
     const room = (count, height) => (count ? count * height + ROOM : 0);
     this.lines.makeRoom(this.lines.all.map((_, line) => ({ above: room(arcs.levels(line), arc), below: room(marks.depth(line), lane) })));
+    this.#laid = new Map(marks.laid.map((one) => [one.mark.uid, one]));
+    this.#arcs = arcs;
     const parts = this.#partsByLine(marks.laid, lane);
-    const drawn = (specs) => this.lines.all.map(({ top }, line) => ({ top, specs: specs(line) }));
-    this.tints.draw(drawn((line) => parts[line]));
-    this.names.draw(drawn((line) => parts[line]));
-    this.arcs.draw(drawn(arcs.specs));
+    Object.assign(this.#specs, { tints: parts, names: parts, arcs: arcs.specs });
+    this.near.look(view);
+    this.#fill();
+  }
+
+  /** Draw the lines that are near, and no others. */
+  #fill() {
+    for (const name of Object.keys(this.layers)) this.#fillLayer(name);
     this.#light();
+    this.#lightPointed();
+    for (const run of this.whenFilled) run();
+  }
+
+  #fillLayer(name) {
+    this.lines.measure();
+    const [first, last] = this.near.span;
+    const lines = this.lines.all.slice(first, last + 1);
+    this.layers[name].draw(lines.map(({ top }, n) => ({ at: first + n, top, specs: this.#specs[name](first + n) })));
   }
 
   #layMarks() {
@@ -153,24 +241,32 @@ export class Text {
   }
 
   #partsByLine(laid, lane) {
-    const { labels, broken = [] } = this.#shown;
-    const parts = this.lines.all.map(() => []);
-    const known = this.#parts;
-    this.#parts = new Map();
+    const lines = new Map();
     for (const one of laid) {
-      const { mark, pieces, name } = one;
-      const label = labels.entity.get(mark.label);
-      const [height, fall, isBroken] = [this.lines.letters, one.lane * lane, broken.includes(mark.uid)];
-      const shows = [mark, pieces, name.left, name.width, label, height, fall, isBroken];
-      let drawn = known.get(mark.uid);
-      if (!drawn || !isSame(drawn.shows, shows)) {
-        const words = this.between(mark.start, mark.end);
-        drawn = { shows, parts: partsOf(one, { label, words, height, fall, rtl: this.lines.rtl, isBroken }) };
-      }
-      this.#parts.set(mark.uid, drawn);
-      for (const part of drawn.parts) parts[part.line].push(part);
+      for (const line of new Set(one.pieces.map((piece) => piece.line))) lines.set(line, [...(lines.get(line) ?? []), one]);
     }
+    return (line) => (lines.get(line) ?? []).flatMap((one) => this.#partsOf(one, lane).filter((part) => part.line === line));
+  }
+
+  #partsOf(one, lane) {
+    const { labels, broken = [] } = this.#shown;
+    const { mark, pieces, name } = one;
+    const label = labels.entity.get(mark.label);
+    const [height, fall, isBroken] = [this.lines.letters, one.lane * lane, broken.includes(mark.uid)];
+    const shows = [mark, pieces, name.left, name.width, label, height, fall, isBroken];
+    const known = this.#parts.get(mark.uid);
+    if (known && isSame(known.shows, shows)) return known.parts;
+    const words = this.between(mark.start, mark.end);
+    const parts = partsOf(one, { label, words, height, fall, rtl: this.lines.rtl, isBroken });
+    this.#parts.set(mark.uid, { shows, parts });
     return parts;
+  }
+
+  #wordsOn(line) {
+    const { token = null } = this.#pointed;
+    const boxes = (start, end, isHovered) =>
+      this.lines.piecesOn(line, start, end).map(({ left, right }, at) => ({ key: `${isHovered} ${at}`, left, right, height: this.lines.letters, isHovered }));
+    return [...(this.#words ? boxes(...this.#words, false) : []), ...(token === null ? [] : boxes(token, token, true))];
   }
 
   #routeArcs(laid, height) {
@@ -200,6 +296,11 @@ export class Text {
     this.#swap("linked", this.#marksOf(ends));
   }
 
+  #lightPointed() {
+    const { relations, ends } = this.#around(this.#pointed);
+    this.#swap("near", [...this.#arcsOf(relations), ...this.#marksOf([this.#pointed.entity, ...ends])]);
+  }
+
   /** The relations of an entity, or the one that is named, and their ends. */
   #around({ entity, relation }) {
     const found = this.#shown.relations.filter(({ uid, source, target }) => (relation ? uid === relation : entity && [source, target].includes(entity)));
@@ -207,16 +308,18 @@ export class Text {
   }
 
   #marksOf(uids) {
-    return uids.filter(Boolean).flatMap((uid) => [...find(this.tints, uid), ...find(this.names, uid)]);
+    return uids.filter(Boolean).flatMap((uid) => [...find(this.layers.tints, uid), ...find(this.layers.names, uid)]);
   }
 
   #arcsOf(uids) {
-    return uids.filter(Boolean).flatMap((uid) => find(this.arcs, uid));
+    return uids.filter(Boolean).flatMap((uid) => find(this.layers.arcs, uid));
   }
 
   #swap(name, elements) {
     const next = new Set(elements);
-    for (const element of this.sheet.querySelectorAll(`.${name}`)) if (!next.has(element)) element.classList.remove(name);
+    for (const { root } of Object.values(this.layers)) {
+      for (const element of root.querySelectorAll(`.${name}`)) if (!next.has(element)) element.classList.remove(name);
+    }
     for (const element of next) element.classList.add(name);
   }
 }

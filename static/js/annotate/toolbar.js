@@ -4,13 +4,18 @@ import { plural } from "../words.js";
 import { $, chosen, marks, now, readOnly, sheet, text } from "./workspace.js";
 
 const GAP = 4;
+const BESIDE = 24; // pixels to the text beside it, more than a handle needs
+const NARROW = 200; // pixels into which no buttons fit, without measuring them
 const EDGES = { start: $("start-handle"), end: $("end-handle") };
 
 export function showToolbar() {
   const bar = $("mark-actions");
   const { kind, uid } = chosen() ?? {};
   const mark = marks[kind]?.get(uid);
-  bar.hidden = Boolean(!mark || !now.view.actions || now.stretch || readOnly());
+  const free = mark && kind === "entity" ? text.freeBeside(mark.start) : { width: 0 };
+  // After it was only just made, the text is left free for the next words.
+  const isWanted = now.view.actions === "beside" ? free.width > NARROW : now.view.actions;
+  bar.hidden = Boolean(!mark || !isWanted || now.stretch || readOnly());
   if (bar.hidden) return;
   const isSuggested = mark.status === "suggested";
   const alike = marks.undecided.filter((other) => other.kind === kind && other.label === mark.label).length;
@@ -22,7 +27,9 @@ export function showToolbar() {
   const several = bar.querySelector(".alike");
   several.hidden = !isSuggested || alike < 2;
   several.firstElementChild.textContent = `${plural(alike, "suggestion", "suggestions")} “${label.name}”`;
-  put(bar, kind === "entity" ? belowMark(mark) : atArc(mark, bar.offsetHeight));
+  if (free.width >= bar.offsetWidth + BESIDE) return put(bar, beside(free, bar));
+  bar.hidden = now.view.actions === "beside";
+  if (!bar.hidden) put(bar, kind === "entity" ? belowMark(mark) : atArc(mark, bar.offsetHeight));
 }
 
 function put(bar, { left, top }) {
@@ -30,36 +37,38 @@ function put(bar, { left, top }) {
   bar.style.top = `${top}px`;
 }
 
+/** On the line of the mark, where nothing is covered. */
+function beside({ left, width, middle }, { offsetHeight, offsetWidth }) {
+  return { left: text.rtl ? left + width - BESIDE - offsetWidth : left + BESIDE, top: middle - offsetHeight / 2 };
+}
+
 function belowMark({ uid, start }) {
-  const name = sheet.querySelector(`.mark-name[data-uid="${CSS.escape(uid)}"]`);
-  return { left: name?.offsetLeft ?? 0, top: text.floor(start) };
+  return { left: text.nameLeft(uid), top: text.floor(start) };
 }
 
 /** Above the name of the arc; without room there, or without an arc, below the line of the source. */
 function atArc({ uid, source }, height) {
   const below = belowMark(marks.entity.get(source));
-  const box = text.arcRect(uid);
-  if (!box) return below;
-  const origin = sheet.getBoundingClientRect();
-  const above = box.top - origin.top - height - GAP;
-  return { left: box.left - origin.left, top: above < -2 * GAP ? below.top : above };
+  const name = text.arcName(uid);
+  if (!name) return below;
+  const above = name.top - height - GAP;
+  return { left: name.left, top: above < -2 * GAP ? below.top : above };
 }
 
 /** Put the handles at the ends of a span, or away. */
 export function placeHandles(span) {
-  for (const handle of Object.values(EDGES)) handle.hidden = !span;
-  if (!span) return;
-  const origin = sheet.getBoundingClientRect();
   for (const [edge, handle] of Object.entries(EDGES)) {
+    handle.hidden = !span;
+    if (!span) continue;
     const { x, top } = placeOf(edge, span);
-    handle.style.left = `${x - origin.left}px`;
-    handle.style.top = `${top - origin.top}px`;
+    handle.style.left = `${x}px`;
+    handle.style.top = `${top}px`;
   }
 }
 
-/** Where an end of a span is in the window. */
+/** Where an end of a span is on the sheet. */
 export function placeOf(edge, span) {
-  const rect = text.rectOf(span[edge], span[edge]);
+  const box = text.boxOf(span[edge], span[edge]);
   const isLeft = (edge === "start") !== text.rtl;
-  return { x: isLeft ? rect.left : rect.right, top: rect.top, y: rect.top + rect.height / 2 };
+  return { x: isLeft ? box.left : box.right, top: box.top, y: box.top + box.height / 2 };
 }

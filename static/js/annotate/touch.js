@@ -1,10 +1,11 @@
 // What a finger does in the text: a tap is a click, a swipe scrolls, and who first holds still selects words.
 
 import { follow } from "./dragging.js";
+import { enterPointed } from "./entering.js";
 import { pickForWords } from "./labelling.js";
 import { clickToken } from "./pointer.js";
 import { escape, select } from "./selection.js";
-import { focusText, now, readOnly, text } from "./workspace.js";
+import { focusText, now, readOnly, sheets, text } from "./workspace.js";
 
 const HOLD = 350; // milliseconds
 const SLACK = 10; // pixels that a finger moves although it holds still
@@ -12,11 +13,10 @@ let finger = null; // where it went down, until it moves or is lifted
 let isSelecting = false;
 
 function press(event) {
-  if (event.pointerType !== "touch" || !event.isPrimary) return;
+  if (event.pointerType !== "touch" || !event.isPrimary || !event.target.closest(".text")) return;
   event.preventDefault();
   focusText();
-  const token = text.tokenAt(event.target);
-  finger = { event, token, hold: setTimeout(hold, HOLD) };
+  finger = { event, hold: setTimeout(hold, HOLD) };
 }
 
 function lift() {
@@ -25,8 +25,10 @@ function lift() {
 }
 
 function hold() {
-  const { event, token } = finger;
+  const { event } = finger;
   lift();
+  if (!enterPointed(event)) return;
+  const token = text.tokenAt(event.target);
   if (token === null || readOnly() || now.view.relating) return;
   isSelecting = true;
   navigator.vibrate?.(10);
@@ -42,22 +44,24 @@ function hold() {
   });
 }
 
-function tap() {
-  if (!finger) return;
-  const { token, event } = finger;
+function tap({ pointerId }) {
+  if (finger?.event.pointerId !== pointerId) return;
+  const { event } = finger;
   lift();
+  if (!enterPointed(event)) return;
+  const token = text.tokenAt(event.target);
   if (token === null) escape();
   else clickToken(token, event);
 }
 
 export function listenToTouch() {
-  text.root.addEventListener("pointerdown", press);
-  addEventListener("pointermove", ({ clientX, clientY }) => {
-    if (finger && Math.hypot(clientX - finger.event.clientX, clientY - finger.event.clientY) > SLACK) lift();
+  sheets.addEventListener("pointerdown", press);
+  addEventListener("pointermove", ({ pointerId, clientX, clientY }) => {
+    if (finger?.event.pointerId === pointerId && Math.hypot(clientX - finger.event.clientX, clientY - finger.event.clientY) > SLACK) lift();
   });
   addEventListener("pointerup", tap);
   addEventListener("pointercancel", lift);
   // The text must not scroll away from a finger that selects; the browser asks before the first move.
-  text.root.addEventListener("touchmove", (event) => isSelecting && event.preventDefault(), { passive: false });
-  text.root.addEventListener("contextmenu", (event) => (finger || isSelecting) && event.preventDefault());
+  sheets.addEventListener("touchmove", (event) => isSelecting && event.preventDefault(), { passive: false });
+  sheets.addEventListener("contextmenu", (event) => (finger || isSelecting) && event.preventDefault());
 }

@@ -66,7 +66,8 @@ async function fetchBeside(li, parent) {
   const answer = await ask(itemUrl(uidOf(parent), "children/"));
   if (!answer || !listOf(parent)) return;
   const { children } = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("ul");
-  if (li.isConnected || !listOf(parent).childElementCount) listOf(parent).prepend(...children);
+  const others = [...children].filter(({ id }) => !byId(id)); // a name may have been saved meanwhile
+  if (li.isConnected || !listOf(parent).childElementCount) listOf(parent).prepend(...others);
 }
 
 /** Save a name and go on to the next. */

@@ -9,15 +9,16 @@ const NEAREST = 4;
 let shown = "";
 let waiting = 0;
 
-/** What is under the bar, found by its place: ten thousand rows may be open. */
+/** What is under the bar, found by its place: ten thousand rows may be open. Something else may lie over it. */
 function first() {
   const { left, bottom } = head.getBoundingClientRect();
-  return document.elementFromPoint(left + 24, bottom + 6)?.closest("#tree li[role=treeitem]");
+  const row = document.elementsFromPoint(left + 24, bottom + 6).find((each) => each.matches("#tree .row"));
+  return row?.closest("li[role=treeitem]");
 }
 
 function show() {
   const line = [];
-  for (let up = first() && parentOf(first()); up; up = parentOf(up)) line.unshift(up);
+  for (let li = first(), up = li && parentOf(li); up; up = parentOf(up)) line.unshift(up);
   const key = line.map((li) => li.id).join();
   if (key === shown) return;
   shown = key;

@@ -1,7 +1,7 @@
 // Search in the tree: matches within their branches while one types, Enter steps through them, Escape leads back.
 
 import { add } from "./naming.js";
-import { ask, byId, focus, home, item, mark, opened, panel, parentOf, refresh, remember, reveal, root, select, state, tell, uidOf } from "./tree.js";
+import { ask, byId, focus, home, item, mark, opened, panel, parentOf, refresh, remember, reveal, root, rove, select, state, tell, uidOf } from "./tree.js";
 
 const field = byId("search");
 const count = byId("matches");
@@ -34,11 +34,16 @@ export async function find() {
     state.searching = true;
   }
   const fresh = new DOMParser().parseFromString(html, "text/html");
+  const active = root().contains(document.activeElement) && uidOf(document.activeElement.closest("li"));
   for (const place of [root(), byId("filters")]) place.replaceWith(document.adoptNode(fresh.getElementById(place.id)));
   panel.classList.toggle("searched", true);
   state.text = text;
   remember();
   mark();
+  if (item(active)) {
+    rove(item(active));
+    item(active).focus({ preventScroll: true });
+  }
   tell("refreshed");
   showCount();
 }

@@ -1,0 +1,44 @@
+// A new project in steps: one of them is shown, as the address says. Without scripts all are, one below the other. Whoever leaves a
+// step is told what is wrong with it, and stays free to go on.
+
+const form = document.querySelector("#new-project");
+const steps = form ? [...form.querySelectorAll(".step")].map(({ id }) => id) : [];
+const $ = (selector) => form.querySelector(selector);
+
+let now = null;
+
+const check = (step) => window.htmx.trigger($(`#${step} [data-check]`), "check");
+
+/** Its own element comes anew with every check. */
+function markLink() {
+  for (const link of form.querySelectorAll(".step-list a")) {
+    if (link.hash === `#${now}`) link.setAttribute("aria-current", "step");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+function show(step) {
+  const left = now;
+  now = step;
+  form.setAttribute("data-step", step); // not form.dataset: that is the field of this name
+  markLink();
+  if (step === "step-review") check(step); // it looks at all steps
+  else if (left && left !== step) check(left);
+  if (left) $(`#${step} h2`).focus();
+}
+
+const asked = () => steps.find((step) => `#${step}` === location.hash);
+
+if (form) {
+  const wrong = $(".step-list .bad a")?.hash.slice(1);
+  show(wrong ?? asked() ?? steps[0]);
+  addEventListener("hashchange", () => asked() && show(asked()));
+  document.addEventListener("htmx:oobAfterSwap", markLink);
+  // Enter in a field leads to the next step, and makes nothing.
+  form.addEventListener("submit", (event) => {
+    if (now === "step-review") return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    location.hash = steps[steps.indexOf(now) + 1];
+  }, { capture: true });
+}
