@@ -121,6 +121,9 @@ def start_child(work):
     connections.close_all()
     if pid := os.fork():
         return pid
+    # While a browser is open its event loop has a connection of its own in this thread; the loop does not run in the child, which
+    # finds the thread's, still open in the parent: neither may the child use it nor say goodbye through it.
+    connection.connection = None
     code = 99
     try:
         code = work() or 0
@@ -144,7 +147,8 @@ def end_of(pid):
 def _others():
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            "SELECT count(*) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"
         )
         return cursor.fetchone()[0]
 

@@ -96,9 +96,9 @@ def rules(page: Page) -> FloatRect:
 def open_item(page: Page, number: int) -> None:
     """Open an item of the demo's project in the workspace, from the first one that is not done."""
     page.goto("/projects/1/annotate/")
-    while (here := int(page.locator(".item-bar b").inner_text())) != number:
+    while (here := int(page.locator(".item-bar > b").inner_text())) != number:
         page.locator("#next" if here < number else "#previous").click()
-        expect(page.locator(".item-bar b")).not_to_have_text(str(here))
+        expect(page.locator(".item-bar > b")).not_to_have_text(str(here))
     expect(page.locator("html[data-ready]")).to_be_attached()
 
 

@@ -15,11 +15,15 @@ from django.test.utils import CaptureQueriesContext, override_settings
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation_service import blueprints
-from annotation_service.models import Job, start_job
-from datasets.models import Annotation, Dataset
+from annotation_service.blueprints import Described
+from annotation_service.inputs import Refused
+from annotation_service.models import Job, User, start_job
+from datasets.models import Annotation, Batch, Comment, Dataset
+from datasets.models import work as item_work
 from ontologies.models import Ontology
-from projects import counting, models
-from projects.models import Project
+from projects import counting
+from projects.lifecycle import HasLifeCycle
+from projects.models import Invitation, Project
 from tests import factories, faults
 from tests.resource_sets import make
 
@@ -155,6 +159,16 @@ def mark_rows(name, json):
     ]
 
 
+def comment_rows(name, data, *, own="200", of_others="200"):
+    """What is done with carol's comment, with one on alice's own work, and with one of another project."""
+    return [
+        Row(name, f"302 404 {own} 404 {of_others} {of_others}", ("project", "comment"), data),
+        Row(name, f"302 404 404 404 {own} {of_others}", ("project", "managers_comment"), data),
+        Row(name, "302 404 404 404 404 404", ("project", "comment_elsewhere"), data),
+    ]
+
+
+ALIKE = {"verb": "propagate", "kind": "entity", "form": {"tokens": ["pump"], "label": "{label}"}}
 ROWS = [
     Row("home", EVERYBODY),
     Row("help", EVERYBODY),
@@ -309,25 +323,97 @@ ROWS = [
     Row("projects:list", EVERYBODY),
     Row("projects:create", SEE_ALL),
     Row("projects:create", "302 403 403 422 422 422", data={"name": ""}),
+    Row("projects:check", SEE_ALL, data={"name": "", "step": "task"}),
+    Row("projects:check", SEE_ALL, data={"name": "New", "dataset": "{dataset}"}),
     Row("projects:ontologies", SEE_ALL, query="?dataset={dataset}"),
     Row("projects:use", SEE_ALL, query="?ontology={ontology}"),
     Row("projects:use", SEE_ALL, query="?dataset={dataset}"),
     Row("projects:use", "302 403 403 404 404 404", query="?dataset=x"),
     Row("projects:page", MEMBERS, ("project",)),
     Row("projects:figures", MANAGERS, ("project",)),
+    Row("projects:items", MANAGERS, ("project",)),
+    Row(
+        "projects:items",
+        MANAGERS,
+        ("project",),
+        query="?q=pump&state=done-1&has=disputed&label={label}&person={carol}&sort=-marks",
+    ),
+    Row("projects:items", "302 404 403 404 302 302", ("project",), query="?number=2"),
+    Row("projects:give_items", "302 404 403 404 422 422", ("project",), {}),
+    Row("projects:give_items", MANAGERS, ("project",), {"all": "1"}),
+    Row(
+        "projects:give_items",
+        MANAGERS,
+        ("project",),
+        {"items": "{item_copy}", "count": "1", "people": "{carol}", "agree": "1"},
+    ),
+    Row("projects:take_items", "302 404 403 404 422 422", ("project",), {}),
+    Row(
+        "projects:take_items",
+        MANAGERS,
+        ("project",),
+        {"items": "{item_copy}", "count": "1", "people": "{carol}", "agree": "1"},
+    ),
+    Row("projects:undo_by_hand", "302 404 403 404 422 422", ("project",), {"change": "1"}),
+    Row("projects:item", MANAGERS, ("project", "item_copy")),
+    Row("projects:item", "302 404 403 404 404 404", ("project", "item")),
+    Row("projects:item", "302 404 403 404 404 404", ("project", "removed_copy")),
     Row("projects:violations", MANAGERS, ("project",)),
     Row("projects:violations_count", MANAGERS, ("project",)),
     Row("projects:violations_of_rules", MANAGERS, ("project", "rules_copy")),
+    Row("projects:comments", MEMBERS, ("project",)),
+    Row("projects:comments", MEMBERS, ("project",), query="?q=pump&flag=issue&state=waiting&who={carol}&sort=changed"),
+    *comment_rows("projects:answer_comment", {"text": "Yes"}),
+    *comment_rows("projects:answer_comment", {"resolve": "1"}),
+    *comment_rows("projects:answer_comment", {"text": ""}, of_others="422", own="422"),
+    *comment_rows("projects:edit_comment", {"text": "Changed"}, of_others="422"),
+    *comment_rows("projects:delete_comment", {}, of_others="422"),
+    *comment_rows("projects:reopen_comment", {}),
     Row("projects:edit", MANAGERS, ("project",)),
     Row("projects:edit", MANAGERS, ("project",), {"name": "New"}),
+    Row("projects:settings", MANAGERS, ("project",)),
+    Row("projects:settings", "302 404 403 404 302 302", ("project",), {"name": "New"}),
+    Row("projects:archive", "302 404 403 404 302 302", ("project",), {}),
+    Row("projects:restore", "302 404 403 404 302 302", ("project",), {}),
+    Row("projects:duplicate", "302 403 403 404 200 200", ("project",)),
+    Row("projects:duplicate", "302 403 403 404 200 200", ("project",), {"name": "New", "contents": "everybody"}),
+    Row("projects:bin", EVERYBODY),
+    Row("projects:take_out_of_bin", "302 404 404 404 302 302", ("binned",), {}),
+    Row("projects:take_out_of_bin", "302 404 404 404 404 404", ("project",), {}),
+    Row("projects:delete_for_good", "302 404 404 404 200 200", ("binned",)),
+    Row("projects:delete_for_good", "302 404 404 404 200 200", ("binned",), {"name": "Pumps"}),
     Row("projects:delete", MANAGERS, ("project",)),
     Row("projects:delete", MANAGERS, ("project",), {"name": "Pumps"}),
     Row("projects:download", MANAGERS, ("project",), {}),
+    Row("projects:people", MANAGERS, ("project",)),
+    Row("projects:people", MANAGERS, ("project",), query="?q=carol&sort=-done"),
+    Row("projects:find_people", SEE_ALL, query="?q=ca"),
+    Row("projects:find_people", "302 404 403 404 200 200", query="?q=ca&project={project}"),
     Row("projects:add_members", MANAGERS, ("project",), {"people": "dave", "role": "annotator"}),
+    Row("projects:invitations", MANAGERS, ("project",)),
+    Row("projects:invite", MANAGERS, ("project",), {"addresses": "new@example.org", "role": "observer"}),
+    Row("projects:invite_by_link", MANAGERS, ("project",), {"role": "observer"}),
+    Row("projects:revoke_invitation", MANAGERS, ("project", "invitation"), {}),
+    Row("projects:revoke_invitation", "302 404 403 404 404 404", ("project", "invitation_elsewhere"), {}),
+    Row("projects:invitation", "200 200 200 200 200 200", ("token",)),
+    Row("projects:invitation", "422 302 302 302 302 302", ("token",), {"accept": "1"}),
+    Row("projects:invitation", "302 302 302 302 302 302", ("token",), {"decline": "1"}),
+    Row("projects:answer_invitation", "302 302 404 404 404 404", ("invitation",), {"accept": "1"}),  # it is dave's
+    Row("projects:answer_invitation", "302 404 404 404 404 404", ("invitation_elsewhere",), {"accept": "1"}),
+    Row("projects:change_role", MANAGERS, ("project", "membership")),
+    Row("projects:change_role", MANAGERS, ("project", "membership"), {"role": "reviewer"}),
+    Row("projects:change_role", "302 404 403 404 404 404", ("project", "membership_elsewhere"), {"role": "reviewer"}),
+    Row("projects:hand_over", "302 404 403 404 200 404", ("project",)),
+    Row("projects:hand_over", "302 404 403 404 200 404", ("project",), {"to": "{membership}", "role": "observer"}),
+    Row("projects:hand_over", "302 404 403 404 422 404", ("project",), {"to": "{membership_elsewhere}"}),
+    Row("projects:leave", "302 404 200 404 200 404", ("project",)),
+    Row("projects:leave", "302 404 200 404 422 404", ("project",), {}),
     Row("projects:remove_member", MANAGERS, ("project", "membership")),
     Row("projects:remove_member", MANAGERS, ("project", "membership"), {}),
     Row("projects:remove_member", "302 404 403 404 404 404", ("project", "membership_elsewhere"), {}),
     Row("projects:use", SEE_ALL, query="?constraints={constraints}"),
+    Row("projects:assignment", MANAGERS, ("project",)),
+    Row("projects:assignment", MANAGERS, ("project",), {"annotators_per_item": "1", "overlap": "", "calibration": ""}),
     Row("projects:constraints", MANAGERS, ("project", "entity")),
     Row("projects:constraints", MANAGERS, ("project", "entity"), {"constraints": "{constraints}"}),
     Row("projects:constraints", "302 404 403 404 404 404", ("project", "rich")),
@@ -348,16 +434,37 @@ ROWS = [
     Row("annotations:start", WORK_START, ("project",)),
     Row("annotations:item", WORK, ("project", "item_copy")),
     Row("annotations:item", "302 404 404 404 404 403", ("project", "item")),
+    Row("annotations:items", WORK, ("project",), query="?q=pump&state=undone"),
+    Row("annotations:items", WORK_START, ("project",), query="?number=1"),
+    Row("annotations:own_marks", WORK, ("project",), query="?q=pump&label=State"),
+    Row("annotations:work", WORK, ("project",), query="?zone=Europe/Berlin"),
+    Row("annotations:place", WORK, ("project", "item_copy")),
+    Row("annotations:place", "302 404 404 404 404 403", ("project", "item")),
+    Row("annotations:skip", WORK.replace("200", "204"), ("project", "item_copy"), {}),
+    Row("annotations:skip", "302 404 404 404 404 403", ("project", "item"), {}),
+    Row("annotations:take_up", WORK, ("project", "item_copy"), {}),
+    Row("annotations:take_up", "302 404 404 404 404 403", ("project", "item"), {}),
     Row("annotations:progress", WORK, ("project",)),
     Row("annotations:labels", MEMBERS, ("project", "unknown")),
     Row("annotations:rules", MEMBERS, ("project", "unknown")),
-    Row("annotations:read_start", "302 404 403 404 302 302", ("project", "carol")),
-    Row("annotations:read", MANAGERS, ("project", "carol", "item_copy")),
+    Row("annotations:read_start", "302 404 302 404 302 302", ("project", "carol")),
+    Row("annotations:read_start", "302 404 403 404 302 302", ("project", "alice")),
+    Row("annotations:read", MEMBERS, ("project", "carol", "item_copy")),
+    Row("annotations:read", MANAGERS, ("project", "alice", "item_copy")),
     Row("annotations:read", "302 404 403 404 404 404", ("project", "dave", "item_copy")),
     Row("annotations:marks", WORK, ("project", "item_copy")),
     Row("annotations:marks", "302 404 404 404 404 403", ("project", "item")),
     Row("annotations:words", WORK, ("project",), query="?text=pump"),
     Row("annotations:shortcuts", WORK, ("project",), json={"kind": "entity", "key": "1", "label": "{label}"}),
+    Row("annotations:alike_preview", WORK, ("project",), json=ALIKE),
+    Row("annotations:alike_places", WORK, ("project",), json={**ALIKE, "after": "0:0-0"}),
+    Row("annotations:alike_apply", WORK, ("project",), json=ALIKE),
+    Row("annotations:batches", WORK, ("project",)),
+    Row("annotations:confirm_undo", "302 404 200 404 404 403", ("project", "batch")),
+    Row("annotations:confirm_undo", "302 404 200 404 404 403", ("project", "batch"), data={}),
+    Row("annotations:batch", "302 404 200 404 404 403", ("project", "batch")),
+    Row("annotations:undo_batch", "302 404 200 404 404 403", ("project", "batch"), json={}),
+    Row("annotations:redo_batch", "302 404 422 404 404 403", ("project", "batch"), json={}),
     Row("annotations:comfort", EVERYBODY, json={"name": "size", "value": "l"}),
     *mark_rows("annotations:add_entity", {"uid": "new-entity", "label": "{label}", "start": 0, "end": 1}),
     *mark_rows("annotations:relabel_entity", {"uid": "given-mark-0", "label": "{label}"}),
@@ -370,6 +477,16 @@ ROWS = [
     *mark_rows("annotations:remove_relation", {"uid": "given-rel"}),
     *mark_rows("annotations:suggest_relation", {"uid": "given-rel", "label": "{relation_label}"}),
     *mark_rows("annotations:done", {"done": True}),
+    *mark_rows("annotations:suggest_history", {}),
+    *mark_rows("annotations:flag", {"kind": "issue", "is_set": True, "why": "Two machines"}),
+    Row("annotations:comment", WORK, ("project", "item_copy"), {"text": "Why?"}),
+    Row(
+        "annotations:comment", WORK, ("project", "item_copy"), {"text": "Why?", "kind": "entity", "uid": "given-mark-0"}
+    ),
+    Row("annotations:comment", "302 404 404 404 404 403", ("project", "item"), {"text": "Why?"}),
+    Row("annotations:comment_on", MANAGERS, ("project", "carol", "item_copy"), {"text": "Why?"}),
+    Row("annotations:comment_on", "302 404 403 404 404 404", ("project", "dave", "item_copy"), {"text": "Why?"}),
+    Row("annotations:comment_on", "302 404 403 404 404 404", ("project", "carol", "item"), {"text": "Why?"}),
 ]
 
 
@@ -406,9 +523,14 @@ def build_world(folder):
     alice, bob = factories.manager("alice"), factories.manager("bob")
     carol, dave = factories.user("carol"), factories.user("dave")
     sam = factories.user("sam", is_staff=True, is_superuser=True)
+    rita, otto = factories.user("rita"), factories.user("otto")
     project = factories.project(by=alice, annotators=[carol])
+    project.add_members([rita], "reviewer")
+    project.add_members([otto], "observer")
     bare = factories.project(by=alice, annotators=[carol], relations=False)
     elsewhere = factories.project(by=bob)
+    binned = factories.project(by=alice, annotators=[carol])
+    binned.put_into_bin()
     ontology, dataset = project.entity_ontology.copied_from, project.dataset.copied_from
     rules = make(
         "entity_constraints",
@@ -432,6 +554,14 @@ def build_world(folder):
         each.changes.all().delete()
         each.touch(version=0)
         each.change_row(each.rows().get().pk, {"surface_form": "worn out"}, by=alice)
+    batch = Batch.objects.create(
+        dataset=project.dataset,
+        person=carol,
+        verb="propagate",
+        kind="entity",
+        label=project.entity_ontology.items().first().uid,
+        words="pump",
+    )
     finished = start_job("test", title="t", by=alice, target={})
     Job.objects.filter(pk=finished.pk).update(state=Job.State.RUNNING)
     item = project.dataset.items().first()
@@ -456,8 +586,18 @@ def build_world(folder):
     )
     for each in (upload, upload_copy):
         each.problems_path.write_text("item 1: This is wrong.\n")
+    comments = [
+        Comment.begin(on, person, by=person, text="Is this right?")
+        for on, person in ((item, carol), (item, alice), (elsewhere.dataset.items().first(), bob))
+    ]
+    invitation, _ = Invitation.make(project, role="annotator", by=alice, address="dave@example.org")
+    elsewheres, token = Invitation.make(elsewhere, role="annotator", by=bob)
     counting.refresh()  # so that no reader has to
+    item_work.refresh(project.dataset.pk, 60)
     return {
+        "comment": comments[0].pk,
+        "managers_comment": comments[1].pk,
+        "comment_elsewhere": comments[2].pk,
         "folder": folder,
         "entity": "entity",
         "rich": "rich",
@@ -490,16 +630,22 @@ def build_world(folder):
         "removed": dataset.bin().get().pk,
         "removed_copy": project.dataset.bin().get().pk,
         "project": project.pk,
+        "batch": batch.pk,
         "bare_project": bare.pk,
+        "binned": binned.pk,
         "membership": project.membership_set.get(user=carol).pk,
         "membership_elsewhere": elsewhere.membership_set.get().pk,
+        "invitation": invitation.pk,
+        "invitation_elsewhere": elsewheres.pk,
+        "token": token,
         "job": start_job("test", title="t", by=alice, target={}).pk,
         "finished_job": finished.pk,
         "carol": carol.pk,
+        "alice": alice.pk,
         "dave": dave.pk,
         "label": label.uid,
         "relation_label": relation_label.uid,
-        "sessions": {person.username: session_of(person) for person in (dave, carol, bob, alice, sam)},
+        "sessions": {person.username: session_of(person) for person in (dave, carol, bob, alice, sam, rita, otto)},
     }
 
 
@@ -517,15 +663,19 @@ def signed_in(world, person, client=None):
     return client
 
 
+def filled(value, world):
+    if isinstance(value, dict):
+        return {key: filled(each, world) for key, each in value.items()}
+    return value.format(**world) if isinstance(value, str) else value
+
+
 def ask(row, world, person, client=None):
     client = signed_in(world, person, client)
     url = reverse(row.name, args=[world[key] for key in row.args]) + row.query.format(**world)
     if row.json is not None:
-        json = {key: value.format(**world) if isinstance(value, str) else value for key, value in row.json.items()}
-        return client.post(url, json, content_type="application/json", headers=row.headers)
+        return client.post(url, filled(row.json, world), content_type="application/json", headers=row.headers)
     if row.data is not None:
-        data = {key: value.format(**world) if isinstance(value, str) else value for key, value in row.data.items()}
-        return client.post(url, data, headers=row.headers)
+        return client.post(url, filled(row.data, world), headers=row.headers)
     return client.get(url, headers=row.headers)
 
 
@@ -552,6 +702,68 @@ def test_everybody_gets_what_they_may_have(row, world):
         else:
             assert "public" not in response["Cache-Control"]
     assert " ".join(found) == row.expected
+
+
+# What members may do besides what all of them may, who are not managers. All other changes are up to managers.
+READS = {
+    *(f"datasets:{name}" for name in ["page", "item", "uploads", "statistics", "figures", "vocabulary"]),
+    *(f"datasets:download_{form}" for form in ("json", "text", "json-lines")),
+    *(
+        f"resources:{name}"
+        for name in ["page", "download_json", "checks", "rules", "matrix", "cell", "history", "step"]
+    ),
+    *(
+        f"preannotations:{name}"
+        for name in ["page", "download_json", "download_csv", "standing", "history", "step", "row"]
+    ),
+    *(
+        f"projects:{name}"
+        for name in ["people", "items", "item", "figures", "violations", "violations_count", "violations_of_rules"]
+    ),
+    "projects:preannotation_figures",
+    *("annotations:read_start", "annotations:read"),
+}
+REVIEWS = {f"projects:{verb}_comment" for verb in ("answer", "edit", "delete", "reopen")} | {"annotations:comment_on"}
+ROWS_OF_PROJECT = [row for row in ROWS if row.args and (row.args[0] == "project" or row.args[0].endswith("_copy"))]
+
+
+def expected_of(row, role):
+    """What a reviewer or an observer gets, by what an annotator and a manager get."""
+    _, _, annotator, _, _, staff = row.expected.split()
+    if row.name in READS:
+        return staff
+    if row.name in REVIEWS:
+        is_not_there = staff == "404" and row.name != "annotations:comment_on"
+        return staff if role == "reviewer" or is_not_there else "403"
+    return "403" if staff == "403" else annotator  # staff annotate nothing
+
+
+def statuses(world, person):
+    """What somebody gets of all that the project has; what they do is taken back."""
+    found = {}
+    for row in ROWS_OF_PROJECT:
+        with transaction.atomic():
+            found[str(row), row.query, str(row.data)] = str(ask(row, world, person).status_code)
+            transaction.set_rollback(True)
+    return found
+
+
+@pytest.mark.parametrize(("person", "role"), [("rita", "reviewer"), ("otto", "observer")])
+def test_reviewers_and_observers_get_what_their_rights_are_for(world, person, role):
+    expected = {(str(row), row.query, str(row.data)): expected_of(row, role) for row in ROWS_OF_PROJECT}
+    assert statuses(world, person) == expected
+
+
+@pytest.mark.parametrize("person", ["carol", "alice"])
+def test_a_member_who_was_removed_gets_nothing_any_more(world, person):
+    """From the next request of the same session on, like somebody who never was a member."""
+    project = Project.objects.get(pk=world["project"])
+    if person == "alice":
+        project.add_members([User.objects.get(username="bob")], "manager")
+    project.remove_member(project.membership_set.get(user__username=person))
+    stranger = PEOPLE.index("bob" if person == "alice" else "dave")
+    expected = {(str(row), row.query, str(row.data)): row.expected.split()[stranger] for row in ROWS_OF_PROJECT}
+    assert statuses(world, person) == expected
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
@@ -590,10 +802,10 @@ def test_actions_are_not_done_by_reading(world):
             assert as_sam.get(url).status_code == 405, row.name
 
 
-READS = [row for row in ROWS if not row.is_post and {"200", "422"} & set(row.expected.split())]
+SHOWN = [row for row in ROWS if not row.is_post and {"200", "422"} & set(row.expected.split())]
 
 
-@pytest.mark.parametrize("row", READS, ids=str)
+@pytest.mark.parametrize("row", SHOWN, ids=str)
 def test_an_address_shows_a_whole_page_and_its_dialog_is_open_there(row, world):
     """In a browser, whatever the scripts of the pages get from there."""
     person = next(
@@ -625,8 +837,7 @@ def test_staff_without_further_permissions_see_the_service_in_the_admin_but_not_
 
 def test_what_is_deleted_answers_like_what_never_was(world, monkeypatch):
     """At once, before any of its rows is deleted."""
-    for module in (blueprints, models):
-        monkeypatch.setattr(module, "purge_deleted", lambda seconds: 0)
+    monkeypatch.setattr(blueprints, "purge_deleted", lambda seconds: 0)
     gone = {
         key: world[key] for key in ("project", "dataset", "ontology", "dataset_copy", "ontology_copy", "upload_copy")
     }
@@ -640,3 +851,54 @@ def test_what_is_deleted_answers_like_what_never_was(world, monkeypatch):
         for person in ("carol", "sam"):
             status = ask(row, world, person).status_code
             assert status == ask(row, never, person).status_code and status in (403, 404), (row, person)
+
+
+OF_THE_PROJECT = ("project", "dataset_copy", "ontology_copy", "rules_copy", "lexicon_copy", "upload_copy")
+
+
+def test_what_is_in_the_bin_answers_like_what_never_was(world):
+    Project.objects.get(pk=world["project"]).put_into_bin()
+    rows = [
+        row for row in ROWS if row.args and row.args[0] in OF_THE_PROJECT and row.name != "projects:take_out_of_bin"
+    ]
+    assert len(rows) > 150
+    for row in rows:
+        for person in ("alice", "sam"):
+            assert ask(row, world, person).status_code == 404, (row, person)
+
+
+# What those who manage an archived project may still do with it, or only looks like an action.
+STILL_DONE = {"projects:download", "projects:duplicate", "projects:restore", "projects:delete", "ontologies:tree"}
+STILL_DONE |= {f"{app}:duplicate" for app in ("ontologies", "datasets", "resources", "preannotations")}
+
+
+def test_an_archived_project_is_read_and_not_changed(world):
+    Project.objects.get(pk=world["project"]).archive()
+    for row in ROWS:
+        if not row.args or row.args[0] not in OF_THE_PROJECT:
+            continue
+        for person, expected in zip(PEOPLE, row.expected.split(), strict=True):
+            if person not in ("carol", "alice", "sam"):
+                continue
+            with transaction.atomic():
+                status = str(ask(row, world, person).status_code)
+                transaction.set_rollback(True)
+            if row.is_post and row.name not in STILL_DONE:
+                refused = ("403", "404", "422") if row.name == "projects:leave" else ("403", "404")
+                assert status in refused, (row, person)
+            else:
+                # One's own items are read there.
+                assert status in (expected, "403") or (row.name, status) == ("annotations:item", "302"), (row, person)
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if row.is_post], ids=str)
+@pytest.mark.parametrize("person", ["alice", "carol"])
+def test_whoever_was_too_late_is_told(row, person, world, monkeypatch):
+    """Others archive a project, or delete things, after the right was checked and before the lock is there."""
+
+    def gone(thing):
+        raise Refused(f"“{thing}” was deleted meanwhile.")
+
+    monkeypatch.setattr(Described, "locked", gone)
+    monkeypatch.setattr(HasLifeCycle, "locked", gone)
+    assert ask(row, world, person).status_code < 500

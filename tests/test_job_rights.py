@@ -3,13 +3,25 @@
 import pytest
 from django.contrib.auth.models import Group
 
+from annotation_service import jobs
 from annotation_service.jobs import KINDS
 from annotation_service.models import Job, start_job
+from projects.models import HandChange, Project
+from projects.rule import Rule
 from tests import factories
 from tests.test_access import READ_AS
 
-OWN = ("duplicate", "create_project", "check_upload", "store_upload")
-OF_A_PROJECT = ("bundle", "match_preannotations", "check_upload of its dataset", "store_upload of its dataset")
+OWN = ("duplicate", "create_project", "duplicate_project", "check_upload", "store_upload")
+OF_A_PROJECT = (
+    "bundle",
+    "assign",
+    "by_hand",
+    "undo_by_hand",
+    "match_preannotations",
+    "check_upload of its dataset",
+    "store_upload of its dataset",
+)
+OF_ANNOTATORS = ("store_batch", "undo_batch")
 
 
 @pytest.fixture
@@ -71,7 +83,7 @@ def leave_the_group(project, person):
 
 
 def test_every_kind_is_looked_at():
-    assert {name.partition(" of ")[0] for name in OWN + OF_A_PROJECT} == set(KINDS)
+    assert {name.partition(" of ")[0] for name in OWN + OF_A_PROJECT + OF_ANNOTATORS} == set(KINDS)
 
 
 @pytest.mark.parametrize("name", OF_A_PROJECT)
@@ -105,3 +117,66 @@ def test_who_makes_no_blueprints_any_more_gets_nothing_of_their_jobs(
     assert (answers(as_alice, job), answers(as_bob, job)) == (ALL, UNKNOWN)
     loss(project, alice)
     assert answers(as_alice, job) == expected
+
+
+@pytest.mark.parametrize("name", OF_ANNOTATORS)
+@pytest.mark.parametrize(("loss", "expected"), [(remove, UNKNOWN), (delete, UNKNOWN), (deactivate, SIGN_IN)])
+def test_who_annotates_there_no_more_gets_nothing_of_their_batches(
+    start, project, carol, as_carol, as_bob, name, loss, expected
+):
+    project.add_members([carol], "annotator")
+    job = start(name, by=carol)
+    assert (answers(as_carol, job), answers(as_bob, job)) == (ALL, UNKNOWN)
+    loss(project, carol)
+    assert answers(as_carol, job) == expected
+
+
+def run_without_right(kind, by, project, loss, **target):
+    start_job(kind, title="t", by=by, target={"project": project.pk, **target})
+    loss(project, by)
+    jobs.run(jobs.claim())
+    return Job.objects.get().errors["problems"][0][1]
+
+
+@pytest.mark.parametrize("loss", [demote, deactivate])
+def test_a_rule_is_not_changed_for_somebody_who_manages_no_more(project, alice, loss):
+    reason = run_without_right("assign", alice, project, loss, rule=Rule(1).values)
+    assert "do not manage the project" in reason
+    project.refresh_from_db()
+    assert project.rule == Rule()
+
+
+@pytest.mark.parametrize("loss", [demote, deactivate])
+@pytest.mark.parametrize("kind", ["assign", "by_hand", "undo_by_hand"])
+def test_nothing_changes_hands_for_somebody_who_stops_managing_at_the_last_moment(
+    project, alice, bob, carol, monkeypatch, loss, kind
+):
+    project.add_members([carol])
+    project.take(project.all_items().filter(position=0), [carol], by=bob)
+    before = [project.rule, *project.items_for(carol)]
+    wishes = {
+        "assign": {"rule": Rule(1).values},
+        "by_hand": {"verb": "give", "filter": "", "count": 3, "people": [carol.pk]},
+        "undo_by_hand": {"change": HandChange.objects.get().pk},
+    }
+    lock = Project.locked
+
+    def lose_and_lock(waiting):
+        loss(project, alice)
+        return lock(waiting)
+
+    monkeypatch.setattr(Project, "locked", lose_and_lock)
+    reason = run_without_right(kind, alice, project, lambda *_: None, **wishes[kind])
+    assert "do not manage the project" in reason
+    project.refresh_from_db()
+    assert [project.rule, *project.items_for(carol)] == before
+
+
+@pytest.mark.parametrize("loss", [leave_the_group, deactivate])
+@pytest.mark.parametrize(
+    ("kind", "wishes"),
+    [("duplicate_project", {"people": False, "contents": "nothing"}), ("create_project", {"annotators": []})],
+)
+def test_no_project_is_made_for_somebody_who_makes_none_any_more(project, alice, loss, kind, wishes):
+    assert run_without_right(kind, alice, project, loss, name="Copy", **wishes).startswith("Only project managers")
+    assert not Project.objects.filter(name="Copy")

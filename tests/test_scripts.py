@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.benchmarks.service import Browser, Service
+from tests.benchmarks.service import Browser, Service, children
 
 BIN = Path(__file__).parents[1] / "bin"
 
 
 def run(*command, **environment):
     clean = {key: value for key, value in os.environ.items() if key not in ("ALLOWED_HOSTS", "VAR_DIR")}
-    return subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True, timeout=10)
+    return subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "[::]"])
@@ -38,7 +38,7 @@ def checkout(tmp_path_factory):
     """A fresh checkout, in which somebody called bin/run twice at once. The second one's exit status is `second`."""
     checkout = Service(tmp_path_factory.mktemp("checkout"), "", long=False)
     checkout.process = start(checkout)
-    time.sleep(0.2)
+    wait_for((checkout.folder / "var" / "secret_key").exists)  # made by the one whose turn it is
     checkout.second = start(checkout).wait(120)
     yield checkout
     checkout.stop()
@@ -55,7 +55,8 @@ def service(checkout):
 
 def start(service):
     with service.log.open("ab") as log:
-        command = ["bin/run", "--port", str(service.port)]
+        # What is started in the background ignores Ctrl-C, and so does all that it starts.
+        command = ["env", "--default-signal=INT", "bin/run", "--port", str(service.port)]
         return subprocess.Popen(
             command, cwd=service.folder, env=service.environment, stdout=log, stderr=log, start_new_session=True
         )
@@ -76,8 +77,11 @@ def answers(service):
     return True
 
 
-def children(pid):
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+def command(pid):
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
 
 
 def runs(pid):
@@ -91,8 +95,8 @@ def runs(pid):
 def web_server(service):
     """The process that bin/run started to serve, and the one that it started to answer."""
     for pid in service.processes():
-        if "serve" in Path(f"/proc/{pid}/cmdline").read_text().split("\0") and children(pid):
-            return pid, children(pid)[0]
+        if "serve" in command(pid) and (found := children(pid)):
+            return pid, found[0]
     return None
 
 
@@ -128,7 +132,7 @@ def test_slow_clients_keep_nobody_waiting(service, sent):
         client.sendall(sent)
     time.sleep(0.5)
     browser = Browser(service)
-    browser.connection.timeout = 5
+    browser.connection.timeout = 15  # less than it takes until slow clients are given up
     browser.get("/accounts/login/")
 
 
@@ -145,7 +149,7 @@ def test_what_is_too_large_is_refused_with_a_page_before_it_comes(service):
 def test_a_web_server_that_is_killed_comes_back(service, which, said):
     killed = web_server(service)[which]
     os.kill(killed, signal.SIGKILL)
-    wait_for(lambda: web_server(service) and killed not in web_server(service) and answers(service))
+    wait_for(lambda: (found := web_server(service)) and killed not in found and answers(service))
     assert re.search(said, service.log.read_text())
 
 

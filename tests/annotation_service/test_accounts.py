@@ -1,6 +1,7 @@
 import json
 import logging
 import re
+import socket
 import threading
 from contextlib import suppress
 from io import StringIO
@@ -118,6 +119,29 @@ def test_a_reset_does_not_wait_for_the_mail_server(client, carol, settings, monk
     client.post("/accounts/password/reset/", {"email": "carol@example.org"})
     answered.set()
     assert sent.get(timeout=20) == [["carol@example.org"]]
+
+
+def mail_server(listening, received):
+    """Takes one mail as any SMTP server does."""
+    connection, _ = listening.accept()
+    with connection, connection.makefile("rwb", buffering=0) as talk:
+        talk.write(b"220 here\r\n")
+        for line in talk:
+            if line.upper().startswith(b"DATA"):
+                talk.write(b"354 go on\r\n")
+                received.put(b"".join(iter(talk.readline, b".\r\n")).decode())
+            talk.write(b"250 done\r\n")
+
+
+def test_a_mail_reaches_the_mail_server(client, carol, settings):
+    settings.EMAIL_BACKEND = "annotation_service.accounts.MailBackend"
+    settings.EMAIL_USE_TLS = False
+    received = Queue()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = listening.getsockname()
+        threading.Thread(target=mail_server, args=[listening, received], daemon=True).start()
+        client.post("/accounts/password/reset/", {"email": "carol@example.org"})
+        assert "To: carol@example.org" in received.get(timeout=20)
 
 
 def test_without_a_mail_server_a_reset_answers_alike_and_the_log_says_why(client, carol, settings, caplog):
@@ -308,7 +332,7 @@ def test_names_that_read_alike_are_one_name_everywhere(client, as_sam, alice, st
     assert f'value="{person.pk}"' in as_sam.get(PEOPLE, {"q": typed}).content.decode()
     added = Client()
     added.force_login(alice)
-    added.post(f"/projects/{project.pk}/members/add/", {"people": typed, "role": "annotator"})
+    added.post(f"/projects/{project.pk}/people/add/", {"people": typed, "role": "annotator"})
     assert project.membership_set.filter(user=person).exists()
     assert added.get(f"/projects/{project.pk}/marks/{typed}/", follow=True).status_code == 200
     monkeypatch.setattr("getpass.getpass", lambda prompt: "another-long-one")

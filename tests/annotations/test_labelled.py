@@ -6,6 +6,7 @@ from importlib import import_module
 import pytest
 from django.core.management import call_command
 
+from annotation_service.inputs import Refused
 from datasets import cleaned, labelled
 from datasets.cleaned import key_of
 from datasets.models import Annotation, Entity
@@ -68,6 +69,16 @@ def test_marks_of_the_same_words_are_counted_for_each_label(as_carol, as_alice, 
     assert asked(as_carol, "the pump") == [{"Activity": 1}, {}, {}]
     for nothing in ("", "pum", " pump", "of the"):
         assert asked(as_carol, nothing) == [{}, {}, {}]
+
+
+def test_annotators_see_the_counts_of_all_where_the_project_lets_them(as_carol, carol, dave, project, mark, asked):
+    mark(carol, 1, 2, 2, "State")
+    mark(dave, 2, 1, 1, "Activity")
+    assert asked(as_carol, "pump") == [{"State": 1}, {}, {}]
+    project.edit(counted="everybody")
+    assert asked(as_carol, "pump") == [{"State": 1}, {}, {"State": 1, "Activity": 1}]
+    with pytest.raises(Refused, match="Counts of labels: choose one of '', 'everybody'"):
+        project.edit(counted="anna")
 
 
 def test_case_is_folded_in_any_script(as_carol, carol, mark, asked):

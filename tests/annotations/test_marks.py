@@ -314,7 +314,7 @@ def test_strangers_are_told_nothing(as_bob, as_dave, send, entity, relation, lab
 def test_staff_who_are_no_members_do_not_write(as_sam, send, entity):
     answer = send(as_sam, "entities/add/", entity())
     assert answer.status_code == 403
-    assert "members" in answer.json()["error"]
+    assert "of the project annotate in it" in answer.json()["error"]
     assert not Annotation.objects.exists()
 
 

@@ -4,9 +4,11 @@ import json
 import re
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from datasets.models import Annotation, Entity, Item
+from datasets.models import Annotation, Batch, Comment, Entity, Flag, Item
 from ontologies.models import OntologyItem
 from resources.models import ConstraintSet
 from tests import factories
@@ -16,9 +18,11 @@ from .test_constraints import ENTITIES, constrain
 
 
 def state_of(response):
-    return json.loads(
-        re.search(r'<script id="state" type="application/json">(.*?)</script>', response.content.decode())[1]
-    )
+    """What the page knows, and what it knows of the item that it opens."""
+    found = re.search(r'<script id="state" type="application/json">(.*?)</script>', response.content.decode())
+    page = json.loads(found[1])
+    item = page["items"][0]
+    return {**page, **item, "urls": {**page["urls"], **item["urls"]}}
 
 
 @pytest.fixture
@@ -75,6 +79,7 @@ def test_the_page_knows_its_item(as_carol, open_item, item, project):
     state = state_of(response)
     gaps = ["", *[" "] * (len(item.tokens) - 1)]
     assert state["item"] == {
+        "pk": item.pk,
         "number": 2,
         "tokens": item.tokens,
         "gaps": gaps,
@@ -198,7 +203,7 @@ def test_a_page_takes_the_same_queries_with_many_marks(
 ):
     for n in range(30):
         send(as_carol, "entities/add/", entity(uid=f"{n:08}", name=("State", "Activity")[n % 2], start=n % 6, end=5))
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(19):
         open_item(as_carol)
 
 
@@ -285,6 +290,23 @@ def test_a_manager_reads_somebodys_marks(as_alice, as_carol, carol, project, ite
         assert state_of(response)["reading"]
 
 
+def test_a_reader_is_told_where_the_marks_of_an_item_that_is_not_begun_come_from(as_alice, carol, project, item):
+    def told():
+        return as_alice.get(f"/projects/{project.pk}/marks/carol/{item.pk}/").content.decode()
+
+    assert "They have not begun this item." in told()
+    label = project.entity_ontology.items().get(name="State")
+    given = Annotation.objects.create(item=item, annotator=None)
+    given.entity_set.create(uid="came", label=label, start=0, end=0, origin="given")
+    assert "not begun this item: these marks come from the dataset." in told()
+    batch = Batch.objects.create(dataset=project.dataset, person=carol, verb="propagate", kind="entity")
+    own = Annotation.prepare(item, carol)
+    own.entity_set.create(uid="batch", label=label, start=1, end=1, origin="propagation", batch=batch)
+    assert "these marks come from a batch of theirs and the dataset." in told()
+    own.entity_set.filter(uid="came").delete()
+    assert "these marks come from a batch of theirs." in told()
+
+
 def test_reading_begins_at_the_first_item_if_there_is_no_mark(as_alice, project):
     assert as_alice.get(f"/projects/{project.pk}/marks/carol/").url.endswith(f"/{project.dataset.items()[0].pk}/")
 
@@ -312,6 +334,22 @@ def test_the_marks_of_a_former_member_can_still_be_read(as_alice, as_carol, proj
     send(as_carol, "entities/add/", entity())
     project.remove_member(project.membership_set.get(user__username="carol"))
     assert as_alice.get(f"/projects/{project.pk}/marks/carol/{item.pk}/").status_code == 200
+
+
+def test_who_took_part_is_looked_for_in_each_table_by_itself(as_alice, carol, project, item):
+    """Joined, the rows of one would be multiplied by those of the others."""
+    with CaptureQueriesContext(connection) as queries:
+        assert as_alice.get(f"/projects/{project.pk}/marks/{carol.pk}/{item.pk}/").status_code == 200
+    tables = ("projects_membership", "datasets_annotation", "datasets_flag", "datasets_comment")
+    [who] = [query["sql"] for query in queries if all(f'"{table}"' in query["sql"] for table in tables)]
+    assert " JOIN " not in who.partition(" WHERE ")[0]
+
+
+@pytest.mark.parametrize("model", [Flag, Comment])
+def test_who_was_only_talked_about_is_found_by_name(as_alice, dave, project, item, model):
+    said = {"author": dave, "last_by": dave, "text": "?"} if model is Comment else {"kind": "issue"}
+    model.objects.create(item=item, person=dave, **said)
+    assert as_alice.get(f"/projects/{project.pk}/marks/dave/{item.pk}/").status_code == 200
 
 
 def test_a_number_wins_over_a_name(as_alice, carol, project):

@@ -57,12 +57,14 @@ def ontology(size: int, kind: str = "entity", name: str = "Labels") -> Ontology:
     return Ontology.create(kind=kind, name=name, owner=manager(), items=items)
 
 
-def dataset(lines: int, name: str = "Texts") -> Dataset:
+def dataset(lines: int, name: str = "Texts", source: str = "") -> Dataset:
     """Made once, by whoever needs it first."""
     if known := Dataset.objects.filter(project=None, name=name, item_count=lines).first():
         return known
     options = {"kind": "standard", "format": "text", "name": name}
-    return Upload.begin(ContentFile(text(lines).encode(), "texts.txt"), by=manager(), options=options).store()
+    return Upload.begin(
+        ContentFile((source or text(lines)).encode(), "texts.txt"), by=manager(), options=options
+    ).store()
 
 
 def marked_items(count: int, entities: Ontology, relations: Ontology) -> Iterator[dict[str, Any]]:
@@ -85,11 +87,11 @@ def marked_items(count: int, entities: Ontology, relations: Ontology) -> Iterato
         }
 
 
-def project(lines: int, name: str = "Project", labels: int = 100) -> Project:
+def project(lines: int, name: str = "Project", labels: int = 100, texts: Dataset | None = None) -> Project:
     return Project.create(
         name=name,
         by=manager(),
-        dataset=dataset(lines),
+        dataset=texts or dataset(lines),
         entity_ontology=ontology(labels),
         relation_ontology=ontology(20, "relation"),
         annotators=list(User.objects.filter(username__in=ANNOTATORS)),

@@ -143,8 +143,8 @@ def deletion(service: Service) -> Iterator[Figure]:
         while Dataset._base_manager.exclude(deleted_at=None).exists():
             time.sleep(0.5)
 
-    alone, _ = _saving_while(annotators, partial(time.sleep, 10))
-    times, took = _saving_while(annotators, delete)
+    alone, _ = saving_while(annotators, partial(time.sleep, 10))
+    times, took = saving_while(annotators, delete)
     yield Figure(f"delete a project of {DELETED_ITEMS:,} items with marks: gone for everybody", answered[0], "s")
     yield Figure("  until the worker has deleted all rows", took, "s")
     yield Figure("  ten saves a second meanwhile, p50 / p95", p50_p95(times), "ms", (60, 60))
@@ -162,15 +162,15 @@ def backup(service: Service) -> Iterator[Figure]:
         annotator.save()
     command = [".venv/bin/python", "manage.py", "backup", "backup.zip"]
     run = partial(subprocess.run, command, cwd=service.folder, env=service.environment, check=True, capture_output=True)
-    alone, _ = _saving_while(annotators, partial(time.sleep, 10))
-    times, took = _saving_while(annotators, run)
+    alone, _ = saving_while(annotators, partial(time.sleep, 10))
+    times, took = saving_while(annotators, run)
     yield Figure("back up a database of 500 MB", took, "s", 60)
     yield Figure("  ten saves a second meanwhile, p50 / p95", p50_p95(times), "ms")
     yield Figure("  the longest", 1000 * max(times), "ms", 500)
     yield Figure("  the longest in ten seconds without a backup", 1000 * max(alone), "ms")
 
 
-def _saving_while(annotators: list[Annotator], work: Callable[[], object]) -> tuple[list[float], float]:
+def saving_while(annotators: list[Annotator], work: Callable[[], object]) -> tuple[list[float], float]:
     """How long each of ten saves a second takes from the moment when it is due, and how long the work takes beside them."""
     over, times, took = threading.Event(), [], []
     start = time.perf_counter()

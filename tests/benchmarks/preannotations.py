@@ -20,7 +20,8 @@ def preannotations(service: Service) -> Iterator[Figure]:
     rows = [{"surface_form": f"form {n * 7919 % ROWS}", "label": names[n % LABELS]} for n in range(ROWS)]
     about = {"kind": "entity", "owner": data.manager(), "name": "Lexicon", "entity_ontology": entities}
     yield Figure(f"create {ROWS:,} preannotations", seconds(partial(_create, rows, about)), "s", 12)
-    manager, page = Browser(service, data.MANAGER), f"/preannotations/{PreannotationSet.objects.get().pk}/"
+    lexicon = PreannotationSet.objects.get(name="Lexicon")
+    manager, page = Browser(service, data.MANAGER), f"/preannotations/{lexicon.pk}/"
     for what, query in (
         ("page of them", ""),
         ("  the middle, by form", "?sort=surface_form&page=1000"),

@@ -13,6 +13,7 @@ import subprocess
 import time
 import uuid
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -73,8 +74,16 @@ class Service:
         assert self.process
         found = [self.process.pid]
         for pid in found:
-            found += map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+            found += children(pid)
         return found
+
+
+def children(pid: int) -> list[int]:
+    """Of a process, which may have ended since it was found."""
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
 
 
 class Browser:
@@ -128,10 +137,16 @@ class Browser:
     def submit(self, path: str, *, expected: int = 200, **fields: object) -> str:
         """Send a form; returns the address that the answer leads to."""
         kind = "application/x-www-form-urlencoded"
-        return self.ask(path, urlencode(fields).encode(), expected=expected, Content_Type=kind, HX_Request="true")[1]
+        return self.ask(
+            path, urlencode(fields, doseq=True).encode(), expected=expected, Content_Type=kind, HX_Request="true"
+        )[1]
 
-    def submit_json(self, path: str, **fields: object) -> None:
-        self.ask(path, json.dumps(fields).encode(), Content_Type="application/json", Accept="application/json")
+    def submit_json(self, path: str, **fields: object) -> Any:
+        headers = {"Content_Type": "application/json", "Accept": "application/json"}
+        return json.loads(self.ask(path, json.dumps(fields).encode(), **headers)[0])
+
+    def get_json(self, path: str) -> Any:
+        return json.loads(self.ask(path, Accept="application/json")[0])
 
     def upload(self, path: str, file: bytes, *, expected: int = 302, **fields: object) -> str:
         """Send a form with a file, as multipart/form-data."""

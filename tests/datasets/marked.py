@@ -39,6 +39,7 @@ def add(dataset, position, text, **fields):
         position=position,
         original=text,
         tokens=tokens,
+        token_count=len(tokens),
         search_text=text.casefold(),
         **{"offsets": offsets, "external_id": f"WO-{position + 1}", **fields},
     )

@@ -84,8 +84,8 @@ def test_no_list_counts_a_whole_table(as_sam, project):
 def test_a_list_with_more_rows_than_are_counted_says_so(as_sam, alice, monkeypatch, query):
     factories.dataset(owner=alice, text="".join(f"line {n}\n" for n in range(5)))
     url = reverse("admin:datasets_item_changelist") + query
-    monkeypatch.setattr("annotation_service.admin.CappedPaginator.limit", 5)
+    monkeypatch.setattr("annotation_service.admin_base.CappedPaginator.limit", 5)
     assert "5 items" in as_sam.get(url).content.decode()
-    monkeypatch.setattr("annotation_service.admin.CappedPaginator.limit", 4)
+    monkeypatch.setattr("annotation_service.admin_base.CappedPaginator.limit", 4)
     page = as_sam.get(url).content.decode()
     assert "more than 4 items" in page and "\n4 items" not in page

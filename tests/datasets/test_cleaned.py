@@ -65,7 +65,7 @@ def said_again(item):
 
 def state_of(page):
     _, _, rest = page.content.decode().partition('<script id="state" type="application/json">')
-    return json.loads(rest.partition("</script>")[0])
+    return json.loads(rest.partition("</script>")[0])["items"][0]
 
 
 def drawn(response):

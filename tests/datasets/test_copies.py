@@ -8,8 +8,8 @@ from annotation_service import jobs
 from annotation_service.inputs import Refused
 from datasets import exports
 from datasets.kinds import Kind
-from datasets.models import Annotation, Dataset, Entity, Item, Relation
-from datasets.models.dataset import goes_with_datasets, goes_with_items
+from datasets.models import Annotation, Batch, Dataset, Entity, Item, Relation
+from datasets.models.deleting import goes_with_datasets, goes_with_items
 from ontologies.models import OntologyItem
 from projects.models import Project
 from tests import factories
@@ -57,9 +57,9 @@ def dataset(alice, entity_labels, relation_labels):
     labels = list(entity_labels.items())
     relation_label = relation_labels.items()[1]
     for annotation in (gone, given):
-        given = {"annotation": annotation, "origin": "given"}
-        one = Entity.objects.create(label=labels[0], start=0, end=0, uid="aaaaaaaa", status="suggested", **given)
-        two = Entity.objects.create(label=labels[3], start=1, end=2, uid="bbbbbbbb", status="rejected", **given)
+        given = {"annotation": annotation, "origin": "given", "status": "suggested"}
+        one = Entity.objects.create(label=labels[0], start=0, end=0, uid="aaaaaaaa", **given)
+        two = Entity.objects.create(label=labels[3], start=1, end=2, uid="bbbbbbbb", **given)
         Relation.objects.create(label=relation_label, source=two, target=one, uid="cccccccc", **given)
     return dataset
 
@@ -178,10 +178,10 @@ def test_a_copy_and_its_source_have_nothing_to_do_with_each_other(dataset, bob):
 
 
 def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(dataset, bob, monkeypatch):
-    def fail(source, target, labels):
+    def fail(*args):
         raise RuntimeError
 
-    monkeypatch.setattr("datasets.importing.storage.copy_given_marks", fail)
+    monkeypatch.setattr("datasets.importing.storage.copy_marks", fail)
     before = (Dataset.objects.count(), Item.with_removed.count())
     with pytest.raises(RuntimeError):
         dataset.copy_to(by=bob)
@@ -287,5 +287,5 @@ def test_everything_that_points_to_items_or_datasets_goes_with_them():
     def pointing(model):
         return {(link.related_model, link.field.name) for link in model._meta.related_objects}
 
-    assert pointing(Item) == set(goes_with_items)
-    assert pointing(Dataset) == {*goes_with_datasets, (Item, "dataset"), (Dataset, "copied_from")}
+    assert pointing(Item) == {(model, path) for model, path in goes_with_items if "__" not in path}
+    assert pointing(Dataset) == {*goes_with_datasets, (Item, "dataset"), (Batch, "dataset"), (Dataset, "copied_from")}

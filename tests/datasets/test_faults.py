@@ -68,6 +68,7 @@ class ByJob(Work):
     job: Job
 
     def do(self):
+        self.job.refresh_from_db()  # it keeps nothing of an attempt before this one
         jobs.run(self.job)
 
     def claim(self):
@@ -454,22 +455,19 @@ def test_a_worker_that_is_killed_is_replaced():
     def worker():
         jobs.work(threading.Event())
 
-    def wait_until(**fields):
-        deadline = time.monotonic() + 120
-        while not Job.objects.filter(pk=job.pk, **fields).exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+    def is_at(state, attempts):
+        return Job.objects.filter(pk=job.pk, state=state, attempts=attempts).exists()
 
     for attempt in (1, 2):
-        pid = faults.start_child(worker)
-        wait_until(state=Job.State.RUNNING, attempts=attempt)
-        os.kill(pid, signal.SIGKILL)
-        assert faults.end_of(pid) == -signal.SIGKILL
-        assert stored_items() == 0
-        Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
+        assert faults.killed_at(10 + 10 * attempt, worker)
+        assert is_at(Job.State.RUNNING, attempt) and stored_items() == 0
+        go_stale()
     pid = faults.start_child(worker)
     try:
-        wait_until(state=Job.State.DONE, attempts=3)
+        deadline = time.monotonic() + 120
+        while not is_at(Job.State.DONE, 3):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
     finally:
         os.kill(pid, signal.SIGKILL)
         faults.end_of(pid)

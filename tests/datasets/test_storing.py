@@ -99,6 +99,7 @@ def test_an_item_is_stored_with_all_its_fields(upload):
     one, two = upload([found, missing], kind="rich").store().items()
     assert (one.original, one.tokens) == (found["original"], found["tokens"])
     assert one.offsets == [[0, 3], [4, 7], [9, 10], [11, 12]]
+    assert (one.token_count, two.token_count) == (4, 1)
     assert one.search_text == 'say "i̇" \\ 😀'
     assert (one.external_id, one.extra_fields) == (fields["external_id"], fields["extra_fields"])
     assert (two.offsets, two.external_id, two.extra_fields, two.removed_at) == (None, "", {}, None)
@@ -158,7 +159,7 @@ def test_only_few_large_items_wait_in_memory(db, monkeypatch):
 def test_keys_are_free_for_whoever_writes_next(upload, alice):
     """The import takes its keys from where the database takes them."""
     dataset = upload([marked()]).store()
-    Item.objects.create(dataset=dataset, position=9, original="x", tokens=["x"], search_text="x")
+    Item.objects.create(dataset=dataset, position=9, original="x", tokens=["x"], token_count=1, search_text="x")
     annotation = Annotation.objects.create(item=dataset.items()[0], annotator=alice)
     annotation.copy_given_marks()
     assert (annotation.entity_set.count(), annotation.relation_set.count()) == (3, 2)

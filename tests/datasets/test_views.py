@@ -45,7 +45,7 @@ def test_the_search_in_the_list_ignores_case_in_every_script(as_alice):
     assert shown(as_alice.get("/datasets/", {"q": "ТРУ"})) == ["Трубы"]
     assert shown(as_alice.get("/datasets/", {"q": "%"})) == ["100% sure"]
     assert shown(as_alice.get("/datasets/", {"q": "_"})) == ["a_b"]
-    assert "Nothing found" in html(as_alice.get("/datasets/", {"q": "pump"}))
+    assert "No dataset matches" in html(as_alice.get("/datasets/", {"q": "pump"}))
 
 
 @pytest.mark.parametrize(

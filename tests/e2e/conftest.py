@@ -14,7 +14,7 @@ import os
 import random
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,13 @@ ARGUMENTS = [
 REPORT_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP: ${event.violatedDirective} blocked ${event.blockedURI || "inline"} at ${event.sourceFile}`));
+"""
+# The scripts of a page that has just come may not listen yet: a click before they do would be lost. So it waits.
+NO_CLICK_TOO_EARLY = """
+const sheet = new CSSStyleSheet();
+sheet.replaceSync("html { pointer-events: none }");
+document.adoptedStyleSheets = [sheet];
+addEventListener("load", () => (document.adoptedStyleSheets = document.adoptedStyleSheets.filter((each) => each !== sheet)));
 """
 FAILED = pytest.StashKey[bool]()
 # What htmx says when it gives a request up for a newer one. One that fails is reported under other names.
@@ -79,16 +86,19 @@ _under_way: set[HttpRequest] = set()
 
 
 def watched_answers(get_response):
-    def late() -> None:
-        if SOAK:
+    def late(request: HttpRequest) -> None:
+        if SOAK and request.META["SERVER_NAME"] != "testserver":  # which asks without a browser
             time.sleep(random.uniform(0, LATE))
 
     def answer(request):
         _under_way.add(request)
         try:
-            late()
+            late(request)
             response = get_response(request)
-            late()
+            late(request)
+            # The page of an earlier test may have asked this: it must not end the session of the test that runs now.
+            if (cookie := response.cookies.get(settings.SESSION_COOKIE_NAME)) and not cookie.value:
+                del response.cookies[settings.SESSION_COOKIE_NAME]
             return response
         finally:
             _under_way.remove(request)
@@ -129,10 +139,24 @@ def problems() -> PageProblems:
     return PageProblems()
 
 
+@pytest.fixture(scope="session")
+def context(browser: Browser, live_server) -> Iterator[BrowserContext]:
+    """What one test after the other uses: scripts are fetched and compiled once."""
+    context = browser.new_context(**of_server(live_server))
+    prepare(context)
+    yield context
+    context.close()
+
+
 @pytest.fixture
-def page(browser: Browser, live_server, problems: PageProblems, request) -> Iterator[Page]:
-    """A page of its own context, 1400 pixels wide; addresses are relative to the server."""
-    with watched_page(browser, live_server, problems) as page:
+def page(request, live_server, problems: PageProblems) -> Iterator[Page]:
+    """A page 1400 pixels wide, of a browser that knows nothing yet; addresses are relative to the server.
+
+    A test that changes what `clear` cannot take back, such as the clock, is marked with ``own_context``.
+    """
+    own = request.node.get_closest_marker("own_context")
+    used = request.getfixturevalue("browser" if own else "context")
+    with (watched_page if own else cleared_page)(used, live_server, problems) as page:
         yield page
         if request.node.stash.get(FAILED, False):
             folder = settings.VAR_DIR / "e2e"
@@ -150,13 +174,15 @@ def other_page(browser: Browser, live_server, problems: PageProblems) -> Iterato
 
 @pytest.fixture
 def page_without_scripts(browser: Browser, live_server, problems: PageProblems) -> Iterator[Page]:
-    with watched_page(browser, live_server, problems, java_script_enabled=False) as page:
+    with watched_page(browser, live_server, problems, scripts=False) as page:
         yield page
 
 
 @contextmanager
-def watched_page(browser: Browser, live_server, problems: PageProblems, **options) -> Iterator[Page]:
-    with watched(browser.new_context(**of_server(live_server), **options), problems) as context:
+def watched_page(browser: Browser, live_server, problems: PageProblems, *, scripts=True, **options) -> Iterator[Page]:
+    context = browser.new_context(**of_server(live_server), java_script_enabled=scripts, **options)
+    prepare(context, scripts=scripts)
+    with watched(context, problems):
         yield context.new_page()
 
 
@@ -170,6 +196,7 @@ def lasting_browser(browser: Browser, live_server, problems: PageProblems, tmp_p
         context = kind.launch_persistent_context(
             tmp_path, executable_path=chromium(kind), args=ARGUMENTS, **of_server(live_server)
         )
+        prepare(context)
         with watched(context, problems):
             yield context.new_page()
 
@@ -181,9 +208,32 @@ def of_server(live_server) -> dict[str, Any]:
 
 
 @contextmanager
-def watched(context: BrowserContext, problems: PageProblems) -> Iterator[BrowserContext]:
-    context.set_default_timeout(PATIENCE)
-    context.add_init_script(REPORT_VIOLATIONS)
+def cleared_page(context: BrowserContext, live_server, problems: PageProblems) -> Iterator[Page]:
+    """A page of a context that was used before, without what the tests before have left in it."""
+    with watched(context, problems, leave=clear):
+        page = context.new_page()
+        session = context.new_cdp_session(page)
+        session.send(
+            "Storage.clearDataForOrigin", {"origin": live_server.url, "storageTypes": "local_storage,indexeddb"}
+        )
+        session.detach()
+        yield page
+
+
+def clear(context: BrowserContext) -> None:
+    for page in context.pages:
+        page.close()
+    context.clear_cookies()
+    context.clear_permissions()
+    context.unroute_all()
+    context.set_offline(False)
+
+
+@contextmanager
+def watched(
+    context: BrowserContext, problems: PageProblems, leave: Callable[[BrowserContext], None] = BrowserContext.close
+) -> Iterator[BrowserContext]:
+    """A context whose pages say what goes wrong in them."""
 
     def watch(new: Page) -> None:
         new.on("pageerror", lambda error: problems.append(f"{error.name}: {error.message}"))
@@ -195,9 +245,17 @@ def watched(context: BrowserContext, problems: PageProblems) -> Iterator[Browser
 
     context.on("page", watch)
     yield context
-    context.close()
+    context.remove_listener("page", watch)
+    leave(context)
     # Nobody waits for these answers any more, but the server works on them, and the database is about to be emptied.
     until(lambda: not _under_way, "the server does not answer")
+
+
+def prepare(context: BrowserContext, *, scripts: bool = True) -> None:
+    context.set_default_timeout(PATIENCE)
+    if scripts:
+        context.add_init_script(REPORT_VIOLATIONS)
+        context.add_init_script(f"{{ {NO_CLICK_TOO_EARLY} }}")
 
 
 @pytest.fixture

@@ -52,19 +52,23 @@ def test_a_project_is_made_with_marks_that_break_its_rules(page: Page, sign_in, 
     sign_in(page, alice)
     page.goto("/projects/new/")
     page.get_by_label("Name").fill("Pumps")
+    page.get_by_label("Entities and relations").check()
+    page.goto("/projects/new/#step-dataset")
     held = []
     page.route("**/*fresh=1*", lambda route: held.append(route))
     with page.expect_request("**/*fresh=1*"):
         page.get_by_label("Dataset", exact=True).select_option(str(dataset.pk))
-    for waiting in (page.get_by_label("Entity constraints"), page.get_by_role("button", name="Create project")):
+    for waiting in (page.get_by_label("Entity constraints"), page.locator("#create-project")):
         expect(waiting).to_be_disabled()  # what is chosen or sent now would miss the answer
     held[0].continue_()
-    expect(page.get_by_role("button", name="Create project")).to_be_enabled()
+    expect(page.locator("#create-project")).to_be_enabled()
     expect(page.get_by_label("Entity ontology")).to_have_value(str(entities.pk))
+    page.goto("/projects/new/#step-constraints")
     page.get_by_label("Entity constraints").select_option(index=1)
     expect(page.get_by_text("Marks of the dataset break these constraints 1 time.")).to_be_visible()
     assert not serious(page)
     page.get_by_label("Keep these marks as they are").check()
+    page.goto("/projects/new/#step-review")
     page.get_by_role("button", name="Create project").click()
     expect(page.get_by_text("1 violation of 1 rule")).to_be_visible()
     assert Project.objects.get().constraint_sets().count() == 1

@@ -141,6 +141,7 @@ def test_all_that_match_are_removed_and_restored_from_the_bin(page: Page, datase
     expect(dialog(page)).to_contain_text("all items of the dataset")
     expect(dialog(page)).to_contain_text("3 marks go with them")
     dialog(page).get_by_role("button", name="Cancel").click()
+    page.wait_for_function("() => !history.state?.dialog")
     expect(page).to_have_url(f"/datasets/{dataset.pk}/")  # the address of the dialog is left after it
     page.goto(f"/datasets/{dataset.pk}/?q=pump")
     page.get_by_role("button", name="Remove 12…").click()

@@ -12,6 +12,7 @@ from annotation_service.models import User
 from datasets.models import Annotation, Item, Relation
 from projects.models import Project
 from tests import factories
+from tests.e2e.waiting import all_saved
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -113,7 +114,7 @@ def test_every_name_of_a_dense_text_can_be_read_and_every_arc_pointed_at(dense):
     for width, size in ((1400, "m"), (360, "m"), (1100, "xl"), (1920, "s")):
         dense.set_viewport_size({"width": width, "height": 1200})
         choose(dense, "size", size)
-        dense.wait_for_function("() => !document.querySelector('details[open]')")
+        dense.wait_for_function("() => !document.querySelector('details.menu[open]')")
         expect(dense.locator("#done")).to_be_in_viewport(ratio=1)
         assert dense.evaluate(CLASHES) == []
         assert dense.locator(".mark-name").count() == 20
@@ -128,6 +129,33 @@ def test_what_changed_is_drawn_as_if_all_were_drawn_anew(dense):
     for width, seed in ((1400, 11), (500, 12)):
         dense.set_viewport_size({"width": width, "height": 900})
         assert dense.evaluate(WALK, [seed, 100]) == []
+
+
+def test_the_text_keeps_its_place_while_marks_go_and_closes_up_when_most_are_gone(dense):
+    def tops() -> list[float]:
+        return dense.locator(".tok").evaluate_all("all => all.map((token) => token.getBoundingClientRect().top)")
+
+    full = tops()
+    dense.keyboard.press("Tab")
+    for _ in range(3):
+        dense.keyboard.press("Delete")
+        dense.keyboard.press("Tab")
+    expect(dense.locator(".mark-name")).to_have_count(17)
+    assert tops() == full
+    for _ in range(3):
+        dense.keyboard.press("Control+z")
+    assert tops() == full
+    for _ in range(20):
+        dense.keyboard.press("Escape")
+        dense.keyboard.press("Tab")
+        dense.keyboard.press("Delete")
+    expect(dense.locator(".mark-name")).to_have_count(0)
+    empty = tops()
+    assert empty[-1] < full[-1]
+    all_saved(dense)
+    dense.reload()
+    ready(dense)
+    assert tops() == empty
 
 
 def test_a_relation_and_its_ends_light_up_together(dense):
@@ -175,8 +203,8 @@ def test_how_the_text_is_shown_is_chosen_by_keys_and_kept(dense, carol, problems
         choose(dense, "strength", "strong")
     dense.reload()
     ready(dense)
-    expect(dense.locator("#sheet")).to_have_attribute("data-size", "l")
-    expect(dense.locator("#sheet")).to_have_attribute("data-arcs", "off")
+    expect(dense.locator(".sheet")).to_have_attribute("data-size", "l")
+    expect(dense.locator(".sheet")).to_have_attribute("data-arcs", "off")
     assert User.objects.get(pk=carol.pk).comfort == {"size": "l", "arcs": "off", "strength": "strong"}
     problems.expect("503")
     dense.route("**/annotate/comfort/", lambda route: route.fulfill(status=503))

@@ -9,7 +9,7 @@ from annotation_service.models import Job
 from tests import factories
 from tests.e2e.waiting import settled
 
-pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.e2e, pytest.mark.own_context, pytest.mark.django_db(transaction=True)]
 
 
 SAY = "all => all.forEach((detail) => document.dispatchEvent(new CustomEvent('toast', {detail})))"

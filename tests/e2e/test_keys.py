@@ -81,6 +81,26 @@ def test_keys_that_decide_count_once_however_long_they_are_held(desk):
     hold("Enter")
     expect(desk.page.locator("#picker")).to_be_visible()
     assert len(decided()) == 4
+    desk.press("Escape", "Escape")
+    desk.page.keyboard.down("Control")
+    hold("Enter")
+    desk.page.keyboard.up("Control")
+    expect(desk.page.locator("#undecided-dialog")).to_be_visible()  # its button was not pressed by the same key
+    mine.refresh_from_db()
+    assert mine.done_at is None
+
+
+def test_what_is_said_of_a_step_goes_with_the_next_one(desk):
+    state = desk.project.entity_ontology.items().get(name="State")
+    mine = Annotation.objects.create(item=desk.project.dataset.items()[0], annotator=desk.user)
+    for n in range(3):
+        mine.entity_set.create(uid=f"given-{n}", label=state, start=n, end=n, status="suggested", origin="given")
+    desk.open()
+    desk.press("Shift+Space")
+    told = desk.page.locator(".toast", has_text="3 suggestions accepted.")
+    expect(told).to_be_visible()
+    desk.press("Control+z")
+    expect(told).to_have_count(0)
 
 
 def test_arrows_held_with_shift_move_the_ends_of_the_selected_mark(desk):

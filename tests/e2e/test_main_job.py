@@ -10,6 +10,7 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from tests import factories
+from tests.e2e.waiting import all_saved, settled
 
 pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
 
@@ -99,17 +100,26 @@ def create_dataset(page: Page) -> None:
 
 
 def create_project(page: Page) -> None:
+    settled(page)
     page.get_by_role("button", name="Use in a project").click()
     page.get_by_role("link", name="New project with it").click()
     page.get_by_label("Name").fill("Lives")
+    page.get_by_label("Entities and relations").check()
+    steps = page.get_by_role("navigation", name="Steps")
+    steps.get_by_role("link", name="Ontologies").click()
     page.get_by_label("Entity ontology").select_option(index=1)
     page.get_by_label("Relation ontology").select_option(index=1)
+    steps.get_by_role("link", name="People").click()
     page.get_by_role("textbox", name="Annotators", exact=False).first.fill("anna")
+    steps.get_by_role("link", name="Review").click()
     page.get_by_role("button", name="Create project").click()
     expect(page.get_by_role("heading", name="Lives")).to_be_visible()
-    page.get_by_label("Add", exact=True).fill("ben")
-    page.get_by_role("button", name="Add").click()
-    expect(page.get_by_role("cell", name="ben", exact=True)).to_be_visible()
+    page.get_by_role("link", name="Add or change").click()
+    expect(page.get_by_label("Names", exact=True)).to_be_visible()
+    settled(page)
+    page.get_by_label("Names", exact=True).fill("ben")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("cell", name="ben").first).to_be_visible()
 
 
 def token(page: Page, words: str):
@@ -131,10 +141,6 @@ def pick(page: Page, label: str) -> None:
 
 def mark(page: Page, name: str):
     return page.locator(".mark-name", has_text=name).first
-
-
-def all_saved(page: Page) -> None:
-    expect(page.locator("#saved")).to_contain_text("all saved")
 
 
 def annotate_with_the_mouse(page: Page) -> None:
@@ -223,6 +229,10 @@ def check_bundle(files: dict, document) -> None:
         "relations": 1,
         "suggested_entities": 0,
         "suggested_relations": 0,
+        "batches": 0,
+        "flags": 0,
+        "comments": 0,
+        "open_comments": 0,
     }
     assert [item["original"] for item in files["dataset.json"]] == [TEXT.splitlines()[0], TEXT.splitlines()[2]]
     anna, _, ben, ben_too = sorted(files["annotations.json"], key=lambda row: (row["annotator"], row["item_id"]))

@@ -127,3 +127,12 @@ def test_names_and_ids_are_copied(page, sign_in, alice, ontology, is_allowed):
         expect(page.locator("#toasts [aria-live]")).to_have_text(f"Copied: {text}")
         assert page.evaluate("navigator.clipboard.readText()") == text
     expect(button).to_be_focused()
+
+
+def test_the_way_to_it_and_the_menu_of_the_account_are_in_sight_at_every_width(page, sign_in, alice):
+    sign_in(page, alice)
+    for width in (360, 640, 700, 900, 949, 950, 1200):
+        page.set_viewport_size({"width": width, "height": 700})
+        page.goto("/projects/")
+        end = page.locator(".topbar .end").bounding_box()
+        assert end["x"] + end["width"] <= width - 12

@@ -160,7 +160,9 @@ def test_a_finger_selects_marks_resizes_and_undoes(touched):
     assert desk.stored() == [(1, 3, "SensingObject")]
     # The browser makes no click of a tap that comes too soon after a drag.
     page.evaluate("addEventListener('click', () => { window.isTapped = true; }, { once: true })")
-    until(lambda: page.locator(".facts").tap() or page.evaluate("window.isTapped"), "No tap became a click.")
+    until(
+        lambda: page.locator(".item-bar > .facts").tap() or page.evaluate("window.isTapped"), "No tap became a click."
+    )
     short, long = (
         page.get_by_role("button", name=f"{words}, SensingObject")
         for words in ("air conditioner", "air conditioner thermostat")

@@ -5,7 +5,7 @@ from playwright.sync_api import expect
 
 from resources.models import PreannotationSet
 from tests import factories
-from tests.e2e.waiting import settled
+from tests.e2e.waiting import all_saved, settled
 from tests.resource_sets import document_of, make
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -124,7 +124,7 @@ def test_what_a_file_suggests_is_accepted_or_rejected_for_good(page, other_page,
         other_page.keyboard.press(key)
     other_page.get_by_role("button", name="Reject Del").click()
     expect(marks).to_have_text(["PhysicalObject"])
-    expect(other_page.locator("#saved")).to_have_text("✓ all saved")
+    all_saved(other_page)
 
     project.match_preannotations(by=alice)
     other_page.goto(desk)

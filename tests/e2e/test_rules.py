@@ -11,7 +11,7 @@ from django.db import transaction
 
 from annotation_service.inputs import Refused
 from annotations import offers
-from annotations.requests import marks_state
+from annotations.requests import marks_states
 from datasets.models import Annotation, Entity, Relation
 from resources.rules import EntityRule, RelationRule, Rules, SetName, Span
 from tests import factories
@@ -236,7 +236,7 @@ def judged(annotation, project, chance) -> dict:
         verdict = allows_moving(annotation.mark(Relation, relation.uid), "reverse", turned)
         asked.append(["relation", "reverse", relation.uid])
         verdicts.append({} if verdict is None else {"same": verdict})
-    return {"state": marks_state(annotation), "asked": asked, "verdicts": verdicts}
+    return {"state": marks_states([annotation])[0], "asked": asked, "verdicts": verdicts}
 
 
 def allows(annotation, kind, verb, place, label) -> bool | None:

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 
 from annotations import offers
-from annotations.requests import MARKS, marks_state
-from datasets.models import Annotation
+from annotations.requests import marks_states
+from datasets.models import MARKS, Annotation
 from tests import factories
 from tests.soak import amount
 
@@ -134,7 +134,7 @@ class Replay:
             self.uids[kind, operation["uid"]] = answer.json()[kind]["uid"]
 
     def check(self, stage) -> None:
-        stored = marks_state(Annotation.visible_to(self.user, self.item))
+        stored = marks_states([Annotation.visible_to(self.user, self.item)])[0]
         for kind, marks in (("entity", "entities"), ("relation", "relations")):
             names = ["uid", "label", "status", *MARKS[kind].place_fields]
             shown, there = (
@@ -148,7 +148,7 @@ def test_undo_and_redo_are_exact(page, given, carol):
     document = json.loads(offers.labels_json(given[0].item.dataset.project))
     labels = {kind: [row[0] for row in rows] for kind, rows in document.items()}
     page.goto("/accounts/login/")
-    walks = json.loads(page.evaluate(WALK, [list(range(300)), marks_state(given[0]), labels]))
+    walks = json.loads(page.evaluate(WALK, [list(range(300)), marks_states(given[:1])[0], labels]))
     for annotation, walk in zip(given, walks, strict=False):  # the others are for the browser alone
         replay = Replay(annotation.item, carol)
         for n, stage in enumerate(walk):

@@ -11,8 +11,9 @@ from tests import factories
 from tests.e2e.test_workspace import TEXT, Desk
 from tests.e2e.waiting import until
 from tests.factories import item
+from tests.soak import amount
 
-pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.e2e, pytest.mark.own_context, pytest.mark.django_db(transaction=True)]
 
 CHANGES = re.compile(r"/items/\d+/(entities|relations|done)/")
 KEPT = """async (person) => {
@@ -22,7 +23,9 @@ KEPT = """async (person) => {
 NOTE_TOASTS = "window.said = []; addEventListener('toast', ({ detail }) => said.push(detail.text), true)"
 NO_LOCKS = "Object.defineProperty(navigator, 'locks', { value: undefined })"
 NO_STORE = "Object.defineProperty(window, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError') } })"
-IMPATIENT = "AbortSignal.timeout = ((timeout) => () => timeout.call(AbortSignal, 300))(AbortSignal.timeout)"
+IMPATIENT = (
+    f"AbortSignal.timeout = ((timeout) => () => timeout.call(AbortSignal, {amount(300, 2000)}))(AbortSignal.timeout)"
+)
 
 
 @pytest.fixture

@@ -51,3 +51,15 @@ def test_the_editor_and_the_workspace_say_what_they_need(page_without_scripts, s
     page.get_by_role("button", name="Show").click()
     expect(page.locator(".entry")).to_have_count(4)
     expect(page.get_by_role("button", name="Print")).to_be_hidden()
+
+
+def test_a_new_project_is_one_form(page_without_scripts, sign_in, alice):
+    page = page_without_scripts
+    dataset, ontology = factories.dataset(owner=alice), factories.ontology(owner=alice)
+    sign_in(page, alice)
+    page.goto("/projects/new/")
+    page.get_by_label("Name").fill("Plain")
+    page.get_by_label("Dataset", exact=True).select_option(str(dataset.pk))
+    page.get_by_label("Entity ontology").select_option(str(ontology.pk))
+    page.get_by_role("button", name="Create project").click()
+    expect(page.get_by_role("heading", name="Plain")).to_be_visible()

@@ -10,6 +10,7 @@ from datasets.models import Annotation, Item
 from ontologies.models import OntologyItem
 from projects.models import Project
 from tests import factories
+from tests.e2e.waiting import all_saved
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -54,9 +55,7 @@ class Desk:
             self.page.keyboard.press(key)
 
     def saved(self) -> None:
-        # What is only shown yet is saved when the page is left. While the words are busy, they may be those of before.
-        self.page.wait_for_function("() => dispatchEvent(new Event('beforeunload'))")
-        expect(self.page.locator("#saved:not([aria-busy=true])")).to_have_text("✓ all saved")
+        all_saved(self.page)
 
     def return_to(self) -> None:
         """As when its tab is chosen again. By then the page may be on its way to the next item."""
@@ -436,7 +435,7 @@ def test_spans_are_right_around_characters_of_any_width(page, sign_in, alice, ca
     desk.drag(1, 2)
     desk.pick("state")
     desk.press(".")
-    expect(page.locator("#original mark")).to_have_text(f"one  {characters}")
+    expect(page.locator("[data-original] mark")).to_have_text(f"one  {characters}")
     assert desk.stored() == [(1, 2, "State")]
     assert page.locator(".mark-name").get_attribute("title") == f"State: one {characters}"
 
@@ -474,7 +473,12 @@ def test_a_manager_reads_but_does_not_mark(desk, sign_in, alice):
     expect(desk.page.locator("#done")).to_have_count(0)
     desk.token(3).click()
     expect(desk.page.locator("#picker")).to_be_hidden()
-    desk.press("PageDown")
+    desk.page.keyboard.type("plant")
+    expect(desk.page.locator(".toast")).to_have_count(0)  # there is nothing to refuse
+    desk.press("?")
+    expect(desk.page.locator("#keys")).to_contain_text("to the next mark")
+    expect(desk.page.locator("#keys")).not_to_contain_text("reject")
+    desk.press("Escape", "PageDown")
     desk.ready(2)
 
 
@@ -732,7 +736,7 @@ def test_the_original_is_one_key_away(desk, sign_in, alice, page):
         name="Cleaned", by=alice, dataset=cleaned, entity_ontology=desk.project.entity_ontology, annotators=[desk.user]
     )
     desk.open()
-    original = page.locator("#original > p")
+    original = page.locator(".original > p")
     assert page.locator(".sheet .text").text_content() == "left 🚀 air-con (rear) is leaking, replace!"
     desk.token(4).click()  # “rear”, after “(”
     desk.pick("state")
@@ -744,7 +748,7 @@ def test_the_original_is_one_key_away(desk, sign_in, alice, page):
     expect(original.locator("mark")).to_have_text("Air-Con")
     desk.press("Escape", ".")
     expect(original).to_be_hidden()
-    page.locator("#original > summary").click()
+    page.locator("[data-original] > summary").click()
     expect(original.locator("mark")).to_have_count(0)
     expect(page.locator(".sheet .text")).to_be_focused()
     desk.press("ArrowRight")

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 SETTLED = "() => document.readyState === 'complete' && !document.querySelector('.htmx-request, .htmx-swapping, .htmx-settling')"
 
@@ -22,3 +22,10 @@ def settled(page: Page) -> None:
     A page that a click leads to comes a moment later: look first for something that it alone has.
     """
     page.wait_for_function(SETTLED)
+
+
+def all_saved(page: Page) -> None:
+    """Until the server has everything that was done in the annotation screen."""
+    # What is only shown yet is saved when the page is left. While the words are busy, they may be those of before.
+    page.wait_for_function("() => dispatchEvent(new Event('beforeunload'))")
+    expect(page.locator("#saved:not([aria-busy=true])")).to_have_text("✓ all saved")

@@ -1,6 +1,7 @@
 """The fragments and actions of the tree editor: searching, taking back, lists, several items, checks, usage."""
 
 import json
+import re
 
 import pytest
 from django.db import connection
@@ -60,6 +61,9 @@ def test_the_details_of_an_item_that_is_gone_give_way(as_alice, alice, ontology)
     assert 'id="details-none"' in page
     answer = as_alice.get(url("usage", ontology.pk, gone.uid))
     assert (answer.status_code, answer.content) == (200, b"")
+    answer = as_alice.get(url("item", ontology.pk, gone.uid), headers={"HX-Request": "true"})
+    assert answer.status_code == 204 and "ontologyChanged" in answer["HX-Trigger"]
+    assert as_alice.get(url("item", ontology.pk, gone.uid), headers={"HX-Request": "false"}).status_code == 404
 
 
 def test_answers_tell_what_they_build_on(as_alice, bob, ontology, item):
@@ -105,6 +109,27 @@ def test_a_search_stays_in_its_branch(as_alice, large):
 def test_odd_searches_find_nothing(as_alice, ontology, text):
     answer = find(as_alice, ontology, text)
     assert answer.status_code == 200 and not uids_in(answer)
+
+
+def test_what_a_search_shows_is_escaped(as_alice, alice):
+    items = [
+        {"name": "<i>name", "description": "<b>one"},
+        {"name": "other", "description": "first line\n<i>line<s>"},
+        {"name": "third", "description": "<u>", "children": [{"name": "<i>last"}]},
+    ]
+    page = find(as_alice, factories.ontology(owner=alice, items=items), "<i>").content.decode()
+    assert page.count("<mark>&lt;i&gt;</mark>") == 3 and not set(re.findall("<[ibus]>", page))
+    assert all(f"{text}</span>" in page for text in ("name", "&lt;b&gt;one", "line&lt;s&gt;", "&lt;u&gt;"))
+
+
+def test_what_the_preview_of_a_list_shows_is_escaped(as_alice, alice, settings):
+    settings.MAX_ONTOLOGY_ITEMS = 3
+    ontology = factories.ontology(owner=alice, items=[{"name": "<i>known"}, {"name": "other"}])
+    pasted = {"text": "<i>known\n<u>new\n<s>too many"}
+    page = as_alice.post(url("preview", ontology.pk), pasted).content.decode()
+    shown = ("i&gt;known <small>there", "u&gt;new", "s&gt;too many")
+    assert [text for text in shown if f"&lt;{text}" not in page] == [] and "at most 3" in page
+    assert not re.findall("<[ius]>", page)
 
 
 def test_a_match_is_cut_out_by_letters_whose_length_depends_on_case():

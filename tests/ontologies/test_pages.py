@@ -414,8 +414,10 @@ def test_a_refused_new_item_keeps_what_was_typed(as_alice, item):
 def test_an_unknown_item_is_not_found(as_alice, alice, ontology):
     other = factories.ontology(owner=alice).items()[0]
     for uid in ("ffffffff", "x", other.uid, ontology.root.uid):
-        for name in ("item", "row", "children"):
+        for name in ("row", "children"):
             assert as_alice.get(url(name, ontology.pk, uid)).status_code == 404
+        assert as_alice.get(url("item", ontology.pk, uid)).status_code == 204  # as one that was undone meanwhile
+        assert as_alice.get(url("item", ontology.pk, uid), headers={"HX-Request": "false"}).status_code == 404
         for name in ("add_child", "rename", "describe", "example_terms", "recolor"):
             assert as_alice.post(url(name, ontology.pk, uid), FIELDS).status_code == 404
 

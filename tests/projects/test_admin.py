@@ -3,9 +3,10 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import reverse
 
+from annotation_service.inputs import Refused
 from annotation_service.models import User
 from datasets.models import Annotation
-from projects.models import Project
+from projects.models import Invitation, Project
 from tests import factories
 
 OURS = [
@@ -88,14 +89,37 @@ def test_the_last_manager_of_a_project_stays(save, filled, alice, bob, change):
     manager = filled.membership_set.get(user=alice)
     response = save((manager, alice, *change))
     assert response.status_code == 200
-    assert "A project needs a manager. Add another one first." in response.content.decode()
+    assert "A project needs a manager. Make somebody else one first." in response.content.decode()
     manager.refresh_from_db()
     assert manager.role == "manager"
     assert save((manager, alice, *change), ("", bob, "manager")).status_code == 302
     assert filled.membership_set.get(role="manager").user == bob
 
 
+def test_who_is_removed_there_stays_out_until_added_and_finds_their_shortcuts_again(save, filled, alice, carol):
+    annotator, manager = filled.membership_set.get(user=carol), filled.membership_set.get(user=alice)
+    label = filled.entity_ontology.items().first().uid
+    annotator.set_shortcut("entity", "1", label)
+    link, _ = Invitation.make(filled, role="observer", by=alice)
+    assert save((annotator, carol, "annotator", "deleted"), (manager, carol, "manager")).status_code == 302
+    assert [*filled.membership_set.values_list("user", "role")] == [(alice.pk, "manager")]
+    with pytest.raises(Refused, match="You have left this project"):
+        link.accept(carol)
+    save((manager, alice, "manager"), ("", carol, "reviewer"))
+    assert filled.membership_set.get(user=carol).shortcuts["entity"] == {"1": label}
+    assert not filled.former_members().exists()
+
+
 def test_projects_are_deleted_by_their_own_method(as_sam, filled):
     data = {"action": "erase", "_selected_action": [filled.pk]}
     as_sam.post(reverse("admin:projects_project_changelist"), data)
     assert not Project.objects.exists()
+
+
+def test_copies_in_an_archived_project_are_only_shown(as_sam, filled, bob):
+    address = reverse("admin:datasets_dataset_change", args=[filled.dataset.pk])
+    sent = {"name": "Renamed", "description": "", "owner": bob.pk}
+    assert as_sam.post(address, sent).status_code == 302
+    filled.archive()
+    assert as_sam.post(address, {**sent, "name": "Again"}).status_code == 403
+    assert as_sam.get(address).status_code == 200 and Project.objects.get().dataset.name == "Renamed"

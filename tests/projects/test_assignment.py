@@ -1,13 +1,27 @@
 from collections import Counter
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from projects.assignment import given_item, share_out
-from projects.models import Assignment
+from annotation_service.inputs import Refused
+from annotation_service.leaving import set_active
+from datasets.models import Annotation
+from projects.assignment.assigned import given_item
+from projects.assignment.by_hand import Given, Taken
+from projects.assignment.sharing import share_out
+from projects.models import Assignment, Project, Withheld
+from projects.rule import Rule
 from tests import factories
 from tests.soak import amount
+
+
+def dealt(items, annotators, per_item, *, other_items=None, **holders):
+    """`share_out` with pairs of people and items."""
+    by_item = {name: {item: {p for p, i in pairs if i == item} for _, item in pairs} for name, pairs in holders.items()}
+    found = share_out(items, annotators, per_item, **by_item, other_items=other_items or {})
+    return {(person, item) for item, people in found.items() for person in people}
 
 
 @pytest.mark.soak
@@ -17,34 +31,48 @@ from tests.soak import amount
     people=st.integers(0, 6),
     per_item=st.integers(1, 4),
     current=st.sets(st.tuples(st.integers(0, 8), st.integers(0, 45))),
-    begun=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 39)), max_size=10),
+    fixed=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 39)), max_size=20),
+    withheld=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 39)), max_size=40),
+    others=st.lists(st.integers(0, 30), min_size=6, max_size=6),
 )
-def test_whatever_was_assigned_before_everybody_gets_a_fair_share(items, people, per_item, current, begun):
-    begun = {(person, item) for person, item in begun if item < items and person < people}
-    pairs = share_out(list(range(items)), list(range(people)), per_item, current=current, begun=begun)
-    assert begun <= pairs
-    per = Counter(item for _, item in pairs)
-    for item in range(items):
-        own = sum(1 for _, i in begun if i == item)
-        assert per[item] == max(min(per_item, people), own)
+def test_whatever_was_assigned_before_no_single_move_makes_it_more_even(
+    items, people, per_item, current, fixed, withheld, others
+):
+    fixed = {(person, item) for person, item in fixed if item < items and person < people}
+    pairs = dealt(
+        range(items),
+        range(people),
+        per_item,
+        current=current,
+        fixed=fixed,
+        withheld=withheld,
+        other_items=dict(enumerate(others)),
+    )
+    assert fixed <= pairs
     assert all(item < items and person < people for person, item in pairs)
-    if people and not begun:
-        load = Counter(dict.fromkeys(range(people), 0))
-        load.update(person for person, _ in pairs)
-        assert max(load.values()) - min(load.values()) <= 1 + (per_item > 1 and people > 1)
+    assert not (pairs - fixed) & withheld
+    load = Counter(dict(enumerate(others)))
+    load.update(person for person, _ in pairs)
+    for item in range(items):
+        holders = {person for person in range(people) if (person, item) in pairs}
+        kept = {person for person in holders if (person, item) in fixed}
+        able = {person for person in range(people) if (person, item) not in withheld} | kept
+        assert len(holders) == max(len(kept), min(per_item, len(able)))
+        for giver in holders - kept:
+            assert all(load[giver] - load[taker] <= 1 for taker in able - holders)
 
 
 def test_a_new_member_changes_as_little_as_possible():
     items = list(range(90))
-    first = share_out(items, [1, 2], 1)
-    second = share_out(items, [1, 2, 3], 1, current=first)
+    first = dealt(items, [1, 2], 1)
+    second = dealt(items, [1, 2, 3], 1, current=first)
     assert Counter(person for person, _ in second) == {1: 30, 2: 30, 3: 30}
     assert len(first - second) == 30
-    assert share_out(items, [1, 2, 3], 1, current=second) == second
+    assert dealt(items, [1, 2, 3], 1, current=second) == second
 
 
 def test_new_items_go_to_those_who_have_fewer_others():
-    pairs = share_out([1, 2, 3], [7, 8], 1, other_items={7: 5, 8: 2})
+    pairs = dealt([1, 2, 3], [7, 8], 1, other_items={7: 5, 8: 2})
     assert pairs == {(8, 1), (8, 2), (8, 3)}
 
 
@@ -80,6 +108,11 @@ def test_when_that_leaves_it_uneven_all_are_assigned_anew(shared, alice, carol, 
     assert shares(shared) == [5, 5]
 
 
+def test_two_items_fewer_are_evened_out(shared, alice, carol):
+    shared.dataset.remove(shared.all_items().filter(pk__in=[item.pk for item in shared.items_for(carol)[:2]]), by=alice)
+    assert shares(shared) == [4, 4]
+
+
 @pytest.mark.parametrize("per_item", [None, 1])
 def test_an_item_is_given_when_it_is_among_those_for_the_person_and_they_annotate(alice, carol, dave, per_item):
     project = factories.project(
@@ -98,3 +131,50 @@ def test_an_item_is_given_when_it_is_among_those_for_the_person_and_they_annotat
     other = factories.project(by=alice, annotators=[carol], name="Other")
     assert not any(given_item(carol, other.pk, item.pk) for item in items)
     assert given_item(carol, 2**63, items[1].pk) is given_item(carol, project.pk, 2**63) is None
+
+
+def test_what_is_given_by_hand_counts_and_what_is_taken_away_goes_to_others(shared, alice, carol, dave):
+    daves = shared.items_for(dave)[:3]
+    chosen = shared.all_items().filter(pk__in=[item.pk for item in daves])
+    assert shared.foresee_give(chosen, [carol]) == shared.give(chosen, [carol], by=alice) == Given(given=3, had=0)
+    assert not shared.items_for(dave) & chosen
+    assert shares(shared) == [5, 5]
+    Annotation.start(daves[0], carol)
+    assert shared.foresee_take(chosen, [carol]) == shared.take(chosen, [carol], by=alice) == Taken(2, 1, 0, 0)
+    assert set(shared.items_for(dave) & chosen) == {*daves[1:]}
+    shared.add_members([factories.user("erin")])
+    assert set(shared.items_for(carol) & chosen) == {daves[0]}
+
+
+def test_items_are_given_only_to_those_who_annotate(shared, alice, bob):
+    for change in (shared.give, shared.take):
+        with pytest.raises(Refused, match="bob"):
+            change(shared.all_items(), [bob], by=alice)
+    assert not Withheld.objects.exists()
+
+
+def test_who_cannot_sign_in_is_given_nothing_and_what_they_have_is_taken_away(shared, alice, carol):
+    own = shared.items_for(carol)[:1]
+    shared.give(shared.all_items().filter(pk=own[0].pk), [carol], by=alice)
+    set_active(carol, False)
+    for give in (shared.foresee_give, partial(shared.give, by=alice)):
+        with pytest.raises(Refused, match="carol"):
+            give(shared.all_items(), [carol])
+    assert shared.take(shared.all_items().filter(pk=own[0].pk), [carol], by=alice).taken == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        (Rule(0), "1 to 100"),
+        (Rule(101), "1 to 100"),
+        (Rule(1, overlap=100), "0 to 99"),
+        (Rule(overlap=10), "no sample"),
+        (Rule(calibration=501), "Calibration set: A whole number from 0 to 500 was expected."),
+    ],
+)
+def test_a_rule_that_makes_no_sense_is_refused(shared, alice, rule, reason):
+    for change in (partial(shared.set_rule, by=alice), shared.foresee_rule):
+        with pytest.raises(Refused, match=reason):
+            change(rule)
+    assert Project.objects.get().rule == Rule(1)

@@ -9,8 +9,8 @@ from django.utils import timezone
 from annotation_service import jobs
 from annotation_service.models import start_job
 from datasets.kinds import Kind
-from datasets.models import Annotation, Item
-from projects import bundle
+from datasets.models import Annotation, Comment, Entity, Flag, Item
+from projects import alike, bundle
 from projects.models import Project
 from tests import factories
 from tests.datasets import documents
@@ -53,6 +53,7 @@ def test_it_holds_each_resource_in_its_download_format(project):
         "entity_ontology.json",
         "relation_ontology.json",
         "dataset.json",
+        "batches.json",
         "annotations.json",
     }
     assert files["entity_ontology.json"] == json.loads(project.entity_ontology.as_json())
@@ -61,7 +62,7 @@ def test_it_holds_each_resource_in_its_download_format(project):
         "left thermostat not working",
         "last one",
     ]
-    assert files["annotations.json"] == []
+    assert files["annotations.json"] == files["batches.json"] == []
 
 
 def test_annotations_carry_tokens_characters_text_and_full_names(project, carol):
@@ -83,6 +84,22 @@ def test_annotations_carry_tokens_characters_text_and_full_names(project, carol)
     assert relation["label"] == "hasParticipant/hasPatient"
 
 
+def test_marks_name_their_origin_and_their_batch(project, carol):
+    label = project.entity_ontology.items().get(name="SensingObject")
+    form = {"tokens": ["thermostat"], "label": label.uid}
+    batch = alike.apply(project, carol, {"verb": "propagate", "kind": "entity", "form": form})
+    mark(project, project.dataset.items()[0], carol)
+    files = read(project)
+    person, propagated = files["annotations.json"]
+    assert (propagated["item_id"], propagated["started_at"]) == (2, None)
+    marks = [*person["entities"], *propagated["entities"]]
+    assert [(each["origin"], each["batch"]) for each in marks] == [("person", None), ("propagation", batch.pk)]
+    [row] = files["batches.json"]
+    assert (row["id"], row["annotator"], row["made"], row["undone_at"]) == (batch.pk, "carol", 1, None)
+    assert (row["label"], row["words"]) == ("PhysicalObject/SensingObject", "thermostat")
+    assert files["manifest.json"]["counts"]["batches"] == 1
+
+
 def test_the_manifest_counts_what_is_in_it_and_says_what_is_left_out(project, carol, dave):
     items = list(project.dataset.items())
     mark(project, items[0], carol, spans=[(0, 0), (1, 1)], relation=True).finish()
@@ -96,17 +113,64 @@ def test_the_manifest_counts_what_is_in_it_and_says_what_is_left_out(project, ca
         "items": 2,
         "entity_labels": 7,
         "relation_labels": 3,
+        "batches": 0,
         "annotations": 2,
         "annotations_done": 1,
         "entities": 3,
         "relations": 1,
         "suggested_entities": 0,
         "suggested_relations": 0,
+        "flags": 0,
+        "comments": 0,
+        "open_comments": 0,
     }
     assert manifest["version"] == 2
     assert len(files["annotations.json"]) == 2
     assert [(row["what"], row["count"]) for row in manifest["left_out"]] == [("items", 1), ("annotations", 1)]
     assert sorted(manifest["files"]) == sorted(files)
+
+
+def test_the_history_is_told_and_what_nobody_began_is_not_left_out_work(project, carol):
+    project.edit(history="own", counted="everybody")
+    items = list(project.dataset.items())
+    mark(project, items[0], carol)
+    Annotation.objects.create(item=items[1], annotator=carol, started_at=None)
+    Item.objects.filter(pk__in=[items[0].pk, items[1].pk]).update(removed_at=timezone.now())
+    manifest = read(project)["manifest.json"]
+    assert (manifest["project"]["history"], manifest["project"]["counted"]) == ("own", "everybody")
+    assert all("history" in manifest["notes"][name] for name in ("origin", "started_at"))
+    assert [(row["what"], row["count"]) for row in manifest["left_out"]] == [("items", 2), ("annotations", 1)]
+
+
+def test_it_has_what_is_said_about_items_with_those_who_have_not_begun_them(project, alice, carol, dave):
+    first, second, third = project.dataset.items()
+    annotation = mark(project, first, carol)
+    uid = annotation.entity_set.get().uid
+    Flag.put(first, carol, kind="uncertain", why="Two machines")
+    asked = Comment.begin(first, carol, by=carol, text="One thing?", kind="entity", uid=uid)
+    asked.answer("Yes.\nSee rule 3.", by=alice)
+    asked.resolve(by=carol)
+    annotation.mark(Entity, uid).remove()
+    Comment.begin(second, dave, by=alice, text="Look at this, please.")
+    Flag.put(third, carol, kind="issue")
+    project.dataset.remove(Item.objects.filter(pk=third.pk), by=alice)
+    files = read(project)
+    own, other = files["annotations.json"]
+    assert own["flags"] == [{"kind": "uncertain", "why": "Two machines", "set_at": own["flags"][0]["set_at"]}]
+    [comment] = own["comments"]
+    assert comment["about"] == "entity" and comment["mark_id"] == uid and comment["words"] == "🚀"
+    assert (comment["author"], comment["text"], comment["edited_at"]) == ("carol", "One thing?", None)
+    assert comment["resolved_by"] == "carol" and comment["resolved_at"].endswith("Z")
+    assert [(a["author"], a["text"]) for a in comment["answers"]] == [("alice", "Yes.\nSee rule 3.")]
+    assert (other["item_id"], other["annotator"], other["started_at"], other["entities"]) == (2, "dave", None, [])
+    assert [(c["about"], c["author"], c["mark_id"], c["answers"]) for c in other["comments"]] == [
+        ("item", "alice", None, [])
+    ]
+    counts = files["manifest.json"]["counts"]
+    assert [counts[name] for name in ("annotations", "flags", "comments", "open_comments")] == [1, 1, 2, 1]
+    assert {"what": "flags", "count": 1, "why": "Their items were removed from the dataset."} in files["manifest.json"][
+        "left_out"
+    ]
 
 
 def test_items_keep_their_number_in_the_dataset_file(project, carol):
@@ -147,7 +211,7 @@ def test_more_items_than_one_batch_come_in_order(alice, carol, monkeypatch):
 def test_it_takes_a_fixed_number_of_queries(project, carol, django_assert_max_num_queries):
     for item in project.dataset.items():
         mark(project, item, carol)
-    with django_assert_max_num_queries(27):
+    with django_assert_max_num_queries(33):
         read(project)
 
 

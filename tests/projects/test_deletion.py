@@ -21,9 +21,11 @@ from django.utils import timezone
 from annotation_service import blueprints, jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, start_job
-from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
+from datasets.models import Annotation, Batch, Comment, Dataset, Entity, Flag, Item, Rejection, Relation, Upload
+from datasets.models.work import refresh as refresh_work
 from ontologies.models import Ontology, OntologyItem
-from projects import models
+from projects import alike
+from projects.invitations import Invitation
 from projects.models import Membership, Project
 from resources.models import FORMATS, RESOURCE_SETS
 from tests import factories, faults
@@ -35,8 +37,7 @@ from tests.soak import amount
 def slowly(monkeypatch, settings):
     """Nothing goes in the request, and a few rows in each step."""
     settings.PREANNOTATION_RESOURCES = True
-    for module in (blueprints, models):
-        monkeypatch.setattr(module, "purge_deleted", lambda seconds: 0)
+    monkeypatch.setattr(blueprints, "purge_deleted", lambda seconds: 0)
     monkeypatch.setattr(jobs, "STEP", 0)
 
 
@@ -88,6 +89,10 @@ class Doomed:
         for item in self.project.dataset.items():
             annotation = Annotation.start(item, carol)
         Rejection.note(annotation.pk, ["0-0:1"])
+        Flag.put(item, carol, kind="issue", why="Doomed")
+        Comment.begin(item, carol, by=carol, text="Doomed?").answer("Doomed.", by=alice)
+        form = {"tokens": self.item.tokens[:1], "label": self.label.uid}
+        self.batch = alike.apply(self.project, carol, {"verb": "propagate", "kind": "entity", "form": form})
         removed = self.project.dataset.items().filter(position=1)
         self.project.dataset.remove(removed, by=alice)
 
@@ -116,7 +121,7 @@ def purged():
 
 
 def rows_left():
-    kinds = (Item, Annotation, Entity, Relation, OntologyItem, Upload, Membership)
+    kinds = (Item, Annotation, Batch, Entity, Relation, Flag, Comment, OntologyItem, Upload, Membership)
     return {model.__name__: model._base_manager.count() for model in kinds if model._base_manager.exists()}
 
 
@@ -126,7 +131,9 @@ def rows_left():
 def test_its_rows_are_there_until_the_worker_deletes_them(doomed):
     doomed.erase()
     left = rows_left()
-    assert left["Item"] == 10 and left["Entity"] == 30 and not {"Upload", "Membership"} & left.keys()
+    assert (
+        left["Item"] == 10 and left["Entity"] == 30 + doomed.batch.made and not {"Upload", "Membership"} & left.keys()
+    )
     assert not Project.objects.exists()
     purged()
     assert rows_left() == {} and not faults.orphans()
@@ -148,9 +155,26 @@ def admin_pages():
             yield model, reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
 
 
-@pytest.mark.parametrize(("model", "address"), list(admin_pages()), ids=str)
-def test_the_administration_has_no_rows_of_it(model, address, doomed, as_sam):
+@pytest.fixture
+def doomed_fully(doomed, dave):
+    """Also what only batches, people who come and go, and counting leave behind."""
+    project, carol, items = doomed.project, doomed.batch.person, doomed.project.dataset.items()
     factories.upload("[]", by=doomed.alice, options=doomed.options, dataset=doomed.dataset)
+    for marks in (Entity.objects, Relation.objects):
+        marks.filter(annotation__annotator=carol).update(status="accepted")
+    form = {"tokens": ["Doomed"], "label": OntologyItem.objects.get(ontology__project=project, name="Replace").uid}
+    alike.apply(project, carol, {"verb": "remove", "kind": "entity", "form": form})
+    Invitation.make(project, role="annotator", by=doomed.alice)
+    project.add_members([dave, erin := factories.user("erin")])
+    project.take(items.filter(position=2), [dave], by=doomed.alice)
+    project.remove_member(project.membership_set.get(user=erin))
+    refresh_work(project.dataset.pk, 10)
+    return doomed
+
+
+@pytest.mark.parametrize(("model", "address"), list(admin_pages()), ids=str)
+def test_the_administration_has_no_rows_of_it(model, address, doomed_fully, as_sam):
+    doomed = doomed_fully
     pk = model._base_manager.order_by("-pk").values_list("pk", flat=True).first()
     assert as_sam.get(address).context["cl"].result_count > 0
     assert as_sam.get(f"{address}{pk}/change/").status_code == 200
@@ -333,8 +357,7 @@ def test_what_uses_others_goes_before_them(doomed):
 
 
 def test_small_things_go_at_once(doomed, monkeypatch):
-    for module in (blueprints, models):
-        monkeypatch.setattr(module, "purge_deleted", lambda seconds: purge(math.inf))
+    monkeypatch.setattr(blueprints, "purge_deleted", lambda seconds: purge(math.inf))
     doomed.erase()
     assert rows_left() == {}
 
@@ -363,6 +386,7 @@ def test_a_worker_purges_between_its_jobs(doomed, monkeypatch):
 
 
 def test_bins_are_emptied_in_steps(doomed, alice):
+    purged()  # counts what was done in the items
     doomed.dataset.remove(doomed.dataset.items(), by=alice)
     assert purged() == 0
     Item.with_removed.exclude(removed_at=None).update(removed_at=timezone.now() - timedelta(days=31))
@@ -400,26 +424,26 @@ def test_a_killed_purge_is_gone_on_with():
 def test_a_worker_that_was_killed_is_replaced(monkeypatch):
     doomed = Doomed(factories.manager("alice"), factories.user("carol"), items=20)
     doomed.erase()
-    before = Item.with_removed.count()
+    before = sum(rows_left().values())
 
     def work():
         jobs.work(threading.Event(), poll=0.01)
 
-    def wait_until(done):
+    def work_and_die():
+        monkeypatch.setattr(jobs, "PURGES", [lambda seconds: purge(seconds) and faults.die()])
+        work()
+
+    assert faults.end_of(faults.start_child(work_and_die)) == -signal.SIGKILL
+    assert 0 < sum(rows_left().values()) < before
+    pid = faults.start_child(work)
+    try:
         deadline = time.monotonic() + 60
-        while not done():
+        while rows_left() or Ontology._base_manager.exists():
             assert time.monotonic() < deadline
             time.sleep(0.01)
-
-    pid = faults.start_child(work)
-    wait_until(lambda: Item.with_removed.count() < before)
-    os.kill(pid, signal.SIGKILL)
-    assert faults.end_of(pid) == -signal.SIGKILL
-    assert rows_left()
-    pid = faults.start_child(work)
-    wait_until(lambda: not rows_left() and not Ontology._base_manager.exists())
-    os.kill(pid, signal.SIGKILL)
-    faults.end_of(pid)
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        faults.end_of(pid)
 
 
 @pytest.mark.django_db(transaction=True)

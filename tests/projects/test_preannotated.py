@@ -4,7 +4,7 @@ import pytest
 
 from annotation_service import jobs
 from annotation_service.inputs import Refused
-from datasets.models import Annotation, Entity, Relation
+from datasets.models import Annotation, Dataset, Entity, Relation
 from projects.models import Project
 from tests import factories
 from tests.datasets import marked
@@ -86,6 +86,9 @@ def test_the_page_says_that_suggestions_wait(as_alice, alice, carol, dataset):
     Annotation.start(project.dataset.items()[0], carol).reopen()  # the first write makes them carol's suggestions
     again = as_alice.get(f"/projects/{project.pk}/figures/")
     assert (again.context["given_entities"], again.context["entities"]) == (count, 0)
+    Dataset.objects.filter(project=project).update(given_status="accepted")
+    accepted = as_alice.get(f"/projects/{project.pk}/figures/").content.decode()
+    assert f"{count} accepted entities" in " ".join(accepted.split()) and "“?”" not in accepted
     plain = factories.project(by=alice)
     assert "came with the dataset" not in as_alice.get(f"/projects/{plain.pk}/figures/").content.decode()
 

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from datasets.models import Annotation, Item
+from datasets.models import Annotation, Batch, Item
 from projects import counting, progress
 from projects.models import ItemCounts, Project
 from tests import factories
@@ -134,3 +134,25 @@ def test_finished_projects_stand_last(as_alice, as_carol, url):
         page_of(as_alice, url).count('<span class="chip ok">finished') + page_of(as_alice, url).count("end chip ok")
         == 1
     )
+
+
+def test_marks_count_that_people_made_or_decided_about(alice, carol):
+    project = factories.project(by=alice, annotators=[carol], text=TEXT)
+    label = factories.item(project.entity_ontology, "State")
+    batch = Batch.objects.create(dataset=project.dataset, person=carol, verb="reject", kind="entity", label=label.uid)
+
+    def put(item, annotator, *marks, **fields):
+        annotation = Annotation.objects.create(item=item, annotator=annotator, **fields)
+        for place, (status, by) in enumerate(marks):
+            annotation.entity_set.create(
+                uid=f"e{place}", label=label, start=place, end=place, status=status, batch=by, origin="given"
+            )
+
+    came = [("accepted", None), ("suggested", None), ("rejected", None)]
+    first, second, third, *_ = project.dataset.items()
+    put(first, None, *came)
+    put(first, carol, *came, started_at=None)
+    put(second, carol, *came, ("accepted", batch), ("rejected", batch), started_at=None)
+    assert (progress.marks(project)["entities"], progress.losses(project)["marks"]) == (1, 2)
+    put(third, carol, *came)
+    assert (progress.marks(project)["entities"], progress.losses(project)["marks"]) == (2, 4)

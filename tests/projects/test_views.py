@@ -42,7 +42,7 @@ def test_a_project_is_created_with_people_by_user_name(as_alice, carol, dave, bl
         ({"annotators": "carol nobody"}, "no account with the user name “nobody”"),
         ({"dataset": ""}, "This field is required"),
         ({"dataset": "999"}, "Select a valid choice"),
-        ({"annotators_per_item": "0"}, "greater than or equal to 1"),
+        ({"annotators_per_item": "0"}, "A whole number from 1 to 100 was expected."),
     ],
 )
 def test_wrong_values_are_refused_where_they_stand_and_nothing_is_lost(as_alice, carol, blueprints, change, reason):
@@ -118,21 +118,21 @@ def test_the_page_of_an_annotator_shows_their_work_only(as_carol, as_alice, dave
 
 def test_people_are_added_and_removed(as_alice, carol):
     project = factories.project(by=as_alice.user)
-    add = f"/projects/{project.pk}/members/add/"
+    add = f"/projects/{project.pk}/people/add/"
     assert "carol" in page_of(as_alice.post(add, {"people": "carol", "role": "annotator"}))
     again = as_alice.post(add, {"people": "carol", "role": "annotator"})
     assert again.status_code == 422 and "member of this project already" in page_of(again)
     unknown = as_alice.post(add, {"people": "whoever", "role": "annotator"})
     assert unknown.status_code == 422 and "whoever" in page_of(unknown)
     member = project.membership_set.get(user=carol)
-    assert as_alice.post(f"/projects/{project.pk}/members/{member.pk}/remove/").status_code == 200
+    assert as_alice.post(f"/projects/{project.pk}/people/{member.pk}/remove/").status_code == 200
     assert not project.membership_set.filter(user=carol).exists()
 
 
 def test_the_last_manager_is_told_why_they_stay(as_alice):
     project = factories.project(by=as_alice.user)
     member = project.membership_set.get()
-    response = as_alice.post(f"/projects/{project.pk}/members/{member.pk}/remove/")
+    response = as_alice.post(f"/projects/{project.pk}/people/{member.pk}/remove/")
     assert response.status_code == 422 and "needs a manager" in page_of(response)
 
 
@@ -176,6 +176,23 @@ def test_home_shows_each_person_what_is_theirs(as_alice, as_carol, as_dave):
     annotator = page_of(as_carol.get("/"))
     assert "Pumps" in annotator and "0 of 3 done by you" in annotator and "Work orders" not in annotator
     assert "add you to a project" in page_of(as_dave.get("/"))
+
+
+def test_own_work_is_shown_to_annotators_and_to_managers_who_began_to_annotate(as_alice, as_carol):
+    project = factories.project(by=as_alice.user, annotators=[as_carol.user])
+    address = project.get_absolute_url()
+    assert 'id="own-work"' in page_of(as_carol.get(address))
+    page = page_of(as_alice.get(address))
+    assert 'id="own-work"' not in page and "Batches" not in page and ">Annotate</a>" in page
+    Annotation.start(project.dataset.items().first(), as_alice.user)
+    page = page_of(as_alice.get(address))
+    assert "Batches" in page and page.index('id="people"') < page.index('id="own-work"')
+
+
+def test_the_dialog_of_a_project_begins_in_the_field_that_is_to_be_changed(as_alice):
+    address = f"/projects/{factories.project(by=as_alice.user).pk}/edit/"
+    assert "autofocus" not in page_of(as_alice.get(address)) + page_of(as_alice.get(f"{address}?field=other"))
+    assert re.search(r'<select name="history"[^>]* autofocus', page_of(as_alice.get(f"{address}?field=history")))
 
 
 @pytest.mark.parametrize("annotators_per_item", [None, 1])
@@ -228,7 +245,7 @@ def test_edits_of_two_people_do_not_overwrite_each_other(as_alice, as_bob):
     project.add_members([as_bob.user], role="manager")
     url = f"/projects/{project.pk}/edit/"
     hidden = dict(re.findall(r'name="(was_\w+)" value="(\w+)"', page_of(as_bob.get(url))))
-    assert set(hidden) == {"was_name", "was_description", "was_guidelines"}
+    assert set(hidden) == {"was_name", "was_description", "was_guidelines", "was_history", "was_counted"}
     as_alice.post(url, {"name": "Pumps", "description": "", "guidelines": "Line one.\r\nLine two.", **hidden})
     # Bob only renames: what Alice wrote meanwhile stays.
     assert as_bob.post(url, {"name": "Bob's", "description": "", "guidelines": "", **hidden}).status_code == 200
@@ -262,7 +279,7 @@ def test_the_dialogs_of_blueprints_show_conflicts_and_deletions(as_alice, monkey
 
 def test_names_of_people_are_found_whatever_their_case_and_many_are_refused(as_alice, carol):
     project = factories.project(by=as_alice.user)
-    add = f"/projects/{project.pk}/members/add/"
+    add = f"/projects/{project.pk}/people/add/"
     assert as_alice.post(add, {"people": "CAROL", "role": "annotator"}).status_code == 200
     assert project.membership_set.filter(user=carol).exists()
     many = as_alice.post(add, {"people": " ".join(f"n{n}" for n in range(501)), "role": "annotator"})

@@ -122,6 +122,23 @@ def test_undo_pressed_three_times_takes_back_three_operations(editor, page, alic
     editor.stays()
 
 
+def test_details_that_an_undo_overtakes_give_way(editor, page, alice):
+    gone = editor.ontology.add_item("Worn", parent=editor.ontology.items().get(name="State"), by=alice)
+    page.reload()
+    page.get_by_role("button", name="Expand all").click()
+    held = []
+    page.route(f"**/items/{gone.uid}/", lambda route: held.append(route))
+    with page.expect_request(f"**/items/{gone.uid}/"):
+        editor.row("Worn").locator(".name").click()
+    editor.press("Control+z")
+    expect(page.locator("#redo-button")).to_contain_text("Redo add")
+    with page.expect_response(lambda answer: answer.status == 204):
+        held.pop().continue_()
+    expect(editor.item("State")).to_be_focused()
+    expect(editor.details.locator("h2")).to_contain_text("State")
+    expect(page.locator(".toast")).not_to_contain_text("does not exist")
+
+
 def test_switching_off_is_undone_from_its_toast(editor, page):
     before = editor.stored()
     editor.go("PhysicalObject")

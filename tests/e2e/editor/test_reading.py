@@ -87,6 +87,7 @@ def test_what_is_added_during_a_search_is_shown(editor, page):
     page.keyboard.type("Physics")
     editor.press("Enter", "Escape")
     expect(page.locator("#matches")).to_have_text("2 of 2 matches · 1 new, not among them")
+    expect(editor.item("Physics")).to_be_focused()
     assert editor.names() == ["PhysicalObject", "Pump", "Physics"]
     page.locator("#search").fill("physi")
     expect(page.locator("#tree mark").first).to_have_text("Physi")
@@ -316,9 +317,12 @@ def test_the_bar_above_the_tree_names_what_is_scrolled_away(page, sign_in, alice
     page.get_by_role("button", name="Expand all").click()
     expect(editor.row("Leaf 99")).to_be_attached()
     expect(path).to_be_hidden()
+    figures = page.locator("#tree-head .usage")
+    place = figures.bounding_box()["x"]
     editor.row("Leaf 60").evaluate("row => row.scrollIntoView({ block: 'start' })")
     expect(path.get_by_role("button")).to_have_text(["Top", "Middle"])
     expect(page.locator("#tree-head")).to_be_in_viewport()
+    assert figures.bounding_box()["x"] == place
     path.get_by_role("button", name="Middle").click()
     expect(editor.item("Middle")).to_be_focused()
     expect(editor.row("Middle")).to_be_in_viewport(ratio=1)

@@ -66,6 +66,7 @@ def test_a_change_by_somebody_else_appears_and_what_is_typed_stays(editor, other
 
 
 @pytest.mark.parametrize("moment", ["focus", "time"])
+@pytest.mark.own_context
 def test_somebody_who_only_looks_sees_what_others_change(page, sign_in, alice, bob, moment):
     page.clock.install()
     sign_in(page, alice)

@@ -68,6 +68,26 @@ def test_what_is_typed_goes_into_the_next_row_while_one_is_saved(empty, page):
     expect(empty.item("Gamma")).to_be_focused()
 
 
+def test_rows_that_come_after_what_was_typed_beside_them_show_it_once(page, sign_in, alice):
+    held = []
+    page.route("**/children/", lambda route: held.append(route))
+    sign_in(page, alice)
+    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(60)]} for i in range(10)]
+    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+    editor.focus("T0")
+    with page.expect_request("**/children/"):
+        editor.press("Insert")
+    editor.type("Pump")
+    page.keyboard.type("Valve")
+    expect(editor.shown("Pump")).to_be_visible()
+    held.pop().continue_()
+    expect(editor.row("C0.59")).to_be_visible()
+    editor.press("Enter", "Escape")
+    expect(editor.shown("Valve")).to_be_visible()
+    expect(editor.item("Valve")).to_be_focused()
+    assert editor.visible_names()[59:64] == ["C0.58", "C0.59", "Pump", "Valve", "T1"]
+
+
 def test_a_refused_name_waits_with_what_is_below_it(empty, page, problems):
     problems.expect("422 (Unprocessable")
     page.get_by_role("button", name="Add the first item").click()

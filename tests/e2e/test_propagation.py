@@ -1,0 +1,421 @@
+"""From one mark to all alike: looked at in a dialog, done as one batch, undone as one, at once and a day later."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from datasets.models import Annotation, Batch, Entity, Relation
+from tests import factories
+from tests.annotations.test_constraints import constrain
+
+from .test_axe import serious
+from .test_imports import worker
+from .test_workspace import Desk
+from .waiting import settled
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+# “air freight” stands at 40 further places.
+LINES = [f"order {n} by air freight today" for n in range(31)] + [
+    f"no {n} : air freight or air freight" for n in range(5)
+]
+LINES += ["Air Freight it is", *(f"pump , its motor {n}" for n in range(5))]
+TEXT = "\n".join(LINES)
+
+
+class Alike(Desk):
+    @property
+    def dialog(self):
+        return self.page.locator("#alike")
+
+    @property
+    def places(self):
+        return self.dialog.locator(".place")
+
+    @property
+    def apply(self):
+        return self.dialog.locator(".button.primary")
+
+    def ask(self) -> None:
+        """For all alike of what is selected, by the key."""
+        self.press("*")
+        expect(
+            self.places.first.or_(
+                self.dialog.locator("[data-note]:not([hidden])").filter(has_not_text=re.compile("Looking|saved first"))
+            )
+        ).to_be_visible()
+
+    def toast(self, text: str):
+        toast = self.page.locator(".toast").filter(has_text=text)
+        expect(toast).to_be_visible()
+        return toast
+
+    def marked(self, label: str) -> int:
+        return Entity.objects.filter(annotation__annotator=self.user, label__name=label, status="accepted").count()
+
+
+@pytest.fixture
+def desk(page, sign_in, alice, carol) -> Alike:
+    project = factories.project(by=alice, annotators=[carol], text=TEXT)
+    sign_in(page, carol)
+    return Alike(page, project, carol)
+
+
+@pytest.fixture
+def marked(desk) -> Alike:
+    """The first “air freight” is marked, and selected."""
+    desk.open()
+    desk.drag(3, 4)
+    desk.pick("activ")
+    desk.press("Escape", "Tab")
+    return desk
+
+
+@pytest.mark.postgres
+def test_a_mark_goes_to_all_places_but_two_by_keys_alone(marked):
+    desk, page = marked, marked.page
+    desk.ask()
+    expect(page.locator("#alike-head")).to_have_text("“air freight” as Activity")
+    expect(desk.dialog.locator("[data-sum]")).to_have_text("40 places in 35 items")
+    expect(desk.apply).to_contain_text("Mark 40 places")
+    expect(desk.places.nth(0).locator("input")).to_be_focused()
+    desk.press("Space", "ArrowDown", "ArrowDown", "Space")
+    expect(desk.dialog.locator("[data-ticked]")).to_have_text("38 of 40 are ticked")
+    desk.press("Enter")
+    desk.toast("38 places marked")
+    expect(desk.dialog).to_be_hidden()
+    assert desk.marked("Activity") == 39
+    unbegun = Annotation.objects.filter(annotator=desk.user, started_at=None)
+    assert unbegun.count() == 33  # of 35 items with places two were left out
+    # The focus is in the text again, and one step takes all of it back.
+    desk.press("Control+z")
+    desk.toast("38 places are as before")
+    assert desk.marked("Activity") == 1 and not unbegun.exists()
+    # That is told, and what was undone after it can be done again.
+    desk.press("Control+z")
+    assert desk.stored() == []
+    desk.press("Control+y")
+    assert desk.stored() == [(3, 4, "Activity")]
+    desk.press("Control+y")
+    desk.toast("38 places marked")
+    expect(page.locator("#redo")).to_be_disabled()
+    assert desk.marked("Activity") == 39
+    desk.press("Control+z")
+    desk.toast("38 places are as before")
+    assert desk.marked("Activity") == 1
+
+
+def test_this_item_shows_what_was_marked_in_it(desk):
+    desk.open(32)
+    desk.drag(3, 4)
+    desk.pick("activ")
+    desk.press("Escape", "Tab")
+    desk.ask()
+    desk.dialog.locator("[name=items]").select_option("here")
+    expect(desk.apply).to_contain_text("Mark 1 place")
+    expect(desk.dialog.locator("[data-ticked]")).to_have_text("1 of 1 is ticked")
+    desk.apply.click()
+    desk.toast("1 place marked").get_by_role("button", name="Undo").wait_for()
+    expect(desk.page.locator(".mark-name")).to_have_count(2)
+    desk.page.locator(".toast").get_by_role("button", name="Undo").click()
+    desk.toast("1 place is as before")
+    expect(desk.page.locator(".mark-name")).to_have_count(1)
+
+
+def test_case_may_be_ignored(marked):
+    marked.ask()
+    marked.dialog.get_by_label("Ignore case").check()
+    expect(marked.apply).to_contain_text("Mark 41 places")
+
+
+def test_the_list_that_is_walked_through_may_limit_it(desk):
+    item = desk.project.dataset.items()[0]
+    desk.page.goto(f"/projects/{desk.project.pk}/annotate/{item.pk}/?q=order&state=undone")
+    expect(desk.page.locator("html[data-ready]")).to_be_attached()
+    desk.drag(3, 4)
+    desk.pick("activ")
+    desk.press("Escape", "Tab")
+    desk.ask()
+    desk.dialog.locator("[name=items]").select_option(label="Items with “order”, undone")
+    expect(desk.apply).to_contain_text("Mark 30 places")
+
+
+def test_all_or_none(marked):
+    desk = marked
+    desk.ask()
+    desk.press("Control+a")
+    expect(desk.dialog.locator("[data-ticked]")).to_have_text("0 of 40 are ticked")
+    expect(desk.apply).to_be_disabled()
+    desk.press("Space", "ArrowDown", "Enter")
+    desk.toast("1 place marked")
+    assert desk.marked("Activity") == 2
+
+
+@pytest.mark.postgres
+def test_a_batch_is_undone_from_another_item_a_day_later(marked):
+    desk, page = marked, marked.page
+    desk.ask()
+    desk.press("Enter")
+    desk.toast("40 places marked")
+    a_day_ago(Batch.objects.get())
+    desk.open(20)
+    desk.press("Tab", "s")
+    desk.pick("tate")
+    assert desk.stored(20) == [(3, 4, "State")]
+    page.get_by_role("link", name="Batches").click()
+    row = page.locator("#batches > li")
+    expect(row).to_contain_text("Marked “air freight” as Activity")
+    expect(row).to_contain_text("yesterday")
+    settled(page)
+    row.get_by_role("button", name="Undo").click()
+    expect(page.locator("#dialog")).to_contain_text("takes back 39 of 40 places")
+    expect(page.locator("#dialog")).to_contain_text("1 place was changed, removed or related since and stays as it is")
+    desk.press("Enter")
+    desk.toast("39 places are as before, 1 stays")
+    expect(row).to_contain_text("undone just now")
+    assert desk.marked("Activity") == 1 and desk.marked("State") == 1
+
+
+def a_day_ago(batch: Batch) -> None:
+    moved = batch.created_at - timedelta(days=1)
+    Batch.objects.filter(pk=batch.pk).update(created_at=moved)
+    for model in (Entity, Relation):
+        model.objects.filter(batch=batch).update(updated_at=moved)
+
+
+@pytest.mark.postgres
+def test_a_relation_goes_where_the_same_words_stand_as_far_apart(desk):
+    desk.open(38)
+    for token, label in ((0, "physicalo"), (3, "drivingo")):
+        desk.token(token).click()
+        desk.pick(label)
+    desk.press("Escape", "Tab", "r", "Tab", "Enter")
+    desk.pick("haspart")
+    desk.ask()
+    expect(desk.page.locator("#alike-head")).to_have_text("“pump” hasPart “motor”")
+    expect(desk.apply).to_contain_text("Mark 4 places")
+    desk.press("Enter")
+    desk.toast("4 places marked")
+    assert Relation.objects.filter(annotation__annotator=desk.user).count() == 5
+    assert desk.marked("DrivingObject") == 5
+    a_day_ago(Batch.objects.get())
+    desk.open(1)
+    desk.page.get_by_role("link", name="Batches").click()
+    expect(desk.page.locator("#batches > li")).to_contain_text("hasPart")
+    settled(desk.page)
+    desk.page.get_by_role("button", name="Undo").click()
+    expect(desk.page.locator("#dialog")).to_contain_text("takes back 4 of 4 places")
+    desk.page.locator("#dialog").get_by_role("button", name="Undo").click()
+    desk.toast("4 places are as before")
+    assert Relation.objects.count() == 1 and desk.marked("DrivingObject") == 1
+
+
+def suggest(desk: Alike, numbers: range) -> None:
+    label = desk.project.entity_ontology.items().get(name="Activity")
+    for number in numbers:
+        given = Annotation.objects.create(item=desk.project.dataset.items()[number - 1])
+        given.entity_set.create(uid="given", label=label, start=3, end=4, status="suggested", origin="given")
+
+
+@pytest.mark.parametrize(("verb", "status"), [("Accept", "accepted"), ("Reject", "rejected")])
+def test_all_suggestions_that_say_the_same_are_decided_together(desk, verb, status):
+    suggest(desk, range(1, 13))
+    desk.open()
+    desk.press("Tab")
+    desk.ask()
+    expect(desk.apply).to_contain_text("Accept 12 suggestions")
+    if verb == "Reject":
+        desk.press("Delete")
+    expect(desk.apply).to_contain_text(f"{verb} 12 suggestions")
+    desk.press("Enter")
+    desk.toast(f"12 places {status}")
+    mine = Entity.objects.filter(annotation__annotator=desk.user)
+    assert set(mine.values_list("status", flat=True)) == {status} and mine.count() == 12
+    desk.press("Control+z")
+    desk.toast("12 places are as before")
+    expect(desk.page.locator(".mark-name")).to_have_count(1)
+
+
+def mark_otherwise(desk: Alike) -> None:
+    """A word of three of the places."""
+    label = desk.project.entity_ontology.items().get(name="State")
+    for number in (2, 3, 4):
+        own = Annotation.objects.create(item=desk.project.dataset.items()[number - 1], annotator=desk.user)
+        own.entity_set.create(uid="state", label=label, start=4, end=4)
+
+
+def test_words_with_another_label_are_marked_only_if_that_is_asked_for(marked):
+    mark_otherwise(marked)
+    marked.ask()
+    expect(marked.apply).to_contain_text("Mark 37 places")
+    where = marked.dialog.locator("[name=where]")
+    where.focus()
+    marked.press("ArrowDown")
+    expect(marked.apply).to_contain_text("Mark 40 places")
+    expect(where).to_be_focused()  # and not the first place, as when the dialog opens
+
+
+def test_what_a_rule_forbids_is_told_and_left_out(desk):
+    constrain(desk.project, entities=[{"domain": "Activity", "excludes": ["State"]}], relations=None)
+    mark_otherwise(desk)
+    desk.open()
+    desk.drag(3, 4)
+    desk.pick("activ")
+    desk.press("Escape", "Tab")
+    desk.ask()
+    desk.dialog.locator("[name=where]").select_option(label="Also where other labels are")
+    expect(desk.apply).to_contain_text("Mark 37 places")
+    expect(desk.dialog.locator("[data-forbidden]")).to_contain_text("3 places left out: forbidden by a rule")
+    expect(desk.dialog.locator("[data-forbidden] li")).to_contain_text("excludes")
+    forbidden = desk.dialog.locator(".place.forbidden")
+    expect(forbidden).to_have_count(3)
+    expect(forbidden.first).to_contain_text("excludes")
+    expect(forbidden.first.locator(".state")).to_have_text("begun")
+    assert not forbidden.locator("input").count()
+    desk.press("Enter")
+    desk.toast("37 places marked")
+
+
+def test_all_marks_that_say_the_same_are_removed_together(marked):
+    desk = marked
+    desk.ask()
+    desk.press("Enter")
+    desk.toast("40 places marked")
+    desk.press("Tab")
+    desk.ask()
+    desk.press("Delete")
+    expect(desk.dialog.locator("[data-sum]")).to_have_text("41 marks in 36 items")
+    desk.press("Space")
+    expect(desk.apply).to_contain_text("Remove 40 marks")
+    desk.press("Enter")
+    desk.toast("40 places removed")
+    assert desk.marked("Activity") == 1
+    desk.press("Control+z")
+    desk.toast("40 places are as before")
+    assert desk.marked("Activity") == 41
+
+
+def test_a_large_one_is_done_and_undone_by_a_worker(marked, monkeypatch):
+    for place in ("datasets.models.batch", "projects.alike"):
+        monkeypatch.setattr(f"{place}.JOB_ITEMS", 3)
+    desk, page = marked, marked.page
+    desk.ask()
+    desk.press("Enter")
+    expect(desk.dialog.locator("[data-note]")).to_contain_text("Waiting for its turn")
+    desk.dialog.locator("footer").get_by_role("button", name="Close").click()
+    with worker():
+        desk.toast("40 places marked")
+        page.get_by_role("link", name="Batches").click()
+        row = page.locator("#batches > li")
+        expect(row).to_contain_text("40 places · all still as they were left")
+        settled(page)
+        row.get_by_role("button", name="Undo").click()
+        page.locator("#dialog").get_by_role("button", name="Undo").click()
+        desk.toast("is being undone")
+        expect(row).to_contain_text("undone just now")
+    assert desk.marked("Activity") == 1
+
+
+def test_keys_change_nothing_while_it_is_stored(desk, monkeypatch):
+    monkeypatch.setattr("projects.alike.JOB_ITEMS", 3)
+    suggest(desk, range(1, 13))
+    desk.open()
+    desk.press("Tab")
+    desk.ask()
+    desk.press("Enter")
+    expect(desk.dialog.locator("[data-note]")).to_contain_text("Waiting for its turn")
+    desk.dialog.locator("[data-leave]").focus()
+    desk.press("Control+a", "Delete")
+    expect(desk.dialog.locator("[data-ticked]")).to_have_text("All 12 are ticked")
+    expect(desk.apply).to_contain_text("Accept 12 suggestions")
+    expect(desk.apply).to_be_disabled()
+
+
+def test_whoever_is_signed_out_while_it_is_stored_is_told(marked, monkeypatch, problems):
+    problems.expect("status of 401")
+    monkeypatch.setattr("projects.alike.JOB_ITEMS", 3)
+    desk = marked
+    desk.ask()
+    desk.press("Enter")
+    expect(desk.dialog.locator("[data-note]")).to_contain_text("Waiting for its turn")
+    desk.page.context.clear_cookies()
+    desk.toast("You were signed out")
+    expect(desk.dialog).to_be_hidden()
+    expect(desk.page.get_by_text("places marked")).to_be_hidden()
+
+
+@pytest.mark.own_context
+def test_a_server_in_trouble_is_asked_less_often_how_far_it_is(marked, monkeypatch, problems):
+    problems.expect("status of 503")
+    monkeypatch.setattr("projects.alike.JOB_ITEMS", 3)
+    desk, page = marked, marked.page
+    page.clock.install()
+    desk.ask()
+    asked = []
+    page.route(re.compile(r"/batches/\d+/$"), lambda route: (asked.append(route), route.fulfill(status=503)))
+    desk.press("Enter")
+    expect(desk.dialog.locator("[data-note]")).to_contain_text("Waiting for its turn")
+    for _ in range(60):
+        page.clock.run_for(500)
+    assert 1 < len(asked) < 8  # of 60 half seconds
+
+
+def test_nothing_is_selected_or_nothing_is_found(desk):
+    desk.open(37)
+    desk.press("*")
+    desk.toast("Select a mark first")
+    desk.token(2).click()
+    desk.pick("state")
+    desk.press("Escape", "Tab", "*")
+    expect(desk.dialog).to_contain_text("The same stands nowhere else")
+    expect(desk.apply).to_be_hidden()
+    expect(desk.dialog.locator(".keys-hint")).to_be_hidden()
+    expect(desk.dialog.locator("footer").get_by_role("button", name="Close")).to_be_focused()
+    desk.press("Enter")
+    expect(desk.page.locator(".text")).to_be_focused()
+
+
+def test_the_server_is_away_and_comes_back(marked, problems):
+    problems.expect("Failed to load resource")
+    desk = marked
+    desk.page.route("**/alike/**", lambda route: route.abort())
+    desk.press("*")
+    expect(desk.dialog.locator("[data-note]")).to_contain_text("cannot be reached")
+    desk.page.unroute("**/alike/**")
+    desk.dialog.get_by_role("button", name="Try again").click()
+    expect(desk.apply).to_contain_text("Mark 40 places")
+    expect(desk.places.first.locator("input")).to_be_focused()
+    assert not desk.dialog.get_by_role("button", name="Try again").is_visible()
+
+
+def test_the_screens_are_sound_for_all(marked):
+    desk, page = marked, marked.page
+    page.goto(f"/projects/{desk.project.pk}/annotate/batches/")
+    expect(page.get_by_text("No batches yet")).to_be_visible()
+    look(page)
+    desk.open()
+    desk.press("Tab")
+    desk.ask()
+    desk.press("Space")
+    look(page)
+    desk.press("Enter")
+    desk.toast("39 places marked")
+    page.goto(f"/projects/{desk.project.pk}/annotate/batches/")
+    look(page)
+    page.get_by_role("button", name="Undo").click()
+    expect(page.locator("#dialog")).to_be_visible()
+    look(page)
+    page.keyboard.press("Escape")
+    page.locator("#search").fill("nothing like that")
+    expect(page.get_by_text("Nothing found")).to_be_visible()
+    page.locator("#search").fill("ACTIV")
+    expect(page.locator("#batches > li")).to_have_count(1)
+
+
+def look(page: Page) -> None:
+    assert not serious(page)
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.wait_for_function("() => document.documentElement.scrollWidth <= 360")  # marks are drawn anew
+    page.set_viewport_size({"width": 1400, "height": 800})

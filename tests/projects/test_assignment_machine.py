@@ -1,0 +1,216 @@
+"""Random sequences of what managers and annotators do while items are given to people: nothing that is begun is taken away, and
+the rest is shared out as evenly as that allows."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+
+from annotation_service.models import User
+from datasets.models import Annotation, Item
+from projects.assignment.assigned import GivenCounts, given_item
+from projects.models import Assignment, Project, Withheld
+from projects.people.table import people
+from projects.rule import Rule
+from tests import factories
+from tests.soak import amount
+
+rules = st.builds(
+    lambda per_item, overlap, calibration: Rule(per_item, overlap if per_item else 0, calibration),
+    st.sampled_from([None, 1, 1, 2, 3]),
+    st.sampled_from([0, 0, 10, 30, 50]),
+    st.sampled_from([0, 0, 1, 3]),
+)
+someone = st.integers(0, 3)
+some_people = st.sets(someone, min_size=1, max_size=2)
+some_items = st.sets(st.integers(0, 11), min_size=1, max_size=8)
+
+
+class Assigning(RuleBasedStateMachine):
+    def __init__(self):
+        super().__init__()
+        number = User.objects.count()
+        self.manager = factories.manager(f"manager{number}")
+        self.people = [factories.user(f"annotator{number}-{n}") for n in range(4)]
+
+    @initialize(rule=rules, items=st.integers(0, 12))
+    def create(self, rule, items):
+        text = "".join(f"item {n}\n" for n in range(items or 1))
+        dataset = factories.dataset(owner=self.manager, text=text)
+        self.project = Project.create(
+            name="P",
+            by=self.manager,
+            dataset=dataset,
+            entity_ontology=factories.ontology(owner=self.manager, items=[{"name": "A"}]),
+            annotators=self.people[:2],
+            **rule.values,
+        )
+
+    # --- What happens ---
+
+    @rule(person=someone, place=st.integers(0, 11), done=st.booleans())
+    def begin(self, person, place, done):
+        person = self.people[person]
+        items = list(self.project.items_for(person)) if person in self.members() else []
+        if items:
+            annotation = Annotation.start(items[place % len(items)], person)
+            if done:
+                annotation.finish()
+
+    @rule(person=someone)
+    def come_or_go(self, person):
+        if member := self.project.membership_set.filter(user=self.people[person]).first():
+            self.project.remove_member(member)
+        else:
+            self.project.add_members([self.people[person]])
+
+    @rule(places=some_items)
+    def remove(self, places):
+        self.project.dataset.remove(self.at(places), by=self.manager)
+
+    @rule(count=st.integers(1, 4))
+    def restore(self, count):
+        keys = list(self.project.dataset.bin().values_list("pk", flat=True)[:count])
+        self.project.dataset.restore(Item.with_removed.filter(pk__in=keys))
+
+    @rule(count=st.integers(1, 4))
+    def add(self, count):
+        more = {"by": self.manager, "dataset": self.project.dataset, "options": {"format": "text"}}
+        factories.upload("new\n" * count, **more).store()
+
+    @rule(new=rules)
+    def change_rule(self, new):
+        foreseen = self.project.foresee_rule(new)
+        before = self.given()
+        self.project.set_rule(new, by=self.manager)
+        self.project.refresh_from_db()
+        now = self.given()
+        for each in foreseen:
+            had, has = before[each.person], now[each.person]
+            told = each.before, each.after, each.gained, each.lost, each.begun
+            assert told == (len(had), len(has), len(has - had), len(had - has), len(self.begun(each.person)))
+        assert {*self.annotators()} <= {each.person for each in foreseen}
+
+    @rule(people=some_people, places=some_items)
+    def give(self, people, places):
+        people, items = self.able(people), self.at(places)
+        asked = {(person, item) for person in people for item in items.values_list("pk", flat=True)}
+        had = self.pairs() & asked
+        foreseen = self.project.foresee_give(items, people)
+        assert foreseen == self.project.give(items, people, by=self.manager)
+        assert (foreseen.given, foreseen.had) == (len(asked - had), len(had))
+        assert asked <= self.pairs()
+
+    @rule(people=some_people, places=some_items)
+    def take(self, people, places):
+        people, items = self.able(people), self.at(places)
+        asked = {(person, item) for person in people for item in items.values_list("pk", flat=True)}
+        had, begun = self.pairs() & asked, {(person, item) for person in people for item in self.begun(person)} & asked
+        foreseen = self.project.foresee_take(items, people)
+        assert foreseen == self.project.take(items, people, by=self.manager)
+        told = foreseen.taken, foreseen.kept, foreseen.had_not
+        assert told == (len(had - begun), len(begun), len(asked - had))
+        assert self.pairs() & asked == begun
+
+    # --- What holds ---
+
+    @invariant()
+    def lists_agree(self):
+        counts = GivenCounts({self.project: self.project.dataset.item_count})
+        shown = {member.user: member.given for member in people(self.project)[0]}
+        for person in self.members():
+            has = list(self.project.assigned_to(person).values_list("pk", flat=True))
+            assert len(has) == len({*has}) == counts.of(self.project.pk, person.pk) == shown[person]
+            open_items = set(self.project.items_for(person).values_list("pk", flat=True))
+            left = {item.pk for item in self.items() if item.pk in has and item.position < self.project.calibration}
+            left -= set(self.work(person).exclude(done_at=None).values_list("item", flat=True))
+            assert self.project.calibration_left(person) == len(left)
+            first = {item.pk for item in self.items() if item.position < self.project.calibration}
+            assert open_items == ({*has} & (first | self.begun(person)) if left else {*has})
+            assert not self.project.gives_all_to(person) or len(open_items) == len(self.items())
+            for item in Item.with_removed.filter(dataset__project=self.project):
+                assert (given_item(person, self.project.pk, item.pk) is not None) == (item.pk in open_items)
+
+    @invariant()
+    def what_is_begun_stays(self):
+        for person, has in self.given().items():
+            assert self.begun(person) <= has
+
+    @invariant()
+    def shares_are_even(self):
+        annotators, given = self.annotators(), self.given()
+        loads = Counter({person: len(given[person]) for person in annotators})
+        rows = {(row.annotator_id, row.item_id): row.by_id for row in self.stored(Assignment)}
+        withheld = {(row.annotator_id, row.item_id) for row in self.stored(Withheld)}
+        assert {person for person, _ in rows} <= {member.pk for member in self.members()}
+        for item in self.items():
+            holders = {person for person in annotators if item.pk in given[person]}
+            barred = {person for person in annotators if (person.pk, item.pk) in withheld}
+            assert not {person for person in barred & holders if item.pk not in self.begun(person)}
+            if self.is_for_all(item):
+                assert holders == {*annotators} - barred
+                continue
+            fixed = {
+                person for person in holders if item.pk in self.begun(person) or rows[person.pk, item.pk] is not None
+            }
+            able = {*annotators} - barred | fixed
+            assert len(holders) == max(len(fixed), min(self.project.annotators_per_item, len(able)))
+            for giver in holders - fixed:
+                assert all(loads[giver] - loads[taker] <= 1 for taker in able - holders)
+
+    # --- Asking ---
+
+    def members(self):
+        return [*self.annotators(), self.manager]
+
+    def annotators(self):
+        return list(User.objects.filter(pk__in=self.project.annotators()))
+
+    def able(self, numbers):
+        return [person for person in self.members() if person in {self.people[number] for number in numbers}]
+
+    def stored(self, model):
+        return model.objects.filter(item__dataset__project=self.project)
+
+    def items(self):
+        return list(self.project.all_items())
+
+    def at(self, places):
+        keys = [item.pk for place, item in enumerate(self.items()) if place in places]
+        return self.project.all_items().filter(pk__in=keys)
+
+    def given(self):
+        return {person: set(self.project.assigned_to(person).values_list("pk", flat=True)) for person in self.members()}
+
+    def pairs(self):
+        return {(person, item) for person, has in self.given().items() for item in has}
+
+    def work(self, person):
+        return Annotation.objects.filter(annotator=person, started_at__isnull=False, item__removed_at=None)
+
+    def begun(self, person):
+        here = self.work(person).filter(item__dataset__project=self.project)
+        return set(here.values_list("item", flat=True))
+
+    def is_for_all(self, item):
+        rule, place = self.project.rule, item.position
+        sampled = (place + 1) * rule.overlap // 100 > place * rule.overlap // 100
+        return rule.annotators_per_item is None or place < rule.calibration or sampled
+
+
+@pytest.mark.soak
+@pytest.mark.django_db(transaction=True)  # many temporary tables in one would take all locks of PostgreSQL
+def test_whatever_happens_begun_work_stays_and_shares_are_even(settings):
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    run_state_machine_as_test(Assigning, settings=machine_settings())
+
+
+def machine_settings():
+    return settings(
+        max_examples=amount(3, 400),
+        stateful_step_count=amount(12, 40),
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
