@@ -1,16 +1,16 @@
 """How much a person has done in the last days, at a glance."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import Case, Count, QuerySet, Value, When
+from django.db.models import Case, Count, Value, When
 from django.utils import timezone
 
-from annotation_service.db import among
+from annotation_service.db import looked_up
 from annotation_service.models import User
 
 from .models import Annotation, Dataset, Entity, Mark, Relation
@@ -79,33 +79,31 @@ def glance(dataset: Dataset, person: User, zone: ZoneInfo) -> Glance:
     dates = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
     starts = {each: datetime.combine(each, time(), zone) for each in dates}
     day = Case(*(When(done_at__gte=starts[each], then=Value(each)) for each in reversed(dates)))
-    done = _own(dataset, person).filter(done_at__gte=starts[dates[0]])
+    done = Annotation.own_in(dataset, person).filter(done_at__gte=starts[dates[0]])
     counts = dict(done.annotate(day=day).order_by().values_list("day").annotate(Count("pk")))
     days = [Day(each, counts.get(each, 0)) for each in dates]
     return Glance(days, _pace(dataset, person, timezone.now() - timedelta(days=PACE_DAYS)))
 
 
-def _own(dataset: Dataset, person: User) -> QuerySet[Annotation]:
-    return Annotation.objects.filter(annotator=person, item__dataset=dataset, item__removed_at=None)
-
-
 def _pace(dataset: Dataset, person: User, since: datetime) -> Pace | None:
     """A batch makes many marks at once, which says nothing about anybody's pace."""
-    work = _own(dataset, person).filter(changed_at__gte=since).order_by("-changed_at")
+    work = Annotation.own_in(dataset, person).filter(changed_at__gte=since).order_by("-changed_at")
     rows: list[Any] = list(work.values_list("pk", "changed_at", "done_at")[:MOST_ITEMS])
     if len(rows) == MOST_ITEMS:
         since = rows[-1][1]
     # What was done since has been changed since, so that it is in one of these items.
-    items = among([pk for pk, *_ in rows])
-    steps = [step for model in (Entity, Relation) for step in _marking(model, items, since)]
+    annotations = [pk for pk, *_ in rows]
+    steps = [step for model in (Entity, Relation) for step in _marking(model, annotations, since)]
     done = [at for *_, at in rows if at and at >= since]
     taken = worked(sorted([*steps, *done]))
     return Pace(taken, len(done), len(steps)) if taken >= SHORTEST else None
 
 
-def _marking(model: type[Entity] | type[Relation], annotations: Any, since: datetime) -> Iterable[datetime]:
-    made = model._default_manager.filter(annotation__in=annotations, status=Mark.Status.ACCEPTED, batch=None)
-    return made.filter(updated_at__gte=since).values_list("updated_at", flat=True)
+def _marking(model: type[Entity] | type[Relation], annotations: Collection[int], since: datetime) -> Iterable[datetime]:
+    made = model._default_manager.filter(looked_up("annotation", annotations))
+    return made.filter(status=Mark.Status.ACCEPTED, batch=None, updated_at__gte=since).values_list(
+        "updated_at", flat=True
+    )
 
 
 def worked(moments: Iterable[datetime]) -> timedelta:

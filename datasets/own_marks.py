@@ -1,7 +1,8 @@
 """What a person marked in a dataset, as a list to search in: entities, or relations with the words at both ends."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
@@ -30,7 +31,7 @@ MOST = 5_000
 LOOKED_AT = 2_000
 # So many marks with a label are looked at, or with one in which words are searched for.
 FEW, FEW_WITH_WORDS = 30_000, 5_000
-# In so many of the person's items marks are looked for first, then in twice as many.
+# In so many of the person's items marks are looked for first.
 ITEMS_AT_ONCE = 1000
 COLUMNS = [Column("number", "Item", None, number=True), Column("when", "Marked", None, big_first=True)]
 
@@ -39,6 +40,9 @@ _MEANT = Q(annotation__started_at__isnull=False) | Q(batch__isnull=False)
 
 
 _ENDS = {"entity": (), "relation": ("source", "target")}
+
+_ANNOTATION = ("pk", "item", "started_at")
+_Annotation = tuple[int, int, datetime | None]
 
 
 @dataclass(frozen=True)
@@ -139,23 +143,25 @@ class OwnMarks:
     def _sorted_by(self) -> Column:
         return next(column for column in self.columns if column.direction)
 
+    @property
+    def _falls(self) -> bool:
+        return self._sorted_by().direction == "descending"
+
     def _order(self) -> list[Any]:
-        column = self._sorted_by()
-        falls = column.direction == "descending"
-        if column.name == "number":
-            places = [name for place in self._places for name in place]
-            return [f"-{name}" if falls else name for name in ("annotation__item__position", *places, "pk")]
+        if self._sorted_by().name == "number":
+            names = ("annotation__item__position", *self._places, "pk")
+            return [f"-{name}" if self._falls else name for name in names]
         time = F("annotation__changed_at")
         return (
             [time.desc(nulls_last=True), "-annotation__item_id", "-pk"]
-            if falls
+            if self._falls
             else [time.asc(nulls_first=True), "annotation__item_id", "pk"]
         )
 
     @property
-    def _places(self) -> list[tuple[str, str]]:
+    def _places(self) -> list[str]:
         """The fields of where its words stand."""
-        return [(f"{end}__start", f"{end}__end") for end in _ENDS[self.kind]] or [("start", "end")]
+        return [f"{end}__{field}" for end in _ENDS[self.kind] for field in ("start", "end")] or ["start", "end"]
 
     # Two ways to the marks. Where few can match, these are looked at; the person's, in their order, only if that soon has enough
     # of them. The databases take the second way always, unless the first one is spelled out: 20 against 150 ms. On the second way
@@ -163,37 +169,46 @@ class OwnMarks:
 
     def _walk(self, most: int, items: Sequence[int] | None = None, **more: Any) -> list[tuple[int, ...]]:
         """So many of the person's marks, in some items or in all, as `_rows` has them."""
-        marks = self._model._default_manager.filter(_MEANT, status=Mark.Status.ACCEPTED, **more)
+        marks = self._model._default_manager.filter(status=Mark.Status.ACCEPTED, **more)
         if self.label:
             marks = marks.alias(its_label=F("label_id") + 0).filter(its_label__in=among(self._labels))
-        column, kept, found = self._sorted_by(), kept_items(self.dataset), list[tuple[int, ...]]()
-        own, falls = Annotation.objects.filter(annotator=self.person), column.direction == "descending"
-        order = self._items_of(own if items is None else own.filter(item__in=among(items)))
-        within: Any = itemgetter(slice(3, None), 0) if column.name == "number" else itemgetter(0)
-        start, size = 0, ITEMS_AT_ONCE
-        while len(found) < most and (some := order[start : start + size]):
-            places = {item: place for place, item in enumerate(some) if item in kept.there}
-            annotations = whole(own.filter(looked_up("item", places)).values_list("pk", flat=True))
-            rows = sorted(self._rows(marks.filter(looked_up("annotation", annotations))), key=within, reverse=falls)
-            found += sorted(rows, key=lambda row: places[row[2]])
-            start, size = start + size, 2 * size
+        own, there = Annotation.objects.filter(annotator=self.person), kept_items(self.dataset).there
+        found, is_by_number = list[tuple[int, ...]](), self._sorted_by().name == "number"
+        within: Any = itemgetter(slice(2, None), 0) if is_by_number else itemgetter(0)
+        parts = self._by_number if is_by_number else self._by_time
+        for annotations in parts(own if items is None else own.filter(looked_up("item", items))):
+            its_item = {pk: item for pk, item, _ in annotations if item in there}
+            unbegun = [pk for pk, _, started_at in annotations if not started_at]
+            # Not by a join with the annotations, which took PostgreSQL as long as all the rest.
+            meant = marks.filter(looked_up("annotation", its_item)).exclude(batch=None, annotation__in=among(unbegun))
+            by_annotation: dict[int, list[tuple[int, ...]]] = {pk: [] for pk in its_item}
+            for pk, annotation, *places in meant.values_list("pk", "annotation", *self._places):
+                by_annotation[annotation].append((pk, its_item[annotation], *places))
+            for rows in by_annotation.values():
+                found += sorted(rows, key=within, reverse=self._falls)
+            if len(found) >= most:
+                break
         return found[:most]
 
-    def _rows(self, marks: QuerySet[Any]) -> QuerySet[Any, tuple[int, ...]]:
-        """Their keys, annotations and items, and where their words stand."""
-        places = (name for place in self._places for name in place)
-        return marks.values_list("pk", "annotation", "annotation__item", *places)
+    def _by_number(self, own: QuerySet[Annotation]) -> Iterator[list[_Annotation]]:
+        """Somebody's annotations in the order of their items, some at a time."""
+        kept, items = kept_items(self.dataset), set(whole(own.values_list("item", flat=True)))
+        order = reversed(kept.by_number) if self._falls else kept.by_number
+        for some in _growing(list(filter(items.__contains__, order))):
+            found = {row[1]: row for row in own.filter(looked_up("item", some)).values_list(*_ANNOTATION)}
+            yield [found[item] for item in some if item in found]
 
-    def _items_of(self, own: QuerySet[Annotation]) -> Any:
-        """In their order."""
-        column, kept = self._sorted_by(), kept_items(self.dataset)
-        falls = column.direction == "descending"
-        if column.name == "number":
-            items = set(whole(own.values_list("item", flat=True)))
-            return list(filter(items.__contains__, reversed(kept.by_number) if falls else kept.by_number))
-        time = F("changed_at")
-        by_time = time.desc(nulls_last=True) if falls else time.asc(nulls_first=True)
-        return own.order_by(by_time, "-item_id" if falls else "item_id").values_list("item", flat=True)
+    def _by_time(self, own: QuerySet[Annotation]) -> Iterator[list[_Annotation]]:
+        """The same in the order of the last change. What nobody has changed yet is asked for by itself: an index has it at the
+        other end than this order, and PostgreSQL would sort all."""
+        changed, unchanged = own.filter(changed_at__isnull=False), own.filter(changed_at=None)
+        order = changed.order_by("-changed_at", "-item_id"), unchanged.order_by("-item_id")
+        for rows in order if self._falls else [rows.reverse() for rows in reversed(order)]:
+            yield from _growing(rows.values_list(*_ANNOTATION))
+
+    def _rows(self, marks: QuerySet[Any]) -> QuerySet[Any, tuple[int, ...]]:
+        """Their keys and items, and where their words stand."""
+        return marks.values_list("pk", "annotation__item", *self._places)
 
     def _own_of(self, marks: QuerySet[Any]) -> QuerySet[Any]:
         """In their order."""
@@ -216,11 +231,11 @@ class OwnMarks:
 
     def _with_words(self) -> list[int]:
         wanted, candidates = _squeezed(self.q), self._candidates[:LOOKED_AT]
-        items = Item.with_removed.filter(pk__in=among({item for _, _, item, *_ in candidates}))
+        items = Item.with_removed.filter(pk__in=among({item for _, item, *_ in candidates}))
         tokens = dict(items.order_by().values_list("pk", "tokens"))
         return [
             pk
-            for pk, _, item, *places in candidates
+            for pk, item, *places in candidates
             if any(
                 wanted in _squeezed("".join(tokens[item][start : end + 1]))
                 for start, end in zip(places[::2], places[1::2], strict=True)
@@ -245,11 +260,18 @@ class OwnMarks:
 
     def _items_with_words(self) -> QuerySet[Any, int]:
         """Looked for in the items of the person alone, if these are few: SQLite reads twice as many of the others meanwhile."""
-        own = Annotation.objects.filter(annotator=self.person)
-        if 2 * own.count() > self.dataset.item_count:
+        if 2 * Annotation.objects.filter(annotator=self.person).count() > self.dataset.item_count:
             return self.dataset.items().containing(self.q).order_by().values_list("pk", flat=True)
-        own = own.alias(its_dataset=F("item__dataset") + 0).filter(its_dataset=self.dataset.pk, item__removed_at=None)
+        own = Annotation.own_in(self.dataset, self.person)
         return own.filter(item__search_text__contains=folded(self.q)).values_list("item", flat=True)
+
+
+def _growing(rows: Any) -> Iterator[list[Any]]:
+    """Some of them at a time, each time twice as many: who needs few is served soon."""
+    start, size = 0, ITEMS_AT_ONCE
+    while some := list(rows[start : start + size]):
+        yield some
+        start, size = start + size, 2 * size
 
 
 def _squeezed(text: str) -> str:

@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError, connection
 
-from annotation_service.db import Trouble, snapshot, trouble, write
+from annotation_service.db import Trouble, among, looked_up, snapshot, trouble, whole, write
 
 
 @pytest.mark.django_db(transaction=True)
@@ -31,6 +31,19 @@ def test_a_snapshot_does_not_see_what_is_written_meanwhile_and_holds_nobody_up()
         during = names()
     assert "before" in before and during == before
     assert names() - before == {"meanwhile"}
+
+
+def test_keys_are_looked_up_however_many_they_are_and_come_whole_in_their_order(db):
+    made = Group.objects.bulk_create(Group(name=f"group {n}") for n in range(1000))
+    pks = [group.pk for group in made]
+    groups = Group.objects.order_by("-pk").values_list("pk", flat=True)
+    for keys in ([], pks[:1], pks[100:200], pks[::3], {*pks[5:9]}, [*pks[:2], *range(10**6, 10**6 + 50_000)]):
+        wanted = sorted(set(keys) & set(pks), reverse=True)
+        assert list(groups.filter(pk__in=among(keys))) == wanted
+        assert whole(groups.filter(pk__in=among(keys))) == wanted
+        assert whole(groups.filter(looked_up("pk", keys))) == wanted
+    assert not groups.filter(pk__in=among([10**30])).exists()
+    assert whole(groups.none()) == []
 
 
 @pytest.mark.parametrize(

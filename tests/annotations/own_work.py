@@ -5,6 +5,7 @@ from uuid import uuid4
 
 from annotation_service.models import User
 from datasets.models import Annotation, Entity
+from datasets.models.batch import Batch
 from ontologies.models import OntologyItem
 from projects.models import Project
 
@@ -17,6 +18,14 @@ def mark(project: Project, person: User, number: int, name: str = "State", start
     """A mark of this person in the item with this number."""
     annotation = Annotation.start(project.dataset.items()[number - 1], person)
     return annotation.add_entity(uid=uuid4().hex[:16], label=label_of(project, name), start=start, end=end)
+
+
+def batch_of(project: Project, person: User) -> Batch:
+    """One that marked words as a state."""
+    label = label_of(project, "State").uid
+    return Batch.objects.create(
+        dataset=project.dataset, person=person, verb="propagate", kind="entity", label=label, words="x"
+    )
 
 
 def work(project: Project, person: User, states: Mapping[int, str]) -> None:
