@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import F, QuerySet
 from django.db.models.functions import Length
 
-from annotation_service.db import among, whole
+from annotation_service.db import looked_up, whole
 from annotation_service.models import User
 from annotation_service.paging import Column, Page, sort_columns
 
@@ -180,7 +180,7 @@ class OwnWay(ItemList):
         if not self.q and self.given_count is not None:
             return found
         if found is not None and len(found) <= FEW:
-            some = self.given.filter(pk__in=among(found)).containing(self.q)
+            some = self.given.filter(looked_up("pk", found)).containing(self.q)
             return set(whole(some.order_by().values_list("pk", flat=True)))
         if self.q:
             sets.append(set(containing(self.dataset, self.q)))
