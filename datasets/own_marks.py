@@ -25,13 +25,13 @@ from .models import MARKS, Annotation, Dataset, Entity, Item, Mark, Relation
 
 PAGE_SIZE = 50
 # Nobody turns more pages than these; to count 200,000 marks takes 80 ms.
-MOST = 5_000
+MOST = 2_000
 # Whether a mark has the words that are searched for is not known to the database.
 LOOKED_AT = 2_000
 # So many marks with a label are looked at, or with one in which words are searched for.
 FEW, FEW_WITH_WORDS = 30_000, 5_000
 # In so many of the person's items marks are looked for first.
-ITEMS_AT_ONCE = 1000
+ITEMS_AT_ONCE = 500
 COLUMNS = [Column("number", "Item", None, number=True), Column("when", "Marked", None, big_first=True)]
 
 # Annotations that nobody has begun hold copies of the given marks, too.
@@ -175,10 +175,10 @@ class OwnMarks:
         if items is not None:
             there &= set(items)
             own = own.filter(looked_up("item", items)) if len(items) <= LOOKED_AT else own
-        found, is_by_number = list[tuple[int, ...]](), self._sorted_by().name == "number"
+        found, falls = list[tuple[int, ...]](), self._falls
+        is_by_number = self._sorted_by().name == "number"
         within: Any = itemgetter(slice(2, None), 0) if is_by_number else itemgetter(0)
-        parts = self._by_number if is_by_number else self._by_time
-        for annotations in parts(own):
+        for annotations in self._by_number(own) if is_by_number else self._by_time(own):
             its_item = {pk: item for pk, item, _ in annotations if item in there}
             unbegun = [pk for pk, _, started_at in annotations if not started_at]
             meant = marks.filter(looked_up("annotation", its_item)).exclude(batch=None, annotation__in=among(unbegun))
@@ -188,7 +188,7 @@ class OwnMarks:
                 if status == Mark.Status.ACCEPTED:
                     by_annotation[annotation].append((pk, its_item[annotation], *places))
             for rows in by_annotation.values():
-                found += sorted(rows, key=within, reverse=self._falls)
+                found += sorted(rows, key=within, reverse=falls)
             if len(found) >= most:
                 break
         return found[:most]
