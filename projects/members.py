@@ -99,19 +99,20 @@ class HasMembers(SuggestsMarks):
             return frozenset()
         return roles.rights_of(user, self.members().filter(user=user).values_list("role", flat=True).first())
 
-    def locked_for(self, person: User) -> Self:
-        """For what only those do who manage it, which somebody may have stopped doing since they asked for it."""
+    def locked_for(self, person: User | None) -> Self:
+        """For what only those do who manage it, which somebody may have stopped doing since they asked for it. ``None`` for
+        commands, for who accepts an invitation, and for who leaves."""
         project = self.locked()
-        if Right.MANAGE not in project.rights_of(User.objects.get(pk=person.pk)):
+        if person and Right.MANAGE not in project.rights_of(User.objects.get(pk=person.pk)):
             raise Refused(f"You do not manage the project “{project}” any more.")
         return project
 
-    def add_members(self, people: Sequence[User], role: str = ANNOTATOR) -> int:
+    def add_members(self, people: Sequence[User], role: str = ANNOTATOR, *, by: User | None = None) -> int:
         """Make people members of the project, all or none. Those who return find everything as they left it. Returns how many
         marks went with items that they get: see `assign_items`."""
         role = roles.clean_role(role)
         with write():
-            project = self.locked()
+            project = self.locked_for(by)
             members = project.members().filter(user__in=people).order_by("user__username_folded")
             if there := list(members.values_list("user__username", flat=True)):
                 are = "is a member" if len(there) == 1 else "are members"
@@ -119,11 +120,11 @@ class HasMembers(SuggestsMarks):
             project.begin_memberships(people, role)
             return project.assign_items()
 
-    def remove_member(self, membership: Membership, *, with_marks: bool = False) -> None:
+    def remove_member(self, membership: Membership, *, with_marks: bool = False, by: User | None = None) -> None:
         """End a membership. The person's marks stay in the project, or go with them; items not begun go to the others,
         without what batches have put on them."""
         with write():
-            project = self.locked()
+            project = self.locked_for(by)
             if reason := project.reason_to_keep(membership):
                 raise Refused(reason)
             project._still(membership)
@@ -132,11 +133,11 @@ class HasMembers(SuggestsMarks):
                 project._delete_work(membership.user)
             project.assign_items()
 
-    def change_role(self, membership: Membership, role: str) -> None:
+    def change_role(self, membership: Membership, role: str, *, by: User | None = None) -> None:
         """Give a member another role. What they have begun stays theirs, whatever they may do from now on."""
         role = roles.clean_role(role)
         with write():
-            project = self.locked()
+            project = self.locked_for(by)
             if Right.MANAGE not in roles.ROLES[role].rights and (reason := project.reason_to_keep(membership)):
                 raise Refused(reason)
             project._still(membership)
@@ -148,8 +149,7 @@ class HasMembers(SuggestsMarks):
         if membership.pk == to.pk:
             raise Refused("Choose another member to hand the project over to.")
         with write():
-            self.locked()
-            self.change_role(to, MANAGER)
+            self.change_role(to, MANAGER, by=membership.user)
             self.change_role(membership, role)
 
     def begin_memberships(self, people: Sequence[User], role: str) -> list[Membership]:

@@ -60,7 +60,7 @@ class AssignsItems(Described):
         """The keys of those among whom the items are shared out."""
         raise NotImplementedError
 
-    def locked_for(self, person: User) -> Self:
+    def locked_for(self, person: User | None) -> Self:
         """The project, locked for somebody: refused, unless they manage it now."""
         raise NotImplementedError
 

@@ -67,7 +67,9 @@ def add(request: Request, pk: int) -> HttpResponse:
     form, added, withdrawn = MembersForm(request.POST, project=project), [], 0
     if form.is_valid():
         try:
-            withdrawn = project.add_members(form.cleaned_data["people"], role=form.cleaned_data["role"])
+            withdrawn = project.add_members(
+                form.cleaned_data["people"], role=form.cleaned_data["role"], by=request.user
+            )
             added = form.cleaned_data["people"]
             form = MembersForm(project=project)
         except Refused as error:
@@ -87,7 +89,7 @@ def change_role(request: Request, pk: int, member_pk: int) -> HttpResponse:
     form = RoleForm(request.POST if request.method == "POST" else None, initial={"role": member.role})
     if form.is_valid():
         try:
-            project.change_role(member, form.cleaned_data["role"])
+            project.change_role(member, form.cleaned_data["role"], by=request.user)
             messages.success(request, f"{member.user} is now {roles.in_words(member.role)}.")
             return _to_people(request, project)
         except Refused as error:
@@ -152,12 +154,13 @@ def _lost(project: Project, member: Membership) -> dict[str, int]:
 
 def _end(request: Request, project: Project, member: Membership, *, with_marks: bool = False) -> HttpResponse:
     lost = project.count_unbegun_marks(member.user)
+    leaves = member.user == request.user
     try:
-        project.remove_member(member, with_marks=with_marks)
+        project.remove_member(member, with_marks=with_marks, by=None if leaves else request.user)
     except Refused as error:
         context = {"project": project, "member": member, "reason": str(error)}
         return render(request, "projects/people/_end.html", context, status=422)
-    gone = f"You have left “{project}”." if member.user == request.user else f"{member.user} is no longer a member."
+    gone = f"You have left “{project}”." if leaves else f"{member.user} is no longer a member."
     kept = "The marks on items that were begun" if lost and not with_marks else "All marks"
     messages.success(request, f"{gone} {kept} are {'deleted' if with_marks else 'still there'}.")
     return _to_people(request, project)

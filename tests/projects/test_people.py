@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from datasets.models import Annotation
 from projects import alike
-from projects.models import Membership
+from projects.models import Membership, Project
 from tests import factories
 
 
@@ -96,6 +96,30 @@ def test_a_project_is_handed_over_in_one_step(as_alice, carol, project, address)
     assert answer["HX-Redirect"] == f"/projects/{project.pk}/"  # where annotators may be
     assert member(project, carol).role == "manager" and member(project, as_alice.user).role == "annotator"
     assert as_alice.post(f"{address}hand-over/", data).status_code == 403
+
+
+def test_who_loses_the_right_a_moment_before_changes_nobody(as_alice, alice, carol, bob, project, address, monkeypatch):
+    carols, before = f"{address}{member(project, carol).pk}/", rows(as_alice.get(address))
+    members = set(project.members().values_list("user", "role"))
+    locked = Project.locked
+
+    def too_late(self):
+        self.members().filter(user=alice).update(role="observer")
+        return locked(self)
+
+    for path, data in (
+        (f"{address}add/", {"people": "bob", "role": "manager"}),
+        (f"{carols}role/", {"role": "manager"}),
+        (f"{carols}remove/", {"marks": "keep"}),
+        (f"{address}hand-over/", {"to": member(project, carol).pk, "role": "annotator"}),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(Project, "locked", too_late)
+            answer = as_alice.post(path, data)
+        assert answer.status_code == 422 and "You do not manage the project" in text_of(answer), path
+        project.members().filter(user=alice).update(role="manager")
+        assert set(project.members().values_list("user", "role")) == members
+    assert rows(as_alice.get(address)) == before
 
 
 def test_members_leave_by_themselves_unless_nobody_else_manages(as_carol, as_alice, project):
