@@ -114,6 +114,9 @@ def test_the_annotation_screen(page, sign_in, alice, carol):
     page.goto(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/")
     expect(page.locator("html[data-ready]")).to_be_attached()
     assert not problems()
+    page.locator("#waiting").evaluate("line => line.showPopover()")  # as while an answer is late
+    assert not problems()
+    page.locator("#waiting").evaluate("line => line.hidePopover()")
     page.locator(".tok").first.click()
     expect(page.locator("#picker")).to_be_visible()
     assert not problems()
