@@ -178,10 +178,14 @@ class InvitedForm(BaseUserCreationForm):
 
 def sure_addresses(person: User) -> set[str]:
     """The mail addresses that are known to be somebody's, confirmed by them or entered by an administrator: in small letters, but
-    not folded, for “straße.de” is another domain than “strasse.de”."""
-    typed = EmailAddress.objects.filter(user=person).values_list("email", "verified")
-    confirmed = {email.lower() for email, verified in typed if verified}
-    is_entered = fold(person.email) not in {"", *(fold(email) for email, _ in typed)}
+    not folded, for “straße.de” is another domain than “strasse.de”.
+
+    Of an entered one allauth makes a row when somebody asks for a new password. What people type, and then have as the address of
+    their account, is the primary one.
+    """
+    typed = EmailAddress.objects.filter(user=person).values_list("email", "verified", "primary")
+    confirmed = {email.lower() for email, is_verified, _ in typed if is_verified}
+    is_entered = fold(person.email) not in {"", *(fold(email) for email, _, is_primary in typed if is_primary)}
     return confirmed | {person.email.lower()} if is_entered else confirmed
 
 

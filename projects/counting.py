@@ -27,7 +27,7 @@ SELECT project_id, given, by_annotators, by_anyone, COUNT(*)
           JOIN datasets_dataset d ON d.project_id = c.project_id
           JOIN datasets_item i ON i.dataset_id = d.id AND i.removed_at IS NULL
           JOIN datasets_annotation a ON a.item_id = i.id AND a.annotator_id IS NOT NULL AND a.started_at IS NOT NULL
-          LEFT JOIN projects_membership m ON m.project_id = d.project_id AND m.user_id = a.annotator_id AND m.role {roles}
+          LEFT JOIN {working} m ON m.project_id = d.project_id AND m.user_id = a.annotator_id
          WHERE c.done IS NULL
          GROUP BY d.project_id, p.id, i.id) items
  GROUP BY project_id, given, by_annotators, by_anyone
@@ -40,18 +40,23 @@ SELECT d.project_id, {given},
   JOIN datasets_item i ON i.id = a.item_id
   JOIN datasets_dataset d ON d.id = i.dataset_id
   JOIN projects_project p ON p.id = d.project_id
-  LEFT JOIN projects_membership m ON m.project_id = p.id AND m.user_id = a.annotator_id AND m.role {roles}
+  LEFT JOIN {working} m ON m.project_id = p.id AND m.user_id = a.annotator_id
  WHERE a.item_id = %(item)s AND a.annotator_id IS NOT NULL AND a.started_at IS NOT NULL
  GROUP BY d.project_id, p.id, i.id
 """
-# To how many annotators an item is given.
+# Those among whom items are shared out: not those who cannot sign in.
+_WORKING = """
+(SELECT m.* FROM projects_membership m JOIN annotation_service_user u ON u.id = m.user_id AND u.is_active
+  WHERE m.role {roles})
+"""
+# To how many of them an item is given.
 _GIVEN = f"""
 CASE WHEN {FOR_ALL}
-     THEN (SELECT COUNT(*) FROM projects_membership g WHERE g.project_id = p.id AND g.role {{roles}})
-        - (SELECT COUNT(*) FROM projects_withheld w JOIN projects_membership g ON g.user_id = w.annotator_id
-            WHERE w.item_id = i.id AND g.project_id = p.id AND g.role {{roles}})
-     ELSE (SELECT COUNT(*) FROM projects_assignment s JOIN projects_membership g ON g.user_id = s.annotator_id
-            WHERE s.item_id = i.id AND g.project_id = p.id AND g.role {{roles}}) END
+     THEN (SELECT COUNT(*) FROM {{working}} g WHERE g.project_id = p.id)
+        - (SELECT COUNT(*) FROM projects_withheld w JOIN {{working}} g ON g.user_id = w.annotator_id
+            WHERE w.item_id = i.id AND g.project_id = p.id)
+     ELSE (SELECT COUNT(*) FROM projects_assignment s JOIN {{working}} g ON g.user_id = s.annotator_id
+            WHERE s.item_id = i.id AND g.project_id = p.id) END
 """
 
 
@@ -126,7 +131,8 @@ def follow(annotation: Annotation, step: Step) -> None:
 
 def _rows(sql: str, **params: int | None) -> list[Any]:
     roles = {f"role{n}": name for n, name in enumerate(getting_items())}
-    sql = sql.replace("{given}", _GIVEN).format(roles=f"IN ({', '.join(f'%({name})s' for name in roles)})")
+    sql = sql.replace("{given}", _GIVEN).replace("{working}", _WORKING)
+    sql = sql.format(roles=f"IN ({', '.join(f'%({name})s' for name in roles)})")
     with connection.cursor() as cursor:
         cursor.execute(sql, {**params, **roles})
         return cursor.fetchall()

@@ -173,8 +173,8 @@ class HasMembers(SuggestsMarks):
         membership.delete()
 
     def reason_to_keep(self, membership: Membership) -> str:
-        """Why a member must stay a manager, or the empty string."""
-        managers = self.members().filter(role__in=roles.with_right(Right.MANAGE))
+        """Why a member must stay a manager, or the empty string. Who cannot sign in manages nothing."""
+        managers = self.members().filter(role__in=roles.with_right(Right.MANAGE), user__is_active=True)
         return "" if managers.exclude(pk=membership.pk).exists() else NEEDS_MANAGER
 
     def count_work(self, person: User) -> dict[str, int]:

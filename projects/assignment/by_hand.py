@@ -23,21 +23,28 @@ from .standing import Standing, count_items, pairs_without
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """How many times an item is given to somebody, or they had it already."""
+    """How many times an item is given to somebody, or they had it already. With items that others lose go so many marks that
+    batches have put there."""
 
     given: int
     had: int
+    marks: int
 
     def in_words(self, people: Sequence[User]) -> str:
         """Such as “300 items given to anna. Had already: 12.”"""
         more = f" Had already: {words.number(self.had)}." if self.had else ""
+        more += (
+            f" Deleted: {words.plural(self.marks, 'mark,marks')} that others had put on all alike."
+            if self.marks
+            else ""
+        )
         return f"{words.plural(self.given, 'item,items')} given to {_names(people)}.{more}"
 
 
 @dataclass(frozen=True, slots=True)
 class Taken:
     """How many times an item is taken away from somebody, or they keep it, for they have begun it, or they did not have it. With
-    what is taken go so many marks that batches have put there."""
+    what is taken, and what others lose for it, go so many marks that batches have put there."""
 
     taken: int
     kept: int
@@ -120,7 +127,7 @@ class AssignsByHand(AssignsItems):
             Withheld.insert(pairs_without(change.had("withheld", now), now.begun), by)
             project.assign_items()
             change.delete()
-            text = f"Undone: {change} What was begun meanwhile has stayed."
+            text = f"Undone: {change} What was begun meanwhile has stayed, and marks that went with items do not come back."
             if job:
                 job.finish(text=text, url=reverse("projects:items", args=[self.pk]))
         return text
@@ -137,9 +144,19 @@ class AssignsByHand(AssignsItems):
 
     def _giving(self, chosen: Standing) -> Given:
         had = count_items(chosen.given(self.rule, chosen.assigned)).total()
-        return Given(len(chosen.keys) * len(chosen.people) - had, had)
+        before = self.standing(self.all_items())
+        marks = self._marks_lost(before, before.after_giving(chosen, self.rule))
+        return Given(len(chosen.keys) * len(chosen.people) - had, had, marks)
 
     def _taking(self, chosen: Standing) -> Taken:
         had, kept = count_items(chosen.given(self.rule, chosen.assigned)).total(), count_items(chosen.begun).total()
-        had_not = len(chosen.keys) * len(chosen.people) - had
-        return Taken(had - kept, kept, had_not, chosen.unbegun_marks.total())
+        before = self.standing(self.all_items())
+        marks = self._marks_lost(before, before.after_taking(chosen))
+        return Taken(had - kept, kept, len(chosen.keys) * len(chosen.people) - had, marks)
+
+    def _marks_lost(self, before: Standing, after: Standing) -> int:
+        """How many marks that batches have put on items not begun go with these, when everything is shared out again."""
+        if not before.unbegun_marks:
+            return 0
+        has = after.given(self.rule, after.shared(self.rule, list(self.annotators())))
+        return sum(count for (person, item), count in before.unbegun_marks.items() if person not in has[item])

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -72,6 +72,31 @@ class Standing:
                     counts[person, item] += count
         return counts
 
+    def after_giving(self, chosen: "Standing", rule: Rule) -> "Standing":
+        """What it would be, had all people of another standing got all of its items by hand."""
+        for_all = chosen.for_all(rule)
+        given = {item: chosen.people for item in chosen.keys if item not in for_all}
+        everything = dict.fromkeys(chosen.keys, chosen.people)
+        return self._with(
+            assigned=_joined(self.assigned, given),
+            by_hand=_joined(self.by_hand, given),
+            withheld=_without(self.withheld, everything),
+        )
+
+    def after_taking(self, chosen: "Standing") -> "Standing":
+        """What it would be, had all people of another standing lost all of its items but those that they have begun."""
+        taken = {item: chosen.people - chosen.begun.get(item, NOBODY) for item in chosen.keys}
+        return self._with(
+            assigned=_without(self.assigned, taken),
+            by_hand=_without(self.by_hand, taken),
+            withheld=_joined(self.withheld, taken),
+        )
+
+    def _with(self, **known: Holders) -> "Standing":
+        changed = replace(self)
+        vars(changed).update(vars(self), **known)
+        return changed
+
     def _holders(self, rows: Any) -> Holders:
         listed = rows.filter(item__in=self.items.order_by().values("pk")).order_by().values("item")
         found = list(listed.annotate(people=Listed("annotator")).values_list("item", "people"))
@@ -126,6 +151,14 @@ class Standing:
             **{item: people for item, people in self.by_hand.items() if item in for_all},
             **{item: people | (fixed.get(item, NOBODY) & others) for item, people in dealt.items()},
         }
+
+
+def _joined(holders: Holders, others: Holders) -> Holders:
+    return {item: holders.get(item, NOBODY) | others.get(item, NOBODY) for item in holders.keys() | others.keys()}
+
+
+def _without(holders: Holders, others: Holders) -> Holders:
+    return {item: people - others.get(item, NOBODY) for item, people in holders.items()}
 
 
 def count_items(holders: Holders) -> Counter[int]:

@@ -102,9 +102,9 @@ class HandOverForm(forms.Form):
 
     def __init__(self, *args: Any, project: Project, own: Membership, **options: Any) -> None:
         super().__init__(*args, **options)
-        others = project.members().exclude(pk=own.pk).select_related("user").order_by("user__username_folded")
+        others = project.members().exclude(pk=own.pk).filter(user__is_active=True)
         to: Any = self.fields["to"]
-        to.queryset = others
+        to.queryset = others.select_related("user").order_by("user__username_folded")
         to.label_from_instance = lambda each: f"{each.user}, {each.get_role_display().lower()}"
 
 
@@ -129,7 +129,7 @@ def _is_address(text: str) -> bool:
         forms.EmailField().clean(text)
     except forms.ValidationError:
         return False
-    return len(text) <= 254
+    return len(text) <= 254 and len(fold(text)) <= User.MAX_FOLDED_ADDRESS
 
 
 class InviteForm(forms.Form):

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Count, Exists, Max, OuterRef
 
+from annotation_service.blueprints import Right
 from annotation_service.models import User, fold
 from annotation_service.paging import Column
 from datasets.models import Annotation
@@ -13,7 +14,7 @@ from datasets.models import Annotation
 from ..assignment.assigned import Assignment, GivenCounts
 from ..members import Membership
 from ..models import Project
-from ..roles import ROLES, Role
+from ..roles import ROLES, Role, with_right
 
 COLUMNS = (
     Column("name", "Name", "folded"),
@@ -65,8 +66,10 @@ def people(project: Project) -> tuple[list[Person], list[Person]]:
     work = {row.pop("annotator"): row for row in _work(project)}
     former = User.objects.in_bulk(work.keys() - members.keys())
     given = GivenCounts({project: project.dataset.item_count})
+    annotating = with_right(Right.ANNOTATE)
     found = [
-        Person(each.user, each, given=given.of(project.pk, pk), **work.get(pk, {})) for pk, each in members.items()
+        Person(each.user, each, given=given.of(project.pk, pk) if each.role in annotating else 0, **work.get(pk, {}))
+        for pk, each in members.items()
     ]
     left = [Person(user, **work[pk]) for pk, user in former.items()]
     return ordered(found, "role"), ordered(left, "name")

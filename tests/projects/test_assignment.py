@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from annotation_service.inputs import Refused
 from annotation_service.leaving import set_active
-from datasets.models import Annotation
+from datasets.models import Annotation, Entity
+from projects import alike
 from projects.assignment.assigned import given_item
 from projects.assignment.by_hand import Given, Taken
 from projects.assignment.sharing import share_out
-from projects.models import Assignment, Project, Withheld
+from projects.models import Assignment, HandChange, Project, Withheld
 from projects.rule import Rule
 from tests import factories
 from tests.soak import amount
@@ -136,7 +137,9 @@ def test_an_item_is_given_when_it_is_among_those_for_the_person_and_they_annotat
 def test_what_is_given_by_hand_counts_and_what_is_taken_away_goes_to_others(shared, alice, carol, dave):
     daves = shared.items_for(dave)[:3]
     chosen = shared.all_items().filter(pk__in=[item.pk for item in daves])
-    assert shared.foresee_give(chosen, [carol]) == shared.give(chosen, [carol], by=alice) == Given(given=3, had=0)
+    assert (
+        shared.foresee_give(chosen, [carol]) == shared.give(chosen, [carol], by=alice) == Given(given=3, had=0, marks=0)
+    )
     assert not shared.items_for(dave) & chosen
     assert shares(shared) == [5, 5]
     Annotation.start(daves[0], carol)
@@ -144,6 +147,21 @@ def test_what_is_given_by_hand_counts_and_what_is_taken_away_goes_to_others(shar
     assert set(shared.items_for(dave) & chosen) == {*daves[1:]}
     shared.add_members([factories.user("erin")])
     assert set(shared.items_for(carol) & chosen) == {daves[0]}
+
+
+def test_marks_that_go_with_what_others_lose_are_told(shared, alice, carol, dave):
+    label = shared.entity_ontology.items().get(name="State").uid
+    form = {"tokens": [shared.items_for(carol)[0].tokens[0]], "label": label}
+    put = alike.apply(shared, carol, {"verb": "propagate", "kind": "entity", "form": form}).made
+    assert put > 1
+    chosen = shared.all_items().filter(pk__in=[item.pk for item in shared.items_for(carol)])
+    foreseen = shared.foresee_give(chosen, [dave])
+    assert (foreseen.marks, shared.foresee_give(chosen, [carol]).marks) == (put, 0)
+    assert foreseen == shared.give(chosen, [dave], by=alice) and not Entity.objects.filter(batch__isnull=False)
+    change = HandChange.objects.get()
+    assert f"Deleted: {put} marks that others had put on all alike." in str(change)
+    assert "marks that went with items do not come back" in shared.undo_by_hand(change.pk, by=alice)
+    assert shares(shared) == [5, 5] and not Entity.objects.filter(batch__isnull=False)
 
 
 def test_items_are_given_only_to_those_who_annotate(shared, alice, bob):

@@ -104,7 +104,7 @@ def test_home_shows_invitations_to_ones_own_address_only(as_dave, as_carol, as_b
     for address in ("dave@example.org", "bob@example.org"):
         invite(address)
     # Bob has typed the address himself, and has not confirmed it.
-    EmailAddress.objects.create(user=bob, email="bob@example.org", verified=False)
+    EmailAddress.objects.create(user=bob, email="bob@example.org", primary=True, verified=False)
     pk = Invitation.objects.get(address="dave@example.org").pk
     assert "alice invites you to the project Pumps , as annotator" in words(as_dave.get("/"))
     for other in (as_carol, as_bob):
@@ -116,6 +116,14 @@ def test_home_shows_invitations_to_ones_own_address_only(as_dave, as_carol, as_b
         as_dave.post(f"/projects/invitations/{pk}/answer/", {"accept": "1"})["Location"] == f"/projects/{project.pk}/"
     )
     assert role_of(project, "dave") == "annotator" and "invites you" not in words(as_dave.get("/"))
+
+
+def test_an_invitation_is_still_shown_after_somebody_asked_for_a_new_password(as_dave, client, invite):
+    invite("dave@example.org")
+    client.post("/accounts/password/reset/", {"email": "dave@example.org"})
+    as_dave.get("/accounts/email/")
+    assert EmailAddress.objects.filter(email="dave@example.org", verified=False, primary=False).exists()
+    assert "invites you" in words(as_dave.get("/"))
 
 
 def test_an_address_of_another_domain_that_is_folded_alike_is_another_ones(as_dave, dave, invite):
@@ -186,6 +194,22 @@ def archive(project, alice):
 
 def put_into_bin(project, alice):
     project.put_into_bin()
+
+
+@pytest.mark.parametrize("end", [demote, remove, deactivate])
+def test_what_waits_for_the_rights_of_its_author_can_be_revoked(invite, project, alice, bob, as_bob, end):
+    project.add_members([bob], "manager")
+    invite("nina@example.org")
+    end(project, alice)
+    page = as_bob.get(f"/projects/{project.pk}/people/").content.decode()
+    assert "ended with the rights of alice" in page and "Revoke the invitation nina@example.org" in page
+
+
+@pytest.mark.parametrize("end", [archive, put_into_bin])
+def test_of_a_project_that_rests_it_is_said_so(client, invite, project, alice, end):
+    link = invite("nina@example.org")
+    end(project, alice)
+    assert "The project is not worked on at the moment." in words(client.get(link))
 
 
 @pytest.mark.parametrize("end", [expire, revoke, demote, remove, deactivate, send_again, archive, put_into_bin])

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotation_service.leaving import set_active
 from datasets.models import Annotation
 from projects import alike
 from projects.models import Membership, Project
@@ -120,6 +121,27 @@ def test_who_loses_the_right_a_moment_before_changes_nobody(as_alice, alice, car
         project.members().filter(user=alice).update(role="manager")
         assert set(project.members().values_list("user", "role")) == members
     assert rows(as_alice.get(address)) == before
+
+
+def test_nobody_is_left_to_manage_who_cannot_sign_in(as_alice, alice, carol, bob, project, address):
+    project.add_members([bob], "manager")
+    set_active(bob, False)
+    set_active(carol, False)
+    dialog = as_alice.get(f"{address}hand-over/")
+    assert "dave, annotator" in text_of(dialog) and "bob, manager" not in text_of(dialog)
+    wrong = as_alice.post(f"{address}hand-over/", {"to": member(project, carol).pk, "role": "observer"})
+    assert wrong.status_code == 422
+    leaving = as_alice.post(f"/projects/{project.pk}/leave/")
+    assert leaving.status_code == 422 and "A project needs a manager" in text_of(leaving)
+    project.remove_member(member(project, bob))
+    assert member(project, alice).role == "manager"
+
+
+def test_who_annotates_no_more_is_given_nothing(as_alice, alice, carol):
+    project = factories.project(by=alice, annotators=[carol], text="a\nb\n")
+    Annotation.start(project.items_for(carol)[0], carol).finish()
+    project.change_role(member(project, carol), "reviewer")
+    assert "carol Reviewer just now 0 1 1 just now" in " ".join(rows(as_alice.get(f"/projects/{project.pk}/people/")))
 
 
 def test_members_leave_by_themselves_unless_nobody_else_manages(as_carol, as_alice, project):

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotation_service.leaving import set_active
 from datasets.models import Annotation, Batch, Item
 from projects import counting, progress
 from projects.models import ItemCounts, Project
@@ -51,6 +52,10 @@ def test_the_figures_are_right_after_each_step(alice, per_item):
             annotation = Annotation.start(rng.choice(items), person)
             rng.choices([annotation.finish, annotation.reopen, lambda: None], [6, 1, 2])[0]()
 
+    def switch():
+        person = rng.choice(people)
+        set_active(person, not person.is_active)
+
     def come_or_go():
         person = rng.choice(people)
         if member := project.membership_set.filter(user=person).first():
@@ -69,7 +74,7 @@ def test_the_figures_are_right_after_each_step(alice, per_item):
 
     steps = set()
     for _ in range(60):
-        rng.choices([annotate, come_or_go, remove, restore], [12, 1, 1, 1])[0]()
+        rng.choices([annotate, come_or_go, switch, remove, restore], [12, 1, 1, 1, 1])[0]()
         figures = shown(project, alice)
         begun, done = counted_anew(project)
         assert (figures.touched, figures.done) == (begun, done)
