@@ -1,10 +1,14 @@
 """What was done by hand last in a project, so that it can be undone."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 
 from django.db import models
 from django.utils import timezone
+
+from annotation_service.db import store
+from annotation_service.leaving import leavings
+from annotation_service.models import Job, User
 
 from .sharing import NOBODY, Holders
 from .standing import Standing
@@ -55,3 +59,14 @@ def who_has(standing: Standing) -> dict[str, Holders]:
     by_hand = standing.by_hand
     dealt = {item: own for item, people in standing.assigned.items() if (own := people - by_hand.get(item, NOBODY))}
     return {"dealt": dealt, "given": by_hand, "withheld": standing.withheld}
+
+
+def forget_name(person: User, addresses: Collection[str]) -> None:
+    """Of somebody who leaves the service, in what is kept as a text: the last changes, and the answers of jobs that made such."""
+    HandChange.objects.filter(text__contains=person.username).delete()
+    for job in Job.objects.filter(kind__in=("by_hand", "undo_by_hand")):
+        if person.username in job.result.get("text", ""):
+            store(job, result={name: value for name, value in job.result.items() if name != "text"})
+
+
+leavings.append(forget_name)

@@ -12,7 +12,7 @@ from django.test import Client
 from annotation_service.inputs import Refused
 from annotation_service.leaving import anonymise
 from annotation_service.mails import KeepingBackend, Mail
-from annotation_service.models import User
+from annotation_service.models import Job, User
 from datasets.models import Annotation, Comment
 from projects.models import Assignment, Invitation
 from tests import factories
@@ -33,6 +33,10 @@ def test_marks_stay_and_the_name_goes_from_every_page_and_the_bundle(as_alice, a
     Comment.begin(item, carol, by=carol, text="Why?")
     EmailAddress.objects.create(user=carol, email="other@example.org", verified=True)
     Invitation.make(project, role="observer", by=as_alice.user, address="OTHER@example.org")
+    job = Job.objects.create(
+        kind="by_hand", title="Give items", by=as_alice.user, state=Job.State.RUNNING, target={"project": project.pk}
+    )
+    project.give(project.all_items(), [carol], by=as_alice.user, job=job)
     as_sam.post(f"{PEOPLE}", {"action": "deactivate", "_selected_action": [carol.pk]})
     User.objects.filter(pk=carol.pk).update(is_active=True, first_name="Carol", last_name="Carolson")
     as_sam.post(f"{PEOPLE}", {"action": "anonymise", "_selected_action": [carol.pk]})
@@ -42,7 +46,15 @@ def test_marks_stay_and_the_name_goes_from_every_page_and_the_bundle(as_alice, a
     assert (str(person), person.email, person.is_active) == (name, "", False)
     assert as_carol.get("/").status_code == 204  # and where to sign in
     base = f"/projects/{project.pk}/"
-    places = [base, f"{base}people/", f"{base}comments/", f"{base}read/{carol.pk}/{item.pk}/", f"{base}violations/"]
+    places = [
+        base,
+        f"{base}people/",
+        f"{base}items/",
+        f"/jobs/{job.pk}/",
+        f"{base}comments/",
+        f"{base}read/{carol.pk}/{item.pk}/",
+        f"{base}violations/",
+    ]
     seen = "".join(as_alice.get(place).content.decode() for place in places)
     seen += "".join(as_sam.get(place).content.decode() for place in (PEOPLE, f"{PEOPLE}{carol.pk}/history/", "/admin/"))
     assert name in seen and "carol" not in seen.lower()
