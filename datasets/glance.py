@@ -1,6 +1,6 @@
 """How much a person has done in the last days, at a glance."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
@@ -88,22 +88,24 @@ def glance(dataset: Dataset, person: User, zone: ZoneInfo) -> Glance:
 def _pace(dataset: Dataset, person: User, since: datetime) -> Pace | None:
     """A batch makes many marks at once, which says nothing about anybody's pace."""
     work = Annotation.own_in(dataset, person).filter(changed_at__gte=since).order_by("-changed_at")
-    rows: list[Any] = list(work.values_list("pk", "changed_at", "done_at")[:MOST_ITEMS])
+    rows: list[Any] = list(work.values_list("pk", "started_at", "done_at", "changed_at")[:MOST_ITEMS])
     if len(rows) == MOST_ITEMS:
-        since = rows[-1][1]
+        since = rows[-1][-1]
     # What was done since has been changed since, so that it is in one of these items.
-    annotations = [pk for pk, *_ in rows]
-    steps = [step for model in (Entity, Relation) for step in _marking(model, annotations, since)]
-    done = [at for *_, at in rows if at and at >= since]
+    started = {pk: at for pk, at, *_ in rows if at}
+    steps = [step for model in (Entity, Relation) for step in _marking(model, started, since)]
+    done = [at for _, _, at, _ in rows if at and at >= since]
     taken = worked(sorted([*steps, *done]))
     return Pace(taken, len(done), len(steps)) if taken >= SHORTEST else None
 
 
-def _marking(model: type[Entity] | type[Relation], annotations: Collection[int], since: datetime) -> Iterable[datetime]:
-    made = model._default_manager.filter(looked_up("annotation", annotations))
-    return made.filter(status=Mark.Status.ACCEPTED, batch=None, updated_at__gte=since).values_list(
-        "updated_at", flat=True
-    )
+def _marking(
+    model: type[Entity] | type[Relation], started: Mapping[int, datetime], since: datetime
+) -> Iterator[datetime]:
+    """When people made or changed marks of these annotations: what came with an item is older than their work on it."""
+    marks = model._default_manager.filter(looked_up("annotation", started))
+    made = marks.filter(status=Mark.Status.ACCEPTED, batch=None, updated_at__gte=since)
+    return (at for annotation, at in made.values_list("annotation", "updated_at") if at >= started[annotation])
 
 
 def worked(moments: Iterable[datetime]) -> timedelta:

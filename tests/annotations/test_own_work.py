@@ -194,7 +194,7 @@ def done_at(project, person, moments):
     for number, moment in moments.items():
         work(project, person, {number: "done"})
         own = Annotation.objects.filter(item=project.dataset.items()[number - 1], annotator=person)
-        own.update(done_at=moment, changed_at=moment)
+        own.update(started_at=moment, done_at=moment, changed_at=moment)
         own.get().entity_set.update(updated_at=moment)
 
 
@@ -246,6 +246,15 @@ def test_a_batch_says_nothing_about_the_pace(project, carol, monkeypatch):
     second = Annotation.objects.get(item=project.dataset.items()[1], annotator=carol)
     second.entity_set.update(batch=batch_of(project, carol))
     assert glance(project.dataset, carol, ZoneInfo("UTC")).pace.marks == 1
+
+
+def test_what_came_with_an_item_says_nothing_about_the_pace(project, carol, monkeypatch):
+    monkeypatch.setattr(glancing, "SHORTEST", timedelta())
+    work(project, carol, {1: "done", 2: "done"})
+    second = Annotation.objects.get(item=project.dataset.items()[1], annotator=carol)
+    second.entity_set.update(origin="given", updated_at=second.started_at - timedelta(minutes=2))
+    pace = glance(project.dataset, carol, ZoneInfo("UTC")).pace
+    assert pace.marks == 1 and pace.time < timedelta(minutes=1)
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=30))

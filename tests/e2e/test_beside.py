@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from annotation_service.db import store
+from projects.models import Project
 from tests import factories
 from tests.e2e.test_axe import serious
 from tests.e2e.test_picker import Picker
@@ -46,6 +47,19 @@ def test_how_words_were_labelled_before_stands_beside_them(desk, page, sign_in, 
     expect(before.locator("li")).to_have_count(1)
     desk.press("ArrowRight")
     expect(before).to_be_empty()
+
+
+def test_words_without_spaces_between_them_are_found_again(desk, page, alice, carol):
+    texts = factories.dataset(owner=alice, name="Glued", text="set (pump) now\n(pump) again\n", tokeniser="punkt")
+    ontology = desk.project.entity_ontology
+    desk.project = Project.create(name="Glued", by=alice, dataset=texts, entity_ontology=ontology, annotators=[carol])
+    own = desk.project.dataset.items()[1].annotation_set.create(annotator=carol)
+    own.entity_set.create(uid="1", start=0, end=2, label=factories.item(desk.project.entity_ontology, "State"))
+    desk.open()
+    desk.drag(1, 3)
+    desk.press("Escape")
+    page.locator("#words-before a").click()
+    expect(page.locator("tbody tr")).to_have_count(1)
 
 
 def test_somebody_who_reads_all_marks_sees_what_others_did(desk, page, sign_in, alice):

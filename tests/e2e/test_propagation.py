@@ -346,6 +346,25 @@ def test_whoever_is_signed_out_while_it_is_stored_is_told(marked, monkeypatch, p
     expect(desk.page.get_by_text("places marked")).to_be_hidden()
 
 
+def test_whoever_signs_in_again_can_still_undo_and_redo_it(marked, problems):
+    problems.expect("status of 401")
+    desk, page = marked, marked.page
+    desk.ask()
+    desk.press("Enter")
+    desk.toast("40 places marked")
+    settled(page)
+    signed_out = re.compile(r"/batches/(undo|redo)/$|/batches/\d+/(undo|redo)/$")
+    for keys, told, count in (("Control+z", "40 places are as before", 1), ("Control+Shift+z", "40 places marked", 41)):
+        page.route(signed_out, lambda route: route.fulfill(status=401, json={"error": "You were signed out."}))
+        desk.press(keys)
+        desk.toast("You were signed out")
+        page.unroute(signed_out)
+        page.locator(".toast .close, [data-toasts=one]").first.click()
+        desk.press(keys)
+        desk.toast(told)
+        assert desk.marked("Activity") == count
+
+
 @pytest.mark.own_context
 def test_a_server_in_trouble_is_asked_less_often_how_far_it_is(marked, monkeypatch, problems):
     problems.expect("status of 503")

@@ -59,7 +59,7 @@ export async function undoBatch(step) {
     const undone = await follow(answer.batch);
     return undone && tellUndone(undone);
   }
-  if (!response || response.status >= 500) remember(step);
+  if (mayComeTrue(response)) past.push(step);
   show();
   toast(answer?.error ?? LATER, "error");
 }
@@ -75,10 +75,13 @@ export async function redoBatch(step) {
     const batch = await follow(answer.batch);
     return batch && takeBatch(batch, (again) => past.push(again));
   }
-  if (!response || response.status >= 500) future.push(step);
+  if (mayComeTrue(response)) future.push(step);
   show();
   toast(answer?.error ?? LATER, "error");
 }
+
+/** Whether what failed can be tried again. */
+const mayComeTrue = (response) => !response || response.status >= 500 || response.status === 401;
 
 function tellUndone({ made, kept }) {
   marksChanged();

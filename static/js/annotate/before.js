@@ -1,7 +1,7 @@
 // How the words that are selected, or those of the selected mark, were labelled before: beside the text, most often first.
 
 import { number } from "../words.js";
-import { $, marks, now, pane, precedents, span, state, tokensOf, wordsOf } from "./workspace.js";
+import { $, marks, now, pane, precedents, span, state, text, tokensOf, wordsOf } from "./workspace.js";
 
 const SHOWN = 6;
 const MOST = 100; // the server looks at no more marks with each label
@@ -38,7 +38,7 @@ function show(place, { own = {}, given = {}, project = {} }) {
   const sum = (uid) => (project[uid] ?? own[uid] ?? 0) + (given[uid] ?? 0);
   const uids = Object.keys({ ...own, ...given, ...project }).filter((uid) => labels.get(uid)).sort((a, b) => sum(b) - sum(a));
   if (!uids.length) return list.replaceChildren();
-  const words = tokensOf(place.start, place.end);
+  const words = text.between(place.start, place.end);
   const rows = uids.slice(0, SHOWN).map((uid) => row(labels.get(uid), words, own[uid], given[uid], project[uid]));
   if (uids.length > SHOWN) rows.push(make("li", "faint small", `${number(uids.length - SHOWN)} more`));
   list.replaceChildren(make("h2", "", `“${wordsOf(place)}” before`), make("ul", "", ...rows));

@@ -150,11 +150,13 @@ function marksOf({ url }) {
 
 /** The same item may be open in another tab, too: what was changed there is seen when this one is returned to. */
 export async function refresh(item = active) {
+  if (queue.size) return void (item.isBehind = true); // the answer might not have what is on its way
   const { sent } = queue;
   const { here, marks } = item;
   const current = await marksOf(here);
   takeNewOffers(current?.urls);
-  if (!current || queue.size || queue.sent !== sent || picker.isOpen || now.drag) return;
+  if (!current) return;
+  if (queue.size || queue.sent !== sent || picker.isOpen || now.drag) return void (item.isBehind = true);
   queue.knows(here, current.revision);
   const wasStale = item.isStale;
   item.isStale = item.isBehind = false;
