@@ -359,6 +359,12 @@ def test_what_is_left_for_later_is_listed_and_taken_up_again(project, carol, as_
     assert "3 items left for later</a>" in as_carol.get(address).content.decode()
     assert numbers("?has=later") == [2, 3, 5]
     assert numbers("?has=later&q=pump&sort=-number") == [5, 2]
+    for query, is_offered in (
+        ("?q=pump", True),
+        ("?has=later", False),
+    ):  # what is kept in a session a batch cannot ask for
+        page = as_carol.get(workspace(project, 2) + query).content.decode()
+        assert ('<option value="listed"' in page) is is_offered
     assert numbers("?has=later", as_dave) == []
     work(project, carol, {3: "done"})
     assert numbers("?has=later") == [2, 5]

@@ -201,6 +201,25 @@ def test_a_browser_that_keeps_nothing_says_so_once_and_asks_before_it_is_left(de
     assert asked == ["beforeunload"]
 
 
+def test_what_was_changed_elsewhere_is_seen_after_a_refusal_with_more_to_be_saved(
+    desk, other_page, sign_in, alice, carol, problems
+):
+    problems.expect("422")
+    elsewhere = Desk(other_page, desk.project, carol)
+    sign_in(other_page, carol)
+    elsewhere.open()
+    mark(elsewhere, 3, "thermo")
+    elsewhere.saved()
+    item(desk.project.entity_ontology, "State").switch(False, by=alice)
+    held = []
+    desk.page.route("**/entities/add/", lambda route: route.continue_() if held else held.append(route))
+    mark(desk, 0, "state")
+    mark(desk, 1, "activ")
+    held[0].continue_()
+    expect(desk.page.locator(".mark-name", has_text="Thermostat")).to_be_visible()
+    assert desk.names() == ["Activity", "Thermostat"]
+
+
 def test_it_is_told_when_somebody_else_was_there_meanwhile(desk, other_page, sign_in, alice, carol, problems):
     problems.expect("ERR_FAILED", "422")
     elsewhere = Desk(other_page, desk.project, carol)
