@@ -1,6 +1,6 @@
 """The part of a project in which items are given to people, or taken away from them, by hand: on top of its rule."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -70,7 +70,7 @@ class AssignsByHand(AssignsItems):
 
     def foresee_give(self, items: QuerySet[Item], people: Sequence[User]) -> Given:
         """What `give` would do."""
-        return self._giving(self._chosen(items, people, self.working()))
+        return self._giving(self._chosen(items, people, self.working()), self.standing(self.all_items()))
 
     def give(self, items: QuerySet[Item], people: Sequence[User], *, by: User, job: Job | None = None) -> Given:
         """Give each of the items to each of the people."""
@@ -78,8 +78,8 @@ class AssignsByHand(AssignsItems):
             project = self.locked_for(by)
             project.lock_items()
             chosen = project._chosen(items, people, project.working())
-            given, for_all = project._giving(chosen), chosen.for_all(project.rule)
-            before = who_has(project.standing(project.all_items()))
+            standing, for_all = project.standing(project.all_items()), chosen.for_all(project.rule)
+            given, before = project._giving(chosen, standing), who_has(standing)
             Withheld.delete_pairs(product(chosen.people, chosen.keys))
             Assignment.insert(product(chosen.people, (item for item in chosen.keys if item not in for_all)), by)
             project.assign_items()
@@ -90,7 +90,7 @@ class AssignsByHand(AssignsItems):
 
     def foresee_take(self, items: QuerySet[Item], people: Sequence[User]) -> Taken:
         """What `take` would do."""
-        return self._taking(self._chosen(items, people, self.all_annotating()))
+        return self._taking(self._chosen(items, people, self.all_annotating()), self.standing(self.all_items()))
 
     def take(self, items: QuerySet[Item], people: Sequence[User], *, by: User, job: Job | None = None) -> Taken:
         """Take each of the items away from each of the people who have not begun it."""
@@ -98,8 +98,8 @@ class AssignsByHand(AssignsItems):
             project = self.locked_for(by)
             project.lock_items()
             chosen = project._chosen(items, people, project.all_annotating())
-            taken = project._taking(chosen)
-            before = who_has(project.standing(project.all_items()))
+            standing = project.standing(project.all_items())
+            taken, before = project._taking(chosen, standing), who_has(standing)
             Assignment.delete_pairs(pairs_without(chosen.assigned, chosen.begun))
             Withheld.insert(pairs_without(dict.fromkeys(chosen.keys, chosen.people), chosen.begun), by)
             project.assign_items()
@@ -142,21 +142,20 @@ class AssignsByHand(AssignsItems):
     def _among(self, keys: Iterable[int]) -> ItemQuerySet:
         return self.all_items().filter(apart(Q(pk__in=among(list(keys)))))
 
-    def _giving(self, chosen: Standing) -> Given:
+    def _giving(self, chosen: Standing, now: Standing) -> Given:
         had = count_items(chosen.given(self.rule, chosen.assigned)).total()
-        before = self.standing(self.all_items())
-        marks = self._marks_lost(before, before.after_giving(chosen, self.rule))
+        marks = self._marks_lost(now, lambda: now.after_giving(chosen, self.rule))
         return Given(len(chosen.keys) * len(chosen.people) - had, had, marks)
 
-    def _taking(self, chosen: Standing) -> Taken:
+    def _taking(self, chosen: Standing, now: Standing) -> Taken:
         had, kept = count_items(chosen.given(self.rule, chosen.assigned)).total(), count_items(chosen.begun).total()
-        before = self.standing(self.all_items())
-        marks = self._marks_lost(before, before.after_taking(chosen))
+        marks = self._marks_lost(now, lambda: now.after_taking(chosen))
         return Taken(had - kept, kept, len(chosen.keys) * len(chosen.people) - had, marks)
 
-    def _marks_lost(self, before: Standing, after: Standing) -> int:
+    def _marks_lost(self, now: Standing, change: Callable[[], Standing]) -> int:
         """How many marks that batches have put on items not begun go with these, when everything is shared out again."""
-        if not before.unbegun_marks:
+        if not now.unbegun_marks:
             return 0
-        has = after.given(self.rule, after.shared(self.rule, list(self.annotators())))
-        return sum(count for (person, item), count in before.unbegun_marks.items() if person not in has[item])
+        then = change()
+        has = then.given(self.rule, then.shared(self.rule, list(self.annotators())))
+        return sum(count for (person, item), count in now.unbegun_marks.items() if person not in has[item])
