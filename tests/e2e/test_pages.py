@@ -130,6 +130,7 @@ def test_the_mouse_enters_an_item_and_what_is_refused_in_another_one_is_taken_ba
     expect(page.locator("#flags .flag")).to_have_count(0)
     page.keyboard.press("Alt+c")
     page.keyboard.type("One thing?")
+    desk.saved()
     held = []
     page.route("**/entities/add/", lambda route: held.append(route))
     desk.token_of(3, 1).click()

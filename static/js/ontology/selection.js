@@ -1,7 +1,7 @@
 // Several items at once: Ctrl and Shift with the mouse or keys, a branch, all siblings.
 
 import {
-  above, base, below, byId, chosen, focus, focused, get, item, items, itemUrl, listOf, mark, open, showOverview, state, uidOf,
+  above, base, below, byId, chosen, focus, focused, get, item, items, itemUrl, listOf, mark, open, several, showOverview, state, uidOf,
 } from "./tree.js";
 
 const bar = byId("selection");
@@ -23,7 +23,7 @@ const post = (url, target, swap, values = {}) =>
   window.htmx.ajax("POST", url, { source: target, target, swap, values: { uids: [...chosen].join(","), ...values } });
 
 async function showSeveral() {
-  await post(`${base}several/`, "#details", "morph:innerHTML");
+  await post(several, "#details", "morph:innerHTML");
   if (document.activeElement === document.body && focused()) focus(focused()); // what was pressed in the pane is gone
 }
 

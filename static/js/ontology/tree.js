@@ -203,11 +203,15 @@ export function selectNone() {
 }
 
 const overview = `${home}overview/`;
+export const several = `${base}several/`;
 export const showOverview = () => get(overview, "#details", "morph:innerHTML");
 
-// Something may have been selected before the overview came.
-byId("details").addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.pathInfo.requestPath === overview && (state.selected || chosen.size > 1)) detail.shouldSwap = false;
+/** The address of the details of what is selected. */
+const wantedDetails = () => (chosen.size > 1 ? several : state.selected ? itemUrl(state.selected) : overview);
+
+// Something else may have been selected before details came, and have been shown with the tree already.
+byId("details").addEventListener("htmx:beforeSwap", ({ currentTarget: pane, detail }) => {
+  if (detail.requestConfig.elt === pane && detail.pathInfo.requestPath !== wantedDetails()) detail.shouldSwap = false;
 });
 
 /** Keep what is shown and selected in the address. */

@@ -37,6 +37,18 @@ def test_a_late_overview_does_not_replace_the_details_of_what_was_selected_meanw
     expect(editor.details.locator("h2")).to_contain_text("State")
 
 
+def test_late_details_of_several_do_not_replace_those_of_the_one_that_is_selected_again(editor, page):
+    editor.select("State")
+    details = Late(page, "**/items/several/")
+    editor.press("Shift+ArrowUp")
+    details.made()
+    editor.press("Escape")
+    details.arrive()
+    editor.settled()
+    expect(editor.details.locator("h2")).to_contain_text("State")
+    expect(page.locator("#selection")).to_be_hidden()
+
+
 def test_what_is_found_late_does_not_take_away_a_row_that_is_typed_meanwhile(editor, page):
     found = Late(page, "**/find/**")
     page.locator("#search").fill("State")
