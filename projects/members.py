@@ -174,8 +174,9 @@ class HasMembers(SuggestsMarks):
 
     def reason_to_keep(self, membership: Membership) -> str:
         """Why a member must stay a manager, or the empty string. Who cannot sign in manages nothing."""
-        managers = self.members().filter(role__in=roles.with_right(Right.MANAGE), user__is_active=True)
-        return "" if managers.exclude(pk=membership.pk).exists() else NEEDS_MANAGER
+        managers = self.members().filter(role__in=roles.with_right(Right.MANAGE))
+        others = managers.exclude(pk=membership.pk).filter(user__is_active=True)
+        return NEEDS_MANAGER if managers.filter(pk=membership.pk).exists() and not others.exists() else ""
 
     def count_work(self, person: User) -> dict[str, int]:
         """How many items somebody has begun in the project, and how many marks they have made or decided about there."""

@@ -123,7 +123,7 @@ def test_who_loses_the_right_a_moment_before_changes_nobody(as_alice, alice, car
     assert rows(as_alice.get(address)) == before
 
 
-def test_nobody_is_left_to_manage_who_cannot_sign_in(as_alice, alice, carol, bob, project, address):
+def test_nobody_is_left_to_manage_who_cannot_sign_in(as_alice, alice, carol, dave, bob, project, address):
     project.add_members([bob], "manager")
     set_active(bob, False)
     set_active(carol, False)
@@ -135,6 +135,9 @@ def test_nobody_is_left_to_manage_who_cannot_sign_in(as_alice, alice, carol, bob
     assert leaving.status_code == 422 and "A project needs a manager" in text_of(leaving)
     project.remove_member(member(project, bob))
     assert member(project, alice).role == "manager"
+    set_active(alice, False)
+    project.remove_member(member(project, dave))  # who leaves a project that nobody manages any more
+    assert not project.membership_set.filter(user=dave).exists()
 
 
 def test_who_annotates_no_more_is_given_nothing(as_alice, alice, carol):
