@@ -125,9 +125,10 @@ class AssignsByHand(AssignsItems):
             Assignment.insert(pairs_without(change.had("given", now), NONE), by)
             Withheld.delete_pairs(pairs_without(now.withheld, NONE))
             Withheld.insert(pairs_without(change.had("withheld", now), now.begun), by)
-            project.assign_items()
+            deleted = project.assign_items()
             change.delete()
             text = f"Undone: {change} What was begun meanwhile has stayed, and marks that went with items do not come back."
+            text += f" Deleted now: {words.plural(deleted, 'mark,marks')} put on all alike." if deleted else ""
             if job:
                 job.finish(text=text, url=reverse("projects:items", args=[self.pk]))
         return text

@@ -160,8 +160,12 @@ def test_marks_that_go_with_what_others_lose_are_told(shared, alice, carol, dave
     assert foreseen == shared.give(chosen, [dave], by=alice) and not Entity.objects.filter(batch__isnull=False)
     change = HandChange.objects.get()
     assert f"Deleted: {put} marks that others had put on all alike." in str(change)
-    assert "marks that went with items do not come back" in shared.undo_by_hand(change.pk, by=alice)
-    assert shares(shared) == [5, 5] and not Entity.objects.filter(batch__isnull=False)
+    again = alike.apply(shared, dave, {"verb": "propagate", "kind": "entity", "form": form}).made
+    others = shared.items_for(dave).exclude(pk__in=chosen)
+    kept = Entity.objects.filter(batch__isnull=False, annotation__item__in=others).count()
+    told = shared.undo_by_hand(change.pk, by=alice)
+    assert f"marks that went with items do not come back. Deleted now: {again - kept} marks put on all alike." in told
+    assert shares(shared) == [5, 5] and Entity.objects.filter(batch__isnull=False).count() == kept
 
 
 def test_items_are_given_only_to_those_who_annotate(shared, alice, bob):

@@ -259,6 +259,7 @@ def test_a_form_that_is_not_right_makes_neither_account_nor_member(client, invit
     ("data", "reason"),
     [
         ({"addresses": "nobody"}, "“nobody” is no mail address"),
+        ({"addresses": f"a@{'.'.join(['㌖' * 9] * 24)}.org"}, "is no mail address"),  # folded, it has 1,325 characters
         ({"addresses": ""}, "This field is required"),
         ({"addresses": " ".join(f"p{n}@example.org" for n in range(51))}, "At most 50 people"),
         ({"addresses": "a@example.org", "role": "owner"}, ""),

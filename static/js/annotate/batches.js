@@ -59,7 +59,7 @@ export async function undoBatch(step) {
     const undone = await follow(answer.batch);
     return undone && tellUndone(undone);
   }
-  if (mayComeTrue(response)) past.push(step);
+  if (canBeTriedAgain(response)) past.push(step);
   show();
   toast(answer?.error ?? LATER, "error");
 }
@@ -75,13 +75,13 @@ export async function redoBatch(step) {
     const batch = await follow(answer.batch);
     return batch && takeBatch(batch, (again) => past.push(again));
   }
-  if (mayComeTrue(response)) future.push(step);
+  if (canBeTriedAgain(response)) future.push(step);
   show();
   toast(answer?.error ?? LATER, "error");
 }
 
-/** Whether what failed can be tried again. */
-const mayComeTrue = (response) => !response || response.status >= 500 || response.status === 401;
+/** The server or the session was missing: after any other failure the same would fail again. */
+const canBeTriedAgain = (response) => !response || response.status >= 500 || response.status === 401;
 
 function tellUndone({ made, kept }) {
   marksChanged();
