@@ -3,16 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import Case, Count, Value, When
 from django.utils import timezone
 
-from annotation_service.db import looked_up
+from annotation_service.db import growing, looked_up, whole
 from annotation_service.models import User
 
+from .items.kept import kept_items
 from .models import Annotation, Dataset, Entity, Mark, Relation
 
 DAYS = 14
@@ -77,18 +77,21 @@ class Glance:
 def glance(dataset: Dataset, person: User, zone: ZoneInfo) -> Glance:
     today = timezone.now().astimezone(zone).date()
     dates = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
-    starts = {each: datetime.combine(each, time(), zone) for each in dates}
-    day = Case(*(When(done_at__gte=starts[each], then=Value(each)) for each in reversed(dates)))
-    done = Annotation.own_in(dataset, person).filter(done_at__gte=starts[dates[0]])
-    counts = dict(done.annotate(day=day).order_by().values_list("day").annotate(Count("pk")))
-    days = [Day(each, counts.get(each, 0)) for each in dates]
+    starts = [datetime.combine(each, time(), zone) for each in (*dates, today + timedelta(days=1))]
+    own, there = Annotation.objects.filter(annotator=person), kept_items(dataset).there
+    done = [own.filter(done_at__gte=start, done_at__lt=end) for start, end in pairwise(starts)]
+    # The index has the items of a day; joined with all items, they take 20 to 60 ms more for 20,000 of them.
+    counts = [len(there.intersection(whole(rows.values_list("item", flat=True)))) for rows in done]
+    days = [Day(each, count) for each, count in zip(dates, counts, strict=True)]
     return Glance(days, _pace(dataset, person, timezone.now() - timedelta(days=PACE_DAYS)))
 
 
 def _pace(dataset: Dataset, person: User, since: datetime) -> Pace | None:
     """A batch makes many marks at once, which says nothing about anybody's pace."""
-    work = Annotation.own_in(dataset, person).filter(changed_at__gte=since).order_by("-changed_at")
-    rows: list[Any] = list(work.values_list("pk", "started_at", "done_at", "changed_at")[:MOST_ITEMS])
+    there, work = kept_items(dataset).there, Annotation.objects.filter(annotator=person, changed_at__gte=since)
+    by_time = work.order_by("-changed_at", "-item_id").values_list("item", "pk", "started_at", "done_at", "changed_at")
+    in_dataset = (rest for some in growing(by_time, MOST_ITEMS) for item, *rest in some if item in there)
+    rows: list[Any] = list(islice(in_dataset, MOST_ITEMS))
     if len(rows) == MOST_ITEMS:
         since = rows[-1][-1]
     # What was done since has been changed since, so that it is in one of these items.

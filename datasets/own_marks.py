@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db.models import F, Q, QuerySet
 from django.http import QueryDict
 
-from annotation_service.db import among, looked_up, whole
+from annotation_service.db import among, growing, looked_up, whole
 from annotation_service.models import User
 from annotation_service.paging import Column, Page, sort_columns
 from ontologies.labels import Label
@@ -197,7 +197,7 @@ class OwnMarks:
         """Somebody's annotations in the order of their items, some at a time."""
         kept, items = kept_items(self.dataset), set(whole(own.values_list("item", flat=True)))
         order = reversed(kept.by_number) if self._falls else kept.by_number
-        for some in _growing(list(filter(items.__contains__, order))):
+        for some in growing(list(filter(items.__contains__, order)), ITEMS_AT_ONCE):
             found = {row[1]: row for row in own.filter(looked_up("item", some)).values_list(*_ANNOTATION)}
             yield [found[item] for item in some if item in found]
 
@@ -207,7 +207,7 @@ class OwnMarks:
         changed, unchanged = own.filter(changed_at__isnull=False), own.filter(changed_at=None)
         order = changed.order_by("-changed_at", "-item_id"), unchanged.order_by("-item_id")
         for rows in order if self._falls else [rows.reverse() for rows in reversed(order)]:
-            yield from _growing(rows.values_list(*_ANNOTATION))
+            yield from growing(rows.values_list(*_ANNOTATION), ITEMS_AT_ONCE)
 
     def _rows(self, marks: QuerySet[Any]) -> QuerySet[Any, tuple[int, ...]]:
         """Their keys and items, and where their words stand."""
@@ -259,14 +259,6 @@ class OwnMarks:
             return self._walk(LOOKED_AT + 1, items)
         there = set(items)
         return [row for row in self._rows(marks) if row[1] in there][: LOOKED_AT + 1]
-
-
-def _growing(rows: Any) -> Iterator[list[Any]]:
-    """Some of them at a time, each time twice as many: who needs few is served soon."""
-    start, size = 0, ITEMS_AT_ONCE
-    while some := list(rows[start : start + size]):
-        yield some
-        start, size = start + size, 2 * size
 
 
 def _squeezed(text: str) -> str:

@@ -110,8 +110,14 @@ class Assignment(AboutItem):
 
     @classmethod
     def deal(cls, pairs: Iterable[Pair]) -> None:
-        """Store pairs that are not there: to look for each first takes PostgreSQL 0.5 to 1 s more for 200,000."""
-        cls._execute(_INSERT, pairs, by=", NULL")
+        """Store pairs that are not there: to look for each first takes PostgreSQL 0.5 to 1 s more for 200,000, and to insert them
+        0.5 s more than COPY."""
+        if connection.vendor == "sqlite":
+            cls._execute(_INSERT, pairs, by=", NULL")
+            return
+        copy_in = f"COPY {cls._meta.db_table} (annotator_id, item_id) FROM STDIN"
+        with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(copy_in) as copy:
+            copy.write("".join(f"{person}\t{item}\n" for person, item in sorted(pairs, key=itemgetter(1, 0))))
 
 
 class Withheld(AboutItem):

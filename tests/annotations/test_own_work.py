@@ -240,6 +240,20 @@ def test_the_pace_is_that_of_the_items_worked_on_last(project, carol, at_noon, m
     assert (pace.minutes, pace.items, pace.marks) == (3, 2, 2)
 
 
+def test_other_projects_and_removed_items_do_not_count(project, alice, carol, at_noon, monkeypatch):
+    monkeypatch.setattr(glancing, "SHORTEST", timedelta())
+    monkeypatch.setattr(glancing, "MOST_ITEMS", 2)
+    minutes = timedelta(minutes=1)
+    other = factories.project(by=alice, name="Other", annotators=[carol], text="one\ntwo\nthree\n")
+    done_at(project, carol, {1: NOON - 9 * minutes, 2: NOON - 7 * minutes, 3: NOON - 3 * minutes})
+    done_at(other, carol, {number: NOON - number * minutes for number in (1, 2, 3)})
+    project.dataset.remove(project.dataset.items().filter(position=2), by=alice)
+    project.refresh_from_db()
+    seen = glance(project.dataset, carol, ZoneInfo("UTC"))
+    assert (seen.today, seen.pace.minutes, seen.pace.items, seen.pace.marks) == (2, 2, 2, 2)
+    assert glance(other.dataset, carol, ZoneInfo("UTC")).today == 3
+
+
 def test_a_batch_says_nothing_about_the_pace(project, carol, monkeypatch):
     monkeypatch.setattr(glancing, "SHORTEST", timedelta())
     work(project, carol, {1: "done", 2: "done"})

@@ -9,7 +9,7 @@ from datasets.models.work import refresh
 from projects.models import Project
 
 from . import data
-from .figures import Figure, benchmark, milliseconds, seconds
+from .figures import RUNS, Figure, benchmark, milliseconds, seconds
 from .service import Browser, Service
 
 LINES, PEOPLE = 20_000, 50
@@ -58,7 +58,7 @@ def item_table(service: Service) -> Iterator[Figure]:
     yield Figure(f"item table at {LINES:,}, counting 1,000,000 marks for the first time", counting, "s")
     for what, query in FILTERS:
         path = f"{place}?{query.format(**words)}"
-        p50, p95 = milliseconds(20, partial(browser.get, path))
+        p50, p95 = milliseconds(RUNS, partial(browser.get, path))
         yield Figure(f"item table at {LINES:,}, {PEOPLE} people, {what}, p50 / p95", (p50, p95), "ms", (100, 100))
 
 

@@ -11,7 +11,7 @@ from datasets.models.work import refresh
 from projects.models import Project
 
 from . import data
-from .figures import Figure, benchmark, milliseconds
+from .figures import RUNS, Figure, benchmark, milliseconds
 from .service import Browser, Service
 
 LINES = 100_000
@@ -59,11 +59,11 @@ def own_work(service: Service) -> Iterator[Figure]:
             for column in ("length", "marks", "changed")
         ),
     ):
-        p50, p95 = milliseconds(20, lambda path=f"{place}/items/?{query}": browser.get(path))
+        p50, p95 = milliseconds(RUNS, lambda path=f"{place}/items/?{query}": browser.get(path))
         yield Figure(f"own items at {LINES:,}, {what}, p50 / p95", (p50, p95), "ms", (60, 60))
     # What was found is kept: the way through the list asks for the same word at every step.
     new = iter(dict.fromkeys(word for word in data.text(LINES).split() if len(word) > 6 and word.isalpha()))
-    p50, p95 = milliseconds(20, lambda: browser.get(f"{place}/items/?q={next(new)}"))
+    p50, p95 = milliseconds(RUNS, lambda: browser.get(f"{place}/items/?q={next(new)}"))
     yield Figure(f"own items at {LINES:,}, search a new word, p50 / p95", (p50, p95), "ms", (60, 60))
     for what, query in (
         ("all", ""),
@@ -71,9 +71,9 @@ def own_work(service: Service) -> Iterator[Figure]:
         ("of a label and those below", f"label={label}"),
         (f"search “{rare}”", f"q={rare}"),
     ):
-        p50, p95 = milliseconds(20, lambda path=f"{place}/marks/?{query}": browser.get(path))
+        p50, p95 = milliseconds(RUNS, lambda path=f"{place}/marks/?{query}": browser.get(path))
         yield Figure(f"own marks, {marks:,}, {what}, p50 / p95", (p50, p95), "ms", (60, 60))
-    p50, p95 = milliseconds(20, lambda: browser.get(f"{place}/work/"))
+    p50, p95 = milliseconds(RUNS, lambda: browser.get(f"{place}/work/"))
     yield Figure("own work at a glance, p50 / p95", (p50, p95), "ms", (60, 60))
 
 
