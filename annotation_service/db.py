@@ -26,9 +26,11 @@ def write() -> Iterator[None]:
     """One write transaction; nested ones join the outer one.
 
     SQLite has no queue for writers: each sleeps up to 100 ms and tries again, and an unlucky one waits for seconds. A lock
-    of this process in front of it lets the threads take turns.
+    of this process in front of it lets the threads take turns. Whoever is in a transaction already, such as one that Django admin
+    begins, has the database: to wait for the turn of somebody who waits for the database would stop both.
     """
-    with _sqlite_turn if connection.vendor == "sqlite" else nullcontext(), transaction.atomic():
+    needs_turn = connection.vendor == "sqlite" and not connection.in_atomic_block
+    with _sqlite_turn if needs_turn else nullcontext(), transaction.atomic():
         yield
 
 

@@ -221,15 +221,16 @@ def blocks(file: IO[bytes]) -> Iterator[str]:
     Raises `Refused`, naming the line, for other encodings and NUL.
     """
     decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    line, column, data = 1, 1, b" "
-    while data:
-        data = file.read(BLOCK_BYTES)
-        while data.endswith(b"\r") and (more := file.read(1)):  # perhaps half of a CRLF
-            data += more
+    line, column, half, read = 1, 1, b"", b" "
+    while read:
+        read = file.read(BLOCK_BYTES)
+        data, half = half + read, b""
+        if read and data.endswith(b"\r"):  # perhaps half of a CRLF
+            data, half = data[:-1], b"\r"
         if line == column == 1:
             check_encoding(data)
         try:
-            text = decoder.decode(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), final=not data)
+            text = decoder.decode(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), final=not read)
         except UnicodeDecodeError as error:
             line += error.object[: error.start].count(b"\n")
             why = f"Byte {error.object[error.start]:#04x} is not UTF-8. Save the file as UTF-8 and try again."

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError, connection
+from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError, connection, transaction
 
 from annotation_service.db import Trouble, among, looked_up, snapshot, trouble, whole, write
 
@@ -31,6 +31,39 @@ def test_a_snapshot_does_not_see_what_is_written_meanwhile_and_holds_nobody_up()
         during = names()
     assert "before" in before and during == before
     assert names() - before == {"meanwhile"}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_write_in_a_transaction_of_django_waits_for_nobody_who_waits_for_it():
+    has_database, is_waiting = threading.Event(), threading.Event()
+    done = []
+
+    def as_django_admin_does():
+        with transaction.atomic():
+            Group.objects.create(name="outer")
+            has_database.set()
+            is_waiting.wait()
+            time.sleep(0.2)  # the other one has its turn, and waits for the database
+            with write():
+                Group.objects.create(name="inner")
+        done.append("admin")
+        connection.close()
+
+    def write_one():
+        is_waiting.set()
+        with write():
+            Group.objects.create(name="other")
+        done.append("other")
+        connection.close()
+
+    threads = [threading.Thread(target=work) for work in (as_django_admin_does, write_one)]
+    threads[0].start()
+    has_database.wait()
+    threads[1].start()
+    for thread in threads:
+        thread.join(timeout=10)
+    assert sorted(done) == ["admin", "other"]
+    assert Group.objects.filter(name__in=["outer", "inner", "other"]).count() == 3
 
 
 def test_keys_are_looked_up_however_many_they_are_and_come_whole_in_their_order(db):

@@ -40,6 +40,21 @@ def test_blocks_join_to_the_text_with_one_kind_of_line_end(text, size, mark):
     assert read(data, size) == wanted
 
 
+def test_many_carriage_returns_are_read_block_by_block():
+    """One by one they took a file of 1 MB 45 seconds."""
+
+    class Counted(io.BytesIO):
+        reads = 0
+
+        def read(self, size=-1):
+            self.reads += 1
+            return super().read(size)
+
+    file = Counted(b"\r" * 10 * inputs.BLOCK_BYTES + b"\n")
+    assert "".join(blocks(file)) == "\n" * 10 * inputs.BLOCK_BYTES
+    assert file.reads <= 12
+
+
 PIECES = [
     b"a",
     b"\n",

@@ -43,46 +43,52 @@ def project(alice, carol, dave):
     return project
 
 
-def naive(project, person, later, *, q="", state="", has="", label="", sort="", **_):
-    """The keys of the items."""
-    annotations = Annotation.objects.prefetch_related("entity_set__label")
-    own = {each.item_id: each for each in annotations.filter(annotator=person)}
-    came = {each.item_id: each for each in annotations.filter(annotator=None)}
-    flagged = set(Flag.objects.filter(person=person).values_list("item", flat=True))
-    withheld = set(Withheld.objects.filter(annotator=person).values_list("item", flat=True))
+class Naive:
+    """What there is to find, read once."""
 
-    def marks(annotation, status):
-        return [m for m in annotation.entity_set.all() if m.status == status] if annotation else []
+    def __init__(self, project, person, later=()):
+        annotations = Annotation.objects.prefetch_related("entity_set__label")
+        self.own = {each.item_id: each for each in annotations.filter(annotator=person)}
+        self.came = {each.item_id: each for each in annotations.filter(annotator=None)}
+        self.flagged = set(Flag.objects.filter(person=person).values_list("item", flat=True))
+        withheld = Withheld.objects.filter(annotator=person).values("item")
+        self.items, self.later = list(project.dataset.items().exclude(pk__in=withheld)), later
 
-    def matches(item):
-        mine = own.get(item.pk)
+    def keys(self, *, q="", state="", has="", label="", sort=""):
+        items = [item for item in self.items if self.matches(item, q, state, has, label)]
+        value = VALUES[sort.removeprefix("-")]
+        items.sort(key=lambda item: value(item, self.own.get(item.pk)), reverse=sort.startswith("-"))
+        if sort == "-changed":  # of two changed at the same moment, the later one comes first here
+            times = {item: value(item, self.own.get(item.pk)) for item in items}
+            items.sort(key=lambda item: (times[item], item.position if times[item] else -item.position), reverse=True)
+        return [item.pk for item in items]
+
+    def matches(self, item, q, state, has, label):
+        mine = self.own.get(item.pk)
         started, done = bool(mine and mine.started_at), bool(mine and mine.done_at)
         labels = {m.label.name for status in ("accepted", "suggested") for m in marks(mine, status)}
         states = {"undone": not done, "untouched": not started, "begun": started and not done, "done": done, "": True}
         things = {
             "marks": bool(marks(mine, "accepted")),
-            "suggestions": bool(marks(mine or came.get(item.pk), "suggested")),
-            "flags": item.pk in flagged,
-            "later": item.pk in later and not done,
+            "suggestions": bool(marks(mine or self.came.get(item.pk), "suggested")),
+            "flags": item.pk in self.flagged,
+            "later": item.pk in self.later and not done,
             "": True,
         }
-        words = q.casefold() in item.search_text
-        return words and states[state] and things[has] and (label in labels or not label) and item.pk not in withheld
-
-    def value(item):
-        mine = own.get(item.pk)
-        return {
-            "marks": len(marks(mine, "accepted")),
-            "changed": mine.changed_at.timestamp() if mine and mine.changed_at else 0,
-            "length": len(item.search_text),
-        }.get(sort.removeprefix("-"), item.position)
-
-    items = sorted(filter(matches, project.dataset.items()), key=value, reverse=sort.startswith("-"))
-    if sort == "-changed":  # of two changed at the same moment, the later one comes first here
-        items.sort(key=lambda item: (value(item), item.position if value(item) else -item.position), reverse=True)
-    return [item.pk for item in items]
+        return q.casefold() in item.search_text and states[state] and things[has] and (label in labels or not label)
 
 
+def marks(annotation, status):
+    return [m for m in annotation.entity_set.all() if m.status == status] if annotation else []
+
+
+VALUES = {
+    "": lambda item, mine: item.position,
+    "number": lambda item, mine: item.position,
+    "length": lambda item, mine: len(item.search_text),
+    "marks": lambda item, mine: len(marks(mine, "accepted")),
+    "changed": lambda item, mine: mine.changed_at.timestamp() if mine and mine.changed_at else 0,
+}
 FILTERS = [
     *(
         {"state": state, "has": has}
@@ -112,9 +118,10 @@ def test_every_filter_in_every_order(project, carol, alice, kind, monkeypatch):
         monkeypatch.setattr("datasets.items.own.FEW_MARKS", 0)
     everything = list(project.dataset.items())
     later = [everything[5].pk, everything[1].pk]
+    naive = Naive(project, carol, later)
     for asked, sort in product(FILTERS, ORDERS):
         case = {**asked, "sort": sort}
-        found, expected = shown(project, carol, case, later), naive(project, carol, later, **case)
+        found, expected = shown(project, carol, case, later), naive.keys(**case)
         assert list(found.keys()) == expected, case
         assert list(found.page(None).object_list) == expected[:50], case
         assert set(found.matching().values_list("pk", flat=True)) == set(expected), case
@@ -135,7 +142,7 @@ def test_from_a_removed_item_the_way_goes_on_at_its_place(project, carol, sort):
     assert removed.pk not in [*before, *after]
     project.dataset.restore(project.dataset.bin().filter(pk=removed.pk))
     project = type(project).objects.get(pk=project.pk)
-    expected = naive(project, carol, (), sort=sort, q="e")
+    expected = Naive(project, carol).keys(sort=sort, q="e")
     if removed.pk in expected:
         place = expected.index(removed.pk)
         assert (list(before), list(after)) == (expected[:place][::-1], expected[place + 1 :])
@@ -145,7 +152,7 @@ def test_what_is_kept_is_read_again_when_the_items_change(project, carol, alice)
     def both():
         current = type(project).objects.get(pk=project.pk)
         for case in ({"sort": "length"}, {"q": "pump", "sort": "-number"}, {"state": "undone"}):
-            assert list(shown(current, carol, case).keys()) == naive(current, carol, (), **case), case
+            assert list(shown(current, carol, case).keys()) == Naive(current, carol).keys(**case), case
 
     both()
     project.dataset.remove(project.dataset.items().filter(position__in=(4, 16)), by=alice)

@@ -207,7 +207,7 @@ def size_afterwards(kind):
     after = faults.rows()
     assert after != before
     last = len(passed)
-    return faults.counts(after), sorted({*range(1, last, amount(5, 1)), *range(last - amount(7, 0), last + 1)})
+    return faults.counts(after), sorted({*range(1, last, amount(8, 1)), *range(last - amount(7, 0), last + 1)})
 
 
 def check_all_or_nothing(before, size):
