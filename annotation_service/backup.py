@@ -169,7 +169,7 @@ def restore(path: Path, say: Say, *, replace: bool) -> str:
     ):
         manifest = _read_manifest(path)
         with connection.cursor() as cursor:
-            there = in_words({"rows": _rows(cursor, _tables())})
+            there = in_words({"rows": _rows(cursor, _tables()), "waiting": _waiting()})
         content = in_words(manifest)
         if there and not replace:
             raise Refused(
@@ -201,26 +201,30 @@ def in_words(manifest: Manifest) -> str:
 
 
 def _waiting() -> Rows:
-    """How many rows of each table belong to what was deleted, and wait until a worker has time for them."""
+    """How many rows of each table belong to what was deleted, and wait until a worker has time for them. What is in a project in
+    the bin can be brought back."""
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         return {}  # the tables of an older version have other columns
-    paths = {model: path for model in apps.get_models() if (path := _deleted_at(model))}
-    deleted = {model: model._base_manager.filter(**{f"{path}__isnull": False}).count() for model, path in paths.items()}
-    return {model._meta.db_table: count for model, count in deleted.items()}
+    paths = {model: path for model in apps.get_models() if (path := _way_to_blueprint(model)) is not None}
+    gone = {
+        model: model._base_manager.filter(**{f"{path}deleted_at__isnull": False, f"{path}project": None})
+        for model, path in paths.items()
+    }
+    return {model._meta.db_table: rows.count() for model, rows in gone.items()}
 
 
-def _deleted_at(model: Any, below: tuple[Any, ...] = ()) -> str:
-    """The path from a row to the time when what it belongs to was deleted; empty for what belongs to no blueprint."""
+def _way_to_blueprint(model: Any, below: tuple[Any, ...] = ()) -> str | None:
+    """From a row to the blueprint that it is part of, such as "item__dataset__"; None for what is part of none."""
     if issubclass(model, Blueprint):
-        return "deleted_at"
+        return ""
     keys = [field for field in model._meta.concrete_fields if field.many_to_one]
     above = {
-        key.name: _deleted_at(key.related_model, (model, *below))
+        key.name: _way_to_blueprint(key.related_model, (model, *below))
         for key in keys
         if key.related_model not in (model, *below)
     }
-    return next((f"{name}__{path}" for name, path in above.items() if path), "")
+    return next((f"{name}__{path}" for name, path in above.items() if path is not None), None)
 
 
 def _tables() -> list[str]:

@@ -7,6 +7,7 @@ from allauth.account.models import EmailAddress
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
 from django.contrib.sessions.models import Session
+from django.db.models import Q
 from django.utils import timezone
 
 from .db import store, write
@@ -39,9 +40,8 @@ def anonymise(person: User) -> None:
             leave(person, addresses)
         name = person.username
         EmailAddress.objects.filter(user=person).delete()
-        Mail.objects.filter(
-            pk__in=[pk for pk, to in Mail.objects.values_list("pk", "to") if to.lower() in addresses]
-        ).delete()
+        to_them = [pk for pk, to in Mail.objects.values_list("pk", "to") if to.lower() in addresses]
+        Mail.objects.filter(Q(pk__in=to_them) | Q(subject__contains=name) | Q(body__contains=name)).delete()
         person.groups.clear()
         person.user_permissions.clear()
         person.anonymised_at = timezone.now()

@@ -10,6 +10,7 @@ from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, link, l
 from annotation_service.admin_filters import Chosen
 from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
+from annotation_service.models import User
 from datasets.models import Annotation
 
 from .members import NEEDS_MANAGER
@@ -19,12 +20,12 @@ from .roles import with_right
 
 class MembershipFormSet(BaseInlineFormSet):
     def clean(self) -> None:
-        """Keep the last manager. The lock keeps others from removing the remaining ones before this is stored."""
+        """Keep a manager who can sign in. The lock keeps others from removing the remaining ones before this is stored."""
         super().clean()
         self.instance.locked()
-        kept = [form for form in self.forms if form not in self.deleted_forms]
-        managers = [form.instance.pk for form in kept if form.cleaned_data.get("role") in with_right(Right.MANAGE)]
-        if None not in managers and not self.instance.membership_set.filter(pk__in=managers).exists():
+        kept = [form.cleaned_data for form in self.forms if form not in self.deleted_forms]
+        managers = [data.get("user") for data in kept if data.get("role") in with_right(Right.MANAGE)]
+        if not User.objects.filter(pk__in=[each.pk for each in managers if each], is_active=True).exists():
             raise Refused(NEEDS_MANAGER)
 
     def add_fields(self, form: Any, index: int | None) -> None:

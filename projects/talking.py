@@ -36,6 +36,7 @@ def figures(flags: QuerySet[Flag], comments: CommentQuerySet, *, reader: User | 
 class Said(NamedTuple):
     """A flag, or a comment, as the list looks at it."""
 
+    pk: int
     item: int
     position: int
     person: int
@@ -54,13 +55,10 @@ class Talk:
 
     def __init__(self, flags: QuerySet[Flag], comments: CommentQuerySet, *, reader: User | None) -> None:
         self.flags, self.comments, self.reader = flags, comments, reader
-        about = ("item_id", "item__position", "person_id")
+        about = ("pk", "item_id", "item__position", "person_id")
         self.all_flags = [Said(*row) for row in flags.order_by().values_list(*about, "set_at", "kind")]
         rows = comments.order_by().values_list(*about, "last_at", "last_by_id", "resolved_at")
-        self.all_comments = [
-            Said(item, position, person, at, "", last_by, resolved_at is None)
-            for item, position, person, at, last_by, resolved_at in rows
-        ]
+        self.all_comments = [Said(*row, "", last_by, resolved_at is None) for *row, last_by, resolved_at in rows]
         keys = {said.person for said in (*self.all_flags, *self.all_comments)}
         self.people = list(User.objects.filter(pk__in=keys).order_by("username"))
 
@@ -85,7 +83,7 @@ class Talk:
         if self.state:
             found &= commented
         if self.query:
-            found &= self._with_words(found)
+            found &= self._with_words(found, flags, comments)
         return self._sorted(found, flags, comments)
 
     def entries(self, keys: Collection[int]) -> list[dict[str, Any]]:
@@ -97,11 +95,11 @@ class Talk:
             if pk in items
         }
         for flag in self.flags.filter(item__in=entries).select_related("person").order_by("set_at", "pk"):
-            if self._wants_flag(Said(0, 0, flag.person_id, flag.set_at, kind=flag.kind)):
+            if self._wants_flag(Said(flag.pk, 0, 0, flag.person_id, flag.set_at, kind=flag.kind)):
                 entries[flag.item_id]["flags"].append(flag)
         open_first = F("resolved_at").asc(nulls_first=True), "pk"
         for each in self.comments.filter(item__in=entries).with_words().order_by(*open_first):
-            said = Said(0, 0, each.person_id, each.last_at, last_by=each.last_by_id, is_open=each.is_open)
+            said = Said(each.pk, 0, 0, each.person_id, each.last_at, last_by=each.last_by_id, is_open=each.is_open)
             if self._wants_comment(said):
                 entries[each.item_id]["comments"].append(each)
         return [entry | {"person": _first_person(entry)} for entry in entries.values()]
@@ -118,14 +116,15 @@ class Talk:
         others = comment.last_by != self.reader.pk if self.reader else comment.last_by == comment.person
         return comment.is_open and others
 
-    def _with_words(self, items: Collection[int]) -> set[int]:
-        """Of these items, those that contain what is searched, or about which it was said, in any case and script."""
+    def _with_words(self, items: Collection[int], flags: list[Said], comments: list[Said]) -> set[int]:
+        """Of these items, those that contain what is searched, or about which it was said in these flags and comments, in any
+        case and script."""
         wanted = unicodedata.normalize("NFC", self.query).casefold()
-        answers = Answer.objects.filter(comment__in=self.comments.order_by().values("pk"))
+        of_flags, of_comments = (among([said.pk for said in some]) for some in (flags, comments))
         said: list[tuple[QuerySet[Any], tuple[str, ...]]] = [
-            (self.flags, ("item_id", "why")),
-            (self.comments, ("item_id", "text", "words")),
-            (answers, ("comment__item_id", "text")),
+            (self.flags.filter(pk__in=of_flags), ("item_id", "why")),
+            (self.comments.filter(pk__in=of_comments), ("item_id", "text", "words")),
+            (Answer.objects.filter(comment__in=of_comments), ("comment__item_id", "text")),
         ]
         found = {
             item

@@ -132,7 +132,7 @@ class Batch(models.Model):
         if project is None:
             raise Refused("The project was deleted.")
         if Right.ANNOTATE not in project.rights_of(self.person):
-            raise Refused(project.reason_not_to_change() or f"{self.person} does not annotate in “{project}” any more.")
+            raise Refused(project.reason_not_to_change() or f"You do not annotate in “{project}” any more.")
 
     # --- Taking back ---
 

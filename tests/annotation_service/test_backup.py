@@ -23,6 +23,7 @@ from annotation_service import backup
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, User, start_job
 from datasets.models import Annotation, Entity, Upload
+from projects.models import Project
 from tests import factories, faults
 from tests.soak import amount
 from tests.test_access import READ_AS
@@ -115,8 +116,16 @@ def test_what_was_deleted_and_waits_for_the_worker_is_kept_but_not_counted(proje
         thing.mark_deleted(type(thing).objects.filter(pk=thing.pk))
     done = make(path)
     assert done.partition(";")[0] == before
+    assert f"you lose what it has now: {before}." in refusal(restore, path, replace=False)
     assert restore(path) == before
     assert type(texts)._base_manager.get(pk=texts.pk).deleted_at
+
+
+def test_what_is_in_the_bin_is_counted(project, path):
+    before = make(path).partition(";")[0]
+    Project.objects.get().put_into_bin()
+    assert make(path).partition(";")[0] == before and "1 entity" in before
+    assert f"you lose what it has now: {before}." in refusal(restore, path, replace=False)
 
 
 def test_everything_comes_back(project, path, settings):

@@ -96,6 +96,14 @@ def test_the_last_manager_of_a_project_stays(save, filled, alice, bob, change):
     assert filled.membership_set.get(role="manager").user == bob
 
 
+def test_who_cannot_sign_in_manages_nothing(save, filled, alice, bob):
+    manager = filled.membership_set.get(user=alice)
+    User.objects.filter(pk=bob.pk).update(is_active=False)
+    for change in (("manager", "deleted"), ("annotator",)):
+        assert "A project needs a manager" in save((manager, alice, *change), ("", bob, "manager")).content.decode()
+    assert [*filled.membership_set.filter(role="manager").values_list("user", flat=True)] == [alice.pk]
+
+
 def test_who_is_removed_there_stays_out_until_added_and_finds_their_shortcuts_again(save, filled, alice, carol):
     annotator, manager = filled.membership_set.get(user=carol), filled.membership_set.get(user=alice)
     label = filled.entity_ontology.items().first().uid

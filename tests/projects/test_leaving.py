@@ -127,9 +127,10 @@ def test_the_log_of_the_administration_keeps_neither_names_nor_addresses(as_sam,
     assert f"Former annotator {zoe.pk}, reviewer of Pumps" in str(logged)
 
 
-def test_mails_to_somebody_are_forgotten_however_the_address_was_written(carol, db):
+def test_mails_to_somebody_and_about_them_are_forgotten_however_the_address_was_written(carol, db):
     for address in ("Carol@Example.org", "other@example.org"):
         Mail.objects.create(to=address, subject="Mail", body="")
+    Mail.objects.create(to="new@example.org", subject="Invitation", body="Hello,\n\ncarol invites you.")
     anonymise(carol)
     assert Mail.objects.get().to == "other@example.org"
 

@@ -98,6 +98,15 @@ def test_it_is_searched_filtered_and_sorted(as_alice, url, said, query, found):
     assert numbers(as_alice.get(f"{url}?{query}")) == found
 
 
+def test_only_what_the_filters_leave_is_searched(as_alice, url, said, items, dave):
+    Comment.begin(items[0], dave, by=dave, text="In which unit?").resolve(by=dave)
+    assert numbers(as_alice.get(f"{url}?q=unit")) == [1]
+    assert numbers(as_alice.get(f"{url}?q=unit&state=open")) == []
+    assert numbers(as_alice.get(f"{url}?q=unit&who={dave.pk}")) == [1]
+    assert numbers(as_alice.get(f"{url}?q=which&state=open&who={dave.pk}")) == []
+    assert numbers(as_alice.get(f"{url}?q=engine&state=open")) == [1]  # the words of the item
+
+
 def test_it_shows_the_work_of_one_person(as_alice, url, said, dave):
     response = as_alice.get(f"{url}?who={dave.pk}")
     assert sorted(numbers(response)) == [2, 4]
