@@ -5,6 +5,7 @@ allauth compares names as the database does, and SQLite lowers ASCII only: peopl
 
 import logging
 from collections.abc import Sequence
+from smtplib import SMTPRecipientsRefused, SMTPResponseException
 from threading import Thread
 from typing import Any
 
@@ -78,12 +79,19 @@ class MailBackend(smtp.EmailBackend):
         Thread(target=self._send_now, args=[email_messages], daemon=False).start()  # for which a stop waits
         return len(email_messages)
 
-    # Not `_send`: that is how the class above sends a single one.
     def _send_now(self, email_messages: Sequence[EmailMessage]) -> None:
         try:
             super().send_messages(email_messages)
         except (OSError, ValueError) as error:
             logger.error("No mail could be sent through %s: %s", self.host, error)
+
+    def _send(self, email_message: EmailMessage) -> bool:
+        """One of them. If the server refuses it, the others go all the same."""
+        try:
+            return super()._send(email_message)  # type: ignore[misc]
+        except (SMTPResponseException, SMTPRecipientsRefused) as error:
+            logger.error("%s refused a mail: %s", self.host, error)
+            return False
 
 
 class AccountAdapter(DefaultAccountAdapter):

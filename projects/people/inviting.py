@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.core.mail import EmailMessage
+from django.core.mail import EmailMessage, get_connection
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.template.loader import render_to_string
@@ -50,8 +50,8 @@ def by_mail(request: Request, pk: int) -> HttpResponse:
         attempt.rollback()
         form.add_error("addresses", error)
         return _show(request, project, form=form)
-    for invitation, token in made:
-        _send(request, project, invitation, token)
+    # All at once: a mail server may limit how many connections one client has.
+    get_connection().send_messages([_mail(request, project, *each) for each in made])
     return _show(request, project, sent=[invitation.address for invitation, _ in made])
 
 
@@ -106,7 +106,7 @@ def _address(request: Request, token: str) -> str:
     return request.build_absolute_uri(reverse("projects:invitation", args=[token]))
 
 
-def _send(request: Request, project: Project, invitation: Invitation, token: str) -> None:
+def _mail(request: Request, project: Project, invitation: Invitation, token: str) -> EmailMessage:
     context = {"project": project, "invitation": invitation, "link": _address(request, token)}
     body = render_to_string("projects/people/invitation.txt", {**context, "host": request.get_host()})
-    EmailMessage(f"Annotation Service: invitation to “{project}”", body, to=[invitation.address]).send()
+    return EmailMessage(f"Annotation Service: invitation to “{project}”", body, to=[invitation.address])

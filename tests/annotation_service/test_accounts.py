@@ -14,11 +14,12 @@ from django.contrib.auth.hashers import make_password
 from django.core import mail
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
+from django.core.mail import EmailMessage
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, transaction
 from django.test import Client
 
-from annotation_service.accounts import AccountAdapter
+from annotation_service.accounts import AccountAdapter, MailBackend
 from annotation_service.admin import PersonAdmin
 from annotation_service.models import User, fold
 from tests import factories
@@ -122,11 +123,14 @@ def test_a_reset_does_not_wait_for_the_mail_server(client, carol, settings, monk
 
 
 def mail_server(listening, received):
-    """Takes one mail as any SMTP server does."""
+    """Takes the mails of one connection as any SMTP server does, but none to strangers."""
     connection, _ = listening.accept()
     with connection, connection.makefile("rwb", buffering=0) as talk:
         talk.write(b"220 here\r\n")
         for line in talk:
+            if line.upper().startswith(b"RCPT") and b"stranger" in line:
+                talk.write(b"550 nobody of that name\r\n")
+                continue
             if line.upper().startswith(b"DATA"):
                 talk.write(b"354 go on\r\n")
                 received.put(b"".join(iter(talk.readline, b".\r\n")).decode())
@@ -142,6 +146,19 @@ def test_a_mail_reaches_the_mail_server(client, carol, settings):
         threading.Thread(target=mail_server, args=[listening, received], daemon=True).start()
         client.post("/accounts/password/reset/", {"email": "carol@example.org"})
         assert "To: carol@example.org" in received.get(timeout=20)
+
+
+def test_several_mails_go_through_one_connection_and_a_refused_one_keeps_no_other_back(settings, caplog):
+    settings.EMAIL_USE_TLS = False
+    received = Queue()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        settings.EMAIL_HOST, settings.EMAIL_PORT = listening.getsockname()
+        threading.Thread(target=mail_server, args=[listening, received], daemon=True).start()
+        names = ("first", "stranger", "last")
+        MailBackend().send_messages([EmailMessage("Hello", "", to=[f"{name}@example.org"]) for name in names])
+        assert "To: first@example.org" in received.get(timeout=20)
+        assert "To: last@example.org" in received.get(timeout=20)
+    assert ["nobody of that name" in record.getMessage() for record in caplog.records] == [True]
 
 
 def test_without_a_mail_server_a_reset_answers_alike_and_the_log_says_why(client, carol, settings, caplog):
