@@ -6,7 +6,6 @@ A new format is a function that writes a dataset in pieces, and its entry in `DO
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from typing import IO, Any
 
 from django.db.models import TextField
@@ -20,8 +19,7 @@ from .extra_fields import with_floats
 from .kinds import Kind
 from .models import GIVEN, Dataset, Entity, Relation
 from .models.item import ItemQuerySet
-
-_AT_ONCE = 1000
+from .portions import by_texts
 
 
 def json_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
@@ -122,7 +120,4 @@ def _relations(items: list[int], names: dict[int, str]) -> dict[int, list[str]]:
 
 
 def _batches(dataset: Dataset, items: ItemQuerySet | None, *fields: Any) -> Iterator[list[tuple[Any, ...]]]:
-    items = dataset.items() if items is None else items
-    rows = items.values_list(*fields).iterator(chunk_size=_AT_ONCE)
-    while batch := list(islice(rows, _AT_ONCE)):
-        yield batch
+    return by_texts(dataset.items() if items is None else items, *fields)

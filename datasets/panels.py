@@ -4,7 +4,6 @@ with it; of what somebody may read."""
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import islice
 from operator import add
 from typing import Any
 
@@ -22,6 +21,7 @@ from ontologies.panels import Sentence, sentence_sources
 
 from .cleaned import CleanedText
 from .models import Entity, Item, Relation
+from .portions import by_texts
 
 MOST = 3
 COPIES = 10  # of a blueprint, in projects: those that were changed last
@@ -31,7 +31,6 @@ LONG = 200  # characters of marked words, and between two marks
 
 # Of each label the first marks are looked at: among 100,000 for 10,000 labels this takes 0.3 s, looking at all of them 0.9.
 _SAMPLE = 50
-_AT_ONCE = 500
 _SOME = f"""
 SELECT MIN(m.id) AS id
   FROM (
@@ -110,8 +109,7 @@ def _keys(ontologies: Sequence[Ontology]) -> str:
 def _texts(items: Collection[int]) -> Iterator[tuple[int, int, CleanedText]]:
     """The key of each item, the length of its text, and the text. The tokens of many are parsed at once, which is quicker."""
     columns = ("pk", "search_text", Cast("tokens", TextField()))
-    rows = Item.objects.filter(pk__in=among(items)).order_by().values_list(*columns).iterator(chunk_size=_AT_ONCE)
-    while batch := list(islice(rows, _AT_ONCE)):
+    for batch in by_texts(Item.objects.filter(pk__in=among(items)).order_by(), *columns):
         token_lists = json.loads(f"[{','.join(row[-1] for row in batch)}]")
         for (item, folded, _), tokens in zip(batch, token_lists, strict=True):
             yield item, len(folded), CleanedText.unfolded(tokens, folded, len(folded))

@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 from django import forms
 
 from .kinds import Kind
+from .portions import portions
 from .tokenising import TOKENISERS, Span, offsets_of
 
+# Fewer calls of the tokeniser than line by line.
 _BATCH_LINES = 200
 _BATCH_CHARACTERS = 1_000_000
 
@@ -172,7 +174,7 @@ class Preprocessing:
         """
         is_new = _duplicate_filter(map(self.clean, known)) if self.remove_duplicates else None
         changes = any(operation.apply for operation, _ in self.chosen())
-        for batch in _batches(lines):
+        for batch in portions(lines, lambda line: len(line[1]), most=_BATCH_LINES, heaviest=_BATCH_CHARACTERS):
             kept = [(number, line, self.clean(line) if changes else line) for number, line in batch]
             if is_new:
                 kept = [line for line in kept if is_new(line[2])]
@@ -233,20 +235,6 @@ def _duplicate_filter(known: Iterable[str]) -> Callable[[str], bool]:
     for text in known:
         is_new(text)
     return is_new
-
-
-def _batches(lines: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
-    """Cut the lines into batches: fewer calls of the tokeniser, and bounded memory."""
-    batch: list[tuple[int, str]] = []
-    characters = 0
-    for line in lines:
-        batch.append(line)
-        characters += len(line[1])
-        if len(batch) >= _BATCH_LINES or characters >= _BATCH_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch
 
 
 @lru_cache(maxsize=100)

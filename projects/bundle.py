@@ -26,6 +26,7 @@ from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.kinds import Kind
 from datasets.models import GIVEN, Annotation, Batch, Comment, Entity, Flag, Item, Mark, Relation
+from datasets.portions import by_tokens
 from ontologies.documents import write_time
 from ontologies.models import Ontology
 
@@ -34,7 +35,6 @@ from .progress import given_marks
 from .said import said_about
 from .violations import Report
 
-BATCH = 2000
 PROJECT_FIELDS = (
     "name",
     "description",
@@ -174,18 +174,19 @@ def _annotations(
     """The entries of ``annotations.json``, on each item the suggestions first; counts what goes into it."""
     names = {label.pk: label.fullname for o in ontologies.values() for label in o.labels()}
     people = dict(User.objects.values_list("pk", "username"))
-    positions = list(project.dataset.items().values_list("position", flat=True))
-    numbers = {position: number for number, position in enumerate(positions, start=1)}
+    items_of_project, number = project.all_items(), 0
     ours = Annotation.objects.filter(
         Q(annotator__isnull=False) | _suggested(Entity) | _suggested(Relation),
         item__dataset=project.dataset,
         item__removed_at=None,
     ).order_by("item__position", F("annotator").asc(nulls_first=True))
-    for first in range(0, len(positions), BATCH):
-        progress(first, len(positions), "writing")
-        places = positions[first], positions[first : first + BATCH][-1]
+    for positions in by_tokens(items_of_project):
+        progress(number, counts["items"], "writing")
+        numbers = {position: number + place for place, position in enumerate(positions, start=1)}
+        number += len(positions)
+        places = positions[0], positions[-1]
         annotations = ours.filter(item__position__range=places)
-        items = project.all_items().filter(position__range=places)
+        items = items_of_project.filter(position__range=places)
         said, external_ids = said_about(items, people), dict(items.values_list("pk", "external_id"))
         texts = _texts(annotations)
         entities = _marks(Entity, annotations, names, {"start": "start", "end": "end"})

@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from datasets import exports
+from datasets import exports, portions
 from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item
 from ontologies.models import Ontology
@@ -138,7 +138,7 @@ def test_what_came_since_the_dataset_was_read_breaks_nothing(alice):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
-    monkeypatch.setattr(exports, "_AT_ONCE", 1)
+    monkeypatch.setattr(portions, "MOST_ITEMS", 1)
     item = document(Kind.PREANNOTATED_ENTITY)[0]
     dataset = stored(as_alice.user, Kind.PREANNOTATED_ENTITY, [item, {**item, "external_id": "another"}])
     whole = body(as_alice.get(f"/datasets/{dataset.pk}/download/json/"))
@@ -170,7 +170,7 @@ def test_the_file_is_complete_before_the_first_byte_leaves(as_alice, dataset, fo
 
 
 def test_a_download_that_fails_is_an_error_and_not_half_a_file(as_alice, dataset, monkeypatch):
-    monkeypatch.setattr(exports, "_AT_ONCE", 1)
+    monkeypatch.setattr(portions, "MOST_ITEMS", 1)
     monkeypatch.setattr(exports, "with_floats", lambda text: 1 / 0)
     dataset.items().last().edit(external_id="", extra_fields={"author": "Anna"})
     as_alice.raise_request_exception = False
@@ -240,7 +240,8 @@ def test_memory_does_not_grow_with_the_dataset(alice):
     assert peak(12_000) < 1.5 * peak(3_000)
 
 
-def test_a_few_queries_bring_a_thousand_items(alice):
+def test_a_few_queries_bring_a_thousand_items(alice, monkeypatch):
+    monkeypatch.setattr(portions, "MOST_ITEMS", 1000)
     items = document(Kind.PREANNOTATED_RELATION)
 
     def queries(times):

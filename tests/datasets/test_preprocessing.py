@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from datasets.importing.items import NewItem
 from datasets.kinds import Kind
-from datasets.preprocessing import OPERATIONS, TEXT_OPERATIONS, Counts, Preprocessing, _batches, _search_of_moving
+from datasets.preprocessing import OPERATIONS, TEXT_OPERATIONS, Counts, Preprocessing, _search_of_moving
 from datasets.tokenising import TOKENISERS
 from datasets.views.creating import PREVIEW_ROWS, preview_lines
 from tests.soak import amount
@@ -128,11 +128,6 @@ def test_line_numbers_start_at_zero_even_with_used_counts():
 def test_prepare_is_lazy():
     endless = (f"line {i}" for i in iter(int, 1))
     assert next(Preprocessing().prepare(enumerate(endless), Counts())).tokens == ["line", "0"]
-
-
-def test_batches_are_limited_in_lines_and_in_characters():
-    assert [len(batch) for batch in _batches([(1, "a")] * 450)] == [200, 200, 50]
-    assert [len(batch) for batch in _batches([(1, "a" * 400_000)] * 4)] == [3, 1]
 
 
 # Offsets

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotation_service import jobs
 from annotation_service.models import start_job
+from datasets import portions
 from datasets.kinds import Kind
 from datasets.models import Annotation, Comment, Entity, Flag, Item
 from projects import alike, bundle
@@ -200,8 +201,9 @@ def test_tokens_that_are_not_in_the_original_have_no_characters(project, carol):
     assert entity["tokens"] == ["replace", "engine"]
 
 
-def test_more_items_than_one_batch_come_in_order(alice, carol, monkeypatch):
-    monkeypatch.setattr(bundle, "BATCH", 3)
+@pytest.mark.parametrize("limit", [("MOST_ITEMS", 3), ("MOST_TOKENS", 5)])
+def test_more_items_than_one_portion_come_in_order(alice, carol, monkeypatch, limit):
+    monkeypatch.setattr(portions, *limit)
     project = factories.project(by=alice, annotators=[carol], text="".join(f"item {n}\n" for n in range(10)))
     for item in project.dataset.items():
         mark(project, item, carol)
