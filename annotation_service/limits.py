@@ -33,6 +33,8 @@ MAX_GUIDELINES_CHARACTERS = 100_000
 # On somebody's work on an item, and on each of these.
 MAX_ITEM_COMMENTS = 200
 MAX_COMMENT_ANSWERS = 200
+# Removed items and deleted projects can be brought back for so long.
+DAYS_IN_BIN = 30
 # Of a request's body that is not multipart/form-data.
 MAX_FORM_BYTES = 1_000_000
 

@@ -13,6 +13,7 @@ from annotation_service.jobs import Progress, cleanup, kind, purge
 from annotation_service.models import Job, User, new_file
 from datasets.models import Batch, Dataset, Mark
 from datasets.models.batch import STORE, UNDO
+from datasets.models.item import BIN
 from datasets.suggesting.matching import JOB as MATCH
 from ontologies.models import Ontology
 from resources.models import FORMATS
@@ -21,7 +22,6 @@ from . import access, alike, bundle
 from .assignment.hand_change import KEPT
 from .duplicating import duplicate
 from .items import by_hand
-from .lifecycle import BIN
 from .models import HandChange, Project
 from .rule import Rule
 

@@ -1,6 +1,6 @@
 """The life cycle of a project: archived and restored, put into the bin and taken out of it, deleted for good."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Self
 
 from django.db import models
@@ -10,14 +10,13 @@ from annotation_service.blueprints import Blueprint, Existing, Right, purge_at_o
 from annotation_service.db import store, write
 from annotation_service.inputs import Refused
 from datasets.models import Dataset
+from datasets.models.item import BIN
 from ontologies.models import Ontology
 from resources.models import RESOURCE_SETS
 
 from .members import HasMembers, Membership
 from .roles import ARCHIVE_RIGHTS
 
-# So long a deleted project can be brought back.
-BIN = timedelta(days=30)
 # What a project has copies of, what is used after what uses it.
 COPIED: tuple[type[Blueprint], ...] = (Ontology, *RESOURCE_SETS, Dataset)
 # What is deleted together with projects: models, each with the field that points to them. The modules that have them add theirs.

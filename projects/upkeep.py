@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service import access as blueprint_access
+from annotation_service import limits
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
@@ -114,7 +115,8 @@ def delete(request: Request, pk: int) -> HttpResponse:
     form = DeleteForm(request.POST or None, project=project)
     if request.method == "POST" and form.is_valid():
         project.put_into_bin()
-        messages.success(request, f"The project “{project}” is in the bin. It can be brought back for 30 days.")
+        days = limits.DAYS_IN_BIN
+        messages.success(request, f"The project “{project}” is in the bin. It can be brought back for {days} days.")
         return HttpResponseClientRedirect(reverse("projects:list"))
     context = {"project": project, "form": form, **progress.losses(project)}
     return render(request, "projects/_delete.html", context, status=422 if form.is_bound else 200)
@@ -141,7 +143,7 @@ def take_out_of_bin(request: Request, pk: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @tells_why_not
 def delete_for_good(request: Request, pk: int) -> HttpResponse:
-    """Without waiting for the 30 days; the name has to be typed once more."""
+    """Without waiting until its time there is over; the name has to be typed once more."""
     project = access.in_bin(request, pk)
     form = DeleteForm(request.POST or None, project=project)
     if request.method == "POST" and form.is_valid():

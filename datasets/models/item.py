@@ -15,7 +15,7 @@ from annotation_service.inputs import Refused, check_text
 from ..cleaned import CleanedText
 
 # So long removed items can be restored.
-BIN = timedelta(days=30)
+BIN = timedelta(days=limits.DAYS_IN_BIN)
 
 
 def folded(text: str) -> str:

@@ -10,7 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation_service import access, words
+from annotation_service import access, limits, words
 from annotation_service.http import Request, download
 from annotation_service.inputs import Refused
 from annotation_service.paging import Page
@@ -33,7 +33,8 @@ GREY = "#808080"
 DUPLICATES = {
     Duplicates.REFUSE: "The external ids have to be changed first.",
     Duplicates.SKIP: "What is there first stays as it is.",
-    Duplicates.REPLACE: "Items that the dataset has already go to its bin with their marks, and can be restored for 30 days.",
+    Duplicates.REPLACE: "Items that the dataset has already go to its bin with their marks, and can be restored for"
+    f" {limits.DAYS_IN_BIN} days.",
 }
 INACTIVE = {
     Inactive.REFUSE: "The labels have to be switched on, or the marks changed, first.",

@@ -14,9 +14,10 @@ from annotation_service import jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, start_job
 from datasets.models import Annotation, Contents, Dataset, Entity, Item, Rejection, Relation
+from datasets.models.item import BIN
 from projects.duplicating import duplicate
 from projects.jobs import empty_bin
-from projects.lifecycle import BIN, COPIED
+from projects.lifecycle import COPIED
 from projects.models import Assignment, Membership, Project
 from tests import factories, faults
 from tests.projects.test_deletion import Doomed, purged, rows_left
