@@ -20,7 +20,7 @@ from . import access
 from .blueprints import PagedBlueprint, with_uses
 from .edits import Conflict, fingerprint
 from .http import Request
-from .inputs import Problem, Refused, check_size, clean_title, decode
+from .inputs import Problem, Refused, check_size, clean_title, decode, normalized
 from .models import start_job
 from .paging import Column, Page, named, order, search_text, sort_columns
 
@@ -28,6 +28,10 @@ from .paging import Column, Page, named, order, search_text, sort_columns
 class NameField(forms.CharField):
     def __init__(self, **options: Any) -> None:
         super().__init__(max_length=settings.MAX_NAME_CHARACTERS, **options)
+
+    def to_python(self, value: Any) -> str:
+        """As it is stored, before its characters are counted."""
+        return normalized(super().to_python(value) or "")
 
     def clean(self, value: str) -> str:
         name = super().clean(value)
@@ -38,6 +42,10 @@ class DescriptionField(forms.CharField):
     def __init__(self, rows: int = 4) -> None:
         widget = forms.Textarea(attrs={"rows": rows})
         super().__init__(required=False, max_length=settings.MAX_DESCRIPTION_CHARACTERS, widget=widget)
+
+    def to_python(self, value: Any) -> str:
+        """As it is stored, before its characters are counted: a browser sends two for a line end, and counts one."""
+        return normalized((super().to_python(value) or "").replace("\r\n", "\n"))
 
 
 # A refused file up to this size is put into the text area, to be corrected there.

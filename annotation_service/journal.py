@@ -220,6 +220,7 @@ class Journaled(PagedBlueprint):
     version = models.PositiveIntegerField(default=0, editable=False)
 
     changes: Any  # the manager of the rows that point to it
+    written: Any = None  # the row of what was done last with this object; None if nothing had to be changed
 
     class Meta:
         abstract = True
@@ -232,7 +233,7 @@ class Journaled(PagedBlueprint):
             change = self.change_class(thing, verb)
             yield change
             change.store(by)
-            self.version, self.updated_at = thing.version, thing.updated_at
+            self.version, self.updated_at, self.written = thing.version, thing.updated_at, change.row
 
     def put_back(self, change: Any, entries: Entries) -> None:
         """Bring items back to their states before. Nobody has changed the same fields since."""
@@ -251,12 +252,17 @@ class Journaled(PagedBlueprint):
         return self._take_back(JournalRow.Kind.REVERT, lambda _: self.changes.get(pk=step.pk), by=by)
 
     def undo_offered(self, version: int, *, by: User) -> Any:
-        """Undo the user's step of this version or, if they have no such step, their newest. A toast names the step that it offers
-        to undo; if newer ones followed, that one is reverted."""
-        offered = version and self.changes.filter(version=version, user=by).first()
-        if offered and self.undoable(by) != offered:
+        """Undo the user's step of this version or, without a version, their newest. A toast names the step that it
+        offers to undo; if newer ones followed, that one is reverted."""
+        with write():
+            self.locked_to_change()
+            newest = self.undoable(by)
+            if not version or (newest and newest.version == version):
+                return self.undo(by=by)
+            offered = self.changes.filter(version=version, user=by).first()
+            if offered is None:
+                raise Refused("This step is not yours to undo.")
             return self.revert(offered, by=by)
-        return self.undo(by=by)
 
     def undoable(self, by: User) -> Any:
         """What the user would undo next: their newest row that stands and is no undo."""

@@ -74,9 +74,10 @@ def history(request: Request, thing: Journaled) -> HttpResponse:
 
 
 def step(request: Request, thing: Journaled, version: int) -> HttpResponse:
-    """All that one operation did."""
-    steps = _change(thing, version).steps(limit=SHOWN_STEPS)
-    return render(request, "journal/_steps.html", {"steps": steps})
+    """What one operation did: all of it, or to as many items as are shown at once."""
+    change = _change(thing, version)
+    context = {"steps": change.steps(limit=SHOWN_STEPS), "more": max(0, len(change.items) - SHOWN_STEPS)}
+    return render(request, "journal/_steps.html", context)
 
 
 def undo(request: Request, thing: Journaled) -> HttpResponse:

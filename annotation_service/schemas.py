@@ -68,6 +68,8 @@ class Checker:
             if problem != last:  # jsonschema tells each missing field apart, we all at once
                 yield problem
             last = problem
+        if last is None:  # such as a line end behind what a pattern ends with, which only the quick one refuses
+            yield path, "This does not follow the schema."
 
     def sound_fields(self, value: Any, place: Callable[[str], str], problems: Problems) -> dict[str, Any]:
         """The fields of an object that follow the schema, once what is wrong with the others is among the problems. They can be

@@ -55,12 +55,13 @@ _kept: dict[tuple[Any, ...], Authors] = {}
 _lock = threading.Lock()
 
 
-def authors(ontology: Ontology) -> Authors:
-    """Up to date. Kept in memory, those of as many ontologies as were asked for last."""
+def labels_of(person: int, ontology: Ontology) -> set[str]:
+    """The uids of the labels that a person added or changed last. What was read is kept in memory, of as many ontologies
+    as were asked for last."""
     key = (ontology.pk, ontology.created_at)
     with _lock:
         found = _kept[key] = _kept.pop(key) if key in _kept else Authors()
         found.read(ontology)
         for other in list(_kept)[:-KEPT_ONTOLOGIES]:
             del _kept[other]
-    return found
+        return found.labels_of(person)  # still inside the lock: another thread may read newer steps into it

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation_service.models import User
 from annotation_service.words import plural
 
-from .authors import authors
+from .authors import labels_of
 from .labels import Label
 from .models import Ontology
 
@@ -76,7 +76,7 @@ class Filters:
 
     @property
     def _mine(self) -> list[Label]:
-        mine = authors(self.ontology).labels_of(self.user.pk)
+        mine = labels_of(self.user.pk, self.ontology)
         return [label for label in self.labels if label.uid in mine]
 
     def _since(self, key: str) -> Filter | None:

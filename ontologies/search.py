@@ -98,8 +98,11 @@ def _camel_case(word: str) -> re.Pattern[str] | None:
     parts = [part for part in re.split(r"(?=[^\W\d_a-z])", word) if part]
     if len(parts) < 2 or not all(part[0].isupper() for part in parts):
         return None
-    begin = (rf"(?:{re.escape(p[0])}|(?<![^\W_]){re.escape(p[0].lower())})(?i:{re.escape(p[1:])})" for p in parts)
-    return re.compile(".*?".join(begin))
+    first, *others = (
+        rf"(?:{re.escape(p[0])}|(?<![^\W_]){re.escape(p[0].lower())})(?i:{re.escape(p[1:])})" for p in parts
+    )
+    # Each stands as early as it can and stays there: to try the other places takes for ever where capitals are many.
+    return re.compile(first + "".join(f"(?>.*?{part})" for part in others))
 
 
 def is_nearly(typed: str, word: str) -> bool:

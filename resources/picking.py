@@ -66,19 +66,20 @@ def pick(request: Request, constraints: ConstraintSet, key: str, field: str) -> 
     """Put labels into a list of a rule, or take them out: in a dialog that stays open, or from the page."""
     if field not in constraints.row_model.list_fields:
         raise Http404
-    rule = constraints.rules_with(key).first()
-    if rule is None:
-        return gone(constraints, key)
-    if request.method == "GET":
-        return dialog(request, _picking(request, constraints, rule, field))
     status, toast = 200, ""
     try:
-        _change_list(request, constraints, key, field)
+        if request.method == "POST":
+            _change_list(request, constraints, key, field)
     except Conflict:
         status = 409
         toast = "Somebody changed this list meanwhile. You see it as it is now: do it again if you still want to."
     except Refused as error:
         status, toast = 422, str(error)
+    rule = constraints.rules_with(key).first()  # only now, as it has become
+    if rule is None:
+        return gone(constraints, key)
+    if request.method == "GET":
+        return dialog(request, _picking(request, constraints, rule, field))
     answer = render(request, "resources/_choices.html", _picking(request, constraints, rule, field), status=status)
     if toast:
         complain(answer, toast)

@@ -28,6 +28,7 @@ Fragment = tuple[str, dict[str, Any]]
 """A template and its context."""
 ACTIVE = {"0": False, "1": True}
 """Whether items shall be on, as it is sent."""
+UNCHANGED = "Nothing had to be changed."
 
 
 # --- Views ---------------------------------------------------------------------------------------------------------------
@@ -41,13 +42,12 @@ def ontology_view(get: Callable[[Request, type[Ontology], int], Ontology], *meth
         @wraps(view)
         def answer(request: Request, pk: int, **options: Any) -> HttpResponse:
             ontology = get(request, Ontology, pk)
-            before = ontology.version
             try:
                 response = view(request, ontology, **options)
             except Refused as error:
                 response = refused(error)
             now = ontology.version
-            response["X-Ontology-Version"] = f"{now if now == before else now - 1} {now}"
+            response["X-Ontology-Version"] = f"{now - 1 if ontology.written else now} {now}"
             return response
 
         return answer
@@ -75,6 +75,11 @@ def find_item(ontology: Ontology, uid: str | None) -> OntologyItem | None:
     if item:
         item.ontology = ontology
     return item
+
+
+def uids_in(text: str) -> list[str]:
+    """The uids in a list with commas, but for what can be none: PostgreSQL refuses to look for NUL."""
+    return [uid for uid in text.split(",") if uid.isalnum()]
 
 
 # --- Fragments -----------------------------------------------------------------------------------------------------------
@@ -119,15 +124,16 @@ def changed(answer: HttpResponse, ontology: Ontology, **details: str) -> HttpRes
 
 
 def tree_changed(
-    answer: HttpResponse, ontology: Ontology, text: str, *, uid: str = "", undo: bool = True
+    answer: HttpResponse, ontology: Ontology, text: str, *, uid: str = "", unless: str = UNCHANGED
 ) -> HttpResponse:
     """The page fetches its tree again, leads to the item if one is named, and offers to undo."""
-    return toast(changed(answer, ontology, uid=uid), ontology, text, undo=undo)
+    return toast(changed(answer, ontology, uid=uid), ontology, text, unless=unless)
 
 
-def toast(answer: HttpResponse, ontology: Ontology, text: str, *, undo: bool = True) -> HttpResponse:
-    shown: dict[str, Any] = {"text": text, "kind": "success"}
-    if undo:
-        url = f"{reverse('ontologies:undo', args=[ontology.pk])}?version={ontology.version}"
+def toast(answer: HttpResponse, ontology: Ontology, text: str, *, unless: str = UNCHANGED) -> HttpResponse:
+    """Say what was done and offer to undo it, ``unless`` all was like that already."""
+    shown: dict[str, Any] = {"text": text if ontology.written else unless, "kind": "success"}
+    if ontology.written:
+        url = f"{reverse('ontologies:undo', args=[ontology.pk])}?version={ontology.written.version}"
         shown["action"] = {"label": "Undo", "url": url}
     return trigger_client_event(answer, "toast", shown)

@@ -41,10 +41,10 @@ def save_field(request: Request, ontology: Ontology, uid: str, form: type[FieldF
 
 @acts
 def recolor(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    item, version = get_item(ontology, uid), ontology.version
+    item = get_item(ontology, uid)
     form = ColorForm(request.POST, item=item)
     answer = _save(request, form, lambda item: ("_swatch", {"item": item}), answers.row)
-    if ontology.version == version or not form.cleaned_data["branch"]:
+    if not ontology.written or not form.cleaned_data["branch"]:
         return answer
     text = f"“{item.name}” and its branch were recoloured, {item.descendant_count + 1:,} items."
     return answers.tree_changed(answer, ontology, text)
@@ -145,7 +145,7 @@ def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
             text = f"{plural(len(added), 'item was,items were')} added."
             if off := context["off"]:
                 text += f" {plural(off, 'starts,start')} off, like the item above."
-            return answers.tree_changed(HttpResponse(), ontology, text, uid=added[0])
+            return answers.tree_changed(HttpResponse(), ontology, text, uid=next(iter(added), ""))
     return respond(request, ("_paste", context), status=422)
 
 

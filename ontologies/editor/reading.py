@@ -16,7 +16,7 @@ from ..models import Ontology, OntologyItem
 from ..panels import item_panels
 from ..usage import marks_below
 from . import answers
-from .answers import Fragment, find_item, get_item, ontology_view, reads, respond
+from .answers import Fragment, find_item, get_item, ontology_view, reads, respond, uids_in
 from .rows import ALL_LEVELS, found_rows, levels_at_first, rows
 
 SHOWN_MATCHES = 200
@@ -65,7 +65,7 @@ def tree(request: Request, ontology: Ontology) -> HttpResponse:
     wanted = request.POST
     reveal = find_item(ontology, wanted.get("reveal"))
     branch = _branch_with(reveal, find_item(ontology, wanted.get("within")))
-    opened = [uid for uid in wanted.get("open", "").split(",")[:5000] if uid]
+    opened = uids_in(wanted.get("open", ""))[:5000]
     shown = {"branch": branch, "rows": rows(ontology, branch, opened=opened, reveal=reveal)}
     around: list[Fragment] = [answers.facts(ontology), ("_branch", shown)]
     if editable:
@@ -165,7 +165,7 @@ def usage(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     item = find_item(ontology, uid)
     if item is None:  # adding it was undone while its details were being loaded
         return HttpResponse()
-    usage = item.usage(access.projects_seen_by(request.user), _whose_marks(request, ontology))
+    usage = item.usage(access.projects_seen_by(request.user, Right.READ), _whose_marks(request, ontology))
     asked = (panel(request, item) for panel in item_panels)
     context = {
         "item": item,

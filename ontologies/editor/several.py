@@ -15,7 +15,7 @@ from .. import colors, usage
 from ..models import Ontology
 from ..several import Selected, selected
 from . import answers
-from .answers import ACTIVE, acts, respond
+from .answers import ACTIVE, acts, respond, uids_in
 from .reading import checks_dialog
 
 
@@ -53,12 +53,8 @@ def add_terms(request: Request, ontology: Ontology) -> HttpResponse:
     if not uids or not any(map(str.strip, terms)):
         return refused("Choose items, and type the example terms that all of them shall have.")
     count = ontology.add_example_terms(uids, terms, by=request.user)
-    text = (
-        f"{plural(count, 'item has,items have')} new example terms."
-        if count
-        else "All of them have these terms already."
-    )
-    return answers.tree_changed(HttpResponse(), ontology, text, undo=count > 0)
+    text = f"{plural(count, 'item has,items have')} new example terms."
+    return answers.tree_changed(HttpResponse(), ontology, text, unless="All of them have these terms already.")
 
 
 @acts
@@ -88,7 +84,7 @@ def _selected(request: Request, ontology: Ontology) -> Selected:
 
 
 def _uids(request: Request) -> list[str]:
-    return [uid for uid in request.POST.get("uids", "").split(",") if uid]
+    return uids_in(request.POST.get("uids", ""))
 
 
 def _change_selected(
@@ -99,5 +95,4 @@ def _change_selected(
     if not uids or value is None:
         return refused(reason)
     count = save(uids, value, branch=bool(request.POST.get("reach")), by=request.user)
-    text = f"{plural(count, 'item was,items were')} {done}." if count else "Nothing had to be changed."
-    return answers.tree_changed(HttpResponse(), ontology, text, undo=count > 0)
+    return answers.tree_changed(HttpResponse(), ontology, f"{plural(count, 'item was,items were')} {done}.")

@@ -227,12 +227,15 @@ class Ontology(Journaled):
         """Add example terms to several items in one step; returns how many items have changed."""
         if not self.is_entity:
             raise Refused("Items of a relation ontology have no example terms.")
+        terms = clean_example_terms(terms)
         with self.changing("set example terms", by=by) as change:
             items = self.items().filter(ontology=self, uid__in=among(set(uids)))
-            values: list[Setting] = [
-                (pk, uid, before, clean_example_terms([*before, *terms]))
-                for pk, uid, before in items.values_list("pk", "uid", "example_terms")
-            ]
+            values: list[Setting] = []
+            for pk, uid, name, before in items.values_list("pk", "uid", "name", "example_terms"):
+                try:
+                    values.append((pk, uid, before, clean_example_terms([*before, *terms])))
+                except Refused as error:
+                    raise Refused(f"“{name}”: {error}") from error
             if len(values) < len(set(uids)):
                 raise Refused("Some of the items are not there any more. Reload the page.")
             change.set_each("example_terms", values)

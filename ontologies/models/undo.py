@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Q
+
 from annotation_service.db import among
 from annotation_service.inputs import Refused
 from annotation_service.journal import Entries, done_later
@@ -58,7 +60,8 @@ def _remove(change: Change, uids: Collection[str]) -> None:
     keys = among([item.pk for item in items])
     below = OntologyItem.objects.filter(parent__in=keys).exclude(uid__in=among(uids)).order_by("lft")
     if child := below.first():
-        later = change.thing.changes.select_related("user").filter(items__has_key=child.uid)[0]
+        brings = Q(verb__endswith="add") | Q(verb__endswith="move")
+        later = change.thing.changes.select_related("user").filter(brings, items__has_key=child.uid)[0]
         raise done_later(f"“{child.name}” was put below an item that would have to be removed", later)
     used, also_by_deleted = usage.all_naming([item.pk for item in items])
     if used:

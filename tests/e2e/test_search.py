@@ -101,6 +101,14 @@ def test_the_browser_finds_what_the_editor_finds(page):
     assert hits > len(cases)
 
 
+def test_many_capitals_are_looked_for_in_many_capitals_at_once(page):
+    page.goto("/accounts/login/")
+    case = Case(random.Random(0))
+    case.names, case.texts, case.above = ["A" * 200, "aA1" * 60], ["A" * 200, "aA1" * 60], [None, None]
+    case.asked = ["A" * 30 + "B", "A" * 30, "Aa" * 30 + "B", "A1" * 60, "A1" * 61]
+    assert page.evaluate(FIND, [case.for_browser()]) == [list(case.expected())]
+
+
 OFFER = """async ([items, before, asked]) => {
   const { Labels } = await import("/static/js/annotate/labels.js");
   const { Offer } = await import("/static/js/annotate/offer.js");

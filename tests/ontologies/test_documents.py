@@ -13,7 +13,7 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotation_service.inputs import Refused
+from annotation_service.inputs import Problems, Refused
 from annotation_service.schemas import Checker, load
 from ontologies.documents import SCHEMAS, example_json, read_ontology
 from ontologies.models import Ontology, OntologyItem
@@ -216,6 +216,8 @@ REFUSED = {
     "huge integer": (b'[{"name": "A", "path": [99999999999999999999]}]', "line 1, column 25", "64 bits"),
     "duplicate id": (b'[{"name": "A", "id": "0a0a0a0a"}, {"name": "B", "id": "0a0a0a0a"}]', "item 2, $.id", "item 1"),
     "bad id": (b'[{"name": "A", "id": "XYZ"}]', "item 1, $.id", "hexadecimal"),
+    "id with a line end": (b'[{"name": "A", "id": "0a0a0a0a\\n"}]', "item 1, $.id", "at most 8 characters"),
+    "colour with a line end": (b'[{"name": "A", "color": "#112233\\n"}]', "item 1, $.color", "at most 7 characters"),
     "bad colour": (b'[{"name": "A", "color": "red"}]', "item 1, $.color", "#RRGGBB"),
     "bad time": (b'[{"name": "A", "created_at": "yesterday"}]', "item 1, $.created_at", "UTC time"),
     "time before all times": (
@@ -270,6 +272,13 @@ def test_the_shell_names_what_is_wrong_and_stores_nothing(alice, tmp_path, data,
 def test_example_terms_are_not_known_in_a_relation_ontology():
     with pytest.raises(Refused, match="example_terms"):
         read_ontology('[{"name": "A", "example_terms": []}]', "relation")
+
+
+def test_what_only_the_quick_check_refuses_is_a_problem_too():
+    """The two do not agree on whether “$” stands before a line end."""
+    problems = Problems()
+    Checker({"properties": {"id": {"pattern": "^a$"}}}).sound_fields({"id": "a\n"}, "item 1{}".format, problems)
+    assert [str(problem) for problem in problems.first] == ["item 1: This does not follow the schema."]
 
 
 @pytest.mark.parametrize("value", [[1], [0], [False], [None], [[]], [{}], 0, True, {}, "term"])

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotation_service import journal_views
 from annotation_service.inputs import Refused
 from annotation_service.words import excerpt
 from datasets.models import Annotation
@@ -52,6 +53,11 @@ def test_one_branch_is_shown_alone(as_alice, large):
 def test_odd_names_of_items_are_those_of_no_item(as_alice, ontology, uid):
     answer = as_alice.post(url("tree", ontology.pk), {"within": uid, "reveal": uid, "item": uid})
     assert answer.status_code == 200 and 'id="details-none"' in answer.content.decode()
+
+
+def test_branches_that_cannot_be_any_are_not_open(as_alice, large):
+    answer = as_alice.post(url("tree", large.pk), {"open": f"\0,,{large.items()[0].uid}"})
+    assert answer.status_code == 200 and len(uids_in(answer)) == 10 + 60
 
 
 def test_the_details_of_an_item_that_is_gone_give_way(as_alice, alice, ontology):
@@ -166,6 +172,65 @@ def test_the_undo_of_a_toast_takes_back_what_it_was_offered_for(as_alice, alice,
     assert item.again().active and item.again().name == "Sensor"
 
 
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("switch", {"active": "0"}),
+        ("switch", {"active": "0", "reach": "item"}),
+        ("move", {"to": "", "before": "Activity"}),
+        ("recolor", {"color": "#123456", "branch": "on"}),
+    ],
+)
+def test_what_somebody_else_has_done_already_offers_no_undo(as_alice, as_bob, moving, alice, bob, name, fields):
+    document = [{"name": "Sensor", "children": [{"name": "Thermostat"}]}, {"name": "Activity"}]
+    ontology = factories.ontology(owner=alice, items=document)
+    item = ontology.items().get(name="Sensor")
+    if "before" in fields:
+        fields = fields | {"before": ontology.items().get(name="Activity").uid}
+    item.describe("Alice's own earlier step.", by=alice)
+    if name == "switch":
+        item.switch(False, by=bob)
+    elif name == "recolor":
+        item.recolor("#123456", branch=True, by=bob)
+    answer = as_alice.post(url(name, ontology.pk, item.uid), fields)
+    assert [step.verb for step in ontology.changes.filter(user=alice)] == ["describe", "create"]
+    toast = events(answer).get("toast", {"text": "Nothing had to be changed."})
+    assert toast["text"] == "Nothing had to be changed." and "action" not in toast
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_colours_that_are_apart_already_offer_no_undo(as_alice, alice, bob, is_first):
+    ontology = factories.ontology(owner=alice, items=[{"name": name, "color": "#123456"} for name in ("A", "B")])
+    uids = [item.uid for item in ontology.items()]
+    if not is_first:
+        ontology.separate_colors(uids, by=bob)
+    toast = events(as_alice.post(url("separate_colors", ontology.pk), {"uids": ",".join(uids)}))["toast"]
+    assert toast["text"] == ("1 item was recoloured." if is_first else "Nothing had to be changed.")
+    assert ("action" in toast) == is_first
+
+
+def test_a_list_that_somebody_adds_meanwhile_is_not_added_again(as_alice, bob, ontology, monkeypatch):
+    locked = Ontology.locked
+
+    def add_first(self):
+        monkeypatch.setattr(Ontology, "locked", locked)
+        Ontology.objects.get(pk=self.pk).add_item("Fan", by=bob)
+        return self.locked()
+
+    monkeypatch.setattr(Ontology, "locked", add_first)
+    answer = as_alice.post(url("paste", ontology.pk), {"text": "Fan"})
+    assert events(answer)["toast"] == {"text": "Nothing had to be changed.", "kind": "success"}
+    assert answer["X-Ontology-Version"] == "2 2"
+
+
+def test_the_undo_of_a_toast_takes_back_no_other_step(as_alice, alice, bob, ontology, item):
+    item.rename("Sensor", by=alice)
+    item.switch(False, by=bob)
+    answer = as_alice.post(f"{url('undo', ontology.pk)}?version=3")
+    assert answer.status_code == 422 and "not yours" in events(answer)["toast"]["text"]
+    assert item.again().name == "Sensor" and not item.again().active
+
+
 @pytest.mark.parametrize("version", ["x", "9" * 30, "-1", "٣"])
 def test_an_odd_version_is_no_error(as_alice, ontology, version):
     assert as_alice.post(f"{url('undo', ontology.pk)}?version={version}").status_code == 422
@@ -223,11 +288,15 @@ def test_a_step_is_reverted_where_nothing_later_depends_on_it(as_alice, alice, o
     assert refusal.status_code == 422 and "undone already" in refusal.content.decode()
 
 
-def test_a_large_step_can_be_seen_whole(as_alice, alice, large):
+def test_a_large_step_can_be_seen_whole_or_says_how_much_is_left_out(as_alice, alice, large, monkeypatch):
     large.items()[0].switch(False, by=alice)
     page = as_alice.get(url("history", large.pk)).content.decode()
     assert "Show more of 61 items" in page
-    assert as_alice.get(url("step", large.pk, 2)).content.decode().count('scope="row"') == 61
+    whole = as_alice.get(url("step", large.pk, 2)).content.decode()
+    assert whole.count('scope="row"') == 61 and "more" not in whole
+    monkeypatch.setattr(journal_views, "SHOWN_STEPS", 50)
+    some = as_alice.get(url("step", large.pk, 2)).content.decode()
+    assert some.count('scope="row"') == 50 and "and 11 more" in some
 
 
 def test_readers_see_the_history_but_revert_nothing(as_bob, alice, ontology, item):
@@ -298,6 +367,15 @@ def test_several_items_get_example_terms_in_one_step(as_alice, ontology):
     assert [i.example_terms for i in few.all()] == [["pump", "bearing"], []]
 
 
+def test_an_item_that_would_have_too_many_example_terms_is_named(as_alice, alice, ontology, settings):
+    settings.MAX_EXAMPLE_TERMS = 3
+    few = ontology.items().filter(name__in=["State", "PhysicalObject"])
+    fields = {"uids": ",".join(i.uid for i in few), "add": "valve, fan"}
+    answer = as_alice.post(url("add_terms", ontology.pk), fields)
+    assert events(answer)["toast"]["text"] == "“PhysicalObject”: An item has at most 3 example terms; this one has 4."
+    assert [i.example_terms for i in few.all()] == [["pump", "bearing"], []]
+
+
 def test_several_items_say_what_they_share_and_what_is_below_them(as_alice, ontology, alice):
     chosen = [ontology.items().get(name=name) for name in ("PhysicalObject", "SensingObject", "State")]
     chosen[2].switch(False, by=alice)
@@ -325,6 +403,8 @@ def test_several_items_are_switched_alone_or_with_their_branches(as_alice, ontol
         ("recolor_items", {"uids": "ffffffff", "color": "#123456"}),
         ("recolor_items", {"uids": "{uid}", "color": "red"}),
         ("switch_items", {"uids": "{uid}"}),
+        ("separate_colors", {"uids": "\0"}),
+        ("add_terms", {"uids": "\0", "add": "pump"}),
         ("several", {"uids": ""}),
         ("ask_switch", {"uids": "ffffffff", "active": "0"}),
         ("add_terms", {"uids": "{uid}", "add": " , "}),
@@ -341,8 +421,10 @@ def test_what_makes_no_sense_for_several_items_is_refused_in_words(as_alice, ont
 # --- Figures -------------------------------------------------------------------------------------------------------------
 
 
-def test_usage_counts_the_copies_and_hides_other_peoples_projects(as_alice, as_bob, alice, bob):
-    project = factories.project(by=alice, name="Secret")
+@pytest.mark.parametrize("is_annotator", [False, True])
+def test_usage_counts_the_copies_and_hides_other_peoples_projects(as_alice, as_bob, alice, bob, is_annotator):
+    """Those who annotate in a project see everybody's work in it as little as strangers do."""
+    project = factories.project(by=alice, name="Secret", annotators=[bob] if is_annotator else [])
     blueprint = project.entity_ontology.copied_from
     label = project.entity_ontology.items()[0]
     annotation = Annotation.objects.create(item=project.dataset.items()[0], annotator=alice)

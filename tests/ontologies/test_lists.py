@@ -293,10 +293,13 @@ def test_items_are_found_in_tree_order_by_name_description_and_terms(ontology, a
         ("xyz", []),
         ("stxte thermo", []),
         (r"S.*O", []),
+        ("AAAAAAAAAAAAAAAAAAAAAAAAAAAABC", []),  # found or not at once, in a name of many capitals
+        ("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", ["A" * 200]),
     ],
 )
 def test_labels_are_found_by_words_parts_of_names_paths_and_with_one_typing_error(ontology, alice, text, names):
     item(ontology, "State").describe("On and/or off.", by=alice)
+    ontology.add_item("A" * 200, by=alice)
     ontology.refresh_from_db()
     assert [label.name for label in ontology.labels().find(text)] == names
 

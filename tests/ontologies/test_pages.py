@@ -1,6 +1,7 @@
 """The pages and fragments: what they show, whom they let in, how many queries they need."""
 
 import re
+import unicodedata
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -298,6 +299,18 @@ def test_a_description_with_line_ends_does_not_conflict_with_itself(as_alice, it
     assert answer.status_code == 200 and item.again().description == "three"
 
 
+def test_a_text_is_counted_as_it_is_stored(as_alice, item, settings):
+    """A browser sends two characters for each line end that it counted as one, and “é” may come in two."""
+    description = "é\n" * (settings.MAX_DESCRIPTION_CHARACTERS // 2 - 1) + "é"
+    sent = unicodedata.normalize("NFD", description).replace("\n", "\r\n")
+    assert post(as_alice, "describe", item, description=sent, was="").status_code == 200
+    assert item.again().description == description
+    name = "é" * settings.MAX_NAME_CHARACTERS
+    sent = unicodedata.normalize("NFD", name)
+    assert post(as_alice, "rename", item, name=sent, was=item.name).status_code == 200
+    assert item.again().name == name
+
+
 def test_example_terms_come_and_go_one_by_one(as_alice, item):
     post(as_alice, "example_terms", item, was="[]", add="a, b\nc")
     assert item.again().example_terms == ["a", "b", "c"]
@@ -309,6 +322,17 @@ def test_a_term_of_two_lines_goes_as_a_browser_names_it(as_alice, item):
     item.set_example_terms(["a\nb", "c"], by=as_alice.user)
     post(as_alice, "example_terms", item, was=r'["a\nb", "c"]', drop="a\r\nb")
     assert item.again().example_terms == ["c"]
+
+
+def test_a_term_goes_although_somebody_added_another_meanwhile(as_alice, bob, item):
+    item.set_example_terms(["a", "x & y"], by=as_alice.user)
+    item.again().set_example_terms(["a", "x & y", "theirs"], by=bob)
+    answer = post(as_alice, "example_terms", item, was='["a", "x & y"]', drop="x & y")
+    page = answer.content.decode()
+    assert answer.status_code == 409
+    assert '<button class="button small" name="drop" value="x &amp; y">Use mine</button>' in page
+    post(as_alice, "example_terms", item, was='["a", "x & y", "theirs"]', drop="x & y")
+    assert item.again().example_terms == ["a", "theirs"]
 
 
 @pytest.mark.parametrize("was", ["{", "7", "[1]", "[" * 5000, "null"])

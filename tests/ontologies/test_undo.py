@@ -146,6 +146,20 @@ def test_an_added_item_stays_when_something_was_added_below_it(ontology, alice, 
         ontology.redo(by=bob)
 
 
+def test_the_refusal_names_the_step_that_put_an_item_there(ontology, alice, bob, settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    fan = ontology.add_item("Fan", by=alice)
+    part = ontology.add_item("Blade", parent=fan, by=bob)
+    part.describe("It turns.", by=alice)
+    with pytest.raises(Refused, match=r"“Blade” was put below .* by a later step: add “Blade” by bob"):
+        ontology.undo_offered(2, by=alice)
+    part.move(to=item(ontology, "State"), by=bob)
+    part.move(to=fan, by=alice)
+    part.rename("Wing", by=bob)
+    with pytest.raises(Refused, match=r"“Wing” was put below .* by a later step: move “Wing” by alice"):
+        ontology.undo_offered(2, by=alice)
+
+
 def test_an_added_item_stays_when_marks_carry_it(alice):
     project = factories.project(by=alice)
     labels = project.entity_ontology

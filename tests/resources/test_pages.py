@@ -126,7 +126,8 @@ def test_labels_are_picked_and_taken_out(as_alice, rules):
 def test_a_limit_is_set_and_taken_away(as_alice, rules):
     pick = url("pick", rules, uid(rules, "State"), "can_contain")
     assert "Nothing may stand inside" in text_of(as_alice.get(pick)) and rules.version == 1
-    as_alice.post(pick, {"add": uid(rules, "State"), "limits": "1"})
+    picked = as_alice.post(pick, {"add": uid(rules, "State"), "limits": "1"}).content.decode()
+    assert picked.count('aria-pressed="true"') == 1 and "Nothing may stand inside" not in picked
     assert document_of(rules)[1] == {"domain": "State", "excludes": [], "can_contain": ["State"]}
     assert "Nothing may stand inside" not in text_of(as_alice.get(pick))
     as_alice.post(pick, {"limit": "0"})

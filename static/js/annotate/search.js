@@ -93,8 +93,10 @@ export class Index {
 function camelCase(word) {
   const parts = word.split(/(?=(?![a-z])[\p{L}\p{Nl}\p{No}])/u);
   if (parts.length < 2 || !parts.every((part) => /^\p{Uppercase}/u.test(part))) return null;
-  const begin = parts.map(([first, ...rest]) => `(?:${first}|(?<![\\p{L}\\p{N}])${first.toLowerCase()})${rest.map(inAnyCase).join("")}`);
-  return new RegExp(begin.join(".*?"), "u");
+  const [begin, ...others] = parts.map(([first, ...rest]) => `(?:${first}|(?<![\\p{L}\\p{N}])${first.toLowerCase()})${rest.map(inAnyCase).join("")}`);
+  // Each stands as early as it can and, in a lookahead, stays there: to try the other places takes for ever where
+  // capitals are many.
+  return new RegExp(begin + others.map((part, before) => `(?=(.*?${part}))\\${before + 1}`).join(""), "u");
 }
 
 /** Not the flag “i”: where a part begins, case matters. */

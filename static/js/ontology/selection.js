@@ -1,7 +1,7 @@
 // Several items at once: Ctrl and Shift with the mouse or keys, a branch, all siblings.
 
 import {
-  above, base, below, byId, chosen, focus, focused, get, item, items, itemUrl, listOf, mark, open, several, showOverview, state, uidOf,
+  above, base, below, byId, chosen, focus, focused, get, item, items, itemUrl, listOf, mark, openAll, several, showOverview, state, uidOf,
 } from "./tree.js";
 
 const bar = byId("selection");
@@ -65,10 +65,8 @@ export async function branch() {
   for (const uid of tops) {
     const li = item(uid);
     if (!li) continue;
+    if (!(await openAll(li))) break;
     chosen.add(uid);
-    await open(li);
-    const closed = () => [...li.querySelectorAll('li[aria-expanded="false"]')];
-    for (let some = closed(); some.length; some = closed()) for (const each of some) await open(each);
     for (const below of listOf(li)?.querySelectorAll("li[role=treeitem]") ?? []) chosen.add(uidOf(below));
   }
   show();

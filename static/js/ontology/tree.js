@@ -99,6 +99,25 @@ export async function open(li) {
   tell("changed");
 }
 
+const ALL_LEVELS = 1000; // as in ontologies/editor/rows.py
+
+/** Open a branch and all below it. Those that are not there yet are fetched all at once; false if that fails. */
+export async function openAll(li) {
+  const branches = () => [li, ...li.querySelectorAll("li")].filter(isBranch);
+  if (branches().some((each) => !listOf(each))) {
+    const answer = await ask(`${base}?levels=${ALL_LEVELS}&within=${uidOf(li)}`);
+    if (!answer) return false;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const each of branches()) {
+      const list = fresh.getElementById(`kids-${uidOf(each)}`);
+      if (list && !listOf(each)) each.append(document.adoptNode(list));
+    }
+  }
+  for (const each of branches()) if (listOf(each)) each.ariaExpanded = "true";
+  tell("changed");
+  return true;
+}
+
 export function close(li) {
   if (!isBranch(li)) return;
   if (li.contains(document.activeElement) && document.activeElement !== li) focus(li);

@@ -1,5 +1,7 @@
 """Reading a tree: search, branches, levels, and the keys of a tree."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -111,6 +113,33 @@ def test_open_branches_and_scroll_survive_a_reload(page, sign_in, alice):
     expect(editor.row("C3.59")).to_be_attached()
     page.wait_for_function("(top) => Math.abs(scrollY - top) < 3", arg=top)
     assert not page.locator(f"#kids-{editor.uid('T4')}").count()
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_branch_with_closed_ones_is_selected_after_one_request(page, sign_in, alice, problems, fails):
+    sign_in(page, alice)
+    document = [{"name": f"C{i}", "children": [{"name": f"D{i}.{j}"} for j in range(60)]} for i in range(10)]
+    editor = Editor(page, factories.ontology(owner=alice, items=[{"name": "T", "children": document}])).open()
+    asked = []
+
+    def answer(route):
+        asked.append(route.request.url)
+        route.fulfill(status=500) if fails else route.fallback()
+
+    editor.select("T")
+    page.route(re.compile(r"/items/(\w+/children/|\?levels=.*)$"), answer)
+    if fails:
+        problems.expect("500 (Internal Server Error)")
+    editor.button("Select branch").click()
+    if fails:
+        expect(page.locator(".toast.error")).to_contain_text("could not be fetched")
+        editor.settled()
+        expect(page.locator("#selection")).to_be_hidden()
+    else:
+        expect(page.locator("#selected-count")).to_have_text("611 selected")
+        expect(editor.row("D9.59")).to_be_visible()
+        expect(editor.row("T")).to_have_count(1)
+    assert len(asked) == 1
 
 
 def test_one_branch_alone_can_be_shown(editor, page):

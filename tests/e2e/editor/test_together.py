@@ -40,6 +40,17 @@ def test_keeping_their_name_shows_it_everywhere(editor, page, bob, problems):
     expect(page.locator(f"#i-{state.uid}")).to_be_focused()
 
 
+def test_my_removal_of_a_term_wins_over_somebody_elses_addition(editor, page, bob, problems):
+    editor.select("PhysicalObject")
+    thing = editor.ontology.items().get(name="PhysicalObject")
+    problems.expect("409 (Conflict)")
+    thing.set_example_terms(["pump", "bearing", "valve"], by=bob)
+    editor.button("Remove “pump”").click()
+    editor.button("Use mine").click()
+    expect(page.locator("#undo-button")).to_contain_text("Undo set example terms")
+    assert thing.again().example_terms == ["bearing", "valve"]
+
+
 @pytest.fixture
 def other(editor, other_page, sign_in, sam) -> Editor:
     sign_in(other_page, sam)
