@@ -58,7 +58,10 @@ class Talk:
         about = ("pk", "item_id", "item__position", "person_id")
         self.all_flags = [Said(*row) for row in flags.order_by().values_list(*about, "set_at", "kind")]
         rows = comments.order_by().values_list(*about, "last_at", "last_by_id", "resolved_at")
-        self.all_comments = [Said(*row, "", last_by, resolved_at is None) for *row, last_by, resolved_at in rows]
+        self.all_comments = [
+            Said(pk, item, position, person, at, "", last_by, resolved_at is None)
+            for pk, item, position, person, at, last_by, resolved_at in rows
+        ]
         keys = {said.person for said in (*self.all_flags, *self.all_comments)}
         self.people = list(User.objects.filter(pk__in=keys).order_by("username"))
 
