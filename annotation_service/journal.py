@@ -254,10 +254,12 @@ class Journaled(PagedBlueprint):
     def undo_offered(self, version: int, *, by: User) -> Any:
         """Undo the user's step of this version or, without a version, their newest. A toast names the step that it
         offers to undo; if newer ones followed, that one is reverted."""
+        if not version:
+            return self.undo(by=by)
         with write():
             self.locked_to_change()
             newest = self.undoable(by)
-            if not version or (newest and newest.version == version):
+            if newest and newest.version == version:
                 return self.undo(by=by)
             offered = self.changes.filter(version=version, user=by).first()
             if offered is None:
