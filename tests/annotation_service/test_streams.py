@@ -41,7 +41,7 @@ def test_blocks_join_to_the_text_with_one_kind_of_line_end(text, size, mark):
 
 
 def test_many_carriage_returns_are_read_block_by_block():
-    """One by one they took a file of 1 MB 45 seconds."""
+    """One by one, 400 kB of them took 7 s."""
 
     class Counted(io.BytesIO):
         reads = 0
