@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 
 from .blueprints import PagedBlueprint
-from .db import first, write
+from .db import write
 from .inputs import Refused
 from .models import User
 from .words import Difference, difference, plural
@@ -268,35 +268,17 @@ class Journaled(PagedBlueprint):
 
     def undoable(self, by: User) -> Any:
         """What the user would undo next: their newest row that stands and is no undo."""
-        return self._newest(by, "stands AND kind <> 'undo' AND verb <> 'create'")
+        return self._standing(by).exclude(kind=JournalRow.Kind.UNDO).exclude(verb="create").first()
 
     def redoable(self, by: User) -> Any:
         """The undo that the user's redo would take back: their newest that is newer than their last operation or revert."""
-        last = f"SELECT MAX(version) {self._own_rows} AND kind NOT IN ('undo', 'redo')"
-        return self._newest(by, f"stands AND kind = 'undo' AND version > COALESCE(({last}), 0)")
+        done = self.changes.filter(user=by).exclude(kind__in=[JournalRow.Kind.UNDO, JournalRow.Kind.REDO])
+        last = done.aggregate(version=Max("version"))["version"] or 0
+        return self._standing(by).filter(kind=JournalRow.Kind.UNDO, version__gt=last).first()
 
-    @property
-    def _own_rows(self) -> str:
-        return f"FROM {self.changes.model._meta.db_table} WHERE {self.changes.field.column} = %(thing)s AND user_id = %(by)s"
-
-    def _newest(self, by: User, condition: str) -> Any:
-        """The user's newest row of such a kind.
-
-        Written out, because nearly every answer of an editor has the buttons that ask for both: that takes 0.1 instead of 1.8 ms.
-        """
-        model = self.changes.model
-        columns = ", ".join(f'"{field.column}"' for field in model._meta.concrete_fields if field.name != "items")
-        # What happened to thousands of items takes long to read, and a button needs the name of an only one at most.
-        sql = (
-            f"SELECT {columns}, CASE WHEN count = 1 THEN items END AS items {self._own_rows} AND {condition}"
-            " ORDER BY version DESC LIMIT 1"
-        )
-        if found := first(model, sql, {"thing": self.pk, "by": by.pk}):
-            found.user = by
-            setattr(found, self.changes.field.name, self)
-            if found.items is None:
-                del found.items  # it is read when somebody asks for it
-        return found
+    def _standing(self, by: User) -> QuerySet[Any]:
+        """Without what happened to the items: of thousands that takes long to read, and a button needs the name of an only one."""
+        return self.changes.filter(user=by, stands=True).select_related("user").defer("items")
 
     def _take_back(self, kind: str, find: Callable[[User], Any], *, by: User) -> Any:
         with self.changing("", by=by) as change:

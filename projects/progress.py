@@ -13,7 +13,7 @@ from annotation_service.http import Request
 from annotation_service.models import Job, User
 from datasets import history
 from datasets.models import GIVEN, Annotation, Comment, Dataset, Entity, Mark, Relation, Upload
-from ontologies.filters import unused
+from ontologies.label_filters import unused
 from ontologies.models import Ontology
 
 from . import counting

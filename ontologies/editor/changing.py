@@ -18,7 +18,6 @@ from ..forms import ColorForm, FieldForm, ItemNameForm, PasteForm
 from ..models import Ontology, OntologyItem, Reach
 from . import answers
 from .answers import ACTIVE, Fragment, acts, edits, find_item, get_item, respond
-from .rows import planned_html
 
 SHOWN_PLACES = 50
 SHOWN_PLANNED = 300
@@ -162,7 +161,7 @@ def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> d
     planned = ontology.preview_items(form.cleaned_data["items"], parent)
     existing = sum(row.exists for row in planned)
     return {
-        "planned": [planned_html(row) for row in planned[:SHOWN_PLANNED]],
+        "planned": planned[:SHOWN_PLANNED],
         "more": len(planned) - SHOWN_PLANNED,
         "new": len(planned) - existing,
         "existing": existing,

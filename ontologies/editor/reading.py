@@ -11,7 +11,7 @@ from annotation_service.inputs import whole_number
 from annotation_service.models import User
 
 from ..checks import likely_mistakes
-from ..filters import RECENTLY, TITLES, Filters
+from ..label_filters import RECENTLY, TITLES, LabelFilters
 from ..models import Ontology, OntologyItem
 from ..panels import item_panels
 from ..usage import marks_below
@@ -120,8 +120,8 @@ def find(request: Request, ontology: Ontology) -> HttpResponse:
     return respond(request, ("_list", {"rows": shown, "total": len(found)}), ("_filters", {"filters": filters}))
 
 
-def _filters(request: Request, ontology: Ontology) -> Filters:
-    return Filters(ontology, request.user, _whose_marks(request, ontology))
+def _filters(request: Request, ontology: Ontology) -> LabelFilters:
+    return LabelFilters(ontology, request.user, _whose_marks(request, ontology))
 
 
 @reads
