@@ -162,7 +162,11 @@ class Change:
         else:
             self.verb = step.verb
         self.operation = operation
-        self.thing.put_back(self, last.items)
+        self.put_back(last.items)
+
+    def put_back(self, entries: Entries) -> None:
+        """Bring items back to their states before. Nobody has changed the same fields since."""
+        raise NotImplementedError
 
     def _later_change(self, step: JournalRow) -> JournalRow | None:
         """A newer row on the same fields of the same items, of an operation that is not as it was then: its rows take each other
@@ -235,10 +239,6 @@ class Journaled(PagedBlueprint):
             change.store(by)
             self.version, self.updated_at, self.written = thing.version, thing.updated_at, change.row
 
-    def put_back(self, change: Any, entries: Entries) -> None:
-        """Bring items back to their states before. Nobody has changed the same fields since."""
-        raise NotImplementedError
-
     def undo(self, *, by: User) -> Any:
         """Take back the user's own newest operation; refused, naming it, if a later one depends on it."""
         return self._take_back(JournalRow.Kind.UNDO, self.undoable, by=by)
@@ -277,7 +277,7 @@ class Journaled(PagedBlueprint):
         return self._standing(by).filter(kind=JournalRow.Kind.UNDO, version__gt=last).first()
 
     def _standing(self, by: User) -> QuerySet[Any]:
-        """Without what happened to the items: of thousands that takes long to read, and a button needs the name of an only one."""
+        """Without what happened to the items, of thousands of which a button names none."""
         return self.changes.filter(user=by, stands=True).select_related("user").defer("items")
 
     def _take_back(self, kind: str, find: Callable[[User], Any], *, by: User) -> Any:

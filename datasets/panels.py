@@ -16,8 +16,8 @@ from annotation_service.blueprints import Right
 from annotation_service.db import among
 from annotation_service.http import Request
 from annotation_service.models import User
+from ontologies.codebook import Sentence, sentence_sources
 from ontologies.models import Ontology
-from ontologies.panels import Sentence, sentence_sources
 
 from .cleaned import CleanedText
 from .models import Entity, Item, Relation

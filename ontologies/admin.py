@@ -8,7 +8,7 @@ from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, linked,
 from annotation_service.admin_filters import Chosen
 
 from .models import Ontology, OntologyChange, OntologyItem
-from .models.journal import FACTS, TIMES
+from .models.changes import FACTS, TIMES
 
 
 @admin.register(Ontology)

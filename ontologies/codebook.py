@@ -1,7 +1,7 @@
 """The codebook of an ontology: its labels as a document to read, print and send."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, islice, takewhile
 from typing import NamedTuple
@@ -14,11 +14,19 @@ from annotation_service.http import Request
 
 from .labels import Label
 from .models import Ontology
-from .panels import Sentence, sentence_sources
 
 MOST_IN_CONTENTS = 100
 _AT_ONCE = 100
 _FIRST_HEADING, _LAST_HEADING = 2, 6
+
+Sentence = Sequence[str]
+"""A text in pieces: the second, the fourth and so on are what a mark is on."""
+
+Sentences = Callable[[Request, Ontology, Collection[str]], Mapping[str, Sequence[Sentence]]]
+"""Returns a few sentences for each of the labels with these uids, the best first: of what the person who asks may read."""
+
+sentence_sources: list[Sentences] = []
+"""The apps above add where examples for codebooks come from."""
 
 
 class Entry(NamedTuple):

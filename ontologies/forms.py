@@ -10,8 +10,8 @@ from annotation_service.json_input import parse_json
 from annotation_service.models import User
 
 from .documents import NewItem, example_json, read_ontology
-from .lists import read_pasted
 from .models import Ontology, OntologyItem
+from .pasted_lists import read_pasted
 
 
 class ItemsForm(DocumentForm):

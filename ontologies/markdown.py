@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from annotation_service.templatetags.ui import day_of
 from annotation_service.words import number, plural
 
-from .codebook import Codebook, Entry
-from .panels import Sentence
+from .codebook import Codebook, Entry, Sentence
 
 # Signs with a meaning wherever they stand; the last five only to readers that know tables, formulas and the like.
 _SIGNS = re.compile(r"[\n\r\\`*_\[\]<>&#|~$^{]")

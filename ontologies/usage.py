@@ -1,13 +1,14 @@
 """What uses ontologies and their items: marks, constraints, preannotations. The apps above register their models here."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Count, Model, Q, QuerySet
 
 from annotation_service.db import among
+from annotation_service.http import Request
 from annotation_service.words import plural
 
 from .labels import Labels
@@ -61,6 +62,13 @@ item_uses: list[ItemUse] = []
 
 ontology_uses: list[tuple[type[Model], str]] = []
 """Models that use whole ontologies, each with a field that points to them: such ontologies cannot be deleted."""
+
+
+Panel = Callable[[Request, Any], tuple[str, dict[str, Any]] | None]
+"""What an app above adds to the details of an item: returns a template with its context, or None where there is nothing to show.
+Asked after the details are on the screen."""
+
+item_panels: list[Panel] = []
 
 
 # --- Counting ----------------------------------------------------------------------------------------------------------

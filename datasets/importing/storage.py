@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from annotation_service.db import execute
 from annotation_service.json_input import to_compact_json
-from ontologies.covering import label_map
+from ontologies.counterparts import label_map
 
 from ..cleaned import key_of
 from ..tokenising import Span

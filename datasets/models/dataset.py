@@ -15,7 +15,7 @@ from annotation_service.db import among, delete_rows, write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies import usage
-from ontologies.covering import counterparts
+from ontologies.counterparts import counterparts
 from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
 

@@ -7,19 +7,17 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueCo
 from annotation_service.blueprints import Existing
 from annotation_service.db import among, write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
-from annotation_service.journal import Entries, Journaled
+from annotation_service.journal import Journaled
 from annotation_service.models import User
 from annotation_service.words import listed, plural
 
 from .. import colors, usage
 from ..documents import NewItem, clean_color, clean_example_terms, rich_json
-from ..handing_down import Setting, handed_down
 from ..labels import LabelNames, Labels, kept_labels
-from ..lists import Plan, PlannedItem
+from ..pasted_lists import Plan, PlannedItem
 from ..tree import NewBranch, Tree
+from .changes import OntologyChange, Setting, TreeChange
 from .item import OntologyItem
-from .journal import Change, OntologyChange
-from .undo import put_back
 
 
 class OntologyQuerySet(models.QuerySet["Ontology"]):
@@ -42,7 +40,7 @@ class Ontology(Journaled):
     """A tree of entity or relation labels."""
 
     open_to_annotators = True
-    change_class = Change
+    change_class = TreeChange
 
     class Kind(models.TextChoices):
         ENTITY = "entity", "Entity ontology"
@@ -144,7 +142,7 @@ class Ontology(Journaled):
             )
             ontology.tree.create(items)
             if items:
-                Change(ontology, "create").store(owner, count=len(items))
+                TreeChange(ontology, "create").store(owner, count=len(items))
         return ontology
 
     def copy_to(self, project: Any = None, *, by: User, name: str = "") -> "Ontology":
@@ -199,7 +197,7 @@ class Ontology(Journaled):
         """Recolour several items in one step, with their branches if wanted; returns how many items have changed."""
         color = clean_color(color)
         with self.changing("recolour", by=by) as change:
-            change.set_each("color", handed_down(self.items(), dict.fromkeys(uids, color), "color", branch=branch))
+            change.hand_down("color", dict.fromkeys(uids, color), self.items(), branch=branch)
         return len(change.items)
 
     def separate_colors(self, uids: Collection[str], *, by: User) -> int:
@@ -214,13 +212,13 @@ class Ontology(Journaled):
             kept = siblings.exclude(pk__in=among([item.pk for item in others])).values_list("color", flat=True)
             free = colors.separate(kept, first.parent.color if first.level > 1 else None)
             wanted = {item.uid: color for item, color in zip(others, free, strict=False)}
-            change.set_each("color", handed_down(self.items(), wanted, "color"))
+            change.hand_down("color", wanted, self.items())
         return len(change.items)
 
     def switch_items(self, uids: Collection[str], active: bool, *, by: User, branch: bool = True) -> int:
         """Switch several items on or off in one step, normally with their branches; returns how many have changed."""
         with self.changing("switch on" if active else "switch off", by=by) as change:
-            change.set_each("active", handed_down(self.items(), dict.fromkeys(uids, active), "active", branch=branch))
+            change.hand_down("active", dict.fromkeys(uids, active), self.items(), branch=branch)
         return len(change.items)
 
     def add_example_terms(self, uids: Collection[str], terms: Sequence[str], *, by: User) -> int:
@@ -240,9 +238,6 @@ class Ontology(Journaled):
                 raise Refused("Some of the items are not there any more. Reload the page.")
             change.set_each("example_terms", values)
         return len(change.items)
-
-    def put_back(self, change: Change, entries: Entries) -> None:
-        put_back(change, entries)
 
     def last_change(self, item: OntologyItem) -> OntologyChange | None:
         """The newest operation that changed an item, or the creation of the ontology; None for an untouched copy."""

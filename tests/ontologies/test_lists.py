@@ -9,8 +9,8 @@ from datasets.models import Annotation
 from ontologies import colors, usage
 from ontologies.checks import likely_mistakes
 from ontologies.documents import NewItem
-from ontologies.lists import read_pasted
 from ontologies.models import Ontology
+from ontologies.pasted_lists import read_pasted
 from ontologies.usage import Usage
 from tests import factories
 from tests.factories import item

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from annotation_service.inputs import Refused, clean_name
 from ontologies.documents import NewItem
-from ontologies.lists import read_pasted
+from ontologies.pasted_lists import read_pasted
 
 
 def read(text, kind="entity"):
