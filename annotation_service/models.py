@@ -1,11 +1,11 @@
 import time
 import unicodedata
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth import models as auth_models
@@ -17,10 +17,8 @@ from django.db.models.signals import pre_save
 from django.dispatch import receiver
 from django.utils import timezone
 
-from .comfort import check_choice
 from .db import Trouble, store, trouble, write
-from .inputs import can_be_seen
-from .mails import Mail as Mail
+from .inputs import Refused, can_be_seen
 
 PROJECT_MANAGERS = "Project managers"
 WORKER_SIGN = "worker-alive"
@@ -87,7 +85,7 @@ class User(auth_models.AbstractUser):
     username_folded = models.CharField(max_length=300, unique=True, editable=False)
     # Null without an address: many people may have none.
     email_folded = models.CharField(max_length=MAX_FOLDED_ADDRESS, unique=True, null=True, editable=False)  # noqa: DJ001
-    # What was chosen of `comfort.COMFORT`.
+    # What was chosen of `COMFORT`.
     comfort = models.JSONField(default=dict, editable=False)
     # Since when nothing says who they were: see `annotation_service.leaving`.
     anonymised_at = models.DateTimeField(null=True, editable=False)
@@ -141,6 +139,54 @@ def fold_as_loaded(instance: User, raw: bool, **more: Any) -> None:
     """Fixtures are stored without `User.save`."""
     if raw:
         instance.fold_names()
+
+
+# --- How texts and their marks are shown to somebody who annotates: what there is to choose from --------------------------------
+
+
+class ComfortChoice(NamedTuple):
+    values: tuple[str, ...]
+    default: str
+
+
+COMFORT = {
+    "size": ComfortChoice(("s", "m", "l", "xl"), "m"),
+    "spacing": ComfortChoice(("tight", "normal", "wide"), "normal"),
+    "arcs": ComfortChoice(("all", "selected", "off"), "all"),
+    "strength": ComfortChoice(("soft", "normal", "strong"), "normal"),
+    "on_page": ComfortChoice(("1", "5", "10", "20"), "1"),  # items
+}
+
+
+def with_defaults(chosen: Mapping[str, str]) -> dict[str, str]:
+    """A value for each choice. What is not there any more is as if it had not been chosen."""
+    values = ((name, chosen.get(name), choice) for name, choice in COMFORT.items())
+    return {name: value if value in choice.values else choice.default for name, value, choice in values}
+
+
+def check_choice(name: str, value: str) -> None:
+    if name not in COMFORT:
+        raise Refused(f"There is no such choice. There are: {', '.join(COMFORT)}.")
+    if value not in COMFORT[name].values:
+        raise Refused(f"This is no value of “{name}”. It can be {', '.join(COMFORT[name].values)}.")
+
+
+# --- Mails ---------------------------------------------------------------------------------------------------------------
+
+
+class Mail(models.Model):
+    """A message that would have been sent. It may hold a link that lets its reader in: see `MailAdmin`."""
+
+    to = models.TextField()
+    subject = models.TextField()
+    body = models.TextField()
+    sent_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.subject}, to {self.to}"
+
+
+# --- Jobs ----------------------------------------------------------------------------------------------------------------
 
 
 class Overtaken(Exception):

@@ -4,8 +4,7 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, linked
-from annotation_service.admin_filters import Chosen, either
+from annotation_service.admin_base import BlueprintAdmin, ChosenFilter, ReadOnlyAdmin, either, linked
 
 from .models import (
     Annotation,
@@ -30,8 +29,8 @@ from .models import (
 class ItemAdmin(ReadOnlyAdmin):
     list_display = ["__str__", linked("dataset"), "external_id", "removed_at"]
     list_filter = [
-        ("dataset", Chosen),
-        ("dataset__project", Chosen),
+        ("dataset", ChosenFilter),
+        ("dataset__project", ChosenFilter),
         "dataset__kind",
         either("removed_at", "bin", empty="Not removed", filled="Removed"),
     ]
@@ -68,7 +67,7 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="dataset",
     list_display=["name", linked("dataset"), "number", "item_count", "by", "state", "created_at", "stored_at"],
-    list_filter=[("dataset", Chosen), ("dataset__project", Chosen), "state", "created_at"],
+    list_filter=[("dataset", ChosenFilter), ("dataset__project", ChosenFilter), "state", "created_at"],
     list_select_related=["dataset", "by"],
     search_fields=["name", "dataset__name", "by__username"],
     date_hierarchy="created_at",
@@ -79,9 +78,9 @@ admin.site.register(
     part_of="item__dataset",
     list_display=["__str__", linked("item"), "annotator", "started_at", "done_at"],
     list_filter=[
-        ("item__dataset", Chosen),
-        ("item__dataset__project", Chosen),
-        ("annotator", Chosen),
+        ("item__dataset", ChosenFilter),
+        ("item__dataset__project", ChosenFilter),
+        ("annotator", ChosenFilter),
         either("annotator", "source", empty="Came with the dataset", filled="Made by annotators"),
         either("done_at", "done", empty="Not done", filled="Done"),
     ],
@@ -93,7 +92,13 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="dataset",
     list_display=["words", "label", "verb", "made", linked("dataset"), "person", "created_at", "undone_at"],
-    list_filter=[("dataset", Chosen), ("dataset__project", Chosen), ("person", Chosen), "verb", "kind"],
+    list_filter=[
+        ("dataset", ChosenFilter),
+        ("dataset__project", ChosenFilter),
+        ("person", ChosenFilter),
+        "verb",
+        "kind",
+    ],
     list_select_related=["dataset", "person"],
     search_fields=["words"],
 )
@@ -121,11 +126,11 @@ for figures, numbers in ((ItemWork, ["begun", "done", "marks", "is_disputed"]), 
         part_of="item__dataset",
         in_index=False,
         list_display=["__str__", linked("item"), *numbers],
-        list_filter=[("item__dataset", Chosen), ("item__dataset__project", Chosen)],
+        list_filter=[("item__dataset", ChosenFilter), ("item__dataset__project", ChosenFilter)],
         list_select_related=["item"],
         search_fields=["=item__external_id"],
     )
-ABOUT_ITEMS = [("item__dataset", Chosen), ("item__dataset__project", Chosen), ("person", Chosen)]
+ABOUT_ITEMS = [("item__dataset", ChosenFilter), ("item__dataset__project", ChosenFilter), ("person", ChosenFilter)]
 admin.site.register(
     Flag,
     ReadOnlyAdmin,
@@ -149,7 +154,7 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="comment__item__dataset",
     list_display=["__str__", "author", linked("comment"), "written_at"],
-    list_filter=[("comment__item__dataset", Chosen), ("comment__item__dataset__project", Chosen)],
+    list_filter=[("comment__item__dataset", ChosenFilter), ("comment__item__dataset__project", ChosenFilter)],
     list_select_related=["author", "comment"],
     search_fields=["text"],
 )
@@ -172,9 +177,9 @@ for model, columns, read in (
         ],
         list_select_related=["label", "annotation__item", "annotation__annotator", *read],
         list_filter=[
-            ("annotation__item__dataset", Chosen),
-            ("annotation__item__dataset__project", Chosen),
-            ("annotation__annotator", Chosen),
+            ("annotation__item__dataset", ChosenFilter),
+            ("annotation__item__dataset__project", ChosenFilter),
+            ("annotation__annotator", ChosenFilter),
             "status",
             "origin",
         ],

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
-from annotation_service.finding import Hit, blueprints_and_copies, finders
 from annotation_service.http import Request, download
 from annotation_service.paging import Column
 from annotation_service.schemas import PUBLISHED, published
+from annotation_service.views import Hit, blueprints_and_copies, finders
 
 from . import markdown
 from .codebook import Codebook

@@ -4,7 +4,8 @@ from django import forms
 from django.db.models import QuerySet
 
 from annotation_service import limits, words
-from annotation_service.blueprint_views import DescriptionField, EditForm, NameField
+from annotation_service.blueprint_views import DescriptionField, NameField
+from annotation_service.edits import EditForm
 from datasets.forms import ResourceSetChoice
 from datasets.models import Contents, Dataset
 from ontologies.models import Ontology

@@ -8,8 +8,7 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
-from annotation_service.features import PREANNOTATIONS
-from annotation_service.http import Request
+from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.models import Job, User
 from datasets import history
 from datasets.models import GIVEN, Annotation, Comment, Dataset, Entity, Mark, Relation, Upload

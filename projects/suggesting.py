@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from annotation_service.db import write
-from annotation_service.features import PREANNOTATIONS
+from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, User, start_job
 from datasets.importing.document import Progress, no_progress

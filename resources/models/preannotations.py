@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import QuerySet
 
 from annotation_service.db import among, store, write
-from annotation_service.features import PREANNOTATIONS
+from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies.pasted_lists import from_fullnames
