@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from . import words
-from .admin_base import ChosenFilter, ReadOnlyAdmin, SearchSuggestions
+from .admin_base import Chosen, ReadOnlyAdmin, SearchSuggestions
 from .inputs import Refused
 from .leaving import anonymise, set_active
 from .models import Job, Mail, User, fold
@@ -138,7 +138,7 @@ admin.site.register(
     Job,
     ReadOnlyAdmin,
     list_display=["title", "kind", "by", "state", "phase", progress, "created_at", "finished_at"],
-    list_filter=["state", "kind", ("by", ChosenFilter), "created_at"],
+    list_filter=["state", "kind", ("by", Chosen), "created_at"],
     list_select_related=["by"],
     search_fields=["title", "by__username"],
 )

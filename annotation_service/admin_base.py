@@ -72,8 +72,8 @@ class ThingField(forms.ModelChoiceField):
         return in_full(obj)
 
 
-class ChosenFilter(admin.FieldListFilter):
-    """The rows of one thing, such as ``("item__dataset", ChosenFilter)``: it is searched, for there may be thousands."""
+class Chosen(admin.FieldListFilter):
+    """The rows of one thing, such as ``("item__dataset", Chosen)``: it is searched, for there may be thousands."""
 
     template = "admin/chosen.html"
 
@@ -224,8 +224,8 @@ class BlueprintAdmin(ReadOnlyAdmin):
     list_filter = [
         "kind",
         either("project", "use", empty="Blueprints", filled="Copies in projects"),
-        ("project", ChosenFilter),
-        ("owner", ChosenFilter),
+        ("project", Chosen),
+        ("owner", Chosen),
         "updated_at",
     ]
     list_select_related = ["owner", "project"]

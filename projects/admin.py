@@ -6,7 +6,7 @@ from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 
-from annotation_service.admin_base import BlueprintAdmin, ChosenFilter, ReadOnlyAdmin, link, linked
+from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, link, linked
 from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
 from annotation_service.models import User
@@ -58,7 +58,7 @@ class ProjectAdmin(BlueprintAdmin):
     """Words and memberships can be edited."""
 
     list_display = ["name", "task", "created_by", "member_count", "created_at"]
-    list_filter = ["task", ("created_by", ChosenFilter), "created_at"]
+    list_filter = ["task", ("created_by", Chosen), "created_at"]
     list_select_related = ["created_by"]
     search_fields = ["name", "description", "created_by__username"]
     EDITED = ("name", "description", "guidelines")
@@ -105,7 +105,7 @@ admin.site.register(
     part_of="project",
     list_display=["user", "project", "role", "joined_at"],
     in_index=False,
-    list_filter=[("project", ChosenFilter), ("user", ChosenFilter), "role", "joined_at"],
+    list_filter=[("project", Chosen), ("user", Chosen), "role", "joined_at"],
     list_select_related=["user", "project"],
     search_fields=["user__username", "project__name"],
 )
@@ -115,7 +115,7 @@ admin.site.register(
     part_of="project",
     in_index=False,
     list_display=["user", "project", "left_at"],
-    list_filter=[("project", ChosenFilter), ("user", ChosenFilter), "left_at"],
+    list_filter=[("project", Chosen), ("user", Chosen), "left_at"],
     list_select_related=["user", "project"],
     search_fields=["user__username", "project__name"],
 )
@@ -125,7 +125,7 @@ admin.site.register(
     part_of="project",
     list_display=["__str__", "by", "created_at", "expires_at", "state", "uses"],
     fields=["project", "role", "address", "by", "created_at", "expires_at", "state", "uses"],
-    list_filter=[("project", ChosenFilter), ("by", ChosenFilter), "role", "state"],
+    list_filter=[("project", Chosen), ("by", Chosen), "role", "state"],
     list_select_related=["by", "project"],
     search_fields=["address", "project__name", "by__username"],
 )
@@ -155,7 +155,7 @@ for model in (Assignment, Withheld):
         part_of="item__dataset",
         in_index=False,
         list_display=["annotator", linked("item"), "by"],
-        list_filter=[("item__dataset__project", ChosenFilter), ("annotator", ChosenFilter)],
+        list_filter=[("item__dataset__project", Chosen), ("annotator", Chosen)],
         list_select_related=["annotator", "item", "by"],
         search_fields=["=annotator__username"],
     )

@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.db.models import CharField, QuerySet
 from django.http import HttpRequest
 
-from annotation_service.admin_base import BlueprintAdmin, ChosenFilter, ReadOnlyAdmin, linked
+from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, linked
 
 from .models import RESOURCE_SETS, ConstraintChange, ConstraintSet, PreannotationChange, PreannotationSet, ResourceSet
 
@@ -23,7 +23,7 @@ class ResourceSetAdmin(BlueprintAdmin):
 
 class RowAdmin(ReadOnlyAdmin):
     part_of = "resource_set"
-    list_filter = [("resource_set", ChosenFilter), ("resource_set__project", ChosenFilter)]
+    list_filter = [("resource_set", Chosen), ("resource_set__project", Chosen)]
     sortable_by = ()
     ordering = ["resource_set", "position"]
 
@@ -63,7 +63,7 @@ for change, thing in ((ConstraintChange, "constraint_set"), (PreannotationChange
         ReadOnlyAdmin,
         part_of=thing,
         list_display=["__str__", linked(thing), "version", "user", "at"],
-        list_filter=[(thing, ChosenFilter), (f"{thing}__project", ChosenFilter), "verb", "at"],
+        list_filter=[(thing, Chosen), (f"{thing}__project", Chosen), "verb", "at"],
         list_select_related=[thing, "user"],
         search_fields=["verb", f"{thing}__name", "user__username"],
     )
