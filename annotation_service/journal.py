@@ -44,6 +44,13 @@ class Step:
         return len(str(self.before)) + len(str(self.after)) > LONG
 
 
+class ChangeKind(models.TextChoices):
+    OPERATION = "operation"
+    UNDO = "undo"
+    REDO = "redo"
+    REVERT = "revert"
+
+
 class JournalRow(models.Model):
     """One operation, or a row that takes one back or does it again: then ``operation`` is the one that it is about.
 
@@ -55,16 +62,10 @@ class JournalRow(models.Model):
     A model of these rows adds the key of what is edited, with the related name “changes”.
     """
 
-    class Kind(models.TextChoices):
-        OPERATION = "operation"
-        UNDO = "undo"
-        REDO = "redo"
-        REVERT = "revert"
-
     nouns: ClassVar[str] = "item,items"
 
     version = models.PositiveIntegerField()
-    kind = models.CharField(max_length=9, choices=Kind, default=Kind.OPERATION)
+    kind = models.CharField(max_length=9, choices=ChangeKind, default=ChangeKind.OPERATION)
     verb = models.CharField(max_length=30)
     operation = models.ForeignKey("self", null=True, blank=True, on_delete=models.RESTRICT, related_name="followed_by")
     stands = models.BooleanField(default=True)
@@ -103,7 +104,7 @@ class JournalRow(models.Model):
     @property
     def takes_back(self) -> bool:
         """Whether it undid something or did it again. The step that it is about tells whether it is in force."""
-        return self.kind in (self.Kind.UNDO, self.Kind.REDO)
+        return self.kind in (ChangeKind.UNDO, ChangeKind.REDO)
 
     @property
     def can_be_reverted(self) -> bool:
@@ -140,7 +141,7 @@ class Change:
     thing: Any
     verb: str
     items: dict[str, list[Any]] = field(default_factory=dict)
-    kind: str = JournalRow.Kind.OPERATION
+    kind: str = ChangeKind.OPERATION
     operation: Any = None
     row: Any = None
 
@@ -157,7 +158,7 @@ class Change:
             key = _shared_item(last, later)
             assert key
             raise done_later(f"“{later.names({key})[key]}” was changed", later)
-        if self.kind == JournalRow.Kind.REVERT:
+        if self.kind == ChangeKind.REVERT:
             self.verb = f"{'revert' if operation.stands else 'restore'} {operation.verb}"
         else:
             self.verb = step.verb
@@ -241,15 +242,15 @@ class Journaled(PagedBlueprint):
 
     def undo(self, *, by: User) -> Any:
         """Take back the user's own newest operation; refused, naming it, if a later one depends on it."""
-        return self._take_back(JournalRow.Kind.UNDO, self.undoable, by=by)
+        return self._take_back(ChangeKind.UNDO, self.undoable, by=by)
 
     def redo(self, *, by: User) -> Any:
         """Do again what the user has undone last."""
-        return self._take_back(JournalRow.Kind.REDO, self.redoable, by=by)
+        return self._take_back(ChangeKind.REDO, self.redoable, by=by)
 
     def revert(self, step: Any, *, by: User) -> Any:
         """Take back a step of the history, whoever made it, if nothing later depends on it. The rest stays."""
-        return self._take_back(JournalRow.Kind.REVERT, lambda _: self.changes.get(pk=step.pk), by=by)
+        return self._take_back(ChangeKind.REVERT, lambda _: self.changes.get(pk=step.pk), by=by)
 
     def undo_offered(self, version: int, *, by: User) -> Any:
         """Undo the user's step of this version or, without a version, their newest. A toast names the step that it
@@ -268,13 +269,13 @@ class Journaled(PagedBlueprint):
 
     def undoable(self, by: User) -> Any:
         """What the user would undo next: their newest row that stands and is no undo."""
-        return self._standing(by).exclude(kind=JournalRow.Kind.UNDO).exclude(verb="create").first()
+        return self._standing(by).exclude(kind=ChangeKind.UNDO).exclude(verb="create").first()
 
     def redoable(self, by: User) -> Any:
         """The undo that the user's redo would take back: their newest that is newer than their last operation or revert."""
-        done = self.changes.filter(user=by).exclude(kind__in=[JournalRow.Kind.UNDO, JournalRow.Kind.REDO])
+        done = self.changes.filter(user=by).exclude(kind__in=[ChangeKind.UNDO, ChangeKind.REDO])
         last = done.aggregate(version=Max("version"))["version"] or 0
-        return self._standing(by).filter(kind=JournalRow.Kind.UNDO, version__gt=last).first()
+        return self._standing(by).filter(kind=ChangeKind.UNDO, version__gt=last).first()
 
     def _standing(self, by: User) -> QuerySet[Any]:
         """Without what happened to the items, of thousands of which a button names none."""

@@ -193,19 +193,20 @@ class Overtaken(Exception):
     """The job is not this worker's any more: another one took it up, or somebody else ended it."""
 
 
+class JobState(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
 class Job(models.Model):
     """Work that is too long for a request: done by a worker, watched through its row.
 
     ``target`` holds the arguments of the kind's function, ``result`` where its outcome is: ``{"url": …}`` for a page,
     ``{"file": …, "name": …}`` for a download.
     """
-
-    class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
 
     # A running job whose worker has not been heard of for so long is taken up again. Longer than the longest write,
     # because the heartbeat waits for its turn to write, too.
@@ -220,7 +221,7 @@ class Job(models.Model):
     title = models.CharField(max_length=250)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     target = models.JSONField(default=dict)
-    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    state = models.CharField(max_length=10, choices=JobState, default=JobState.QUEUED)
     phase = models.CharField(max_length=40, blank=True)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
@@ -240,39 +241,39 @@ class Job(models.Model):
 
     @property
     def is_over(self) -> bool:
-        return self.state in {self.State.DONE, self.State.FAILED, self.State.CANCELLED}
+        return self.state in {JobState.DONE, JobState.FAILED, JobState.CANCELLED}
 
     @property
     def has_no_worker(self) -> bool:
         """Whether nobody is there to do it: none to take it up, or the one that had it is gone."""
-        if self.state == self.State.RUNNING and self.heartbeat_at:
+        if self.state == JobState.RUNNING and self.heartbeat_at:
             return self.heartbeat_at < timezone.now() - self.STALE
         # The sign never expires: it would be deleted on reading, which fails when the disk is full.
-        return self.state == self.State.QUEUED and cache.get(WORKER_SIGN, 0) < time.time() - self.SIGN_SECONDS
+        return self.state == JobState.QUEUED and cache.get(WORKER_SIGN, 0) < time.time() - self.SIGN_SECONDS
 
     @property
     def silent_for(self) -> int:
         """The seconds since the last sign of its worker, if these are so many that it may be gone."""
-        if self.state != self.State.RUNNING or not self.heartbeat_at:
+        if self.state != JobState.RUNNING or not self.heartbeat_at:
             return 0
         silence = timezone.now() - self.heartbeat_at
         return int(silence.total_seconds()) if silence > self.QUIET else 0
 
     def request_cancel(self) -> None:
-        Job.objects.filter(pk=self.pk, state=self.State.QUEUED).update(
-            state=self.State.CANCELLED, finished_at=timezone.now()
+        Job.objects.filter(pk=self.pk, state=JobState.QUEUED).update(
+            state=JobState.CANCELLED, finished_at=timezone.now()
         )
-        Job.objects.filter(pk=self.pk, state=self.State.RUNNING).update(cancel_requested=True)
+        Job.objects.filter(pk=self.pk, state=JobState.RUNNING).update(cancel_requested=True)
 
     def finish(self, **result: Any) -> None:
         """Store the outcome. Called inside the transaction that writes the work, so that neither is there alone.
 
         Raises `Overtaken`, which takes the work back, if another worker has taken the job up in the meantime.
         """
-        if not self.end(self.State.DONE, result=result):
+        if not self.end(JobState.DONE, result=result):
             raise Overtaken
 
-    def end(self, state: "Job.State", **values: Any) -> bool:
+    def end(self, state: JobState, **values: Any) -> bool:
         """Store how it ended; returns whether it was still the job of the worker that has claimed it."""
         ended = self.still_claimed().update(state=state, finished_at=timezone.now(), **values)
         self.refresh_from_db()
@@ -280,11 +281,11 @@ class Job(models.Model):
 
     def put_back(self) -> None:
         """Let a worker take it up at once, unless it was ended or taken up by another meanwhile."""
-        self.still_claimed().update(state=self.State.QUEUED)
+        self.still_claimed().update(state=JobState.QUEUED)
 
     def still_claimed(self) -> "QuerySet[Job]":
         """Its row, while it is the job of the worker that has claimed it; else nothing."""
-        return Job.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=self.attempts)
+        return Job.objects.filter(pk=self.pk, state=JobState.RUNNING, attempts=self.attempts)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from .blueprints import PagedBlueprint
 from .db import Trouble, trouble
 from .http import Request, download
 from .middleware import too_large
-from .models import Job, kept_file
+from .models import Job, JobState, kept_file
 from .paging import named, search_text
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ def show_job(request: Request, pk: int) -> HttpResponse:
     job = access.job(request, pk)
     if "page" in job.target:  # what the job works for has a page that shows it, too
         return redirect(job.target["page"])
-    if job.state == Job.State.DONE and "url" in job.result:
+    if job.state == JobState.DONE and "url" in job.result:
         announce_once(request, job)
         return redirect(job.result["url"])
     return render(request, "jobs/job.html", _context(job))
@@ -111,7 +111,7 @@ def cancel_job(request: Request, pk: int) -> HttpResponse:
 def job_file(request: Request, pk: int) -> HttpResponseBase:
     job = access.job(request, pk)
     path = kept_file(job.result.get("file", ""))
-    if job.state != Job.State.DONE or not path.is_file():
+    if job.state != JobState.DONE or not path.is_file():
         raise Http404("The file is kept for a day. Make it again.")
     return download(request, path, job.result["name"])
 

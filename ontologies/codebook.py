@@ -29,7 +29,7 @@ sentence_sources: list[Sentences] = []
 """The apps above add where examples for codebooks come from."""
 
 
-class Entry(NamedTuple):
+class CodebookEntry(NamedTuple):
     """What a codebook says of a label."""
 
     label: Label
@@ -122,11 +122,11 @@ class Codebook:
         """How many labels are not in it because they are off."""
         return len(self._within) - len(self.labels)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[CodebookEntry]:
         """In tree order."""
         for label in self.labels:
             heading = min(label.level - self._top + _FIRST_HEADING, _LAST_HEADING)
-            yield Entry(label, heading, self._sentences.get(label.uid, ()))
+            yield CodebookEntry(label, heading, self._sentences.get(label.uid, ()))
 
     def html(self) -> Iterator[SafeString]:
         """The entries, some at a time: for 10,000 labels with three sentences each a template takes 1.2 s, this 0.3."""

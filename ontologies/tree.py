@@ -16,7 +16,7 @@ from annotation_service.db import among, execute
 from annotation_service.inputs import Refused
 
 from . import colors
-from .documents import NewItem
+from .documents import NewLabel
 
 ROOT_UID = "00000000"
 
@@ -26,7 +26,7 @@ class NewBranch(NamedTuple):
     among the children that the parent has, None stands for last."""
 
     parent: Any
-    items: Sequence[NewItem]
+    items: Sequence[NewLabel]
     place: int | None = None
 
 
@@ -76,7 +76,7 @@ class Tree:
 
     # --- Writing ---
 
-    def create(self, new_items: Sequence[NewItem]) -> None:
+    def create(self, new_items: Sequence[NewLabel]) -> None:
         """Store the root of a new tree and all its items."""
         end = 2 * len(new_items) + 2
         root = self.model(ontology_id=self.pk, uid=ROOT_UID, tree_id=self.pk, lft=1, rght=end, level=0)
@@ -206,7 +206,7 @@ class Tree:
 
 
 def _numbered(
-    new_items: Sequence[NewItem], parent: Any, child_count: int, position: int, taken: set[str], shades: set[str]
+    new_items: Sequence[NewLabel], parent: Any, child_count: int, position: int, taken: set[str], shades: set[str]
 ) -> list[dict[str, Any]]:
     """The rows of new items below a parent, in tree order, computed in one pass over the items, which come in tree order.
 

@@ -74,7 +74,7 @@ item_panels: list[Panel] = []
 # --- Counting ----------------------------------------------------------------------------------------------------------
 
 
-class Counts(dict[str, int]):
+class UseCounts(dict[str, int]):
     """How many rows there are, by what people call several of them."""
 
     @property
@@ -90,16 +90,16 @@ class Counts(dict[str, int]):
 class ProjectUsage:
     project_pk: int
     project_name: str
-    counts: Counts
+    counts: UseCounts
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    own: Counts
+    own: UseCounts
     """What names the item itself: in its project or, of a blueprint, in blueprints."""
     projects: list[ProjectUsage]
     """What names the item's copies in projects that the viewer may see, the most first."""
-    elsewhere: Counts
+    elsewhere: UseCounts
     """What names its copies in other projects."""
 
 
@@ -108,7 +108,7 @@ def count(keys: Any, *, marks_of: str) -> int:
     return sum(use.rows(keys).filter(use.is_there).count() for use in item_uses if use.kind == marks_of)
 
 
-def all_naming(keys: Collection[int]) -> tuple[Counts, bool]:
+def all_naming(keys: Collection[int]) -> tuple[UseCounts, bool]:
     """All rows that name items with these keys, and whether more do that are about to be deleted."""
     counts: Counter[str] = Counter()
     deleted = False
@@ -116,7 +116,7 @@ def all_naming(keys: Collection[int]) -> tuple[Counts, bool]:
         for deleted_at, number in _counted(use.rows(among(keys)), f"{use.part_of}__deleted_at"):
             deleted |= deleted_at is not None
             counts[use.noun] += 0 if deleted_at else number
-    return Counts(+counts), deleted
+    return UseCounts(+counts), deleted
 
 
 def by_project(
@@ -127,10 +127,10 @@ def by_project(
     for use in item_uses:
         for project, number in _counted(use.live(use.rows(among(keys)), made_by), use.project):
             counts[project][use.noun] += number
-    here = Counts(counts.pop(own, {}))
-    shown = [ProjectUsage(pk, names[pk], Counts(counts.pop(pk))) for pk in counts.keys() & set(visible) if pk]
+    here = UseCounts(counts.pop(own, {}))
+    shown = [ProjectUsage(pk, names[pk], UseCounts(counts.pop(pk))) for pk in counts.keys() & set(visible) if pk]
     shown.sort(key=lambda each: (-each.counts.total, each.project_name))
-    return Usage(here, shown, Counts(sum(counts.values(), Counter())))
+    return Usage(here, shown, UseCounts(sum(counts.values(), Counter())))
 
 
 def _counted(rows: QuerySet[Any], field: str) -> QuerySet[Any]:

@@ -21,9 +21,9 @@ from annotation_service.views import Hit, blueprints_and_copies, finders
 from . import markdown
 from .codebook import Codebook
 from .documents import example_json, indented_text
-from .forms import CreateForm
+from .forms import OntologyForm
 from .labels import Label
-from .models import Ontology
+from .models import Ontology, OntologyKind
 from .models.ontology import OntologyQuerySet
 from .search import rank
 
@@ -48,7 +48,7 @@ def list_ontologies(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def create(request: Request) -> HttpResponse:
     access.require_creator(request)
-    form = CreateForm(request.POST or None, request.FILES or None)
+    form = OntologyForm(request.POST or None, request.FILES or None)
     if request.method == "POST" and form.is_valid():
         values = {name: form.cleaned_data[name] for name in ("kind", "name", "description", "items")}
         ontology = Ontology.create(owner=request.user, **values)
@@ -56,7 +56,7 @@ def create(request: Request) -> HttpResponse:
         return redirect(ontology)
     context = {
         "form": form,
-        "examples": {kind: example_json(kind) for kind in Ontology.Kind.values},
+        "examples": {kind: example_json(kind) for kind in OntologyKind.values},
         "source": "paste" if form.file_text else form["source"].value(),
         "section": "ontologies",
         "schema_ending": "",
@@ -113,7 +113,7 @@ def _with_sentences(request: Request) -> bool:
 @require_GET
 def schema(request: Request, kind: str) -> HttpResponseBase:
     """The published JSON Schema of a kind of ontology, or of another document such as “relation_constraints”."""
-    name = f"{kind}_ontology" if kind in Ontology.Kind.values else kind
+    name = f"{kind}_ontology" if kind in OntologyKind.values else kind
     if name not in PUBLISHED:
         raise Http404
     return download(request, published(PUBLISHED[name]), f"{name}.schema.json", "application/json")

@@ -9,10 +9,10 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
 from annotation_service.http import PREANNOTATIONS, Request
-from annotation_service.models import Job, User
+from annotation_service.models import Job, JobState, User
 from datasets.models import GIVEN, Annotation, Dataset, Entity, Mark, Relation, Upload
 from ontologies.label_filters import unused
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 from work.models import Comment
 from work.suggesting import history
 
@@ -59,7 +59,7 @@ def home(request: Request) -> dict[str, Any]:
     answered = dict(waiting.order_by().values_list("item__dataset__project").annotate(Count("pk")))
     for project in projects:
         project.answered = answered.get(project.pk, 0)
-    at_work = [Job.State.QUEUED, Job.State.RUNNING]
+    at_work = [JobState.QUEUED, JobState.RUNNING]
     context: dict[str, Any] = {
         "annotated": [project for project in projects if project.role.gets_items],
         "looked_after": [project for project in projects if not project.role.gets_items],
@@ -120,8 +120,8 @@ def overview(project: Project, user: User) -> dict[str, Any]:
     return {
         "mine": mine,
         "dataset": project.dataset,
-        "entity_ontology": ontologies.get(Ontology.Kind.ENTITY),
-        "relation_ontology": ontologies.get(Ontology.Kind.RELATION),
+        "entity_ontology": ontologies.get(OntologyKind.ENTITY),
+        "relation_ontology": ontologies.get(OntologyKind.RELATION),
         "preannotations": others,
         "constraints": constraints,
         "lacking": [kind for kind in sorted(ontologies) if kind not in {each.kind for each in constraints}],

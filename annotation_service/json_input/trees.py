@@ -54,7 +54,7 @@ class _Open:
         return end
 
 
-class Tree(Stream):
+class JsonTree(Stream):
     """The objects of a tree, each after those in its list ``key``, and in the end the whole list; iterated once.
 
     By the rules of `parse_json`. Raises `Refused`, naming line and column or the JSON path, for what is wrong, for more than

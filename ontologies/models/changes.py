@@ -17,7 +17,7 @@ from annotation_service.journal import FEW, Change, Entries, JournalRow, Step, d
 from annotation_service.words import added_and_dropped
 
 from .. import colors, usage
-from ..documents import NewItem
+from ..documents import NewLabel
 from ..tree import ROOT_UID, NewBranch
 from .item import OntologyItem, check_free
 
@@ -197,10 +197,10 @@ class TreeChange(Change):
         for uid, state in sorted(removed.items(), key=lambda entry: entry[1]["position"]):
             below[state["parent"] or ROOT_UID].append(uid)
 
-        def branch(uid: str, level: int) -> Iterator[NewItem]:
+        def branch(uid: str, level: int) -> Iterator[NewLabel]:
             fields = {name: removed[uid][name] for name in FACTS}
             fields |= {name: datetime.fromisoformat(removed[uid][name]) for name in TIMES}
-            yield NewItem(level, uid=uid, **fields)
+            yield NewLabel(level, uid=uid, **fields)
             for child in below.get(uid, ()):
                 yield from branch(child, level + 1)
 

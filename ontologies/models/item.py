@@ -17,7 +17,7 @@ from ..documents import clean_color, clean_example_terms
 from ..labels import gloss
 
 
-class Reach(models.TextChoices):
+class SwitchReach(models.TextChoices):
     """What is switched with an item."""
 
     TOGETHER = "together"  # what went off with it
@@ -192,16 +192,16 @@ class OntologyItem(MPTTModel):
         """Recolour this item, or its whole branch: the items below get variations of the new colour."""
         return self._set("recolour", "color", clean_color(color), by=by, was=was, branch=branch)
 
-    def switch(self, active: bool, *, by: User, reach: str = Reach.BRANCH) -> "OntologyItem":
+    def switch(self, active: bool, *, by: User, reach: str = SwitchReach.BRANCH) -> "OntologyItem":
         """Switch the item on or off, normally with its branch. Marks that carry it stay as they are.
 
         What went off together is the whole branch if the journal does not know it.
         """
         with self.ontology.changing("switch on" if active else "switch off", by=by) as change:
             item = self.again()
-            together = item.went_off_with() if reach == Reach.TOGETHER else None
+            together = item.went_off_with() if reach == SwitchReach.TOGETHER else None
             wanted = dict.fromkeys({item.uid, *(together or ())}, active)
-            items = item.branch()[:1] if reach == Reach.ITEM else item.branch()
+            items = item.branch()[:1] if reach == SwitchReach.ITEM else item.branch()
             change.hand_down("active", wanted, items, branch=together is None)
         return self.again()
 

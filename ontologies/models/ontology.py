@@ -12,12 +12,17 @@ from annotation_service.models import User
 from annotation_service.words import listed, plural
 
 from .. import colors, usage
-from ..documents import NewItem, clean_color, clean_example_terms, rich_json
+from ..documents import NewLabel, clean_color, clean_example_terms, rich_json
 from ..labels import LabelNames, Labels, kept_labels
 from ..pasted_lists import Plan, PlannedItem
 from ..tree import NewBranch, Tree
 from .changes import OntologyChange, Setting, TreeChange
 from .item import OntologyItem
+
+
+class OntologyKind(models.TextChoices):
+    ENTITY = "entity", "Entity ontology"
+    RELATION = "relation", "Relation ontology"
 
 
 class OntologyQuerySet(models.QuerySet["Ontology"]):
@@ -42,11 +47,7 @@ class Ontology(Journaled):
     open_to_annotators = True
     change_class = TreeChange
 
-    class Kind(models.TextChoices):
-        ENTITY = "entity", "Entity ontology"
-        RELATION = "relation", "Relation ontology"
-
-    kind = models.CharField(max_length=8, choices=Kind)
+    kind = models.CharField(max_length=8, choices=OntologyKind)
 
     objects = Existing.from_queryset(OntologyQuerySet)()  # type: ignore[misc]
 
@@ -63,7 +64,7 @@ class Ontology(Journaled):
 
     @property
     def is_entity(self) -> bool:
-        return self.kind == self.Kind.ENTITY
+        return self.kind == OntologyKind.ENTITY
 
     @property
     def kind_in_words(self) -> str:
@@ -133,7 +134,7 @@ class Ontology(Journaled):
 
     @classmethod
     def create(
-        cls, *, kind: str, name: str, owner: User, description: str = "", items: Sequence[NewItem] = ()
+        cls, *, kind: str, name: str, owner: User, description: str = "", items: Sequence[NewLabel] = ()
     ) -> "Ontology":
         """A new blueprint, empty or with the items that `documents.read_ontology` returned."""
         with write():
@@ -177,14 +178,14 @@ class Ontology(Journaled):
         name = clean_name(name)
         with self.changing("add", by=by) as change:
             above = parent.again() if parent else self.root
-            (uid,) = change.insert([NewBranch(above, [NewItem(level=1, name=name, active=above.active)])])
+            (uid,) = change.insert([NewBranch(above, [NewLabel(level=1, name=name, active=above.active)])])
             return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
 
-    def preview_items(self, new_items: Sequence[NewItem], parent: OntologyItem | None = None) -> list[PlannedItem]:
+    def preview_items(self, new_items: Sequence[NewLabel], parent: OntologyItem | None = None) -> list[PlannedItem]:
         """What `add_items` would do: for each new item whether it exists already, and what forbids it."""
         return Plan(self.tree, new_items, parent or self.root).rows
 
-    def add_items(self, new_items: Sequence[NewItem], *, by: User, parent: OntologyItem | None = None) -> list[str]:
+    def add_items(self, new_items: Sequence[NewLabel], *, by: User, parent: OntologyItem | None = None) -> list[str]:
         """Add a whole list below an item or at the top level, in one step; returns the uids of the new items. Where an item of
         the same name stands already, it stays as it is and what the list has below it is added there. Below an item that is off
         they start off."""

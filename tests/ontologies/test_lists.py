@@ -8,7 +8,7 @@ from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies import colors, usage
 from ontologies.checks import likely_mistakes
-from ontologies.documents import NewItem
+from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from ontologies.pasted_lists import read_pasted
 from ontologies.usage import Usage
@@ -119,7 +119,7 @@ def test_doing_an_addition_again_brings_items_as_they_were(ontology, objects, al
 
 
 def test_a_list_with_a_problem_is_not_added(ontology, alice, settings):
-    deep = [NewItem(level, f"{level}") for level in range(1, 202)]
+    deep = [NewLabel(level, f"{level}") for level in range(1, 202)]
     assert ontology.preview_items(deep)[200].problem == "A tree has at most 200 levels."
     with pytest.raises(Refused) as refused:
         ontology.add_items(deep, by=alice)

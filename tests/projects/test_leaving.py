@@ -12,7 +12,7 @@ from django.test import Client
 from annotation_service.accounts import KeepingBackend
 from annotation_service.inputs import Refused
 from annotation_service.leaving import anonymise
-from annotation_service.models import Job, Mail, User
+from annotation_service.models import Job, JobState, Mail, User
 from datasets.models import Annotation
 from projects.models import Assignment, Invitation
 from tests import factories
@@ -35,7 +35,7 @@ def test_marks_stay_and_the_name_goes_from_every_page_and_the_bundle(as_alice, a
     EmailAddress.objects.create(user=carol, email="other@example.org", verified=True)
     Invitation.make(project, role="observer", by=as_alice.user, address="OTHER@example.org")
     job = Job.objects.create(
-        kind="by_hand", title="Give items", by=as_alice.user, state=Job.State.RUNNING, target={"project": project.pk}
+        kind="by_hand", title="Give items", by=as_alice.user, state=JobState.RUNNING, target={"project": project.pk}
     )
     project.give(project.all_items(), [carol], by=as_alice.user, job=job)
     as_sam.post(f"{PEOPLE}", {"action": "deactivate", "_selected_action": [carol.pk]})
