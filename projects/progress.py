@@ -26,7 +26,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProjectProgress:
     """Of ``total`` items somebody has ``touched`` so many; of these, so many are ``done``."""
 
     total: int
@@ -106,9 +106,9 @@ def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
         annotates = project.role and Right.ANNOTATE in project.role.rights
         project.given = given.of(project.pk, user.pk) if annotates else 0
         if project.is_own:
-            project.progress = Progress(project.given, *work.get(project.pk, (0, 0)))
+            project.progress = ProjectProgress(project.given, *work.get(project.pk, (0, 0)))
         else:
-            project.progress = Progress(size, *counts.get(project.pk, (0, 0)))
+            project.progress = ProjectProgress(size, *counts.get(project.pk, (0, 0)))
     return found
 
 
@@ -150,11 +150,11 @@ def marks(project: Project) -> dict[str, Any]:
     }
 
 
-def _progress(project: Project) -> Progress:
+def _progress(project: Project) -> ProjectProgress:
     """Of all its items."""
     counting.refresh()
     counts = ItemCounts.objects.filter(project=project).first()
-    return Progress(project.dataset.item_count, *(counts.figures if counts else (0, 0)))
+    return ProjectProgress(project.dataset.item_count, *(counts.figures if counts else (0, 0)))
 
 
 def given_marks(dataset: Dataset) -> dict[str, int]:
