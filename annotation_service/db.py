@@ -185,7 +185,11 @@ SELECT t.name, string_agg(quote_ident(attname), ', ') FROM unnest(%s::text[]) t 
   JOIN pg_attribute ON attrelid = to_regclass(t.name) AND attnum > 0 AND NOT attisdropped AND atttypid <> 'jsonb'::regtype
  GROUP BY t.name
 """
-_changing = re.compile(r'\s*(INSERT INTO|UPDATE|DELETE FROM) "?(\w+)').match
+# Of an index of SQLite, so many entries are looked at: in 60 ms with 600,000 rows. With the 400 that its authors name it takes a
+# dataset of 20,000 items for 400, and counting 280,000 marks by their labels 2.1 and not 1.0 s.
+ANALYSIS_LIMIT = 10_000
+# Not what an UPDATE changes: as many rows as before, such as 10,000 labels for one that is moved. See `changed`.
+_changing = re.compile(r'\s*(INSERT INTO|DELETE FROM) "?(\w+)').match
 
 
 class _Changes(threading.local):
@@ -231,8 +235,8 @@ class _Changes(threading.local):
 _changes = _Changes()
 
 
-def copied(table: str, rows: int) -> None:
-    """Count rows that went into a table by COPY, which is no statement that is seen."""
+def changed(table: str, rows: int) -> None:
+    """Count rows of which no statement tells: that went into a table by COPY, or that queries find or leave out from now on."""
     _changes.add(table, rows)
 
 
@@ -249,7 +253,7 @@ def refresh_statistics(*tables: str) -> None:
         _changes.rows.clear()
     try:
         if connection.vendor == "sqlite":
-            execute("PRAGMA analysis_limit = 400")
+            execute(f"PRAGMA analysis_limit = {ANALYSIS_LIMIT}")
             execute("PRAGMA optimize")  # it knows itself which tables are meant
         else:
             with connection.cursor() as cursor:

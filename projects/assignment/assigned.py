@@ -11,7 +11,7 @@ from django.db import connection, models
 from django.db.models import UniqueConstraint
 
 from annotation_service.blueprints import Right
-from annotation_service.db import copied, execute, first
+from annotation_service.db import changed, execute, first
 from annotation_service.models import User
 from datasets.models import Item
 from datasets.models.deleting import goes_with_items
@@ -119,7 +119,7 @@ class Assignment(AboutItem):
         copy_in = f"COPY {table} (annotator_id, item_id) FROM STDIN"
         with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(copy_in) as copy:
             copy.write("".join(f"{person}\t{item}\n" for person, item in rows))
-        copied(table, len(rows))
+        changed(table, len(rows))
 
 
 class Withheld(AboutItem):
