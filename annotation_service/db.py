@@ -214,7 +214,8 @@ class _Changes(threading.local):
         return result
 
     def add(self, table: str, rows: int) -> None:
-        self._now[table] += max(rows, 0)
+        if rows > 0:
+            self._now[table] += rows
 
     def end(self) -> None:
         """After the commit. Much is deleted in small steps, after which the worker has statistics refreshed once."""
