@@ -203,14 +203,15 @@ class _Changes(threading.local):
     def begin(self) -> None:
         self._now.clear()
         self._deleted = 0
-        self._before = self._total()
 
     def __call__(self, execute: Callable[..., Any], sql: str, params: Any, many: bool, context: Any) -> Any:
         result = execute(sql, params, many, context)
         if change := _changing(sql):
-            verb, table = change.groups()
-            self.add(table, context["cursor"].rowcount)
-            self._deleted += context["cursor"].rowcount if verb == "DELETE FROM" else 0
+            (verb, table), rows = change.groups(), context["cursor"].rowcount
+            if not rows and " RETURNING " in sql:  # SQLite tells the number after they are read
+                rows = sql.count("), (") + 1
+            self.add(table, rows)
+            self._deleted += rows if verb == "DELETE FROM" else 0
         return result
 
     def add(self, table: str, rows: int) -> None:
@@ -219,18 +220,10 @@ class _Changes(threading.local):
 
     def end(self) -> None:
         """After the commit. Much is deleted in small steps, after which the worker has statistics refreshed once."""
-        if connection.vendor == "sqlite":  # where some statements do not tell how many rows they change
-            self._now = Counter({"any": self._total() - self._before})
         if (total := self._now.total()) >= BULK_ROWS:
             self.rows.update(self._now)
             if total - self._deleted >= BULK_ROWS:
                 refresh_statistics()
-
-    @staticmethod
-    def _total() -> int:
-        """All rows that this connection to SQLite has ever changed."""
-        connection.ensure_connection()
-        return getattr(connection.connection, "total_changes", 0)
 
 
 _changes = _Changes()

@@ -100,6 +100,13 @@ def test_portions_of_one_work_count_together_and_the_steps_of_a_person_do_not():
     assert tables == {expected("auth_group")}
 
 
+def test_an_edit_that_renumbers_all_labels_refreshes_nothing(alice):
+    ontology = factories.ontology(owner=alice, items=[{"name": f"Label {n}"} for n in range(2 * MANY)])
+    with refreshed() as tables:
+        ontology.add_item("Before", by=alice, parent=factories.item(ontology, "Label 0"))
+    assert not tables
+
+
 def test_what_was_taken_back_does_not_count():
     with refreshed() as tables, pytest.raises(ZeroDivisionError), write():
         groups(*range(2 * MANY))
