@@ -29,6 +29,7 @@ from projects.invitations import Invitation
 from projects.models import Membership, Project
 from resources.models import FORMATS, RESOURCE_SETS
 from tests import factories, faults
+from tests.people import in_threads
 from tests.resource_sets import make
 from tests.soak import amount
 
@@ -383,6 +384,27 @@ def test_a_worker_purges_between_its_jobs(doomed, monkeypatch):
     jobs.work(stop, poll=0)
     assert len(steps) == 3 and all(steps)  # the job came next, although there was more to purge
     assert purge(0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_steps_are_long_while_nobody_else_writes(monkeypatch):
+    """Only SQLite lets writers wait for one another."""
+    stop, steps = threading.Event(), []
+
+    def step(seconds):
+        steps.append(seconds)
+        if steps.count(jobs.LONG_STEP) == 1 and seconds:
+            in_threads(factories.user, ["somebody"])
+        elif seconds:
+            stop.set()
+        return 1
+
+    monkeypatch.setattr(jobs, "QUIET", 0.05)
+    monkeypatch.setattr(jobs, "PURGES", [step])
+    jobs.work(stop, poll=0.01)
+    lengths = [length for length, _ in itertools.groupby(steps)]
+    again = [jobs.STEP, jobs.LONG_STEP] if connection.vendor == "sqlite" else []
+    assert lengths == [jobs.STEP, jobs.LONG_STEP, *again]
 
 
 def test_bins_are_emptied_in_steps(doomed, alice):
