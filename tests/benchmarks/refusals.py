@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from tests import worst
 
 from . import data
-from .figures import Figure, benchmark, seconds
+from .figures import PATIENCE, Figure, benchmark, headline, seconds
 from .service import Browser, Service
 
 ONTOLOGY, LIST, RESOURCE = 20_000_000, 4_500_000, 20_000_000
@@ -66,5 +66,5 @@ def _command(service: Service, format: str, document: bytes) -> tuple[float, flo
 
 def _worst(what: str, results: list[tuple[str, float, float]]) -> Iterator[Figure]:
     slowest, largest = (max(results, key=lambda result: result[column]) for column in (1, 2))
-    yield Figure(f"{what}: the slowest ({slowest[0]})", slowest[1], "s", 1)
-    yield Figure(f"  and the most memory over idle ({largest[0]})", largest[2], "MB", 50)
+    yield Figure(f"{what}: the slowest ({slowest[0]})", slowest[1], "s", PATIENCE)
+    yield Figure(f"  and the most memory over idle ({largest[0]})", largest[2], "MB", headline(60))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from . import data
-from .figures import Figure, benchmark, p50_p95, seconds
+from .figures import SAVE, WHILE_OTHERS_WORK, Figure, benchmark, p50_p95, seconds
 from .marks import Annotator
 from .service import Service
 
@@ -23,9 +23,11 @@ def slow(service: Service) -> Iterator[Figure]:
         with slow_clients(service.port):
             beside += [seconds(annotator.save) for _ in range(100)]
     usual, slowed = p50_p95(alone), p50_p95(beside)
-    yield Figure("save one mark, one client, p50 / p95", usual, "ms")
-    yield Figure(f"  beside {IDLE} idle and {TRICKLING} trickling connections of somebody else", slowed, "ms")
-    yield Figure("  its p95 against the usual one", slowed[1] / usual[1], "times", 2)
+    yield Figure("save one mark, one client, p50 / p95", usual, "ms", SAVE)
+    yield Figure(
+        f"  beside {IDLE} idle and {TRICKLING} trickling connections of somebody else", slowed, "ms", WHILE_OTHERS_WORK
+    )
+    yield Figure("  its p95 against the usual one", slowed[1] / usual[1], "times")
 
 
 @contextmanager
