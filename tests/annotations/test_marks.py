@@ -296,21 +296,6 @@ def test_a_done_item_takes_no_marks(as_carol, send, pair, relation, entity, labe
 # --- Who may -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", [*MARKS, "done/"])
-def test_strangers_are_told_nothing(as_bob, as_dave, send, entity, relation, label, path):
-    kind = "entity" if path.startswith("entities") else "relation"
-    body = {"entities/add/": entity(), "relations/add/": relation(), "done/": {"done": True}}.get(path, {"uid": UID})
-    if path.endswith("/label/"):
-        body = {"uid": UID, "label": label("State" if kind == "entity" else "hasPart", kind)}
-    if path.endswith("/resize/"):
-        body = {"uid": UID, "start": 0, "end": 1}
-    for client in (as_bob, as_dave):
-        answer = send(client, path, body)
-        assert answer.status_code == 404
-        assert answer.json()["error"]
-    assert not Annotation.objects.exists()
-
-
 def test_staff_who_are_no_members_do_not_write(as_sam, send, entity):
     answer = send(as_sam, "entities/add/", entity())
     assert answer.status_code == 403
@@ -340,13 +325,6 @@ def test_a_page_of_another_person_does_not_write_into_mine(as_carol, alice, send
     assert send(as_carol, "entities/add/", entity(), **{"X-Annotator": str(alice.pk)}).status_code == 401
     assert stored().entities == []
     assert send(as_carol, "entities/add/", entity(), **{"X-Annotator": str(as_carol.user.pk)}).status_code == 200
-
-
-def test_an_item_of_another_project_is_not_found(as_carol, alice, send, entity):
-    other = factories.project(by=alice, name="Other", text="one two three\n")
-    foreign = other.dataset.items()[0]
-    assert send(as_carol, "entities/add/", entity(), to=foreign).status_code == 404
-    assert send(as_carol, "entities/add/", entity(), to=foreign, project_pk=other.pk).status_code == 404
 
 
 def test_an_item_that_is_not_given_to_the_person_is_not_found(alice, carol, dave, as_carol, send):
