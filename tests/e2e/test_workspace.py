@@ -84,7 +84,7 @@ def desk(page, sign_in, alice, carol) -> Desk:
     return desk
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_words_are_marked_by_dragging_and_by_clicking(desk):
     desk.drag(1, 2)
     desk.pick("sens")
@@ -103,7 +103,7 @@ def test_dragging_backwards_marks_the_same_words(desk):
     assert desk.stored() == [(1, 3, "State")]
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_keys_alone_are_enough(desk):
     desk.press("ArrowRight", "ArrowRight", "Shift+ArrowRight", "s")  # the letter looks for a label already
     desk.pick("ensing")
@@ -243,7 +243,7 @@ def test_next_and_previous(desk):
     desk.ready(2)
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_what_cannot_be_sent_is_sent_again_and_stored_once(desk, problems):
     problems.expect("ERR_FAILED", "ERR_INTERNET_DISCONNECTED")
     lost = []
