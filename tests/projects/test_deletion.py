@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from datetime import timedelta
+from functools import partial
 from unittest import mock
 
 import pytest
@@ -29,9 +30,9 @@ from projects.invitations import Invitation
 from projects.models import Membership, Project
 from resources.models import FORMATS, RESOURCE_SETS
 from tests import factories, faults
-from tests.people import in_threads
 from tests.resource_sets import make
 from tests.soak import amount
+from tests.threads import at_once, running
 
 
 @pytest.fixture(autouse=True)
@@ -394,7 +395,7 @@ def test_steps_are_long_while_nobody_else_writes(monkeypatch):
     def step(seconds):
         steps.append(seconds)
         if steps.count(jobs.LONG_STEP) == 1 and seconds:
-            in_threads(factories.user, ["somebody"])
+            at_once(lambda: factories.user("somebody"))
         elif seconds:
             stop.set()
         return 1
@@ -474,21 +475,7 @@ def test_two_workers_and_people_at_work():
     alice, carol = factories.manager("alice"), factories.user("carol")
     kept, doomed = Doomed(alice, carol, items=3), Doomed(alice, carol, items=amount(30, 3000))
     answers = {kept: [], doomed: []}
-    over, errors = threading.Event(), []
-
-    def running(work):
-        def run():
-            try:
-                work()
-            except BaseException as error:
-                errors.append(error)
-                raise
-            finally:
-                connection.close()
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        return thread
+    over = threading.Event()
 
     def save(place):
         client = Client()
@@ -500,19 +487,16 @@ def test_two_workers_and_people_at_work():
         while not over.is_set() or purge(0):
             purge(0)
 
-    threads = [running(lambda p=place: save(p)) for place in answers] + [running(purge_all) for _ in range(2)]
-    try:
-        deadline = time.monotonic() + 30
-        while not all(answers.values()) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        doomed.project.erase()
-        while Dataset._base_manager.exclude(deleted_at=None).exists() and time.monotonic() < deadline + 60:
-            time.sleep(0.01)
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
-    assert not errors
+    with running(*(partial(save, place) for place in answers), purge_all, purge_all):
+        try:
+            deadline = time.monotonic() + 30
+            while not all(answers.values()) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            doomed.project.erase()
+            while Dataset._base_manager.exclude(deleted_at=None).exists() and time.monotonic() < deadline + 60:
+                time.sleep(0.01)
+        finally:
+            over.set()
     assert set(answers[kept]) == {200}
     # Once deleted, it never comes back; 422 is the request that had found the project and then missed the label.
     refused = list(itertools.dropwhile(lambda status: status == 200, answers[doomed]))
