@@ -8,10 +8,11 @@ from functools import partial
 import pytest
 from django.test import Client
 
-from datasets.models import Annotation, Answer, Comment, Entity, Flag
+from datasets.models import Annotation, Entity
 from projects.models import Assignment, Project
 from tests import factories, faults
 from tests.threads import at_once, running
+from work.models import Answer, Comment, Flag
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
