@@ -423,21 +423,21 @@ def test_work_without_any_cookie_is_saved_after_signing_in_again(desk, sign_in, 
     assert annotation.entity_set.get().label.name == "State"
 
 
-@pytest.mark.parametrize("characters", ["👩‍🔧", "e\u0301", "𝔘𝔫𝔦", "مكيف"])
-def test_spans_are_right_around_characters_of_any_width(page, sign_in, alice, carol, characters):
-    words = [characters, "one", characters, characters * 3, "two"]
-    project = factories.project(by=alice, annotators=[carol], text=f"  {'  '.join(words)}\n")
+def test_spans_are_right_around_characters_of_any_width(page, sign_in, alice, carol):
+    texts = [[each, "one", each, each * 3, "two"] for each in ("👩‍🔧", "e\u0301", "𝔘𝔫𝔦", "مكيف")]
+    lines = "".join(f"  {'  '.join(words)}\n" for words in texts)
+    desk = Desk(page, factories.project(by=alice, annotators=[carol], text=lines), carol)
     sign_in(page, carol)
-    desk = Desk(page, project, carol)
-    desk.open()
-    assert page.locator(".tok").all_inner_texts() == words
-    assert page.locator(".sheet .text").evaluate("node => node.textContent") == " ".join(words)
-    desk.drag(1, 2)
-    desk.pick("state")
-    desk.press(".")
-    expect(page.locator("[data-original] mark")).to_have_text(f"one  {characters}")
-    assert desk.stored() == [(1, 2, "State")]
-    assert page.locator(".mark-name").get_attribute("title") == f"State: one {characters}"
+    for number, words in enumerate(texts, start=1):
+        desk.open(number)
+        assert page.locator(".tok").all_inner_texts() == words
+        assert page.locator(".sheet .text").evaluate("node => node.textContent") == " ".join(words)
+        desk.drag(1, 2)
+        desk.pick("state")
+        desk.press(".")
+        expect(page.locator("[data-original] mark")).to_have_text(f"one  {words[0]}")
+        assert desk.stored(number) == [(1, 2, "State")]
+        assert page.locator(".mark-name").get_attribute("title") == f"State: one {words[0]}"
 
 
 def test_the_picker_stays_small_with_many_labels(page, sign_in, alice, carol):
