@@ -27,14 +27,12 @@ MODULES = [
     "browser",
     "long_items",
     "imports",
-    "refusals",
     "projects",
     "suggestions",
     "marks",
     "alike",
     "constraints",
     "preannotations",
-    "slow",
 ]
 WIDTHS = (82, 20, 18, 10, 7)
 
