@@ -12,6 +12,7 @@ from annotation_service.inputs import Refused
 from ontologies.models import Ontology, OntologyChange, OntologyItem
 from ontologies.tree import START
 from tests import factories
+from tests.test_imports import APPS
 
 # --- Constraints of the database ---------------------------------------------------------------------------------------
 
@@ -173,10 +174,7 @@ def test_a_tree_without_room_on_its_left_grows_to_the_right(ontology, alice):
 # --- Architecture ------------------------------------------------------------------------------------------------------
 
 SOURCES = [
-    path
-    for app in ("annotation_service", "ontologies", "resources", "datasets", "projects", "annotations")
-    for path in (Path(settings.BASE_DIR) / app).rglob("*.py")
-    if "migrations" not in path.parts
+    path for app in APPS for path in (Path(settings.BASE_DIR) / app).rglob("*.py") if "migrations" not in path.parts
 ]
 WRITES = Path(settings.BASE_DIR) / "ontologies/tree.py"
 MPTT_WRITES = {
