@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from django.contrib.sessions.models import Session
 from django.db import connection
-from django.test import Client
 from django.utils import timezone
 
 from annotation_service.models import User
@@ -500,18 +499,6 @@ def test_a_body_that_is_no_sound_object_is_refused(as_carol, send, body):
 
 def test_nul_in_a_text_is_refused(as_carol, send, entity):
     assert send(as_carol, "entities/add/", json.dumps(entity()).replace(UID, "0123\\u0000abcdef")).status_code == 422
-
-
-@pytest.mark.parametrize("path", [*MARKS, "done/"])
-def test_only_post_writes(as_carol, project, item, path):
-    assert as_carol.get(f"/projects/{project.pk}/items/{item.pk}/{path}").status_code == 405
-
-
-@pytest.mark.parametrize("path", [*MARKS, "done/"])
-def test_a_request_without_token_is_refused(carol, send, path):
-    client = Client(enforce_csrf_checks=True)
-    client.force_login(carol)
-    assert send(client, path, {}).status_code == 403
 
 
 # --- Cost ----------------------------------------------------------------------------------------------------------------

@@ -340,8 +340,3 @@ def test_who_was_only_talked_about_is_found_by_name(as_alice, dave, project, ite
 def test_a_number_wins_over_a_name(as_alice, carol, project):
     project.add_members([factories.user(str(carol.pk))])
     assert f"/marks/{carol.pk}/" in as_alice.get(f"/projects/{project.pk}/marks/{carol.pk}/").url
-
-
-def test_strangers_have_no_marks_to_read(as_alice, dave, project, item):
-    for who in ("dave", dave.pk, "nobody", "9" * 30):
-        assert as_alice.get(f"/projects/{project.pk}/marks/{who}/{item.pk}/").status_code == 404
