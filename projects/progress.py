@@ -16,7 +16,7 @@ from datasets.models import GIVEN, Annotation, Comment, Dataset, Entity, Mark, R
 from ontologies.filters import unused
 from ontologies.models import Ontology
 
-from . import counting
+from .assignment import item_counts
 from .assignment.assigned import GivenCounts
 from .models import ItemCounts, Membership, Project
 from .roles import ROLES, getting_items
@@ -78,7 +78,7 @@ def home(request: Request) -> dict[str, Any]:
 
 def finished_last(projects: QuerySet[Project], user: User) -> QuerySet[Project]:
     """The newest first, and those that are finished last: for annotators, those in which all that is given to them is done."""
-    counting.refresh()
+    item_counts.refresh()
     counts = ItemCounts.objects.filter(project=OuterRef("pk"), done__gt=0)
     whole = Exists(counts.filter(done__gte=F("project__dataset__item_count")))
     annotated = Project.objects.filter(membership__in=Membership.objects.filter(user=user, role__in=getting_items()))
@@ -152,7 +152,7 @@ def marks(project: Project) -> dict[str, Any]:
 
 def _progress(project: Project) -> Progress:
     """Of all its items."""
-    counting.refresh()
+    item_counts.refresh()
     counts = ItemCounts.objects.filter(project=project).first()
     return Progress(project.dataset.item_count, *(counts.figures if counts else (0, 0)))
 

@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from annotation_service import words
-from annotation_service.db import among, apart, write
+from annotation_service.db import among, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, User
 from datasets.models import Item
@@ -141,7 +141,7 @@ class AssignsByHand(AssignsItems):
         return self.standing(self._among(live.values_list("pk", flat=True)), people)
 
     def _among(self, keys: Iterable[int]) -> ItemQuerySet:
-        return self.all_items().filter(apart(Q(pk__in=among(list(keys)))))
+        return self.all_items().filter(pk__in=among(list(keys)))
 
     def _giving(self, chosen: Standing, now: Standing) -> Given:
         had = count_items(chosen.given(self.rule, chosen.assigned)).total()
