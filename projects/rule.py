@@ -61,7 +61,8 @@ class Rule:
     @classmethod
     def of_projects(cls, item: str = "") -> Self:
         """That of each item's own project, for queries about several. ``item`` leads to the item, as in ``item__``."""
-        return cls(*(F(f"{item}dataset__project__{field}") for field in NUMBERS))
+        fields: Any = [F(f"{item}dataset__project__{field}") for field in NUMBERS]
+        return cls(*fields)
 
     def for_all(self, item: str = "") -> Q:
         """Those among the items of a project that are for everybody."""

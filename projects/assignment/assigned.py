@@ -116,8 +116,8 @@ def is_given(person: Any, item: str = "") -> Q:
 
 def given_to(person: User, rule: Rule) -> Q:
     """`is_given` for lists of many items of one project, and one person: 30 and not 340 ms for 100,000 items on PostgreSQL."""
-    rows = (model._default_manager.filter(annotator=person) for model in (Assignment, Withheld))
-    return rule.given(*(Q(pk__in=each.values("item")) for each in rows))
+    assigned, withheld = (model._default_manager.filter(annotator=person) for model in (Assignment, Withheld))
+    return rule.given(Q(pk__in=assigned.values("item")), Q(pk__in=withheld.values("item")))
 
 
 class CountOf(Subquery):

@@ -91,7 +91,7 @@ def follow(annotation: Annotation, step: Step) -> None:
             return
         item = Item.with_removed.filter(pk=annotation.item_id)
         given, by_annotators, by_anyone = _figures(item).get()
-        is_annotator = annotators_of(project.pk).filter(pk=annotation.annotator_id).exists()
+        is_annotator = annotation.annotator_id in annotators_of(project.pk).values_list("pk", flat=True)
         was = is_done(given, by_annotators - is_annotator * step.value, by_anyone - step.value)
         if is_done(given, by_annotators, by_anyone) != was:
             counts.update(done=F("done") + step.value)

@@ -134,3 +134,7 @@ def test_everything_says_the_same_of_who_has_what(seed, alice):
     counts = GivenCounts({scene.project: len(scene.live) for scene in scenes})
     for scene in scenes:
         check(scene, counts)
+    (here, there), outsider = scenes, factories.user("outsider")
+    assert not any(given_item(outsider, here.project.pk, item) for item in here.items)
+    assert not any(given_item(alice, there.project.pk, item) for item in here.items)
+    assert given_item(alice, 2**63, 1) is given_item(alice, here.project.pk, 2**63) is None
