@@ -178,7 +178,8 @@ def losses(project: Project) -> dict[str, Any]:
 
 
 def done_by(project: Project, user: User) -> int:
-    return _done().filter(item__dataset__project=project, annotator=user).count()
+    done = Annotation.objects.filter(annotator=user, done_at__isnull=False)
+    return done.filter(item__dataset__project=project, item__removed_at=None).count()
 
 
 def _decided_in(project: Project) -> Q:
@@ -187,10 +188,6 @@ def _decided_in(project: Project) -> Q:
     own = Q(annotation__item__dataset__project=project, annotation__annotator__isnull=False)
     by_person = Q(annotation__started_at__isnull=False) | Q(batch__isnull=False)
     return own & by_person & ~Q(status=Mark.Status.SUGGESTED)
-
-
-def _done() -> QuerySet[Annotation]:
-    return Annotation.objects.filter(item__removed_at=None, done_at__isnull=False, annotator__isnull=False)
 
 
 def _work_of(user: User, projects: Collection[int]) -> dict[int, tuple[int, int]]:

@@ -85,7 +85,7 @@ class AssignsItems(Described):
     # --- What is given to somebody ---
 
     def all_items(self) -> ItemQuerySet:
-        # By a join PostgreSQL sorts all of them, with statistics too: 42 and not 1 ms for the first keys of 100,000, 246 for rows.
+        # By a join PostgreSQL sorts all of them, with statistics, too: 250 and not 2 ms for the first 50 of 100,000.
         own = Dataset.objects.filter(project=self.pk).values("pk")
         return Item.objects.filter(dataset=Subquery(own)).order_by("position")
 
@@ -113,9 +113,9 @@ class AssignsItems(Described):
         if not self.calibration:
             return Counter()
         member = "dataset__project__membership__"
-        pairs: Any = self.all_items().order_by().annotate(person=F(f"{member}user"), role=F(f"{member}role"))
+        pairs = self.all_items().order_by().annotate(person=F(f"{member}user"), role=F(f"{member}role"))
         pairs = pairs.filter(role__in=with_right(Right.ANNOTATE))
-        left = uncalibrated(pairs, OuterRef("person"), self.calibration)
+        left: Any = uncalibrated(pairs, OuterRef("person"), self.calibration)
         return Counter(dict(left.values_list("person").annotate(Count("pk"))))
 
     def count_by_hand(self) -> dict[str, int]:
