@@ -47,7 +47,6 @@ PROJECT_FIELDS = (
     "counted",
 )
 
-
 Key = tuple[int, int, int]  # the position and the key of an item, and the key of the person whose work it is about
 _ABOUT = ("item__position", "item_id", "person_id")
 _WORDS = ("author_id", "text", Written("written_at"), Written("edited_at"))
@@ -192,7 +191,7 @@ def _annotations(
         places = positions[0], positions[-1]
         annotations = ours.filter(item__position__range=places)
         items = items_of_project.filter(position__range=places)
-        said, external_ids = _said(items, people), dict(items.values_list("pk", "external_id"))
+        said, external_ids = _said_about(items, people), dict(items.values_list("pk", "external_id"))
         texts = _texts(annotations)
         entities = _marks(Entity, annotations, names, {"start": "start", "end": "end"})
         relations = _marks(Relation, annotations, names, {"source_id": "source__uid", "target_id": "target__uid"})
@@ -301,7 +300,7 @@ def _marks(
     return groups
 
 
-def _said(items: QuerySet[Item], people: Mapping[int, str]) -> dict[Key, dict[str, list[dict[str, Any]]]]:
+def _said_about(items: QuerySet[Item], people: Mapping[int, str]) -> dict[Key, dict[str, list[dict[str, Any]]]]:
     """The flags, and the comments with their answers, in the order in which they came."""
     said: dict[Any, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: {"flags": [], "comments": []})
     keys = items.order_by().values("pk")
@@ -312,7 +311,7 @@ def _said(items: QuerySet[Item], people: Mapping[int, str]) -> dict[Key, dict[st
     for comment, *words in (
         Answer.objects.filter(comment__item__in=keys).order_by("pk").values_list("comment_id", *_WORDS)
     ):
-        answers[comment].append(_said_words(words, people))
+        answers[comment].append(_written_words(words, people))
     comments = Comment.objects.filter(item__in=keys).order_by("pk")
     fields = ("pk", "kind", "uid", "words", Written("resolved_at"), "resolved_by_id")
     for *row, pk, kind, uid, shown, resolved_at, resolver in comments.values_list(*_ABOUT, *_WORDS, *fields):
@@ -320,7 +319,7 @@ def _said(items: QuerySet[Item], people: Mapping[int, str]) -> dict[Key, dict[st
             "about": kind or "item",
             "mark_id": uid or None,
             "words": shown or None,
-            **_said_words(row[len(_ABOUT) :], people),
+            **_written_words(row[len(_ABOUT) :], people),
             "resolved_at": resolved_at,
             "resolved_by": people.get(resolver),
             "answers": answers[pk],
@@ -329,6 +328,6 @@ def _said(items: QuerySet[Item], people: Mapping[int, str]) -> dict[Key, dict[st
     return dict(said)
 
 
-def _said_words(values: Sequence[Any], people: Mapping[int, str]) -> dict[str, Any]:
+def _written_words(values: Sequence[Any], people: Mapping[int, str]) -> dict[str, Any]:
     author, text, written_at, edited_at = values
     return {"author": people[author], "text": text, "written_at": written_at, "edited_at": edited_at}
