@@ -95,15 +95,14 @@ def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
     ``given`` to the user, and the ``progress``: of all items or, for ``is_own``, of what is given to an annotator."""
     found: list[Any] = list(projects)
     own_roles = dict(Membership.objects.filter(project__in=found, user=user).values_list("project_id", "role"))
-    sizes = dict(Dataset.objects.filter(project__in=found).values_list("project_id", "item_count"))
     counts = {row.project_id: row.figures for row in ItemCounts.objects.filter(project__in=found)}
     own = {pk for pk, role in own_roles.items() if ROLES[role].gets_items}
-    given = GivenCounts({project: sizes.get(project.pk, 0) for project in found}, user)
+    given = GivenCounts(found, user)
     work = _work_of(user, own) if own else {}
     for project in found:
         project.role = ROLES.get(own_roles.get(project.pk, ""))
         project.is_own = project.pk in own
-        size = project.size = sizes.get(project.pk, 0)
+        size = project.size = given.sizes.get(project.pk, 0)
         annotates = project.role and Right.ANNOTATE in project.role.rights
         project.given = given.of(project.pk, user.pk) if annotates else 0
         if project.is_own:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 from operator import itemgetter
 from typing import Any
@@ -26,7 +26,7 @@ from django.db.models import (
 from annotation_service.blueprints import Right
 from annotation_service.db import execute, first
 from annotation_service.models import User
-from datasets.models import Annotation, Item
+from datasets.models import Annotation, Dataset, Item
 from datasets.models.deleting import goes_with_items
 
 from ..roles import ROLES, getting_items
@@ -152,17 +152,18 @@ def of_annotators(model: type[models.Model], **which: Any) -> CountOf:
 class GivenCounts:
     """How many items are given to people in some projects, to those of them who annotate there."""
 
-    def __init__(self, sizes: Mapping[Any, int], person: User | None = None) -> None:
-        """``sizes`` are the projects, each with the number of its items. With a ``person`` only theirs are counted."""
+    def __init__(self, projects: Collection[Any], person: User | None = None) -> None:
+        """With a ``person`` only theirs are counted."""
         for_all, about_all = (Rule.of_projects(item).for_all(item) for item in ("", "item__"))
         project = "dataset__project"
-        self._for_all = {p.pk: 0 if p.annotators_per_item else size for p, size in sizes.items()}
-        if mixed := [p.pk for p in sizes if p.annotators_per_item and (p.overlap or p.calibration)]:
+        self.sizes = dict(Dataset.objects.filter(project__in=projects).values_list("project", "item_count"))
+        self._for_all = {p.pk: 0 if p.annotators_per_item else self.sizes.get(p.pk, 0) for p in projects}
+        if mixed := [p.pk for p in projects if p.annotators_per_item and (p.overlap or p.calibration)]:
             items = Item.objects.filter(for_all, dataset__project__in=mixed).order_by()
             self._for_all.update(items.values_list(project).annotate(Count("pk")))
         self._more = Counter[tuple[int, int]]()
         for model, differs, sign in ((Assignment, ~about_all, 1), (Withheld, about_all, -1)):
-            rows = model._default_manager.filter(differs, item__dataset__project__in=list(sizes), item__removed_at=None)
+            rows = model._default_manager.filter(differs, item__dataset__project__in=projects, item__removed_at=None)
             rows = rows.filter(annotator=person) if person else rows
             for pk, whose, count in rows.values_list(f"item__{project}", "annotator").annotate(Count("pk")):
                 self._more[pk, whose] += sign * count

@@ -131,10 +131,6 @@ class AssignsItems(Described):
             return False
         return not self._about_items(Withheld).filter(annotator=person).exists()
 
-    @property
-    def _size(self) -> int:
-        return Dataset.objects.filter(project=self.pk).values_list("item_count", flat=True).first() or 0
-
     # --- The rule ---
 
     def foresee_rule(self, rule: Rule) -> list[Foreseen]:
@@ -213,7 +209,7 @@ class AssignsItems(Described):
             self._deal()
 
     def _loads(self, annotators: list[int]) -> Counter[int]:
-        counts = GivenCounts({self: self._size})
+        counts = GivenCounts([self])
         return Counter({person: counts.of(self.pk, person) for person in annotators})
 
     def _about_items(self, model: type[Assignment] | type[Withheld]) -> QuerySet[Any]:
