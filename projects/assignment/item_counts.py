@@ -78,16 +78,14 @@ def _figures(items: QuerySet[Item], *others: str) -> QuerySet[Any, Any]:
 def follow(annotation: Annotation, step: Step) -> None:
     """Keep the figures up to date when somebody begins, finishes or reopens an item, which the caller has locked."""
     counts = ItemCounts.objects.filter(project__dataset__item=annotation.item_id)
+    if step is Step.BEGIN:
+        begun = Annotation.objects.filter(item=annotation.item_id, annotator__isnull=False, started_at__isnull=False)
+        if not begun.exclude(pk=annotation.pk).exists():
+            counts.update(begun=F("begun") + 1)
+        return
     with write():
         project = counts.select_for_update(of=("self",)).first()  # members may come or go meanwhile
         if project is None:
-            return
-        if step is Step.BEGIN:
-            begun = Annotation.objects.filter(
-                item=annotation.item_id, annotator__isnull=False, started_at__isnull=False
-            )
-            if not begun.exclude(pk=annotation.pk).exists():
-                counts.update(begun=F("begun") + 1)
             return
         item = Item.with_removed.filter(pk=annotation.item_id)
         given, by_annotators, by_anyone = _figures(item).get()
