@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from enum import Enum
 from functools import cache
@@ -87,7 +87,7 @@ def store(row: models.Model, **values: Any) -> None:
     row.save(update_fields=values)
 
 
-def first(model: type[M], sql: str, params: Mapping[str, Any]) -> M | None:
+def first(model: type[M], sql: str, params: Mapping[str, Any] | Sequence[Any]) -> M | None:
     """The first row of a written-out query with ``%(name)s`` parameters, or ``None``. Columns that are no fields of the model
     become attributes.
 

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
@@ -22,7 +22,7 @@ from work.models import Batch, Comment, Flag
 from work.models.comments import CommentQuerySet, talked_about
 
 from . import roles
-from .assignment.assigned import given_item
+from .assignment.assigned import given_item, given_to, is_given
 from .invitations import InvitationQuerySet, hashed
 from .models import Invitation, Membership, Project
 
@@ -186,9 +186,8 @@ def items_to_read(request: Request, project: Project, person: User) -> ItemQuery
 def items_of(project: Project, person: User) -> ItemQuerySet:
     """The items given to somebody of a project that the caller has got through this module, and those that they have worked on or
     talked about."""
-    given = project.assigned_to(person)
     begun = Annotation.objects.filter(item=OuterRef("pk"), annotator=person, started_at__isnull=False)
-    return project.all_items().filter(Q(pk__in=given.order_by().values("pk")) | Exists(begun) | talked_about(person))
+    return project.all_items().filter(given_to(person, project.rule) | Exists(begun) | talked_about(person))
 
 
 # --- What is said about items ------------------------------------------------------------------------------------------
@@ -208,7 +207,7 @@ def _said(request: Request, project: Project, rows: Any) -> Any:
     here = rows.filter(item__dataset__project=project.pk, item__removed_at=None)
     if reads_marks(request, project):
         return here
-    return project.about_given(here.filter(person=request.user), request.user)
+    return here.filter(is_given(request.user, "item__"), person=request.user)
 
 
 def comment(request: Request, project_pk: int, pk: int) -> Comment:

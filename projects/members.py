@@ -88,11 +88,6 @@ class HasMembers(SuggestsMarks):
     def former_members(self) -> QuerySet[FormerMember]:
         return FormerMember.objects.filter(project=self.pk)
 
-    def annotators(self) -> QuerySet[Any, int]:
-        """Those among whom items are shared out: not those who cannot sign in."""
-        working = self.members().filter(role__in=roles.getting_items(), user__is_active=True)
-        return working.order_by("pk").values_list("user_id", flat=True)
-
     def rights_of(self, user: Any) -> frozenset[Right]:
         """What somebody may do in the project; nothing at all, for a stranger and for who cannot sign in."""
         if not user.is_active:

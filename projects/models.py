@@ -18,7 +18,7 @@ from resources.models import RESOURCE_SETS, ConstraintSet, PreannotationSet, Res
 
 from .assignment.assigned import Assignment, Withheld
 from .assignment.hand_change import HandChange
-from .counting import ItemCounts
+from .assignment.item_counts import ItemCounts
 from .invitations import Invitation
 from .lifecycle import HasLifeCycle, goes_with_projects
 from .members import FormerMember, Membership, no_shortcuts

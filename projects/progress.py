@@ -16,7 +16,7 @@ from ontologies.models import Ontology, OntologyKind
 from work.models import Comment
 from work.suggesting import history
 
-from . import counting
+from .assignment import item_counts
 from .assignment.assigned import GivenCounts
 from .models import ItemCounts, Membership, Project
 from .roles import ROLES, getting_items
@@ -78,7 +78,7 @@ def home(request: Request) -> dict[str, Any]:
 
 def finished_last(projects: QuerySet[Project], user: User) -> QuerySet[Project]:
     """The newest first, and those that are finished last: for annotators, those in which all that is given to them is done."""
-    counting.refresh()
+    item_counts.refresh()
     counts = ItemCounts.objects.filter(project=OuterRef("pk"), done__gt=0)
     whole = Exists(counts.filter(done__gte=F("project__dataset__item_count")))
     annotated = Project.objects.filter(membership__in=Membership.objects.filter(user=user, role__in=getting_items()))
@@ -94,15 +94,14 @@ def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
     ``given`` to the user, and the ``progress``: of all items or, for ``is_own``, of what is given to an annotator."""
     found: list[Any] = list(projects)
     own_roles = dict(Membership.objects.filter(project__in=found, user=user).values_list("project_id", "role"))
-    sizes = dict(Dataset.objects.filter(project__in=found).values_list("project_id", "item_count"))
     counts = {row.project_id: row.figures for row in ItemCounts.objects.filter(project__in=found)}
     own = {pk for pk, role in own_roles.items() if ROLES[role].gets_items}
-    given = GivenCounts({project: sizes.get(project.pk, 0) for project in found}, user)
+    given = GivenCounts(found, user)
     work = _work_of(user, own) if own else {}
     for project in found:
         project.role = ROLES.get(own_roles.get(project.pk, ""))
         project.is_own = project.pk in own
-        size = project.size = sizes.get(project.pk, 0)
+        size = project.size = given.sizes.get(project.pk, 0)
         annotates = project.role and Right.ANNOTATE in project.role.rights
         project.given = given.of(project.pk, user.pk) if annotates else 0
         if project.is_own:
@@ -152,7 +151,7 @@ def marks(project: Project) -> dict[str, Any]:
 
 def _progress(project: Project) -> ProjectProgress:
     """Of all its items."""
-    counting.refresh()
+    item_counts.refresh()
     counts = ItemCounts.objects.filter(project=project).first()
     return ProjectProgress(project.dataset.item_count, *(counts.figures if counts else (0, 0)))
 
@@ -177,7 +176,8 @@ def losses(project: Project) -> dict[str, Any]:
 
 
 def done_by(project: Project, user: User) -> int:
-    return _done().filter(item__dataset__project=project, annotator=user).count()
+    done = Annotation.objects.filter(annotator=user, done_at__isnull=False)
+    return done.filter(item__dataset__project=project, item__removed_at=None).count()
 
 
 def _decided_in(project: Project) -> Q:
@@ -186,10 +186,6 @@ def _decided_in(project: Project) -> Q:
     own = Q(annotation__item__dataset__project=project, annotation__annotator__isnull=False)
     by_person = Q(annotation__started_at__isnull=False) | Q(batch__isnull=False)
     return own & by_person & ~Q(status=Mark.Status.SUGGESTED)
-
-
-def _done() -> QuerySet[Annotation]:
-    return Annotation.objects.filter(item__removed_at=None, done_at__isnull=False, annotator__isnull=False)
 
 
 def _work_of(user: User, projects: Collection[int]) -> dict[int, tuple[int, int]]:

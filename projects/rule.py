@@ -1,19 +1,15 @@
 """The rule by which a project gives its items to its annotators."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 from django.db.models import F, Q
-from django.db.models.lookups import GreaterThanOrEqual
+from django.db.models.lookups import GreaterThanOrEqual, IsNull
 
 from annotation_service import words
 from annotation_service.inputs import Refused
 
 MAX_CALIBRATION = 500  # an annotator's first mark in an item looks at all of them
-
-# Whether an item ``i`` of a project ``p`` is for everybody: `Rule.for_all`, for statements about more than one project.
-FOR_ALL = """(p.annotators_per_item IS NULL OR i.position < p.calibration
-              OR i.position * p.overlap %% 100 >= 100 - p.overlap)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +58,25 @@ class Rule:
         """For a project's fields."""
         return asdict(self)
 
-    def for_all(self) -> Q:
+    @classmethod
+    def of_projects(cls, item: str = "") -> Self:
+        """That of each item's own project, for queries about several. ``item`` leads to the item, as in ``item__``."""
+        fields: Any = [F(f"{item}dataset__project__{field}") for field in NUMBERS]
+        return cls(*fields)
+
+    def for_all(self, item: str = "") -> Q:
         """Those among the items of a project that are for everybody."""
         if self.annotators_per_item is None:
-            return Q(pk__isnull=False)
-        sampled: Any = GreaterThanOrEqual(F("position") * self.overlap % 100, 100 - self.overlap)
-        return Q(position__lt=self.calibration) | Q(sampled)
+            return ~Q(pk__in=())
+        if not (self.overlap or self.calibration):
+            return Q(pk__in=())
+        sampled: Any = GreaterThanOrEqual(F(f"{item}position") * self.overlap % 100, 100 - self.overlap)
+        first = Q(**{f"{item}position__lt": self.calibration})
+        return Q(IsNull(self.annotators_per_item, True)) | first | Q(sampled)
+
+    def given(self, assigned: Q, withheld: Q, item: str = "") -> Q:
+        """The items that somebody has: those for everybody and those assigned to them, without those withheld from them."""
+        return (self.for_all(item) | assigned) & ~withheld
 
     def __str__(self) -> str:
         sentences = [f"{self._who}."]

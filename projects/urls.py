@@ -1,6 +1,7 @@
 from django.urls import include, path
 
-from . import assigning, comments, preannotations, upkeep, views
+from . import comments, preannotations, upkeep, views
+from .assignment_page import change
 from .creation import views as creation
 from .items import by_hand
 from .items import views as items
@@ -37,7 +38,7 @@ project_urls = [
     path("people/<int:member_pk>/role/", people.change_role, name="change_role"),
     path("people/<int:member_pk>/remove/", people.remove, name="remove_member"),
     path("leave/", people.leave, name="leave"),
-    path("assignment/", assigning.change, name="assignment"),
+    path("assignment/", change, name="assignment"),
     path("constraints/<str:kind>/", views.constraints, name="constraints"),
     path("constraints/<str:kind>/remove/", views.remove_constraints, name="remove_constraints"),
     path("preannotations/match/", preannotations.match, name="match_preannotations"),

@@ -25,7 +25,8 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet
 
-from . import access, assigning, bundle, comments, progress
+from . import access, bundle, comments, progress
+from .assignment_page import card
 from .forms import ConstraintsForm, DetailsForm
 from .models import Project
 from .people.table import people
@@ -95,7 +96,7 @@ def page(request: Request, pk: int) -> HttpResponse:
         members, _ = people(project)
         works = any(member.begun for member in members if member.user == request.user)
         context |= {"reads": True, "people": members, "works": works}
-        context["assignment"] = assigning.card(request, project, members)
+        context["assignment"] = card(request, project, members)
     if context["mine"].is_own:
         context["calibration_left"] = project.calibration_left(request.user)
     return render(request, "projects/page.html", context)

@@ -24,7 +24,7 @@ from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, User, start_job
 from datasets.models import Annotation, Dataset
 from ontologies.models import Ontology
-from projects import counting
+from projects.assignment import item_counts
 from projects.lifecycle import HasLifeCycle
 from projects.models import Invitation, Project
 from tests import factories, faults
@@ -597,7 +597,7 @@ def build_world(folder):
     ]
     invitation, _ = Invitation.make(project, role="annotator", by=alice, address="dave@example.org")
     elsewheres, token = Invitation.make(elsewhere, role="annotator", by=bob)
-    counting.refresh()  # so that no reader has to
+    item_counts.refresh()  # so that no reader has to
     item_work.refresh(project.dataset.pk, 60)
     return {
         "comment": comments[0].pk,

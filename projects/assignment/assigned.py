@@ -2,65 +2,38 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 from operator import itemgetter
 from typing import Any
 
 from django.conf import settings
 from django.db import connection, models
-from django.db.models import UniqueConstraint
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    UniqueConstraint,
+    When,
+)
 
 from annotation_service.blueprints import Right
 from annotation_service.db import changed, execute, first
 from annotation_service.models import User
-from datasets.models import Item
+from datasets.models import Annotation, Dataset, Item
 from datasets.models.deleting import goes_with_items
-from work.models.batch import keys
 
-from ..roles import ROLES
-from ..rule import FOR_ALL
+from ..roles import ROLES, getting_items
+from ..rule import Rule
 
 Pair = tuple[int, int]  # the keys of an annotator and of an item
 
-# What saving a mark asks: 0.06 ms of 3 ms in all; composed by the ORM 1.2 ms. Who has begun an item keeps it, whatever they
-# have left to do in the calibration set.
-_GIVEN_ITEM = f"""
-SELECT i.id, i.dataset_id, i.tokens, m.role AS role
-  FROM datasets_item i
-  JOIN datasets_dataset d ON d.id = i.dataset_id
-  JOIN projects_project p ON p.id = d.project_id
-  JOIN projects_membership m ON m.project_id = p.id AND m.user_id = %(person)s
- WHERE i.id = %(item)s AND i.removed_at IS NULL AND p.id = %(project)s AND p.archived_at IS NULL AND p.deleted_at IS NULL
-   AND CASE WHEN {FOR_ALL}
-            THEN NOT EXISTS (SELECT 1 FROM projects_withheld w WHERE w.item_id = i.id AND w.annotator_id = %(person)s)
-            ELSE EXISTS (SELECT 1 FROM projects_assignment a WHERE a.item_id = i.id AND a.annotator_id = %(person)s) END
-   AND (p.calibration = 0 OR i.position < p.calibration
-        OR EXISTS (SELECT 1 FROM datasets_annotation b
-                    WHERE b.item_id = i.id AND b.annotator_id = %(person)s AND b.started_at IS NOT NULL)
-        OR NOT EXISTS (SELECT 1 FROM datasets_item c
-                         LEFT JOIN datasets_annotation n ON n.item_id = c.id AND n.annotator_id = %(person)s
-                        WHERE c.dataset_id = d.id AND c.removed_at IS NULL AND c.position < p.calibration AND n.done_at IS NULL
-                          AND NOT EXISTS (SELECT 1 FROM projects_withheld w
-                                           WHERE w.item_id = c.id AND w.annotator_id = %(person)s)))
-"""
-# How many items of some projects people have: of those for everybody all but the withheld ones, of the others those assigned.
-_FOR_ALL_COUNTS = f"""
-SELECT p.id, COUNT(*)
-  FROM projects_project p
-  JOIN datasets_dataset d ON d.project_id = p.id
-  JOIN datasets_item i ON i.dataset_id = d.id AND i.removed_at IS NULL
- WHERE p.id IN ({{projects}}) AND {FOR_ALL}
- GROUP BY p.id
-"""
-_PAIR_COUNTS = f"""
-SELECT p.id, a.annotator_id, {{sign}}COUNT(*)
-  FROM {{table}} a
-  JOIN datasets_item i ON i.id = a.item_id AND i.removed_at IS NULL
-  JOIN datasets_dataset d ON d.id = i.dataset_id
-  JOIN projects_project p ON p.id = d.project_id
- WHERE p.id IN ({{projects}}) AND {{people}} AND {{which}} {FOR_ALL}
- GROUP BY p.id, a.annotator_id
-"""
 _PAIRS = {
     "sqlite": "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'){by} FROM json_each(%(pairs)s) WHERE true",
     "postgresql": "SELECT (value->>0)::bigint, (value->>1)::bigint{by} FROM jsonb_array_elements(%(pairs)s::jsonb)",
@@ -135,40 +108,111 @@ class Withheld(AboutItem):
         return f"item {self.item_id} not to {self.annotator}"
 
 
-def given_item(person: User, project_pk: int, item_pk: int) -> Item | None:
-    """One of the items that `items_for` finds, if the person annotates in the project."""
-    if max(project_pk, item_pk) >= 2**63:
-        return None
-    item: Any = first(Item, _GIVEN_ITEM, {"person": person.pk, "project": project_pk, "item": item_pk})
-    return item if item and Right.ANNOTATE in ROLES[item.role].rights else None
+def is_given(person: Any, item: str = "") -> Q:
+    """The items that are given to a person who annotates in their projects. Also of other rows, with ``item__`` leading to the
+    item, and with the person as an ``OuterRef`` to one of their columns."""
+    pair = {"item": OuterRef(f"{item}pk"), "annotator": person}
+    assigned, withheld = (Q(Exists(model._default_manager.filter(**pair))) for model in (Assignment, Withheld))
+    return Rule.of_projects(item).given(assigned, withheld, item)
+
+
+def given_to(person: User, rule: Rule) -> Q:
+    """`is_given` for lists of many items of one project, and one person: 30 and not 340 ms for 100,000 items on PostgreSQL."""
+    assigned, withheld = (model._default_manager.filter(annotator=person) for model in (Assignment, Withheld))
+    return rule.given(Q(pk__in=assigned.values("item")), Q(pk__in=withheld.values("item")))
+
+
+class CountOf(Subquery):
+    """How many rows a query finds for each row of another one."""
+
+    output_field = IntegerField()
+    template = "(SELECT COUNT(*) FROM (%(subquery)s) counted)"
+
+
+def annotators_of(project: Any) -> QuerySet[User]:
+    """Those among whom the items of a project are shared out: not those who cannot sign in."""
+    members = {"membership__project": project, "membership__role__in": getting_items()}
+    return User.objects.filter(**members, is_active=True).order_by("membership__pk")
+
+
+def count_holders() -> Case:
+    """Of items: to how many of those among whom they are shared out each is given."""
+    everybody = CountOf(annotators_of(OuterRef("dataset__project")).order_by().values("pk"))
+    assigned, withheld = (of_annotators(model) for model in (Assignment, Withheld))
+    return Case(When(Rule.of_projects().for_all(), then=everybody - withheld), default=assigned)
+
+
+def of_annotators(model: type[models.Model], **which: Any) -> CountOf:
+    """Of items: how many rows about each are those of people among whom it is shared out."""
+    working = {"annotator__membership__role__in": getting_items(), "annotator__is_active": True}
+    here = model._default_manager.filter(
+        item=OuterRef("pk"), annotator__membership__project=OuterRef("dataset__project"), **working, **which
+    )
+    return CountOf(here.values("pk"))
 
 
 class GivenCounts:
     """How many items are given to people in some projects, to those of them who annotate there."""
 
-    def __init__(self, sizes: Mapping[Any, int], person: User | None = None) -> None:
-        """``sizes`` are the projects, each with the number of its items. With a ``person`` only theirs are counted."""
-        self._for_all = {p.pk: size if p.annotators_per_item is None else 0 for p, size in sizes.items()}
-        if mixed := [p.pk for p in sizes if p.annotators_per_item and (p.overlap or p.calibration)]:
-            self._for_all.update(_rows(_FOR_ALL_COUNTS.format(projects=keys(mixed))))
-        some = {
-            "projects": keys(self._for_all),
-            "people": "a.annotator_id = %(person)s" if person else "true",
-        }
-        assigned = _PAIR_COUNTS.format(table="projects_assignment", sign="", which="NOT", **some)
-        withheld = _PAIR_COUNTS.format(table="projects_withheld", sign="-", which="", **some)
-        self._more: Counter[tuple[int, int]] = Counter()
-        for project, whose, count in _rows(f"{assigned} UNION ALL {withheld}", person=person and person.pk):
-            self._more[project, whose] += count
+    def __init__(self, projects: Collection[Any], person: User | None = None) -> None:
+        """With a ``person`` only theirs are counted."""
+        for_all, about_all = (Rule.of_projects(item).for_all(item) for item in ("", "item__"))
+        project = "dataset__project"
+        self.sizes = dict(Dataset.objects.filter(project__in=projects).values_list("project", "item_count"))
+        self._for_all = {p.pk: 0 if p.annotators_per_item else self.sizes.get(p.pk, 0) for p in projects}
+        if mixed := [p.pk for p in projects if p.annotators_per_item and (p.overlap or p.calibration)]:
+            items = Item.objects.filter(for_all, dataset__project__in=mixed).order_by()
+            self._for_all.update(items.values_list(project).annotate(Count("pk")))
+        self._more = Counter[tuple[int, int]]()
+        for model, differs, sign in ((Assignment, ~about_all, 1), (Withheld, about_all, -1)):
+            rows = model._default_manager.filter(differs, item__dataset__project__in=projects, item__removed_at=None)
+            rows = rows.filter(annotator=person) if person else rows
+            for pk, whose, count in rows.values_list(f"item__{project}", "annotator").annotate(Count("pk")):
+                self._more[pk, whose] += sign * count
 
     def of(self, project: int, person: int) -> int:
         return self._for_all[project] + self._more[project, person]
 
 
-def _rows(sql: str, **params: Any) -> list[Any]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql, params)
-        return cursor.fetchall()
+# --- Which items somebody may annotate now -----------------------------------------------------------------------------
+
+
+def uncalibrated(items: QuerySet[Item], person: Any, calibration: Any) -> QuerySet[Item]:
+    """Those among the items that belong to the calibration set, and that the person has not done."""
+    done = Annotation.objects.filter(item=OuterRef("pk"), annotator=person, done_at__isnull=False)
+    return items.filter(~Exists(done), is_given(person), position__lt=calibration)
+
+
+def is_open(person: Any, calibration: Any, left: QuerySet[Item]) -> Q:
+    """Until somebody has done what is ``left`` of the calibration set, they have that and what they have begun."""
+    begun = Annotation.objects.filter(item=OuterRef("pk"), annotator=person, started_at__isnull=False)
+    return Q(position__lt=calibration) | Exists(begun) | ~Exists(left)
+
+
+# These stand for the values in a statement that is composed once.
+_PERSON, _PROJECT, _ITEM = -1, -2, -3
+
+
+@cache
+def _given_item() -> tuple[str, tuple[Any, ...]]:
+    project = "dataset__project__"
+    open_projects = {f"{project}pk": _PROJECT, f"{project}archived_at": None, f"{project}deleted_at": None}
+    items = Item.objects.filter(is_given(_PERSON), pk=_ITEM, **open_projects, **{f"{project}membership__user": _PERSON})
+    left = uncalibrated(Item.objects.filter(dataset=OuterRef("dataset")), _PERSON, OuterRef(f"{project}calibration"))
+    found = items.filter(is_open(_PERSON, F(f"{project}calibration"), left)).order_by()
+    role = F(f"{project}membership__role")
+    return found.annotate(role=role).values("id", "dataset_id", "tokens", "role").query.sql_with_params()
+
+
+def given_item(person: User, project_pk: int, item_pk: int) -> Item | None:
+    """One of the items that `items_for` finds, if the person annotates in the project. Saving a mark asks this: its statement
+    takes 0.1 ms of 3 ms in all; composed anew it would take 3 ms."""
+    if max(project_pk, item_pk) >= 2**63:
+        return None
+    sql, params = _given_item()
+    values = {_PERSON: person.pk, _PROJECT: project_pk, _ITEM: item_pk}
+    item: Any = first(Item, sql, [values.get(value, value) for value in params])
+    return item if item and Right.ANNOTATE in ROLES[item.role].rights else None
 
 
 goes_with_items.extend([(Assignment, "item"), (Withheld, "item")])

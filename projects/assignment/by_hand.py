@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.urls import reverse
 
 from annotation_service import words
-from annotation_service.db import among, apart, write
+from annotation_service.db import among, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, User
 from datasets.models import Item
@@ -17,7 +17,7 @@ from datasets.models.item import ItemQuerySet
 from .assigned import Assignment, Withheld
 from .by_rule import AssignsItems
 from .hand_change import HandChange, who_has
-from .sharing import NONE
+from .sharing import NONE, Holders
 from .standing import Standing, count_items, pairs_without
 
 
@@ -82,10 +82,7 @@ class AssignsByHand(AssignsItems):
             given, before = project._giving(chosen, standing), who_has(standing)
             Withheld.delete_pairs(product(chosen.people, chosen.keys))
             Assignment.insert(product(chosen.people, (item for item in chosen.keys if item not in for_all)), by)
-            project.assign_items()
-            HandChange.keep(self.pk, given.in_words(people), before, who_has(project.standing(project.all_items())))
-            if job:
-                job.finish(text=given.in_words(people), url=reverse("projects:items", args=[self.pk]))
+            project._follow_hand(given.in_words(people), before, job)
         return given
 
     def foresee_take(self, items: QuerySet[Item], people: Sequence[User]) -> Taken:
@@ -102,11 +99,15 @@ class AssignsByHand(AssignsItems):
             taken, before = project._taking(chosen, standing), who_has(standing)
             Assignment.delete_pairs(pairs_without(chosen.assigned, chosen.begun))
             Withheld.insert(pairs_without(dict.fromkeys(chosen.keys, chosen.people), chosen.begun), by)
-            project.assign_items()
-            HandChange.keep(self.pk, taken.in_words(people), before, who_has(project.standing(project.all_items())))
-            if job:
-                job.finish(text=taken.in_words(people), url=reverse("projects:items", args=[self.pk]))
+            project._follow_hand(taken.in_words(people), before, job)
         return taken
+
+    def _follow_hand(self, text: str, before: dict[str, Holders], job: Job | None) -> None:
+        """Share out the rest anew, and keep the way back."""
+        self.assign_items()
+        HandChange.keep(self.pk, text, before, who_has(self.standing(self.all_items())))
+        if job:
+            job.finish(text=text, url=reverse("projects:items", args=[self.pk]))
 
     def undo_by_hand(self, change_pk: int, *, by: User, job: Job | None = None) -> str:
         """Bring the items back to those who had them before the last change by hand, without what was begun since then. Returns
@@ -141,7 +142,7 @@ class AssignsByHand(AssignsItems):
         return self.standing(self._among(live.values_list("pk", flat=True)), people)
 
     def _among(self, keys: Iterable[int]) -> ItemQuerySet:
-        return self.all_items().filter(apart(Q(pk__in=among(list(keys)))))
+        return self.all_items().filter(pk__in=among(list(keys)))
 
     def _giving(self, chosen: Standing, now: Standing) -> Given:
         had = count_items(chosen.given(self.rule, chosen.assigned)).total()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Aggregate, Count, Q, QuerySet, TextField
+from django.db.models import Aggregate, Count, QuerySet, TextField
 
 from datasets.models import MARKS, Annotation, Item
 
@@ -52,10 +52,6 @@ class Standing:
     @cached_property
     def begun(self) -> Holders:
         return self._holders(Annotation.objects.exclude(annotator=None).exclude(started_at=None))
-
-    @cached_property
-    def done(self) -> Holders:
-        return self._holders(Annotation.objects.exclude(annotator=None).exclude(done_at=None))
 
     @cached_property
     def unbegun_marks(self) -> Counter[Pair]:
@@ -109,15 +105,15 @@ class Standing:
         """Those of the items that are for everybody."""
         if rule.annotators_per_item is None:
             return set(self.keys)
-        everybodys = Q() if rule.overlap or rule.calibration else Q(pk=None)
-        return set(self.items.filter(rule.for_all(), everybodys).order_by().values_list("pk", flat=True))
+        return set(self.items.filter(rule.for_all()).order_by().values_list("pk", flat=True))
 
     def given(self, rule: Rule, assigned: Holders) -> Holders:
-        """Who has each item, by a rule and what is assigned by it."""
-        for_all = dict.fromkeys(self.for_all(rule), self.people)  # one set for all items, not a copy for each
-        for item in for_all.keys() & self.withheld.keys():
-            for_all[item] = self.people - self.withheld[item]
-        return {item: for_all[item] if item in for_all else assigned.get(item, NOBODY) for item in self.keys}
+        """Who has each item, by a rule and what is assigned by it: `Rule.given`, of what may not be stored yet."""
+        for_all = self.for_all(rule)
+        has = {item: self.people if item in for_all else assigned.get(item, NOBODY) for item in self.keys}
+        for item in has.keys() & self.withheld.keys():
+            has[item] -= self.withheld[item]
+        return has
 
     def shared(self, rule: Rule, annotators: Collection[int], other_items: Counter[int] | None = None) -> Holders:
         """What would be assigned by a rule: as little as possible changes hands, and nothing that is begun.

@@ -16,7 +16,7 @@ from ontologies.models import Ontology, OntologyKind
 from resources.models import FORMATS, ConstraintSet, PreannotationSet
 from resources.tally import Tally
 
-from ..assignment_form import AssignmentForm
+from ..assignment_page import AssignmentForm
 from ..forms import BlueprintChoice, WordsForm
 from ..models import Project
 from ..people.forms import PeopleField

@@ -65,7 +65,7 @@ def people(project: Project) -> tuple[list[Person], list[Person]]:
     members = {each.user_id: each for each in project.members().select_related("user")}
     work = {row.pop("annotator"): row for row in _work(project)}
     former = User.objects.in_bulk(work.keys() - members.keys())
-    given = GivenCounts({project: project.dataset.item_count})
+    given = GivenCounts([project])
     annotating = with_right(Right.ANNOTATE)
     found = [
         Person(each.user, each, given=given.of(project.pk, pk) if each.role in annotating else 0, **work.get(pk, {}))

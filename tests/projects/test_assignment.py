@@ -9,7 +9,6 @@ from annotation_service.inputs import Refused
 from annotation_service.leaving import set_active
 from datasets.models import Annotation, Entity
 from projects import alike
-from projects.assignment.assigned import given_item
 from projects.assignment.by_hand import Given, Taken
 from projects.assignment.sharing import share_out
 from projects.models import Assignment, HandChange, Project, Withheld
@@ -112,26 +111,6 @@ def test_when_that_leaves_it_uneven_all_are_assigned_anew(shared, alice, carol, 
 def test_two_items_fewer_are_evened_out(shared, alice, carol):
     shared.dataset.remove(shared.all_items().filter(pk__in=[item.pk for item in shared.items_for(carol)[:2]]), by=alice)
     assert shares(shared) == [4, 4]
-
-
-@pytest.mark.parametrize("per_item", [None, 1])
-def test_an_item_is_given_when_it_is_among_those_for_the_person_and_they_annotate(alice, carol, dave, per_item):
-    project = factories.project(
-        by=alice, annotators=[carol], annotators_per_item=per_item, text="one\ntwo\nthree\nfour\n"
-    )
-    if per_item:
-        project.add_members([factories.user("erin")])
-    items = list(project.all_items())
-    project.dataset.remove(project.dataset.items().filter(pk=items[0].pk), by=alice)
-    expected = {"alice": 0 if per_item else 3, "carol": 2 if per_item else 3, "dave": 0}
-    for person in (alice, carol, dave):
-        found = {item.pk for item in items if given_item(person, project.pk, item.pk)}
-        assert len(found) == expected[person.username]
-        if person != dave:
-            assert found == set(project.items_for(person).values_list("pk", flat=True))
-    other = factories.project(by=alice, annotators=[carol], name="Other")
-    assert not any(given_item(carol, other.pk, item.pk) for item in items)
-    assert given_item(carol, 2**63, items[1].pk) is given_item(carol, project.pk, 2**63) is None
 
 
 def test_what_is_given_by_hand_counts_and_what_is_taken_away_goes_to_others(shared, alice, carol, dave):

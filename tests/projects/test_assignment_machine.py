@@ -10,11 +10,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from annotation_service.models import User
 from datasets.models import Annotation, Item
-from projects.assignment.assigned import GivenCounts, given_item
 from projects.models import Assignment, Project, Withheld
-from projects.people.table import people
 from projects.rule import Rule
 from tests import factories
+from tests.projects.test_given import is_for_all
 from tests.soak import amount
 
 rules = st.builds(
@@ -117,23 +116,6 @@ class Assigning(RuleBasedStateMachine):
     # --- What holds ---
 
     @invariant()
-    def lists_agree(self):
-        counts = GivenCounts({self.project: self.project.dataset.item_count})
-        shown = {member.user: member.given for member in people(self.project)[0]}
-        for person in self.members():
-            has = list(self.project.assigned_to(person).values_list("pk", flat=True))
-            assert len(has) == len({*has}) == counts.of(self.project.pk, person.pk) == shown[person]
-            open_items = set(self.project.items_for(person).values_list("pk", flat=True))
-            left = {item.pk for item in self.items() if item.pk in has and item.position < self.project.calibration}
-            left -= set(self.work(person).exclude(done_at=None).values_list("item", flat=True))
-            assert self.project.calibration_left(person) == len(left)
-            first = {item.pk for item in self.items() if item.position < self.project.calibration}
-            assert open_items == ({*has} & (first | self.begun(person)) if left else {*has})
-            assert not self.project.gives_all_to(person) or len(open_items) == len(self.items())
-            for item in Item.with_removed.filter(dataset__project=self.project):
-                assert (given_item(person, self.project.pk, item.pk) is not None) == (item.pk in open_items)
-
-    @invariant()
     def what_is_begun_stays(self):
         for person, has in self.given().items():
             assert self.begun(person) <= has
@@ -145,11 +127,12 @@ class Assigning(RuleBasedStateMachine):
         rows = {(row.annotator_id, row.item_id): row.by_id for row in self.stored(Assignment)}
         withheld = {(row.annotator_id, row.item_id) for row in self.stored(Withheld)}
         assert {person for person, _ in rows} <= {member.pk for member in self.members()}
+        assert not rows.keys() & withheld
         for item in self.items():
             holders = {person for person in annotators if item.pk in given[person]}
             barred = {person for person in annotators if (person.pk, item.pk) in withheld}
             assert not {person for person in barred & holders if item.pk not in self.begun(person)}
-            if self.is_for_all(item):
+            if is_for_all(self.project.rule, item.position):
                 assert holders == {*annotators} - barred
                 continue
             fixed = {
@@ -193,11 +176,6 @@ class Assigning(RuleBasedStateMachine):
     def begun(self, person):
         here = self.work(person).filter(item__dataset__project=self.project)
         return set(here.values_list("item", flat=True))
-
-    def is_for_all(self, item):
-        rule, place = self.project.rule, item.position
-        sampled = (place + 1) * rule.overlap // 100 > place * rule.overlap // 100
-        return rule.annotators_per_item is None or place < rule.calibration or sampled
 
 
 @pytest.mark.soak

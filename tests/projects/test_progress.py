@@ -9,7 +9,8 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation_service.leaving import set_active
 from datasets.models import Annotation, Item
-from projects import counting, progress
+from projects import progress
+from projects.assignment import item_counts
 from projects.models import ItemCounts, Project
 from tests import factories
 from tests.soak import SOAK
@@ -87,7 +88,7 @@ def test_the_figures_are_right_after_each_step(alice, per_item):
 def test_what_one_person_does_is_not_counted_anew(alice, carol, monkeypatch):
     project = factories.project(by=alice, annotators=[carol])
     shown(project, alice)
-    monkeypatch.setattr(counting, "_count", None)
+    monkeypatch.setattr(item_counts, "_count", None)
     Annotation.start(project.dataset.items()[0], carol).finish()
     Annotation.start(project.dataset.items()[1], carol)
     assert shown(project, alice) == progress.ProjectProgress(total=3, touched=2, done=1)

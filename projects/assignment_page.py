@@ -1,7 +1,8 @@
-"""The assignment on a project's page, and changing its rule: with who would get and lose what, and the way back."""
+"""The assignment on a project’s page, and its rule: the form, who would get and lose what by another one, and the way back."""
 
 from typing import Any
 
+from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
@@ -17,13 +18,60 @@ from annotation_service.inputs import Refused
 from annotation_service.models import start_job
 
 from . import access
-from .assignment_form import AssignmentForm
 from .models import Project
 from .people.table import Person
-from .rule import Rule
+from .rule import NUMBERS, Rule
 
 BEFORE = "assignment_before"  # in the session: the last rule that its user has replaced, by project
 SHOWN = 10
+
+
+class NumberField(forms.IntegerField):
+    """A field of the rule. Whatever is wrong with its number, it says which ones it takes."""
+
+    def __init__(self, field: str, help_text: str) -> None:
+        numbers = NUMBERS[field]
+        super().__init__(
+            required=False,
+            min_value=numbers.least,
+            max_value=numbers.most,
+            label=numbers.name,
+            help_text=help_text,
+            error_messages=dict.fromkeys(("invalid", "min_value", "max_value"), str(numbers)),
+        )
+
+
+class AssignmentForm(forms.Form):
+    """Empty fields: everybody gets every item."""
+
+    annotators_per_item = NumberField(
+        "annotators_per_item",
+        "Empty: every annotator gets every item. A number: items are dealt out evenly.",
+    )
+    overlap = NumberField(
+        "overlap",
+        "So many percent of the items go to everybody instead, evenly spread, so that you can compare people.",
+    )
+    calibration = NumberField(
+        "calibration",
+        "So many items at the beginning go to everybody. Whoever has not done these gets no others yet.",
+    )
+
+    @property
+    def rule(self) -> Rule:
+        """What was filled in, when it is valid."""
+        return Rule(**{name: self.cleaned_data[name] for name in AssignmentForm.base_fields})
+
+    def clean_overlap(self) -> int:
+        share = self.cleaned_data["overlap"] or 0
+        if share and "annotators_per_item" in self.cleaned_data and not self.cleaned_data["annotators_per_item"]:
+            raise forms.ValidationError(
+                "Everybody gets every item: say how many annotators each of the others goes to."
+            )
+        return share
+
+    def clean_calibration(self) -> int:
+        return self.cleaned_data["calibration"] or 0
 
 
 def card(request: Request, project: Project, people: list[Person]) -> dict[str, Any]:
