@@ -11,6 +11,7 @@ from annotation_service.models import Job
 from .access import get_upload
 from .models import Dataset, Upload
 from .models.item import BIN
+from .models.judged import judge_some
 from .models.work import count_some
 
 
@@ -50,6 +51,7 @@ def empty_bins(seconds: float) -> int:
 
 
 purge(count_some)
+purge(judge_some)
 
 
 @in_use

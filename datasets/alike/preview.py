@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 from annotation_service.models import User
 from ontologies.models import Ontology
+from resources.judging import Judge
 from resources.rules import Rules
 
-from ..importing.constraints import ConstraintCheck
 from ..models import Dataset, Item
 from ..models.item import ItemQuerySet
 from ..models.violations import rules_for
@@ -38,8 +38,8 @@ class Preview(NamedTuple):
 
 
 def finder_of(asked: Asked, dataset: Dataset, rules: Rules | None) -> Finder:
-    ontologies = {each.kind: each for each in Ontology.objects.filter(project=dataset.project_id)} if rules else {}
-    return Finder(asked, ConstraintCheck(rules, ontologies) if rules else None)
+    judge = Judge(rules, Ontology.objects.filter(project=dataset.project_id)) if rules else None
+    return Finder(asked, judge)
 
 
 def preview(asked: Asked, dataset: Dataset, items: ItemQuerySet, person: User) -> Preview:

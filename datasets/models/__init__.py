@@ -2,6 +2,7 @@ from .annotation import Annotation
 from .batch import Batch
 from .dataset import Contents, Dataset
 from .item import Item
+from .judged import BrokenRule, Judged
 from .mark import Mark
 from .marks import GIVEN, MARKS, Entity, Relation
 from .rejection import Rejection
@@ -17,6 +18,7 @@ __all__ = [
     "Annotation",
     "Answer",
     "Batch",
+    "BrokenRule",
     "Comment",
     "Contents",
     "Dataset",
@@ -25,6 +27,7 @@ __all__ = [
     "Item",
     "ItemLabel",
     "ItemWork",
+    "Judged",
     "Mark",
     "Rejection",
     "Relation",

@@ -11,6 +11,7 @@ from annotation_service.db import among
 
 from .annotation import Annotation
 from .item import Item, ItemQuerySet
+from .judged import BrokenRule, Judged
 from .mark import Mark
 from .marks import GIVEN, Entity, Relation
 from .rejection import Rejection
@@ -20,6 +21,7 @@ from .work import ItemLabel, ItemWork
 
 # Models, each with the field that points to items or datasets. The apps above add theirs.
 goes_with_items: list[tuple[type[models.Model], str]] = [
+    (BrokenRule, "annotation__item"),
     (Annotation, "item"),
     (ItemWork, "item"),
     (ItemLabel, "item"),
@@ -27,7 +29,7 @@ goes_with_items: list[tuple[type[models.Model], str]] = [
     (Answer, "comment__item"),
     (Comment, "item"),
 ]
-goes_with_datasets: list[tuple[type[models.Model], str]] = []
+goes_with_datasets: list[tuple[type[models.Model], str]] = [(Judged, "dataset")]
 # When many items are deleted, so many are locked and deleted with their marks before the next.
 ITEMS_AT_ONCE = 500
 

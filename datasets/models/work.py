@@ -5,6 +5,7 @@ the worker does it, too, so that little is left to readers. Each annotation then
 the marks of a stale one up.
 """
 
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -35,6 +36,7 @@ from annotation_service.db import among, write
 
 from .annotation import UNCOUNTED, Annotation
 from .item import Item
+from .judged import Judging, judge_again
 from .mark import Mark
 from .marks import Entity, Relation
 
@@ -43,6 +45,7 @@ ITEMS_AT_ONCE = 300
 ANNOTATIONS_IN_STEP = 100
 # Seldom are more annotations than these not counted, in all datasets together.
 FEW_STALE = 1000
+_turn = threading.Lock()
 KEPT = (Mark.Status.ACCEPTED, Mark.Status.SUGGESTED)  # of marks with these, each annotation knows the number
 
 
@@ -102,13 +105,26 @@ def refresh(dataset: int, seconds: float) -> bool:
     to are left to the next reader.
     """
     until = time.monotonic() + seconds
-    with suppress(DatabaseError):
-        while items := _changed(dataset):
-            if time.monotonic() > until:
-                return False
-            if not _count(items):
-                break
+    if not _turn.acquire(timeout=seconds):  # one reader counts for all: together they would only be slower
+        return False
+    try:
+        with suppress(DatabaseError):
+            while items := _changed(dataset):
+                if time.monotonic() > until:
+                    return False
+                if not _count(items):
+                    break
+            return judge_again(dataset, until)
+    finally:
+        _turn.release()
     return True
+
+
+def count_items(items: Collection[int]) -> None:
+    """Count what has changed in these."""
+    with _turn, suppress(DatabaseError):
+        if stale := set(Annotation.objects.filter(UNCOUNTED, item__in=items).values_list("item", flat=True)):
+            _count(stale)
 
 
 def count_some(seconds: float) -> int:
@@ -156,8 +172,11 @@ def _count(items: Collection[int]) -> int:
     rows = Item.with_removed.filter(pk__in=among(list(items))).order_by("pk")
     if connection.features.has_select_for_update_skip_locked:
         rows = rows.select_for_update(no_key=True, skip_locked=True)
+    judging = Judging(items)
     with write():
-        work = {pk: ItemWork(item_id=pk) for pk in rows.values_list("pk", flat=True)}
+        unchanged = judging.unchanged(list(rows.values_list("pk", flat=True)))
+        judging.store(set(unchanged))
+        work = {pk: ItemWork(item_id=pk) for pk in unchanged}
         annotations = Annotation.objects.filter(item__in=among(list(work)), annotator__isnull=False)
         labels = _add_up(work, annotations)
         fields = [field.name for field in ItemWork._meta.fields if not field.primary_key]

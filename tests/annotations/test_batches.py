@@ -15,7 +15,7 @@ from projects import alike, roles
 from projects.models import Assignment, ItemCounts
 from projects.rule import Rule
 from tests import factories
-from tests.resource_sets import make
+from tests.resource_sets import broken_places, make
 
 TEXT = "the feed pump leaks\nfeed pump of line 3, Feed Pump of line 4\nthe pump feeds\nfeed pump\n"
 
@@ -251,7 +251,7 @@ def test_what_a_rule_forbids_is_left_out_and_told(alice, project, send, asked, a
     assert [place["against"] for place in found["page"]] == [told[0]["rule"], "", ""]
     assert [place["state"] for place in found["page"]] == ["begun", "untouched", "untouched"]
     assert apply(asked()).left_out == {"unticked": 0, "rules": told}
-    assert not project.broken()
+    assert not broken_places(project)
 
 
 def forbid_state(project, by):
@@ -370,7 +370,7 @@ def test_only_what_broke_a_rule_before_breaks_it_when_it_is_brought_back(
     own(item(2), carol).add_entity(uid="s", label=state, start=1, end=1)
     batch.start_undo()
     assert marks(carol) == [(0, 1, 1, "accepted"), (0, 1, 2, "accepted"), (1, 1, 1, "accepted")]
-    assert len(project.broken()) == 1
+    assert len(broken_places(project)) == 1
 
 
 def test_a_relation_whose_ends_were_removed_one_after_the_other_comes_back_with_the_last(

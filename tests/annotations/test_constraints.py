@@ -9,7 +9,7 @@ from django.test import Client
 from datasets.models import Annotation
 from ontologies.models import OntologyItem
 from tests import factories
-from tests.resource_sets import make
+from tests.resource_sets import broken_places, make
 
 # The labels are those of tests.factories: PhysicalObject with SensingObject/Thermostat and DrivingObject, Activity with Replace,
 # State; hasPart, hasParticipant with hasPatient. The text is “left air conditioner thermostat not working”.
@@ -417,4 +417,4 @@ def test_eight_threads_cannot_get_two_marks_in_that_exclude_each_other(way, proj
         thread.join()
     assert len(statuses) == 24
     assert set(statuses) == {200, 422}
-    assert not project.broken()
+    assert not broken_places(project)
