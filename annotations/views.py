@@ -15,7 +15,7 @@ from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from datasets.models import Entity, Item
 from datasets.models.judged import broken_here
-from datasets.models.work import count_items
+from datasets.models.work import refresh_item
 from projects import access
 from projects.models import Project
 from projects.progress import done_by
@@ -101,7 +101,7 @@ def read(request: Request, pk: int, who: str, item_pk: int) -> HttpResponse:
     context["next_marked"] = marked and reverse("annotations:read", args=[pk, person.pk, marked])
     [shown] = context["items"]
     annotation = shown["annotation"]
-    count_items([found.pk])
+    refresh_item(found)
     count, broken = broken_here(annotation) if annotation else (0, [])
     shown["state"]["broken"] = sorted({uid for each in broken for uid in each.uids})
     context["own"] = annotation if annotation and annotation.annotator_id else None

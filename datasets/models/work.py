@@ -5,11 +5,10 @@ the worker does it, too, so that little is left to readers. Each annotation then
 the marks of a stale one up.
 """
 
-import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -45,7 +44,7 @@ ITEMS_AT_ONCE = 300
 ANNOTATIONS_IN_STEP = 100
 # Seldom are more annotations than these not counted, in all datasets together.
 FEW_STALE = 1000
-_turn = threading.Lock()
+_counting: dict[int, object] = {}
 KEPT = (Mark.Status.ACCEPTED, Mark.Status.SUGGESTED)  # of marks with these, each annotation knows the number
 
 
@@ -105,26 +104,34 @@ def refresh(dataset: int, seconds: float) -> bool:
     to are left to the next reader.
     """
     until = time.monotonic() + seconds
-    if not _turn.acquire(timeout=seconds):  # one reader counts for all: together they would only be slower
-        return False
-    try:
-        with suppress(DatabaseError):
-            while items := _changed(dataset):
-                if time.monotonic() > until:
-                    return False
-                if not _count(items):
-                    break
-            return judge_again(dataset, until)
-    finally:
-        _turn.release()
+    with _turn(dataset) as is_free, suppress(DatabaseError):
+        while is_free and (items := _changed(dataset)):
+            if time.monotonic() > until:
+                return False
+            if not _count(items):
+                break
+        return is_free and judge_again(dataset, until)
     return True
 
 
-def count_items(items: Collection[int]) -> None:
-    """Count what has changed in these."""
-    with _turn, suppress(DatabaseError):
-        if stale := set(Annotation.objects.filter(UNCOUNTED, item__in=items).values_list("item", flat=True)):
-            _count(stale)
+def refresh_item(item: Item) -> None:
+    """Count what has changed in it."""
+    with _turn(item.dataset_id) as is_free, suppress(DatabaseError):
+        if is_free and Annotation.objects.filter(UNCOUNTED, item=item).exists():
+            _count([item.pk])
+
+
+@contextmanager
+def _turn(dataset: int) -> Iterator[bool]:
+    """Whether nobody else in this process counts it. One reader does it for all: together they would only be slower, and
+    whoever waited would keep others from saving."""
+    mine = object()
+    is_free = _counting.setdefault(dataset, mine) is mine
+    try:
+        yield is_free
+    finally:
+        if is_free:
+            del _counting[dataset]
 
 
 def count_some(seconds: float) -> int:
