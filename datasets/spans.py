@@ -115,4 +115,4 @@ def has_room(span: Placed, others: Collection[Placed]) -> bool:
 
 
 def crowded() -> str:
-    return f"At most {words.number(settings.MAX_TOKEN_MARKS)} marks can share a word."
+    return f"At most {words.plural(settings.MAX_TOKEN_MARKS, 'mark,marks')} can share a word."

@@ -1,5 +1,9 @@
 """All alike: what is shown before, what a batch does, and what its undo leaves."""
 
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -9,6 +13,9 @@ from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.alike import preview as previews
 from datasets.alike import storing
+from datasets.alike.asked import Asked, Form
+from datasets.alike.places import Finder
+from datasets.alike.states import Marked, Related, State
 from datasets.models import Annotation, Batch, Entity, Rejection, Relation, RemovedEntity, RemovedRelation
 from ontologies.models import OntologyItem
 from projects import alike, roles
@@ -100,6 +107,52 @@ def given(item, label, start, end, uid="given-1"):
 
 def own(item, person):
     return Annotation.start(item, person)
+
+
+def test_a_place_with_as_many_marks_as_can_be_is_left_out(send, asked, apply, item, carol, label, settings):
+    annotation = own(item(1), carol)
+    for end in (1, 2, 3):
+        annotation.add_entity(uid=f"s{end}", label=label("State"), start=1, end=end)
+    settings.MAX_TOKEN_MARKS = 3
+    (forbidden,) = send("alike/preview/", asked())["forbidden"]
+    assert forbidden == {"rule": "At most 3 marks can share a word.", "count": 1}
+    assert apply(asked()).made == 2 and annotation.entity_set.count() == 3
+
+
+@pytest.mark.parametrize("verb", ["propagate", "accept", "reject", "remove"])
+@pytest.mark.parametrize("kind", ["entity", "relation"])
+def test_the_steps_of_a_preview_grow_as_the_text_does(verb, kind, asked, related, project, carol):
+    """Not with its square: marks and relations are looked up by where they stand."""
+
+    def steps(words):
+        question = Asked.of(project.dataset, related(verb) if kind == "relation" else asked(verb))
+        source, target = (Form(("pump",), form.label) for form in (question.forms[0], question.forms[-1]))
+        forms = (source,) if kind == "entity" else (source, target)
+        question = replace(question, forms=forms, offset=0 if kind == "entity" else 1, where="any")
+        state, known = State(), {"accept": "suggested", "reject": "suggested", "remove": "accepted"}.get(verb)
+        ends = [Marked(n + 1, forms[n % len(forms)].label, n, n, known) for n in range(words)] if known else []
+        for end in ends:
+            state.entities.add(end)
+        if kind == "relation":
+            for one, other in pairwise(ends):
+                state.relate(Related(one.pk, question.label.pk, one, other, known))
+        count = 0
+
+        def trace(frame, event, _):
+            nonlocal count
+            count += event == "line"
+            return trace if "datasets/" in frame.f_code.co_filename else None
+
+        sys.settrace(trace)
+        try:
+            places = sum(1 for _ in Finder(question, None).places(1, ["pump"] * words, state))
+        finally:
+            sys.settrace(None)
+        assert places > words // 3
+        return count
+
+    few = steps(100)
+    assert steps(200) < 2.2 * few and steps(400) < 4.4 * few
 
 
 def test_a_preview_shows_the_places_in_their_context(send, asked, project, item):
