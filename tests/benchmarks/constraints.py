@@ -102,6 +102,7 @@ def _crowd(project: Project, marks: int, over: int) -> Annotation:
     for n, entity in enumerate(entities):
         entity.start, entity.end = n, n + over - 1 if over < marks else 2 * marks - 1 - n
     Entity.objects.bulk_create(entities, batch_size=data.BATCH)
+    execute("ANALYZE")  # as after everything that fills tables
     return annotation
 
 
