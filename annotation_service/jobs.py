@@ -21,7 +21,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from .blueprints import PagedBlueprint, purge_deleted
-from .db import Trouble, trouble, write
+from .db import Trouble, refresh_statistics, trouble, write
 from .http import Request
 from .inputs import Refused
 from .models import WORKER_SIGN, Job, Overtaken
@@ -214,6 +214,7 @@ def work(stop: threading.Event, poll: float = 0.1) -> None:
                 continue
             if time.monotonic() >= next_purge and not any(work(STEP) for work in PURGES):
                 next_purge = time.monotonic() + 10
+                refresh_statistics()
         except Exception as error:
             if reason := trouble(error):
                 log.warning("the worker waits: %s: %s", reason.name, error)

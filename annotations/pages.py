@@ -12,15 +12,16 @@ from annotation_service.comfort import COMFORT, with_defaults
 from annotation_service.http import Request
 from annotation_service.models import User
 from datasets.extra_fields import Field
-from datasets.items.own import OwnItems
-from datasets.models import Annotation, Comment, Item
+from datasets.models import Annotation, Item
 from projects import access
 from projects.models import Project
+from work.models import Comment
+from work.own_items import OwnItems
 
 from . import offers
+from .comments import comments_on, flags_of
 from .finding import choices, item_address
 from .requests import marks_states
-from .talking import comments_on, flags_of
 
 
 def page_to_annotate(request: Request, project: Project, item: Item, shown: OwnItems) -> dict[str, Any]:

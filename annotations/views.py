@@ -15,11 +15,11 @@ from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from datasets.models import Entity, Item
 from datasets.models.judged import broken_here
-from datasets.models.work import refresh_item
 from projects import access
 from projects.models import Project
 from projects.progress import done_by
 from projects.roles import with_right
+from work.models.figures import refresh_item
 
 from . import offers
 from .finding import item_address, next_undone, shown_items

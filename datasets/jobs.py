@@ -12,7 +12,6 @@ from .access import get_upload
 from .models import Dataset, Upload
 from .models.item import BIN
 from .models.judged import judge_some
-from .models.work import count_some
 
 
 def may_watch(request: Request, job: Job) -> None:
@@ -50,7 +49,6 @@ def empty_bins(seconds: float) -> int:
     return dataset.empty_bin(seconds) if dataset else 0
 
 
-purge(count_some)
 purge(judge_some)
 
 

@@ -23,11 +23,11 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import start_job
 from annotation_service.paging import Page, named, search_text
 from datasets.models import Dataset
-from datasets.models.work import refresh
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet
+from work.models.figures import refresh
 
-from . import access, assigning, bundle, progress, talking
+from . import access, assigning, bundle, comments, progress
 from .forms import ConstraintsForm, DetailsForm
 from .items.views import COUNT_SECONDS
 from .models import Project
@@ -93,7 +93,7 @@ def page(request: Request, pk: int) -> HttpResponse:
     }
     context |= progress.overview(project, request.user)
     said = access.flags(request, project), access.comments(request, project)
-    context["talk"] = talking.figures(*said, reader=None if Right.READ in rights else request.user)
+    context["talk"] = comments.figures(*said, reader=None if Right.READ in rights else request.user)
     if Right.READ in rights:
         members, _ = people(project)
         works = any(member.begun for member in members if member.user == request.user)

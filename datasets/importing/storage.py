@@ -245,7 +245,7 @@ GIVEN = Whose("a.annotator_id IS NULL", "m.origin = 'given'", "na.annotator_id I
 # What a batch or the history put on items that nobody has begun stays behind.
 EVERYBODY = Whose(
     "(a.annotator_id IS NULL OR a.started_at IS NOT NULL)",
-    "m.origin IS NOT NULL",
+    "TRUE",
     "COALESCE(na.annotator_id, 0) = COALESCE(a.annotator_id, 0)",
     "m.status",
 )

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation_service import words
 from annotation_service.blueprints import PagedBlueprint
-from annotation_service.db import among, delete_rows, write
+from annotation_service.db import among, changed, delete_rows, write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies import usage
@@ -24,8 +24,7 @@ from ..importing.document import Report
 from ..importing.storage import Spool
 from ..kinds import Kind
 from ..preprocessing import Preprocessing
-from .batch import Batch
-from .deleting import MarkCount, goes_with_datasets, with_marks
+from .deleting import MarkCount, goes_after_marks, goes_with_datasets, with_marks
 from .item import BIN, Item, ItemQuerySet
 from .mark import Mark
 from .marks import GIVEN, Entity, Relation
@@ -235,6 +234,7 @@ class Dataset(PagedBlueprint):
     def _put_into_bin(self, items: ItemQuerySet, by: User) -> int:
         now = timezone.now()
         count = Item.with_removed.filter(pk__in=items.order_by().values("pk")).update(removed_at=now, removed_by=by)
+        changed(Item._meta.db_table, count)
         gone = Item.with_removed.filter(dataset=self, removed_at=now)
         self.touch(item_count=self.item_count - count, token_count=self.token_count - gone.token_count())
         return count
@@ -254,6 +254,7 @@ class Dataset(PagedBlueprint):
             dataset.arrived = dataset.items().filter(pk__in=among(list(coming.order_by().values_list("pk", flat=True))))
             dataset.check_room(count)
             Item.with_removed.filter(pk__in=coming.order_by().values("pk")).update(removed_at=None, removed_by=None)
+            changed(Item._meta.db_table, count)
             dataset.touch(item_count=dataset.item_count + count, token_count=dataset.token_count + tokens)
         return count
 
@@ -309,9 +310,8 @@ class Dataset(PagedBlueprint):
 
     def content(self) -> Iterator[QuerySet[Any]]:
         yield from with_marks(Item.with_removed.filter(dataset=self).order_by("position"))
-        for model, field in goes_with_datasets:
+        for model, field in (*goes_with_datasets, *goes_after_marks):
             yield model._base_manager.filter(**{field: self})
-        yield Batch.objects.filter(dataset=self)  # marks point to them
 
 
 usage.ontology_uses += [(Dataset, "entity_ontology"), (Dataset, "relation_ontology")]

@@ -9,8 +9,9 @@ from django.db.models import Count, Sum
 
 from annotation_service import words
 from annotation_service.models import User
-from datasets.models import MARKS, Annotation, Comment, Flag, Item, ItemWork, Mark
+from datasets.models import MARKS, Annotation, Item, Mark
 from datasets.models.judged import broken_rules
+from work.models import Comment, Flag, ItemWork
 
 from ..assignment.sharing import NOBODY
 from ..models import Project

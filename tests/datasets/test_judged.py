@@ -8,13 +8,14 @@ from itertools import combinations
 import pytest
 
 from annotation_service import jobs
-from datasets.models import Annotation, BrokenRule, Entity, Relation, judged, work
+from datasets.models import Annotation, BrokenRule, Entity, Relation, judged
 from datasets.models.judged import Judging, broken_here, broken_rules, judge_some
 from ontologies.models import OntologyItem
 from resources.models import rules_of
 from resources.rules import Span
 from tests import factories
 from tests.annotations.test_constraints import constrain
+from work.models import figures
 
 ENTITIES = [
     {"domain": "PhysicalObject", "excludes": ["Activity"], "can_contain": ["PhysicalObject"]},
@@ -72,7 +73,7 @@ def naive(project):
 
 
 def kept(project):
-    assert work.refresh(project.dataset.pk, 60)
+    assert figures.refresh(project.dataset.pk, 60)
     return Counter({(row.annotation_id, row.rule): row.count for row in broken_rules(project.dataset.pk)})
 
 
@@ -106,7 +107,7 @@ def test_of_many_places_some_of_each_rule_are_listed(project, carol, monkeypatch
     for n, name in enumerate(["PhysicalObject", "Activity", "Replace", "Thermostat", "State"] * 3):
         label = project.entity_ontology.items().get(name=name)
         annotation.entity_set.create(uid=f"e{n}", label=label, start=n // 5, end=5 - n // 5, words_key=0)
-    work.refresh(project.dataset.pk, 60)
+    figures.refresh(project.dataset.pk, 60)
     rows = BrokenRule.objects.filter(annotation=annotation)
     assert sum(row.count for row in rows) > 30 and all(0 < len(row.places) <= 10 // len(rows) for row in rows)
     count, places = broken_here(annotation)
@@ -140,8 +141,8 @@ def test_the_worker_judges_again_what_a_rule_has_changed(project, alice, carol, 
 
 def test_a_reader_waits_for_no_other(project, carol):
     mark(Annotation.objects.create(item=project.dataset.items()[0], annotator=carol), random.Random(2))
-    with work._turn(project.dataset.pk):
-        assert not work.refresh(project.dataset.pk, 60)
+    with figures._turn(project.dataset.pk):
+        assert not figures.refresh(project.dataset.pk, 60)
     assert kept(project) == naive(project)
 
 

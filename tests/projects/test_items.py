@@ -13,16 +13,16 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation_service import jobs
 from annotation_service.models import Job
-from datasets.models import Annotation, Comment, Entity, Flag, ItemLabel, ItemWork
-from datasets.models import work as counted
-from datasets.models.batch import delete_annotations
-from datasets.models.work import count_some, refresh
+from datasets.models import Annotation, Entity
 from projects import alike
 from projects.items.filters import COLUMNS, HAS, STATES, ProjectItems
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
 from tests.resource_sets import broken_places, make
 from tests.soak import SOAK
+from work.models import Comment, Flag, ItemLabel, ItemWork
+from work.models.batch import delete_annotations
+from work.models.figures import count_some, refresh
 
 TEXT = "".join(f"{word} number {n}\n" for n, word in enumerate(["pump", "valve", "oil", "filter"] * 4, start=1))
 LABELS = ["PhysicalObject", "Thermostat", "Activity", "State"]
@@ -517,9 +517,7 @@ def test_the_worker_counts_what_nobody_has_read(project, carol, dave):
     ]
 
 
-@pytest.mark.parametrize("few", [1000, 0])
-def test_a_reader_counts_what_changed_in_their_project_alone(project, alice, carol, monkeypatch, few):
-    monkeypatch.setattr(counted, "FEW_STALE", few)
+def test_a_reader_counts_what_changed_in_their_project_alone(project, alice, carol):
     other = factories.project(by=alice, annotators=[carol], text=TEXT)
     for each in (project, other):
         work(each, carol, {1: "done", 16: "begun"})
