@@ -14,10 +14,12 @@ from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from datasets.models import Entity, Item
+from datasets.models.judged import broken_here
 from projects import access
 from projects.models import Project
 from projects.progress import done_by
 from projects.roles import with_right
+from work.models.figures import refresh_item
 
 from . import offers
 from .finding import item_address, next_undone, shown_items
@@ -99,10 +101,11 @@ def read(request: Request, pk: int, who: str, item_pk: int) -> HttpResponse:
     context["next_marked"] = marked and reverse("annotations:read", args=[pk, person.pk, marked])
     [shown] = context["items"]
     annotation = shown["annotation"]
-    broken = annotation.broken() if annotation else []
-    shown["state"]["broken"] = [uid for each in broken for uid in each.uids]
+    refresh_item(found)
+    count, broken = broken_here(annotation) if annotation else (0, [])
+    shown["state"]["broken"] = sorted({uid for each in broken for uid in each.uids})
     context["own"] = annotation if annotation and annotation.annotator_id else None
-    context["broken"] = annotation.in_words(broken) if annotation else []
+    context |= {"broken": broken, "broken_count": count}
     context["sources"] = words.listed(annotation.sources()) if annotation else ""
     if access.reads_marks(request, project):
         annotates = {"membership__project": project, "membership__role__in": with_right(Right.ANNOTATE)}

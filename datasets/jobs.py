@@ -11,6 +11,7 @@ from annotation_service.models import Job
 from .access import get_upload
 from .models import Dataset, Upload
 from .models.item import BIN
+from .models.judged import judge_some
 
 
 def may_watch(request: Request, job: Job) -> None:
@@ -46,6 +47,9 @@ def discard_forgotten() -> None:
 def empty_bins(seconds: float) -> int:
     dataset = Dataset.objects.filter(item__removed_at__lte=timezone.now() - BIN).first()
     return dataset.empty_bin(seconds) if dataset else 0
+
+
+purge(judge_some)
 
 
 @in_use

@@ -7,7 +7,7 @@ every annotator's work on every item, and the suggestions there.
 
 import json
 import zipfile
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import IO, Any
@@ -157,18 +157,18 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
 
 def _violations(project: Project) -> list[dict[str, Any]]:
     """What breaks the constraints, counted per rule and annotator."""
-    report, files = Report(project), {each.pk: f"{each.format}.json" for each in project.constraint_sets()}
+    report, files = Report(project, now=True), {each.pk: f"{each.format}.json" for each in project.constraint_sets()}
     return [
         {
             "rule": rule.kind,
             "file": files[rule.set],
             "position": rule.position,
-            "label": report.labels[rule.relation].fullname if rule.relation else None,
+            "label": report.fullnames[rule.relation] if rule.relation else None,
             "annotator": report.people[person] if person else None,
             "count": count,
         }
-        for rule, broken in report.by_rule().items()
-        for person, count in Counter(each.annotator for each in broken).items()
+        for rule, people in report.by_rule().items()
+        for person, count in people.items()
     ]
 
 

@@ -12,9 +12,9 @@ from annotation_service.db import store, write
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
 from annotation_service.models import Job, User
 from datasets.models import Dataset, Mark
-from datasets.models.violations import Broken, broken_in
+from datasets.models.judged import broken_in, judge_of, places_of
 from ontologies.models import Ontology, OntologyKind
-from resources.models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet, rules_of
+from resources.models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet
 
 from .assignment.assigned import Assignment, Withheld
 from .assignment.hand_change import HandChange
@@ -183,19 +183,17 @@ class Project(HasLifeCycle):
                 job.finish(url=project.get_absolute_url(), text=f"The project “{project}” is ready.")
         return project
 
-    def broken(self) -> list[Broken]:
-        """The marks that break the constraints: those that came with the dataset, and each annotator's accepted ones."""
-        rules = rules_of(self.constraint_sets())
-        return list(broken_in(rules, self.dataset.pk)) if rules else []
-
     def _check_given_marks(self) -> None:
-        if broken := self.broken():
-            first, times = broken[0], words.plural(len(broken), "time,times")
-            number = [*self.dataset.items().values_list("pk", flat=True)].index(first.item) + 1
-            names = {label.pk: label.name for ontology in self.ontology_set.all() for label in ontology.labels()}
+        items = [*self.dataset.items().values_list("pk", flat=True)]
+        judge = judge_of(self.dataset.pk)
+        broken = list(broken_in(judge, items)) if judge else []
+        if judge and broken:
+            _, [first] = next(places_of(judge, broken, 1))
+            times = words.plural(sum(row.count for row in broken), "time,times")
+            number = words.number(items.index(first.annotation.item_id) + 1)
             raise BrokenRules(
-                f"Marks of the dataset break the constraints {times}, the first in item {words.number(number)}:"
-                f" {first.violation.in_words(names.__getitem__)} Choose other constraints, or keep the marks as they are."
+                f"Marks of the dataset break the constraints {times}, the first in item {number}:"
+                f" {first.violation.in_words(judge.name_of)} Choose other constraints, or keep the marks as they are."
             )
 
     def use(self, blueprint: B, *, by: User) -> B:

@@ -24,10 +24,12 @@ from annotation_service.views import MOST, Hit, finders
 from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet
+from work.models.figures import refresh
 
 from . import access, bundle, comments, progress
 from .assignment_page import card
 from .forms import ConstraintsForm, DetailsForm
+from .items.views import COUNT_SECONDS
 from .models import Project
 from .people.table import people
 from .violations import Report, Selection, foreseen_in
@@ -113,13 +115,14 @@ def marks(request: Request, pk: int) -> HttpResponse:
 def violations(request: Request, pk: int) -> HttpResponse:
     """The marks that break the constraints: per rule, per annotator, and a list with links to each place."""
     project = access.project(request, pk, Right.READ)
+    is_counted = refresh(project.dataset.pk, COUNT_SECONDS)
     with snapshot():
         report = Report(project)
         shown = Selection(report, rule=request.GET.get("rule", ""), who=request.GET.get("who", ""))
-        page = Paginator(shown.broken, VIOLATIONS_A_PAGE).get_page(request.GET.get("page"))
+        page = Paginator(shown.broken(), VIOLATIONS_A_PAGE).get_page(request.GET.get("page"))
         rows = shown.rows(page)
     context = {"section": "projects", "project": project, "dataset": project.dataset, "report": report}
-    context |= {"shown": shown, "page": page, "rows": rows}
+    context |= {"shown": shown, "page": page, "rows": rows, "is_counted": is_counted}
     context |= {"constraints": project.constraint_sets(), "keeps": Right.KEEP in project.rights_of(request.user)}
     return render(request, "projects/violations.html", context)
 
@@ -128,20 +131,25 @@ def violations(request: Request, pk: int) -> HttpResponse:
 def violations_count(request: Request, pk: int) -> HttpResponse:
     """How many marks break the constraints, loaded after the page of the project."""
     project = access.project(request, pk, Right.READ)
-    return render(request, "projects/_violations_count.html", {"project": project, "report": Report(project)})
+    is_counted = refresh(project.dataset.pk, COUNT_SECONDS)
+    context = {"project": project, "report": Report(project), "is_counted": is_counted}
+    return render(request, "projects/_violations_count.html", context)
 
 
 @require_GET
 def violations_of_rules(request: Request, pk: int, constraints_pk: int) -> JsonResponse:
     """How many marks break each rule of a set of the project, for its page: by numbers of rules, with the address of the list."""
     project = access.project(request, pk, Right.READ)
+    refresh(project.dataset.pk, COUNT_SECONDS)
     url = reverse("projects:violations", args=[pk])
-    found = [
-        # A rule that is broken in two ways has no list of its own.
-        {"rule": position + 1, "count": len(rules), "url": f"{url}?rule={rules[0]}" if len(set(rules)) == 1 else url}
-        for position, rules in Report(project).by_position(constraints_pk).items()
-    ]
-    return JsonResponse({"rules": found})
+    found: dict[int, dict[str, Any]] = {}
+    for rule, counts in Report(project).by_rule().items():
+        if rule.set == constraints_pk and rule.position is not None:
+            # A rule that is broken in two ways has no list of its own.
+            address = url if rule.position in found else f"{url}?rule={rule}"
+            there = found.setdefault(rule.position, {"rule": rule.position + 1, "count": 0})
+            there |= {"count": there["count"] + counts.total(), "url": address}
+    return JsonResponse({"rules": list(found.values())})
 
 
 @require_http_methods(["GET", "POST"])

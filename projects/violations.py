@@ -5,46 +5,59 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
+from django.db.models import Q, QuerySet, Sum
+
 from annotation_service import words
 from annotation_service.db import snapshot
+from annotation_service.inputs import whole_number
 from annotation_service.models import User
-from datasets.models import Dataset, Entity, Item
-from datasets.models.violations import Broken, broken_in
+from datasets.models import BrokenRule, Dataset
+from datasets.models.judged import BrokenPlace, broken_in, broken_rules, in_order, judge_of, places_of
 from ontologies.models import Ontology
+from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
-from resources.rules import RuleName, Rules
-from resources.tally import Tally
+from resources.rules import RuleName, Violation
+from resources.tally import EXAMPLES, Tally
 
 from .models import Project
 
 GIVEN = "given"
 """Stands in addresses for the marks that came with the dataset."""
+PLACES = 3
+"""So many are shown of what breaks a rule in an item; the page of the item has more."""
+ROWS_AT_ONCE = 500
 
 
 def foreseen(dataset: Dataset, ontologies: Mapping[str, Ontology], sets: Collection[ConstraintSet]) -> Tally:
     """What the marks of a dataset would break with these ontologies, by kind, and constraint sets. Raises `Refused` if the
     ontologies do not have all labels."""
-    return _tally(rules_about(sets, ontologies), dataset, ontologies, dataset.labels_in(ontologies))
+    return _tally(dataset, ontologies, sets, dataset.labels_in(ontologies))
 
 
 def foreseen_in(project: Project, chosen: ConstraintSet) -> Tally:
     """What the marks in a project would break if it had these constraints, too. Raises `Refused` as above."""
     ontologies = {ontology.kind: ontology for ontology in project.ontology_set.all()}
-    return _tally(rules_about([chosen], ontologies), project.dataset, ontologies)
+    return _tally(project.dataset, ontologies, [chosen], {})
 
 
 def _tally(
-    rules: Rules | None,
     dataset: Dataset,
     ontologies: Mapping[str, Ontology],
-    labels: Mapping[int, int] | None = None,
+    sets: Collection[ConstraintSet],
+    stands_for: Mapping[int, int],
 ) -> Tally:
-    names = {label.pk: label.name for ontology in ontologies.values() for label in ontology.labels()}
-    tally = Tally(names.__getitem__)
+    rules = rules_about(sets, ontologies)
+    if rules is None:
+        return Tally(str)
+    judge = Judge(rules, ontologies.values(), stands_for)
+    tally = Tally(judge.name_of)
     with snapshot():  # items may come meanwhile, with marks
         numbers = numbers_of(dataset)
-        for broken in broken_in(rules, dataset.pk, labels) if rules else ():
-            tally.add(broken.violation, f"item {words.number(numbers[broken.item])}")
+        for row in broken_in(judge, list(numbers)):
+            if tally.count(rules.broken(row.name), row.count):
+                for _, places in places_of(judge, [row], EXAMPLES):
+                    for place in places:
+                        tally.show(place.violation, f"item {words.number(numbers[row.annotation.item_id])}")
     return tally
 
 
@@ -54,63 +67,85 @@ def numbers_of(dataset: Dataset) -> dict[int, int]:
 
 
 class Report:
-    """All violations in a project: of the marks that came with the dataset, and of each annotator's accepted ones.
+    """How often marks break each rule of a project: those that came with the dataset, and each annotator's accepted ones.
 
     To be read in a `snapshot`: annotators change and remove marks meanwhile.
     """
 
-    def __init__(self, project: Project) -> None:
-        self.broken = project.broken()
-        self.labels = {label.pk: label for ontology in project.ontology_set.all() for label in ontology.labels()}
-        people = {broken.annotator for broken in self.broken if broken.annotator}
-        self.people = dict(User.objects.filter(pk__in=people).values_list("pk", "username"))
-        self.dataset = project.dataset
+    def __init__(self, project: Project, *, now: bool = False) -> None:
+        """From what is kept or, if it shall be of ``now``, from the marks: then the ``rows`` are a list."""
+        self.project, self.dataset = project, project.dataset
+        self.judge = judge_of(self.dataset.pk)
+        self.rows: list[BrokenRule] = []
+        self.counts = Counter[tuple[RuleName, int | None]]()
+        """By the rule and the person; None has those of the marks that came with the dataset."""
+        if now:
+            found = broken_in(self.judge, list(self.numbers)) if self.judge else ()
+            self.rows = sorted(found, key=in_order)
+            counts: Any = ((row.rule, row.annotation.annotator_id, row.count) for row in self.rows)
+        else:
+            kept = broken_rules(self.dataset.pk).order_by()
+            counts = kept.values_list("rule", "annotation__annotator").annotate(Sum("count"))
+        for rule, person, count in counts:
+            self.counts[RuleName.of(rule), person] += count
+        self.total = self.counts.total()
+        people = User.objects.filter(pk__in={person for _, person in self.counts if person})
+        self.people = dict(people.values_list("pk", "username"))
 
     @cached_property
     def numbers(self) -> dict[int, int]:
         return numbers_of(self.dataset)
 
-    def by_rule(self) -> dict[RuleName, list[Broken]]:
-        """The violations of each rule."""
-        rules: dict[RuleName, list[Broken]] = {}
-        for broken in self.broken:
-            rules.setdefault(broken.violation.rule, []).append(broken)
-        return rules
-
-    def by_position(self, set_pk: int) -> dict[int, list[RuleName]]:
-        """What is broken of each row of a set, by its position, once for each violation."""
-        rows: dict[int, list[RuleName]] = {}
-        for broken in self.broken:
-            rule = broken.violation.rule
-            if rule.set == set_pk and rule.position is not None:
-                rows.setdefault(rule.position, []).append(rule)
-        return rows
-
-    def by_annotator(self) -> Counter[int | None]:
-        """How many violations each person has; None has those of the marks that came with the dataset."""
-        return Counter(broken.annotator for broken in self.broken)
+    @cached_property
+    def fullnames(self) -> dict[int, str]:
+        ontologies = self.project.ontology_set.all()
+        return {label.pk: label.fullname for ontology in ontologies for label in ontology.labels()}
 
     def name_of(self, label: int) -> str:
-        return self.labels[label].name
+        assert self.judge
+        return self.judge.name_of(label)
 
-    def sentence(self, broken: Broken) -> str:
-        return broken.violation.in_words(self.name_of)
+    def broken(self, rule: RuleName) -> Violation:
+        """How one of the rules is broken."""
+        assert self.judge
+        return self.judge.rules.broken(rule)
+
+    def by_rule(self) -> dict[RuleName, Counter[int | None]]:
+        """What is broken most comes first, each with how often everybody does."""
+        rules: dict[RuleName, Counter[int | None]] = {}
+        for (rule, person), count in self.counts.items():
+            rules.setdefault(rule, Counter())[person] += count
+        return dict(sorted(rules.items(), key=lambda found: -found[1].total()))
+
+    def by_annotator(self) -> Counter[int | None]:
+        """How often each breaks rules; what came with the dataset first."""
+        people = Counter[int | None]()
+        for (_, person), count in sorted(self.counts.items(), key=lambda found: found[0][1] or 0):
+            people[person] += count
+        return people
 
     def entries(self) -> Iterator[dict[str, Any]]:
-        """An object for each pair of entities and kind of rule, or relation, that is broken."""
+        """An object for each place that is found: two entities and a kind of rule, or a relation, that is broken."""
         external_ids = dict(self.dataset.items().exclude(external_id="").values_list("pk", "external_id"))
-        for broken in self.broken:
-            violation = broken.violation
-            yield {
-                "item_id": self.numbers[broken.item],
-                "external_id": external_ids.get(broken.item),
-                "annotator": None if broken.annotator is None else self.people[broken.annotator],
-                "rule": violation.kind,
-                "set": violation.set.pk,
-                "position": violation.position,
-                "marks": list(broken.marks),
-                "label": self.labels[violation.labels[1][0]].fullname if broken.relation else None,
-            }
+        for row, places in self.places():
+            item, rule = row.annotation.item_id, row.name
+            for place in places:
+                yield {
+                    "item_id": self.numbers[item],
+                    "external_id": external_ids.get(item),
+                    "annotator": self.people.get(row.annotation.annotator_id or 0),
+                    "rule": rule.kind,
+                    "set": rule.set,
+                    "position": rule.position,
+                    "marks": list(place.marks),
+                    "label": self.fullnames[place.violation.labels[1][0]] if place.relation else None,
+                }
+
+    def places(self) -> Iterator[tuple[BrokenRule, list[BrokenPlace]]]:
+        """Of its ``rows``."""
+        for first in range(0, len(self.rows), ROWS_AT_ONCE):
+            assert self.judge
+            yield from places_of(self.judge, self.rows[first : first + ROWS_AT_ONCE])
 
 
 class Selection:
@@ -118,60 +153,54 @@ class Selection:
 
     def __init__(self, report: Report, *, rule: str, who: str) -> None:
         self.report, self.rule, self.who = report, rule, who
-        of_rule = [broken for broken in report.broken if rule in ("", str(broken.violation.rule))]
-        of_person = [broken for broken in report.broken if who in ("", _who(broken.annotator))]
-        self.broken = [broken for broken in of_rule if who in ("", _who(broken.annotator))]
-        self._by_rule = Counter(broken.violation.rule for broken in of_person)
-        self._by_person = Counter(broken.annotator for broken in of_rule)
+
+    def broken(self) -> QuerySet[BrokenRule]:
+        """What came with the dataset first."""
+        rows = broken_rules(self.report.dataset.pk)
+        if self.rule:
+            rows = rows.filter(rule=self.rule)
+        if self.who:
+            is_theirs = Q(annotation__annotator=whole_number(self.who) or 0)
+            rows = rows.filter(Q(annotation__annotator=None) if self.who == GIVEN else is_theirs)
+        rows = rows.select_related("annotation__item").alias(is_own=Q(annotation__annotator__isnull=False))
+        return rows.order_by("is_own", "annotation__item__position", "annotation__annotator", "pk")
 
     def rules(self) -> list[dict[str, Any]]:
         """Every rule that is broken, with how often the chosen person breaks it; what is broken most comes first."""
-        most_first = sorted(self.report.by_rule().items(), key=lambda found: -len(found[1]))
-        found = [(rule, broken[0].violation) for rule, broken in most_first]
         return [
             {
                 "key": str(rule),
                 "set": violation.set,
                 "number": None if violation.position is None else violation.position + 1,
                 "text": violation.rule_in_words(self.report.name_of),
-                "count": self._by_rule[rule],
+                "count": sum(count for person, count in people.items() if self.who in ("", _who(person))),
             }
-            for rule, violation in found
+            for rule, people in self.report.by_rule().items()
+            for violation in [self.report.broken(rule)]
         ]
 
     def people(self) -> list[dict[str, Any]]:
         """Everybody who breaks a rule, with how often they break the chosen one; those that came with the dataset first."""
+        chosen = Counter[int | None]()
+        for (rule, person), count in self.report.counts.items():
+            chosen[person] += count if self.rule in ("", str(rule)) else 0
         return [
-            {"key": _who(person), "name": self.report.people.get(person or 0, ""), "count": self._by_person[person]}
-            for person in self.report.by_annotator()
+            {"key": _who(person), "name": self.report.people.get(person or 0, ""), "count": chosen[person]}
+            for person in sorted(chosen, key=lambda person: person or 0)
         ]
 
-    def rows(self, shown: Iterable[Broken]) -> list[dict[str, Any]]:
-        """Violations as the list has them, with the words of the two marks."""
-        shown = list(shown)
-        items = Item.objects.in_bulk([broken.item for broken in shown])
-        uids = {uid for broken in shown for uid in broken.marks}
-        ends = Entity.objects.filter(annotation__item__in=items, uid__in=uids)
-        places: dict[tuple[int, int | None, str], list[int]] = {
-            (item, annotator, uid): place
-            for item, annotator, uid, *place in ends.values_list(
-                "annotation__item", "annotation__annotator", "uid", "start", "end"
-            )
-        }
+    def rows(self, shown: Iterable[BrokenRule]) -> list[dict[str, Any]]:
+        """Violations as the list has them: what breaks a rule in somebody's item, with some of the places."""
+        judge = self.report.judge
         return [
             {
-                "item": items[broken.item],
-                "number": self.report.numbers[broken.item],
-                "person": broken.annotator,
-                "name": self.report.people.get(broken.annotator or 0, ""),
-                "mark": broken.relation or broken.marks[0],
-                "text": self.report.sentence(broken),
-                "words": [
-                    items[broken.item].cleaned.between(*places[broken.item, broken.annotator, uid])
-                    for uid in broken.marks
-                ],
+                "item": row.annotation.item,
+                "person": row.annotation.annotator_id,
+                "name": self.report.people.get(row.annotation.annotator_id or 0, ""),
+                "places": places,
+                "more": row.count - len(places),
             }
-            for broken in shown
+            for row, places in (places_of(judge, shown, PLACES) if judge else ())
         ]
 
 

@@ -6,11 +6,41 @@ holds for everything below the types that it names.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from enum import StrEnum
+from functools import cached_property
+from typing import NamedTuple, Protocol
 
 from annotation_service import words
 
 Lineage = Sequence[int]
+
+
+class Lie(StrEnum):
+    """How an entity lies to another one that shares words with it."""
+
+    EQUAL = "equal"
+    AROUND = "around"
+    INSIDE = "inside"
+    CROSSING = "crossing"
+
+    @classmethod
+    def of(cls, one: "Placed", other: "Placed") -> "Lie | None":
+        """None if the two share no token."""
+        if one.start > other.end or other.start > one.end:
+            return None
+        holds, is_held = (a.start <= b.start and b.end <= a.end for a, b in ((one, other), (other, one)))
+        if holds and is_held:
+            return cls.EQUAL
+        return cls.AROUND if holds else cls.INSIDE if is_held else cls.CROSSING
+
+
+class Placed(Protocol):
+    """What marks the tokens ``start`` to ``end``, inclusive."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
 
 
 class SetName(NamedTuple):
@@ -66,14 +96,6 @@ class Span(NamedTuple):
     end: int
     label: Lineage
 
-    def meets(self, other: "Span") -> bool:
-        """Whether the two share a token."""
-        return self.start <= other.end and other.start <= self.end
-
-    def holds(self, other: "Span") -> bool:
-        """Whether the other one lies strictly inside."""
-        return self.start <= other.start and other.end <= self.end and self[:2] != other[:2]
-
 
 class RuleName(NamedTuple):
     """What is broken: a row of a set or, where a relation has rules but none for the source, the relation."""
@@ -84,7 +106,13 @@ class RuleName(NamedTuple):
     relation: int | None
 
     def __str__(self) -> str:
-        return "-".join(map(str, self))
+        return "-".join("" if part is None else str(part) for part in self)
+
+    @classmethod
+    def of(cls, text: str) -> "RuleName":
+        kind, *numbers = text.split("-")
+        set_pk, position, relation = (int(number) if number else None for number in numbers)
+        return cls(kind, set_pk or 0, position, relation)
 
 
 class Violation(NamedTuple):
@@ -160,6 +188,16 @@ class Rules:
             if row.can_contain is not None:
                 self._containers[row.domain] = row
 
+    def broken(self, rule: RuleName) -> Violation:
+        """How a rule is broken, whichever marks do it."""
+        row = self._by_position[rule.set, rule.position]
+        return Violation(rule.kind, row.set, None if rule.position is None else row, ((), (rule.relation or 0,), ()))
+
+    @cached_property
+    def _by_position(self) -> dict[tuple[int, int | None], EntityRule | RelationRule]:
+        """The rows by their sets and positions; without a position any of the set."""
+        return {(row.set.pk, position): row for row in self.rows for position in (row.position, None)}
+
     def against_coexisting(self, one: Lineage, other: Lineage) -> Violation | None:
         """Why entities with these labels cannot share words: the first row that excludes one for the other, whichever way."""
         tables = [self._excluded[label] for label in one if label in self._excluded]
@@ -197,12 +235,15 @@ class Rules:
 
     def between(self, one: Span, other: Span) -> Iterator[Violation]:
         """What two entities of a text break together."""
-        if not one.meets(other):
-            return
-        if found := self.against_coexisting(one.label, other.label):
+        if lie := Lie.of(one, other):
+            yield from self.judge(one.label, other.label, lie)
+
+    def judge(self, one: Lineage, other: Lineage, lie: Lie) -> Iterator[Violation]:
+        """What entities with these labels break together, wherever one lies so to the other."""
+        if found := self.against_coexisting(one, other):
             yield found
-        outer, inner = (one, other) if one.holds(other) else (other, one)
-        if outer.holds(inner) and (found := self.against_nesting(outer.label, inner.label)):
+        outer, inner = (one, other) if lie == Lie.AROUND else (other, one)
+        if lie in (Lie.AROUND, Lie.INSIDE) and (found := self.against_nesting(outer, inner)):
             yield found
 
 

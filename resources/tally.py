@@ -17,11 +17,21 @@ class Tally:
         self._rules: dict[RuleName, dict[str, Any]] = {}
 
     def add(self, violation: Violation, place: str) -> None:
+        self.count(violation)
+        self.show(violation, place)
+
+    def count(self, violation: Violation, times: int = 1) -> bool:
+        """Returns whether there is room for examples."""
         row = self._rules.get(violation.rule) or self._row(violation)
-        row["count"] += 1
-        self.total += 1
-        if len(row["examples"]) < EXAMPLES:
-            row["examples"].append([place, violation.in_words(self.name_of)])
+        row["count"] += times
+        self.total += times
+        return len(row["examples"]) < EXAMPLES
+
+    def show(self, violation: Violation, place: str) -> None:
+        """One that is counted, as an example if there is room."""
+        examples = self._rules[violation.rule]["examples"]
+        if len(examples) < EXAMPLES:
+            examples.append([place, violation.in_words(self.name_of)])
 
     def _row(self, violation: Violation) -> dict[str, Any]:
         row: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 import json
 
+from projects.violations import Report
 from resources.models import FORMATS
 
 # With full names, as downloads have them.
@@ -47,6 +48,11 @@ def make(format, *, owner, entities, relations, document=None, name=""):
         entity_ontology=entities,
         relation_ontology=relations if model.row_models[kind].relation_field else None,
     )
+
+
+def broken_places(project):
+    """Where its marks break rules now."""
+    return [place for _, places in Report(project, now=True).places() for place in places]
 
 
 def document_of(resource):

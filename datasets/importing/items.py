@@ -11,10 +11,13 @@ from annotation_service import words
 from annotation_service.inputs import MAX_PROBLEMS
 from annotation_service.schemas import quoted
 from ontologies.models import Ontology
+from resources.judging import Judge
+from resources.rules import Violation
 
 from ..cleaned import CleanedText
 from ..extra_fields import too_large
 from ..kinds import Kind, item_checker
+from ..spans import crowded, crowded_token, pairs_of
 from ..tokenising import Span, offsets_of
 
 Mistake = tuple[str, str]
@@ -83,6 +86,16 @@ class NewItem(NamedTuple):
             return spaced
         return str(CleanedText.of(self.original, self.tokens, found))
 
+    def broken(self, judge: Judge) -> Iterator[tuple[str, Violation]]:
+        """What its marks break, with the path of the later mark."""
+        for one, other, index in pairs_of(self.entities):
+            for violation in judge.between(one, other):
+                yield f"$.entities[{index}]", violation
+        label_of = {entity.uid: entity.label for entity in self.entities} if self.relations else {}
+        for index, (_, label, source, target) in enumerate(self.relations):
+            if found := judge.against(label_of[source], label, label_of[target]):
+                yield f"$.relations[{index}]", found
+
 
 class ItemBuilder:
     """Makes items of JSON values."""
@@ -135,6 +148,8 @@ class ItemBuilder:
                 name = f"“{entities[first].uid}”" if self.kind.has_relations else f"entities[{first}]"
                 mistakes.append((path, f"{name} has the same tokens and the same label."))
             entities.append(NewEntity(uid, label or 0, start, end))
+        if not mistakes and (token := crowded_token(entities)) is not None:
+            mistakes.append(("$.entities", f"{crowded()} More have token {token}, counted from 0."))
         return entities
 
     def _relations(self, value: dict[str, Any], mistakes: list[Mistake]) -> list[NewRelation]:

@@ -10,10 +10,10 @@ from django.conf import settings
 from annotation_service import words
 from annotation_service.inputs import Problem, Refused, blocks, lines_of
 from annotation_service.json_input.lists import Element
+from resources.judging import Judge
 from resources.tally import Tally
 
 from ..kinds import Kind
-from .constraints import ConstraintCheck
 from .document import (
     PREVIEW_ITEMS,
     Duplicates,
@@ -41,7 +41,7 @@ class Reader:
 
     ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items; ``taken_ids``
     are those of them that the document has, too. ``known_texts`` are the originals that it has already, for a preprocessing that
-    removes duplicates. ``constraints`` bind the marks. ``on_problem`` is called with every problem.
+    removes duplicates. ``judge`` has the constraints that bind the marks. ``on_problem`` is called with every problem.
     """
 
     def __init__(
@@ -51,12 +51,12 @@ class Reader:
         *,
         known_ids: Mapping[str, int] | None = None,
         known_texts: Iterable[str] = (),
-        constraints: ConstraintCheck | None = None,
+        judge: Judge | None = None,
         progress: Progress = no_progress,
         on_problem: Callable[[Problem], object] | None = None,
     ) -> None:
         self.path, self.options, self.progress, self.on_problem = path, options, progress, on_problem
-        self.known_ids, self.known_texts, self.constraints = known_ids or {}, known_texts, constraints
+        self.known_ids, self.known_texts, self.judge = known_ids or {}, known_texts, judge
         self.taken_ids: list[str] = []
         self.report = Report()
 
@@ -147,7 +147,7 @@ class Reader:
         report, options, ids = self.report, self.options, _ExternalIds(self, cut)
         builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=options.inactive == Inactive.KEEP)
         labels = {"entity": Counter[int](), "relation": Counter[int]()}
-        tally = Tally(self.constraints.name_of) if self.constraints else None
+        tally = Tally(self.judge.name_of) if self.judge else None
         try:
             for piece in self.pieces(file, cut):
                 report.lines += 1
@@ -172,9 +172,9 @@ class Reader:
                 report.unusable_labels[kind] = dict(names.unusable.most_common())
 
     def _check_constraints(self, item: NewItem, tally: Tally) -> None:
-        assert self.constraints
+        assert self.judge
         refuses, total = self.options.violations == Violations.REFUSE, self.report.problems.total
-        for path, violation in self.constraints.broken(item):
+        for path, violation in item.broken(self.judge):
             tally.add(violation, item.place)
             if refuses:
                 self.report.items_refused += self.report.problems.total == total

@@ -1,6 +1,7 @@
 from .annotation import Annotation
 from .dataset import Contents, Dataset
 from .item import Item
+from .judged import BrokenRule, Judged
 from .mark import Mark
 from .marks import GIVEN, MARKS, Entity, Relation
 from .rejection import Rejection
@@ -10,10 +11,12 @@ __all__ = [
     "GIVEN",
     "MARKS",
     "Annotation",
+    "BrokenRule",
     "Contents",
     "Dataset",
     "Entity",
     "Item",
+    "Judged",
     "Mark",
     "Rejection",
     "Relation",

@@ -17,7 +17,7 @@ from resources.rules import Rules
 from .item import Item
 from .mark import Mark
 from .marks import Entity, Relation
-from .violations import Broken, broken_at, rules_for
+from .violations import rules_for
 
 # Saving a mark runs these, and takes 2 ms in all. Written out they take 0.06 ms each; composed by the ORM 0.3 to 0.5 ms.
 _VISIBLE = """
@@ -165,25 +165,6 @@ class Annotation(models.Model):
     def rules(self) -> Rules | None:
         """What the project's constraints allow; None if it has none."""
         return rules_for(self.item.dataset_id)
-
-    def broken(self) -> list[Broken]:
-        """What its marks break of the project's constraints, as the report of the project has it."""
-        rules = self.rules()
-        return broken_at(rules, self.pk) if rules else []
-
-    def in_words(self, broken: Sequence[Broken]) -> list[tuple[str, list[str]]]:
-        """The sentences of the report, each with the words of the two marks."""
-        if not broken:
-            return []
-        labels = self.item.dataset.labels()
-        places = {uid: place for uid, *place in self.entity_set.values_list("uid", "start", "end")}
-        return [
-            (
-                each.violation.in_words(lambda label: labels[label].name),
-                [self.item.cleaned.between(*places[uid]) for uid in each.marks],
-            )
-            for each in broken
-        ]
 
     def sources(self) -> list[str]:
         """What put its entities here, in words."""

@@ -11,14 +11,15 @@ from annotation_service.db import among
 
 from .annotation import Annotation
 from .item import Item, ItemQuerySet
+from .judged import BrokenRule, Judged
 from .mark import Mark
 from .marks import GIVEN, Entity, Relation
 from .rejection import Rejection
 
 # Models with a field `annotation`, and models with the field that points to items or datasets. The apps above add theirs.
-goes_with_annotations: list[type[models.Model]] = [Relation, Entity, Rejection]
+goes_with_annotations: list[type[models.Model]] = [Relation, Entity, Rejection, BrokenRule]
 goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
-goes_with_datasets: list[tuple[type[models.Model], str]] = []
+goes_with_datasets: list[tuple[type[models.Model], str]] = [(Judged, "dataset")]
 # Marks point to these.
 goes_after_marks: list[tuple[type[models.Model], str]] = []
 # When many items are deleted, so many are locked and deleted with their marks before the next.

@@ -10,9 +10,9 @@ from annotation_service.db import write
 from annotation_service.inputs import Problem, Refused, clean_description, clean_title
 from annotation_service.models import User
 from ontologies.models import Ontology
+from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
-from ..importing.constraints import ConstraintCheck
 from ..importing.document import ImportOptions, Progress
 from ..importing.reading import Reader
 from ..kinds import Kind
@@ -48,7 +48,7 @@ class ImportContext:
             self.options,
             known_ids=self.known_ids,
             known_texts=known_texts,
-            constraints=ConstraintCheck(rules, self.options.ontologies) if rules else None,
+            judge=Judge(rules, self.options.ontologies.values()) if rules else None,
             progress=progress,
             on_problem=on_problem,
         )

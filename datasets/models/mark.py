@@ -146,8 +146,9 @@ class Mark(models.Model):
         """Store it and its ends as accepted, with this label. Every mark that is added, accepted, relabelled or resized comes
         here.
 
-        Refused if a label is applied that is switched off, or if a constraint of the project is broken that was not broken
-        before. Undo may bring back a label that is off, and what the mark broke with other marks that are as they were.
+        Refused if a label is applied that is switched off, if too many marks would share a token, or if a constraint of the
+        project is broken that was not broken before. Undo may bring back a label that is off, one mark too many, and what the
+        mark broke with other marks that are as they were.
         """
         label.hold()
         restored, origin = self._as_it_was(label, restore_token)
@@ -161,6 +162,8 @@ class Mark(models.Model):
         for mark in (*suggested, self):
             if not mark.label.active and restored is None and not (mark is self and has_label):
                 raise Refused(f"The label “{mark.label.name}” is switched off and cannot be applied any more.")
+            if restored is None:
+                mark.check_room()
             mark.status, mark.updated_at = self.Status.ACCEPTED, timezone.now()
             mark.save()
         for broken in self.broken(rules) if rules else ():
@@ -184,6 +187,9 @@ class Mark(models.Model):
     def ends(self) -> "tuple[Mark, ...]":
         """The marks that this one connects."""
         return ()
+
+    def check_room(self) -> None:
+        """Refuse it where too many marks share a token."""
 
     def broken(self, rules: Rules) -> Iterator[Broken]:
         """What the mark and its ends break, as they are stored."""

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import CheckConstraint, F, Index, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 
@@ -10,9 +10,15 @@ from ontologies import usage
 from resources.rules import Rules
 
 from ..cleaned import key_of
+from ..spans import Standing, crowded, has_room
 from .mark import Mark
 from .rejection import Rejection, entity_key
 from .violations import Broken, broken_by
+
+_MEETING = """
+SELECT id, start, "end" FROM datasets_entity
+ WHERE annotation_id = %s AND start <= %s AND "end" >= %s AND status <> 'rejected'
+"""
 
 
 class Entity(Mark):
@@ -29,7 +35,8 @@ class Entity(Mark):
         verbose_name_plural = "entities"
         constraints = [
             UniqueConstraint(fields=["annotation", "uid"], name="entity_uid"),
-            UniqueConstraint(fields=["annotation", "label", "start", "end"], name="entity_span"),
+            # In this order, for the marks that share a token are looked up.
+            UniqueConstraint(fields=["annotation", "start", "end", "label"], name="entity_span"),
             CheckConstraint(condition=Q(start__lte=F("end")), name="entity_start_end"),
         ]
         # For `work.suggesting.labelled`. The condition is that of its SQL, word by word: else the databases do not use it.
@@ -75,6 +82,20 @@ class Entity(Mark):
 
     def broken(self, rules: Rules) -> Iterator[Broken]:
         return broken_by(rules, [self.pk] if self.pk else [], [])
+
+    def check_room(self) -> None:
+        """On tokens that it has already it stays, however many share them."""
+        with connection.cursor() as cursor:
+            cursor.execute(_MEETING, [self.annotation_id, self.end, self.start])
+            there = {pk: Standing(start, end) for pk, start, end in cursor.fetchall()}
+        was = there.pop(self.pk, None)
+        new = (
+            [Standing(self.start, min(self.end, was.start - 1)), Standing(max(self.start, was.end + 1), self.end)]
+            if was
+            else [self]
+        )
+        if not all(has_room(part, there.values()) for part in new if part.start <= part.end):
+            raise Refused(crowded())
 
     def resize(self, start: int, end: int, restore_token: str = "") -> None:
         """Let it mark these tokens instead. Whoever does that accepts what was suggested."""

@@ -1,8 +1,8 @@
-"""Which marks break the constraints of their project."""
+"""Which marks break the constraints of their project together with some that are about to change: what a save asks."""
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -14,14 +14,14 @@ from resources.rules import Rules, Span, Violation
 
 # Only accepted marks count and, on given annotations, those that came with the dataset. Written out because whoever saves a mark
 # waits for both: 0.1 ms, composed by the ORM 0.9.
-_COUNTS = """(({0}.status = 'accepted' AND {1}.status = 'accepted')
+COUNTS = """(({0}.status = 'accepted' AND {1}.status = 'accepted')
        OR (a.annotator_id IS NULL AND {0}.origin = 'given' AND {1}.origin = 'given'))"""
 _PAIRS = f"""
 SELECT a.item_id, a.annotator_id, e.uid, e.label_id, e.start, e."end", o.uid, o.label_id, o.start, o."end"
   FROM datasets_entity e
   JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND o.start <= e."end" AND o."end" >= e.start
   JOIN datasets_annotation a ON a.id = e.annotation_id
- WHERE {_COUNTS.format("e", "o")} AND {{which}}
+ WHERE {COUNTS.format("e", "o")} AND {{which}}
 """
 _RELATIONS = f"""
 SELECT a.item_id, a.annotator_id, r.uid, r.label_id, s.uid, s.label_id, t.uid, t.label_id
@@ -29,7 +29,7 @@ SELECT a.item_id, a.annotator_id, r.uid, r.label_id, s.uid, s.label_id, t.uid, t
   JOIN datasets_entity s ON s.id = r.source_id
   JOIN datasets_entity t ON t.id = r.target_id
   JOIN datasets_annotation a ON a.id = r.annotation_id
- WHERE {_COUNTS.format("r", "r")} AND {{which}}
+ WHERE {COUNTS.format("r", "r")} AND {{which}}
 """
 _CONSTRAINTS = """
 SELECT c.id, c.name, c.updated_at
@@ -38,7 +38,6 @@ SELECT c.id, c.name, c.updated_at
  WHERE d.id = %(dataset)s
  ORDER BY c.kind
 """
-_IN_DATASET = "a.item_id IN (SELECT id FROM datasets_item WHERE dataset_id = %(dataset)s AND removed_at IS NULL)"
 
 
 class Broken(NamedTuple):
@@ -90,51 +89,21 @@ def broken_by(rules: Rules, entities: Collection[int], relations: Collection[int
         return
     one_of = {"e": ", ".join(map(str, entities)) or "0", "r": ", ".join(map(str, relations)) or "0"}
     at_ends = "(r.id IN ({r}) OR r.source_id IN ({e}) OR r.target_id IN ({e}))".format(**one_of)
-    yield from _broken(rules, "e.id IN ({e}) AND o.id <> e.id".format(**one_of), at_ends, {})
-
-
-def broken_in(rules: Rules, dataset: int, labels: Mapping[int, int] | None = None) -> Iterator[Broken]:
-    """What the marks of a dataset break, each pair and relation once, those that came with it first. With ``labels``, as if every
-    mark had the label with the key that it has there."""
-    order = "ORDER BY a.annotator_id IS NOT NULL, a.item_id, a.annotator_id"
-    return _broken(
-        rules,
-        f"o.id > e.id AND {_IN_DATASET} {order}, e.id, o.id",
-        f"{_IN_DATASET} {order}, r.id",
-        {"dataset": dataset},
-        labels,
-    )
-
-
-def broken_at(rules: Rules, annotation: int) -> list[Broken]:
-    """What the marks of an annotation break, each pair and relation once."""
-    which = "a.id = %(annotation)s"
-    pairs = f"o.id > e.id AND {which} ORDER BY e.id, o.id"
-    return [*_broken(rules, pairs, f"{which} ORDER BY r.id", {"annotation": annotation})]
-
-
-def broken_among(rules: Rules, items: Collection[int]) -> Iterator[Broken]:
-    """What the marks of some items break, each pair and relation once, for each person."""
-    which = f"a.item_id IN ({', '.join(map(str, items)) or '0'})"
-    return _broken(rules, f"o.id > e.id AND {which} ORDER BY e.id, o.id", f"{which} ORDER BY r.id", {})
+    yield from _broken(rules, "e.id IN ({e}) AND o.id <> e.id".format(**one_of), at_ends)
 
 
 def _broken(
     rules: Rules,
     which_pairs: str,
     which_relations: str,
-    params: Mapping[str, Any],
-    labels: Mapping[int, int] | None = None,
 ) -> Iterator[Broken]:
     with connection.cursor() as cursor:
-        cursor.execute(_PAIRS.format(which=which_pairs), params)
+        cursor.execute(_PAIRS.format(which=which_pairs))
         pairs = cursor.fetchall()
-        cursor.execute(_RELATIONS.format(which=which_relations), params)
+        cursor.execute(_RELATIONS.format(which=which_relations))
         relations = cursor.fetchall()
     used = chain(((row[3], row[7]) for row in pairs), ((row[3], row[5], row[7]) for row in relations))
-    meant = {label: (labels or {}).get(label, label) for label in chain.from_iterable(used)}
-    lineages = OntologyItem.lineages(set(meant.values()))
-    lines = {label: lineages[stands_for] for label, stands_for in meant.items()}
+    lines = OntologyItem.lineages(set(chain.from_iterable(used)))
     for item, annotator, one, label, start, end, other, its_label, its_start, its_end in pairs:
         spans = Span(start, end, lines[label]), Span(its_start, its_end, lines[its_label])
         for violation in rules.between(*spans):

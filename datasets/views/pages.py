@@ -28,6 +28,7 @@ from ..items import drawing
 from ..items.filters import ItemFilter, given_count
 from ..kinds import Kind
 from ..models import GIVEN, Annotation, Dataset, Entity, Item, Relation, Upload
+from ..models.judged import broken_here
 from ..models.mark import Mark
 from ..statistics import label_counts, statistics_of
 
@@ -187,10 +188,11 @@ def _marks(item: Item) -> dict[str, Any]:
     }
     labels = item.dataset.labels()
     annotation = None if item.removed_at else item.annotation_set.filter(annotator=None).first()
-    broken = annotation.broken() if annotation else []
+    count, broken = broken_here(annotation) if annotation else (0, [])
     return {
         "drawing": drawing.draw(drawn, labels=labels, broken={uid for each in broken for uid in each.uids}),
-        "broken": annotation.in_words(broken) if annotation else [],
+        "broken": broken,
+        "broken_count": count,
         "project": item.dataset.project,
         "entities": [
             (labels.get(e["label"]), e, item.cleaned.between(e["start"], e["end"])) for e in drawn["entities"]

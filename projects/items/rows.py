@@ -5,13 +5,12 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.db.models import Count
+from django.db.models import Count, Sum
 
 from annotation_service import words
 from annotation_service.models import User
 from datasets.models import MARKS, Annotation, Item, Mark
-from datasets.models.violations import broken_among
-from resources.models import rules_of
+from datasets.models.judged import broken_rules
 from work.models import Comment, Flag, ItemWork
 
 from ..assignment.sharing import NOBODY
@@ -113,9 +112,9 @@ def rows_of(project: Project, items: Sequence[Item], *, with_marks: bool) -> lis
     comments = Comment.objects.filter(item__in=items).order_by().values_list("item")
     for item, count, resolved in comments.annotate(Count("pk"), Count("resolved_at")):
         rows[item].comments, rows[item].open_comments = count, count - resolved
-    rules = rules_of(project.constraint_sets())
-    for broken in broken_among(rules, list(rows)) if rules else ():
-        rows[broken.item].violations += broken.annotator is not None
+    broken = broken_rules(project.dataset.pk).filter(annotation__item__in=items, annotation__annotator__isnull=False)
+    for item, count in broken.values_list("annotation__item").annotate(Sum("count")):
+        rows[item].violations = count
     people = User.objects.in_bulk({person for row in rows.values() for person in (*row.given, *row.begun)})
     for row in rows.values():
         row.people = people

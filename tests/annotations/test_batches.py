@@ -1,5 +1,10 @@
 """All alike: what is shown before, what a batch does, and what its undo leaves."""
 
+import re
+import sys
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -13,9 +18,12 @@ from projects import alike, roles
 from projects.models import Assignment, ItemCounts
 from projects.rule import Rule
 from tests import factories
-from tests.resource_sets import make
+from tests.resource_sets import broken_places, make
 from work.alike import preview as previews
 from work.alike import storing
+from work.alike.asked import Asked, Form
+from work.alike.places import Finder
+from work.alike.states import Marked, Related, State
 from work.models import Batch, RemovedEntity, RemovedRelation
 
 TEXT = "the feed pump leaks\nfeed pump of line 3, Feed Pump of line 4\nthe pump feeds\nfeed pump\n"
@@ -101,6 +109,52 @@ def given(item, label, start, end, uid="given-1"):
 
 def own(item, person):
     return Annotation.start(item, person)
+
+
+def test_a_place_with_as_many_marks_as_can_be_is_left_out(send, asked, apply, item, carol, label, settings):
+    annotation = own(item(1), carol)
+    for end in (1, 2, 3):
+        annotation.add_entity(uid=f"s{end}", label=label("State"), start=1, end=end)
+    settings.MAX_TOKEN_MARKS = 3
+    (forbidden,) = send("alike/preview/", asked())["forbidden"]
+    assert forbidden == {"rule": "At most 3 marks can share a word.", "count": 1}
+    assert apply(asked()).made == 2 and annotation.entity_set.count() == 3
+
+
+@pytest.mark.parametrize("verb", ["propagate", "accept", "reject", "remove"])
+@pytest.mark.parametrize("kind", ["entity", "relation"])
+def test_the_steps_of_a_preview_grow_as_the_text_does(verb, kind, asked, related, project, carol):
+    """Not with its square: marks and relations are looked up by where they stand."""
+
+    def steps(words):
+        question = Asked.of(project.dataset, related(verb) if kind == "relation" else asked(verb))
+        source, target = (Form(("pump",), form.label) for form in (question.forms[0], question.forms[-1]))
+        forms = (source,) if kind == "entity" else (source, target)
+        question = replace(question, forms=forms, offset=0 if kind == "entity" else 1, where="any")
+        state, known = State(), {"accept": "suggested", "reject": "suggested", "remove": "accepted"}.get(verb)
+        ends = [Marked(n + 1, forms[n % len(forms)].label, n, n, known) for n in range(words)] if known else []
+        for end in ends:
+            state.entities.add(end)
+        if kind == "relation":
+            for one, other in pairwise(ends):
+                state.relate(Related(one.pk, question.label.pk, one, other, known))
+        count = 0
+
+        def trace(frame, event, _):
+            nonlocal count
+            count += event == "line"
+            return trace if re.search(r"/alike/|/spans\.py", frame.f_code.co_filename) else None
+
+        sys.settrace(trace)
+        try:
+            places = sum(1 for _ in Finder(question, None).places(1, ["pump"] * words, state))
+        finally:
+            sys.settrace(None)
+        assert places > words // 3
+        return count
+
+    few = steps(100)
+    assert steps(200) < 2.2 * few and steps(400) < 4.4 * few
 
 
 def test_a_preview_shows_the_places_in_their_context(send, asked, project, item):
@@ -252,7 +306,7 @@ def test_what_a_rule_forbids_is_left_out_and_told(alice, project, send, asked, a
     assert [place["against"] for place in found["page"]] == [told[0]["rule"], "", ""]
     assert [place["state"] for place in found["page"]] == ["begun", "untouched", "untouched"]
     assert apply(asked()).left_out == {"unticked": 0, "rules": told}
-    assert not project.broken()
+    assert not broken_places(project)
 
 
 def forbid_state(project, by):
@@ -371,7 +425,7 @@ def test_only_what_broke_a_rule_before_breaks_it_when_it_is_brought_back(
     own(item(2), carol).add_entity(uid="s", label=state, start=1, end=1)
     batch.start_undo()
     assert marks(carol) == [(0, 1, 1, "accepted"), (0, 1, 2, "accepted"), (1, 1, 1, "accepted")]
-    assert len(project.broken()) == 1
+    assert len(broken_places(project)) == 1
 
 
 def test_a_relation_whose_ends_were_removed_one_after_the_other_comes_back_with_the_last(

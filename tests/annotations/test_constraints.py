@@ -7,8 +7,9 @@ from django.test import Client
 
 from datasets.models import Annotation
 from ontologies.models import OntologyItem
+from resources.rules import Rules
 from tests import factories
-from tests.resource_sets import make
+from tests.resource_sets import broken_places, make
 from tests.threads import for_each
 
 # The labels are those of tests.factories: PhysicalObject with SensingObject/Thermostat and DrivingObject, Activity with Replace,
@@ -409,4 +410,57 @@ def test_eight_threads_cannot_get_two_marks_in_that_exclude_each_other(way, proj
     statuses = list(chain.from_iterable(for_each(work, [bodies[n::8] for n in range(8)])))
     assert len(statuses) == 24
     assert set(statuses) == {200, 422}
-    assert not project.broken()
+    assert not broken_places(project)
+
+
+# --- At most so many marks share a token ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def full(settings, add):
+    """Three marks on the second token, and no room for more."""
+    for end in (1, 2, 3):
+        add("State", 1, end)
+    settings.MAX_TOKEN_MARKS = 3
+
+
+def test_no_mark_comes_to_a_token_that_has_as_many_as_can_be(full, add, resize, relabel):
+    refusal = "At most 3 marks can share a word."
+    assert add("Activity", 0, 1, status=422) == refusal
+    beside = add("Activity", 2, 4)  # the third on its first token
+    assert resize(beside, 1, 4, status=422) == refusal
+    assert resize(beside, 0, 1, status=422) == refusal
+    resize(beside, 3, 4)
+    relabel("State-1-1", "Activity")
+
+
+def test_what_is_there_stays_and_may_shrink_and_come_back(full, add, resize, remove, settings):
+    settings.MAX_TOKEN_MARKS = 1
+    resize("State-1-3", 2, 3)
+    assert resize("State-1-1", 1, 4, status=422) == "At most 1 mark can share a word."
+    proofs = remove("State-1-2")
+    assert "share a word" in add("State", 1, 2, status=422)
+    add("State", 1, 2, proof=proofs["entity", "State-1-2"])
+
+
+# --- Steps, not seconds: they must not grow with the item -----------------------------------------------------------------------
+
+
+def test_a_save_judges_the_pairs_of_the_new_mark_alone(add, item, carol, project, monkeypatch):
+    constrain(project, entities=[{"domain": "PhysicalObject", "excludes": ["Activity"]}], relations=[])
+    item.tokens = ["x"] * 1000
+    item.save()
+    annotation = Annotation.start(item, carol)
+    state = OntologyItem.objects.get(ontology__project=project, name="State")
+    judged, between = [], Rules.between
+    monkeypatch.setattr(Rules, "between", lambda *pair: judged.append(pair) or between(*pair))
+
+    def steps(count):
+        for n in range(annotation.entity_set.count(), count):
+            annotation.entity_set.create(uid=f"m{n}", label=state, start=n, end=n + 4)
+        judged.clear()
+        add("Thermostat", 100, 100, uid=f"new-{count}")
+        annotation.entity_set.filter(uid=f"new-{count}").delete()
+        return len(judged)
+
+    assert [steps(200), steps(400), steps(800)] == [5, 5, 5]

@@ -4,19 +4,17 @@ import json
 import random
 from collections import Counter
 from itertools import combinations
-from types import SimpleNamespace
-from unittest import mock
 
 import pytest
 
-from datasets.importing.constraints import ConstraintCheck
-from datasets.importing.items import NewEntity
+from datasets.importing.items import NewEntity, NewItem
 from datasets.models import Dataset, Entity, Relation, Upload
 from projects.models import Project
+from resources.judging import Judge
 from resources.models import rules_of
 from resources.rules import Span
 from tests import factories
-from tests.resource_sets import make
+from tests.resource_sets import broken_places, make
 
 from .documents import entity, item, relation
 from .test_import_command import run
@@ -99,9 +97,8 @@ def test_kept_marks_come_in_as_they_are(alice, options):
     assert "5 violations of constraints" in upload.found.in_words()
 
 
-@pytest.mark.parametrize(("seed", "many"), [(0, 100), (1, 100), (2, 0)])
-def test_the_dry_run_finds_what_the_report_of_a_project_finds(alice, labels, sets, options, monkeypatch, seed, many):
-    monkeypatch.setattr("datasets.importing.constraints.MANY", many)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_dry_run_finds_what_the_report_of_a_project_finds(alice, labels, sets, options, seed):
     chance = random.Random(seed)
     entities = [label.fullname for label in labels["entities"].labels()]
     relations = [label.fullname for label in labels["relations"].labels()]
@@ -132,7 +129,7 @@ def test_the_dry_run_finds_what_the_report_of_a_project_finds(alice, labels, set
             None if each.violation.position is None else each.violation.position + 1,
             each.violation.rule_in_words(names.__getitem__),
         )
-        for each in project.broken()
+        for each in broken_places(project)
     )
     assert found(upload.found) == expected and expected
 
@@ -173,15 +170,17 @@ def test_a_set_that_changes_meanwhile_is_read_again(alice, labels, sets, options
     assert found(upload.found) == {("relation constraints", None, "“hasPart” has rules, but none for the source."): 1}
 
 
-def test_of_many_marks_inside_each_other_only_those_that_can_clash_are_compared(alice, options, monkeypatch):
-    """Every two would be two million; none of these labels can break a rule with another of them."""
-    compared = mock.Mock(wraps=ConstraintCheck.between)
-    monkeypatch.setattr(ConstraintCheck, "between", compared)
-    tokens = ["x"] * 4000
-    marks = [entity(n, 3999 - n % 3, ("PhysicalObject", THERMOSTAT)[n % 2], id=f"e{n}") for n in range(3990)]
-    document = [{"original": " ".join(tokens), "tokens": tokens, "entities": marks}]
-    assert not factories.upload(document, by=alice, options=options).examine().violations
-    assert not compared.called
+def test_at_most_so_many_marks_share_a_token(alice, options, settings):
+    settings.MAX_TOKEN_MARKS = 3
+    marks = [entity(0, end, id=f"e{end}") for end in range(3)]
+    full = {"original": "a b c", "tokens": ["a", "b", "c"], "entities": marks}
+    one_more = {**full, "entities": [*marks, entity(0, 0, "State", id="more")]}
+    beside = {**full, "entities": [*marks, entity(1, 2, "State", id="more")]}
+    document = [full, one_more, beside]
+    report = factories.upload(document, by=alice, options={**options, "violations": "keep"}).examine()
+    assert [(each.place, each.text) for each in report.problems.first] == [
+        ("item 2, $.entities", "At most 3 marks can share a word. More have token 0, counted from 0.")
+    ]
 
 
 # --- The screens ------------------------------------------------------------------------------------------------------------
@@ -279,25 +278,24 @@ def test_the_command_refuses_what_would_have_no_effect(alice, labels, sets, file
     assert code == 1 and "“Work orders” obeys the constraints of the project “Pumps”, so it takes no others." in errors
 
 
-def test_many_labels_that_no_rule_names_are_not_compared_with_each_other(alice):
+def test_labels_that_rules_do_not_tell_apart_are_judged_once(alice):
     names = [f"L{number}" for number in range(300)]
     ontology = factories.ontology(owner=alice, items=[{"name": name} for name in names])
     document = [{"domain": "L0", "excludes": ["L1"]}]
     rules = rules_of([make("entity_constraints", owner=alice, document=document, entities=ontology, relations=None)])
     asked = []
     rules.against_nesting = lambda *pair: asked.append(pair)
-    marks = [NewEntity(f"e{n}", label.pk, n // 2, n // 2) for n, label in enumerate(ontology.labels())]
-    found = ConstraintCheck(rules, {"entity": ontology}).broken(SimpleNamespace(entities=marks, relations=[]))
+    marks = [NewEntity(f"e{n}", label.pk, n // 2, 150) for n, label in enumerate(ontology.labels())]
+    found = new_item(marks).broken(Judge(rules, [ontology]))
     assert [(place, violation.kind) for place, violation in found] == [("$.entities[1]", "excludes")]
     assert len(asked) < 20
 
 
-@pytest.mark.parametrize("many", [0, 100])
-def test_marks_break_what_they_break_when_all_are_compared(alice, labels, sets, monkeypatch, many):
-    monkeypatch.setattr("datasets.importing.constraints.MANY", many)
+@pytest.mark.parametrize("seed", [0, 100])
+def test_marks_break_what_they_break_when_all_are_compared(alice, labels, sets, seed):
     rules, tree = rules_of([sets["entity_constraints"]]), labels["entities"].labels()
-    check = ConstraintCheck(rules, {"entity": labels["entities"]})
-    chance = random.Random(many)
+    judge = Judge(rules, [labels["entities"]])
+    chance = random.Random(seed)
     for _ in range(30):
         starts = [chance.randrange(4) for _ in range(12)]
         marks = [NewEntity(str(n), chance.choice(tree).pk, s, s + chance.randrange(4)) for n, s in enumerate(starts)]
@@ -307,24 +305,15 @@ def test_marks_break_what_they_break_when_all_are_compared(alice, labels, sets, 
             for first, last in combinations(range(len(marks)), 2)
             for violation in rules.between(spans[first], spans[last])
         )
-        found = check.broken(SimpleNamespace(entities=marks, relations=[]))
+        found = new_item(marks).broken(judge)
         assert Counter((path, *as_facts(violation)) for path, violation in found) == expected and expected
+
+
+def new_item(marks):
+    return NewItem("item 1", "", [], None, entities=marks)
 
 
 def as_facts(violation):
     """Of two labels that cannot share words none is the first."""
     lines = tuple(map(tuple, violation.labels))
     return violation.rule, tuple(sorted(lines)) if violation.kind == "excludes" else lines
-
-
-def test_a_label_that_limits_what_it_contains_is_compared_alone(alice, monkeypatch):
-    names = [f"L{number}" for number in range(300)]
-    ontology = factories.ontology(owner=alice, items=[{"name": name} for name in names])
-    document = [{"domain": "L0", "excludes": [], "can_contain": ["L1"]}]
-    rules = rules_of([make("entity_constraints", owner=alice, document=document, entities=ontology, relations=None)])
-    check = ConstraintCheck(rules, {"entity": ontology})
-    compared = mock.Mock(wraps=check.between)
-    monkeypatch.setattr(check, "between", compared)
-    marks = [NewEntity(f"e{n}", label.pk, n, 600 - n) for n, label in enumerate(ontology.labels())]
-    assert len(list(check.broken(SimpleNamespace(entities=marks, relations=[])))) == 298
-    assert compared.call_count < 300

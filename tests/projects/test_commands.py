@@ -11,6 +11,7 @@ from datasets.models import Annotation
 from projects.models import Project
 from resources.models import ConstraintSet
 from tests import factories
+from tests.resource_sets import broken_places
 
 
 def create(**options):
@@ -84,8 +85,8 @@ def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, cap
     assert Annotation.objects.filter(done_at__isnull=False).count() == 4
     project = Project.objects.get()
     assert {each.kind for each in ConstraintSet.objects.filter(project=project)} == {"entity", "relation"}
-    (broken,) = project.broken()  # a manager sees what the report of them is like
-    assert (broken.violation.kind, broken.item) == ("excludes", project.dataset.items()[3].pk)
+    (broken,) = broken_places(project)  # a manager sees what the report of them is like
+    assert (broken.violation.kind, broken.annotation.item_id) == ("excludes", project.dataset.items()[3].pk)
     call_command("demo")
     assert Project.objects.count() == 1
 

@@ -8,7 +8,7 @@ from datasets.models import Annotation, Dataset, Entity, Relation
 from projects.models import Project
 from tests import factories
 from tests.datasets import marked
-from tests.resource_sets import make
+from tests.resource_sets import broken_places, make
 
 NOTE = "The dataset was made with “"
 
@@ -199,7 +199,7 @@ def test_what_the_marks_would_break_is_said_before_a_project_is_made(as_alice, d
     assert as_alice.post("/projects/new/", {**values, "keep_violations": "on"}).status_code == 302
     project = Project.objects.get()
     assert [each.copied_from for each in project.constraint_sets()] == list(sets.values())
-    assert len(project.broken()) == 1
+    assert len(broken_places(project)) == 1
 
 
 def test_a_large_project_gets_them_too(as_alice, dataset, sets, settings):

@@ -230,6 +230,18 @@ def test_what_breaks_a_rule_against_accepted_marks_is_told_as_a_number(project, 
     )
 
 
+def test_suggestions_stand_only_where_there_is_room(project, alice, carol, blueprints, settings):
+    annotation = Annotation.start(project.dataset.items()[0], carol)
+    for name in ("Activity", "PhysicalObject"):
+        annotation.add_entity(uid=name, label=factories.item(project.entity_ontology, name), start=1, end=1)
+    settings.MAX_TOKEN_MARKS = 3
+    put(project, blueprints(ENTITIES), alice)  # two for “engine”, which has room for one
+    assert annotation.entity_set.filter(start=1).count() == 3 and annotation.entity_set.count() == 4
+    assert [project.suggest().crowded for _ in "ab"] == [1, 1] and annotation.entity_set.count() == 4
+    assert "; 1 more would share a word with too many others." in project.suggest().in_words()
+    assert len(marks(project)) == 6  # nobody's: beside nothing
+
+
 def test_a_relation_that_no_rule_allows_is_not_suggested(project, alice, blueprints):
     constrain(project, entities=[], relations=[{"relation": "hasPatient", "domain": "State", "range": []}])
     put(project, blueprints(None, RELATIONS), alice)

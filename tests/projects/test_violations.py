@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from datasets.models import Annotation, Entity, Item
-from datasets.models.violations import broken_in
+from datasets.models.judged import broken_in, broken_rules
 from ontologies.models import OntologyItem
 from projects.models import Project
 from tests import factories
@@ -206,8 +206,8 @@ def test_the_places_say_what_is_broken_and_lead_back(as_alice, broken, carol, al
             f"/projects/{broken.pk}/marks/{who}/{item.pk}/" if who else f"/datasets/{item.dataset_id}/items/{item.pk}/"
         )
         response = as_alice.get(address)
-        assert (row["text"], row["words"]) in response.context["broken"]
-        assert row["text"] in words_of(response) and f'href="{back}"' in words_of(response)
+        assert row["places"][0].text in [place.text for place in response.context["broken"]]
+        assert row["places"][0].text in words_of(response) and f'href="{back}"' in words_of(response)
         if not who:
             assert words_of(response).count("marked-box broken") == 2
     untouched = broken.dataset.items()[0]
@@ -236,7 +236,9 @@ def test_the_page_counts_per_rule_and_person_and_links_to_each_place(as_alice, b
 
 def test_a_rule_and_a_person_can_be_chosen(as_alice, broken, carol):
     def numbers(**chosen):
-        return [row["number"] for row in as_alice.get(f"/projects/{broken.pk}/violations/", chosen).context["rows"]]
+        return [
+            row["item"].number for row in as_alice.get(f"/projects/{broken.pk}/violations/", chosen).context["rows"]
+        ]
 
     first, second = as_alice.get(f"/projects/{broken.pk}/violations/").context["shown"].rules()
     assert numbers() == [2, 1, 2, 3]
@@ -250,22 +252,22 @@ def test_a_rule_and_a_person_can_be_chosen(as_alice, broken, carol):
 @pytest.mark.django_db(transaction=True)
 def test_the_report_is_of_one_moment(as_alice, broken, monkeypatch):
     """Annotators go on while it is made, which takes seconds."""
-    find = Project.broken
 
     def remove():
         broken.dataset.remove(broken.dataset.items().filter(position=0), by=broken.created_by)
         Entity.objects.filter(annotation__item__dataset=broken.dataset, uid="a").delete()
         connection.close()
 
-    def find_and_remove(project):
-        found = find(project)
+    def find_and_remove(dataset):
+        found = broken_rules(dataset)
+        list(found)
         removing = threading.Thread(target=remove)
         removing.start()
         removing.join()
         return found
 
-    monkeypatch.setattr(Project, "broken", find_and_remove)
-    numbers = [row["number"] for row in as_alice.get(f"/projects/{broken.pk}/violations/").context["rows"]]
+    monkeypatch.setattr("projects.violations.broken_rules", find_and_remove)
+    numbers = [row["item"].number for row in as_alice.get(f"/projects/{broken.pk}/violations/").context["rows"]]
     assert numbers == [2, 1, 2, 3]
 
 

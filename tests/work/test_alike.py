@@ -92,11 +92,12 @@ def state_of(marks, relations, rejected):
         Related(n, R.pk, entities[source], entities[target], status)
         for n, ((source, target), status) in enumerate(relations.items(), start=1)
     ]
-    return State(
-        entities=list(entities.values()),
-        relations=related,
-        rejected={f"{start}-{end}:{label}" for label, start, end in rejected},
-    )
+    state = State(rejected={f"{start}-{end}:{label}" for label, start, end in rejected})
+    for entity in entities.values():
+        state.entities.add(entity)
+    for relation in related:
+        state.relate(relation)
+    return state
 
 
 def naive(asked, tokens, marks, relations, rejected, unticked):

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from datasets.importing.constraints import ConstraintCheck
-from datasets.importing.items import NewEntity
+from datasets.spans import crowded, has_room
+from resources.judging import Judge
 
 from ..models import Batch
 from .asked import Asked, Form
@@ -40,8 +40,8 @@ class Finder:
     """Finds the places of what is asked for, item by item. Each place is judged by the accepted marks of its annotation, among
     them those of the places before it that are ticked."""
 
-    def __init__(self, asked: Asked, check: ConstraintCheck | None) -> None:
-        self.asked, self.check = asked, check
+    def __init__(self, asked: Asked, judge: Judge | None) -> None:
+        self.asked, self.judge = asked, judge
         self._wanted = "accepted" if asked.verb == Batch.Verb.REMOVE else "suggested"
 
     def places(
@@ -98,17 +98,11 @@ class Finder:
             if source is None or target is None or (not self.asked.new_ends and 0 in (source.pk, target.pk)):
                 continue
             mark = Related(0, label, source, target, "")
-            is_free = True
-            for known in state.relations:
-                if known.source is source and known.target is target and known.label == label:
+            there = [*state.relations_at(source, target), *state.relations_at(target, source)]
+            is_free = self.asked.where != "any" or all(known.status == "rejected" for known in there)
+            for known in there:
+                if known.source is source and known.label == label:
                     is_free, mark = known.status == "suggested", known
-                    break
-                if (
-                    self.asked.where == "any"
-                    and known.status != "rejected"
-                    and {known.source, known.target} == {source, target}
-                ):
-                    is_free = False
             if is_free and mark.what not in state.rejected:
                 yield Place(item, spans, mark, (source, target))
 
@@ -120,8 +114,12 @@ class Finder:
         mark = known or Marked(0, form.label, *span, "")
         if mark.status == "rejected" or mark.what in state.rejected:
             return None
-        for other in _meeting(mark, state.entities):
-            if other.status != "rejected" and (self.asked.where == "any" or other.label == form.label):
+        for other in state.entities.meeting(mark):
+            if (
+                other is not mark
+                and other.status != "rejected"
+                and (self.asked.where == "any" or other.label == form.label)
+            ):
                 return None
         return mark
 
@@ -136,13 +134,13 @@ class Finder:
         if place.against:
             for mark, status in zip(marks, before, strict=True):
                 mark.status = status
-                if not status and mark in state.entities:
-                    state.entities.remove(mark)
+                if not status:
+                    state.entities.discard(mark)
         elif isinstance(place.mark, Related):
             place.mark.status = "accepted"
             place.changed += (place.mark,)
-            if place.mark not in state.relations:
-                state.relations.append(place.mark)
+            if not place.mark.pk:
+                state.relate(place.mark)
 
     def _accept(self, marks: Sequence[Marked], state: State) -> str:
         for mark in marks:
@@ -151,42 +149,34 @@ class Finder:
             label = self.asked.labels[mark.label]
             if not label.active:
                 return f"The label “{label.name}” is switched off."
-            if not mark.pk and mark not in state.entities:
-                state.entities.append(mark)
+            others = [each for each in state.entities.meeting(mark) if each is not mark and each.status != "rejected"]
+            if not mark.status:
+                if not has_room(mark, others):
+                    return crowded()
+                state.entities.add(mark)
             mark.status = "accepted"
-            if reason := self._against_standing(mark, state):
+            if reason := self._against_standing(mark, others):
                 return reason
         return ""
 
-    def _against_standing(self, mark: Marked, state: State) -> str:
-        if not self.check:
-            return ""
-        for other in _meeting(mark, state.entities):
-            if other.status == "accepted" and (broken := self.check.between(_entity(mark), _entity(other))):
-                return broken[0].rule_in_words(self.check.name_of)
+    def _against_standing(self, mark: Marked, others: Sequence[Marked]) -> str:
+        if self.judge:
+            for other in others:
+                if other.status == "accepted" and (broken := next(iter(self.judge.between(mark, other)), None)):
+                    return broken.rule_in_words(self.judge.name_of)
         return ""
 
     def _against_relation(self, place: Place) -> str:
-        if not isinstance(place.mark, Related) or not self.check:
+        if not isinstance(place.mark, Related) or not self.judge:
             return ""
         source, target = place.ends
-        broken = self.check.against(source.label, place.mark.label, target.label)
-        return broken.rule_in_words(self.check.name_of) if broken else ""
-
-
-def _meeting(mark: Marked, entities: Sequence[Marked]) -> Iterator[Marked]:
-    """The others that share a token with it."""
-    return (each for each in entities if each is not mark and each.start <= mark.end and each.end >= mark.start)
+        broken = self.judge.against(source.label, place.mark.label, target.label)
+        return broken.rule_in_words(self.judge.name_of) if broken else ""
 
 
 def _accepted_at(mark: Marked | Related, state: State) -> tuple[int, ...]:
-    return tuple(
-        each.pk for each in state.relations if each.status == "accepted" and mark in (each.source, each.target)
-    )
-
-
-def _entity(mark: Marked) -> NewEntity:
-    return NewEntity("", mark.label, mark.start, mark.end)
+    at = state.relations_at(mark) if isinstance(mark, Marked) else ()
+    return tuple(each.pk for each in at if each.status == "accepted")
 
 
 def _spans(ends: Sequence[Marked]) -> tuple[Span, ...]:

@@ -7,11 +7,11 @@ from operator import itemgetter
 from typing import Any, NamedTuple
 
 from annotation_service.models import User
-from datasets.importing.constraints import ConstraintCheck
 from datasets.models import Dataset, Item
 from datasets.models.item import ItemQuerySet
 from datasets.models.violations import rules_for
 from ontologies.models import Ontology
+from resources.judging import Judge
 from resources.rules import Rules
 
 from .asked import Asked
@@ -38,8 +38,8 @@ class Preview(NamedTuple):
 
 
 def finder_of(asked: Asked, dataset: Dataset, rules: Rules | None) -> Finder:
-    ontologies = {each.kind: each for each in Ontology.objects.filter(project=dataset.project_id)} if rules else {}
-    return Finder(asked, ConstraintCheck(rules, ontologies) if rules else None)
+    judge = Judge(rules, Ontology.objects.filter(project=dataset.project_id)) if rules else None
+    return Finder(asked, judge)
 
 
 def preview(asked: Asked, dataset: Dataset, items: ItemQuerySet, person: User) -> Preview:

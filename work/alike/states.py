@@ -1,5 +1,6 @@
 """What a person sees in items: the marks of their own annotation or, before they have one, of the given one."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -7,6 +8,7 @@ from django.db import connection
 
 from annotation_service.db import keys, snapshot
 from datasets.models.rejection import entity_key
+from datasets.spans import Spans
 
 _ANNOTATIONS = """
 SELECT item_id, id, annotator_id IS NULL, done_at IS NOT NULL, revision FROM datasets_annotation
@@ -60,15 +62,22 @@ class State:
     annotation: int | None = None
     is_copied: bool = False
     is_done: bool = False
-    entities: list[Marked] = field(default_factory=list)
+    entities: Spans[Marked] = field(default_factory=Spans)
     relations: list[Related] = field(default_factory=list)
     rejected: set[str] = field(default_factory=set)
+    _relations_at: dict[tuple[Marked, ...], list[Related]] = field(default_factory=lambda: defaultdict(list))
 
     def entity(self, label: int, start: int, end: int) -> Marked | None:
-        for each in self.entities:
-            if each.start == start and each.end == end and each.label == label:
-                return each
-        return None
+        return next((each for each in self.entities.at(start, end) if each.label == label), None)
+
+    def relate(self, relation: Related) -> None:
+        self.relations.append(relation)
+        for ends in ((relation.source,), (relation.target,), (relation.source, relation.target)):
+            self._relations_at[ends].append(relation)
+
+    def relations_at(self, *ends: Marked) -> Sequence[Related]:
+        """Those at an entity, or those that lead from one to another."""
+        return self._relations_at.get(ends, ())
 
 
 def states_of(items: Sequence[int], person: int, *, with_relations: bool) -> dict[int, State]:
@@ -92,11 +101,11 @@ def states_of(items: Sequence[int], person: int, *, with_relations: bool) -> dic
         entities: dict[int, Marked] = {}
         for annotation, pk, *values in cursor.fetchall():
             entities[pk] = entity = Marked(pk, *values)
-            seen[annotation].entities.append(entity)
+            seen[annotation].entities.add(entity)
         if with_relations:
             cursor.execute(_RELATIONS.format(keys=keys(seen)))
             for annotation, pk, label, source, target, status in cursor.fetchall():
-                seen[annotation].relations.append(Related(pk, label, entities[source], entities[target], status))
+                seen[annotation].relate(Related(pk, label, entities[source], entities[target], status))
         if own:
             cursor.execute(_REJECTIONS.format(keys=keys(own)))
             for annotation, what in cursor.fetchall():

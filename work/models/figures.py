@@ -7,8 +7,8 @@ the marks of a stale one up.
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
 
@@ -32,12 +32,14 @@ from django.db.models.functions import Coalesce
 from annotation_service.db import among, write
 from datasets.models.annotation import UNCOUNTED, Annotation
 from datasets.models.item import Item
+from datasets.models.judged import Judging, judge_again
 from datasets.models.mark import Mark
 from datasets.models.marks import Entity, Relation
 
 # So many items are locked and counted before others can write, and so many annotations of them while nobody waits.
 ITEMS_AT_ONCE = 300
 ANNOTATIONS_IN_STEP = 100
+_counting: dict[int, object] = {}
 KEPT = (Mark.Status.ACCEPTED, Mark.Status.SUGGESTED)  # of marks with these, each annotation knows the number
 
 
@@ -101,13 +103,34 @@ def refresh(dataset: int, seconds: float) -> bool:
     to are left to the next reader.
     """
     until = time.monotonic() + seconds
-    with suppress(DatabaseError):
-        while items := _changed(dataset):
+    with _turn(dataset) as is_free, suppress(DatabaseError):
+        while is_free and (items := _changed(dataset)):
             if time.monotonic() > until:
                 return False
             if not _count(items):
                 break
+        return is_free and judge_again(dataset, until)
     return True
+
+
+def refresh_item(item: Item) -> None:
+    """Count what has changed in it."""
+    with _turn(item.dataset_id) as is_free, suppress(DatabaseError):
+        if is_free and Annotation.objects.filter(UNCOUNTED, item=item).exists():
+            _count([item.pk])
+
+
+@contextmanager
+def _turn(dataset: int) -> Iterator[bool]:
+    """Whether nobody else in this process counts it. One reader does it for all: together they would only be slower, and
+    whoever waited would keep others from saving."""
+    mine = object()
+    is_free = _counting.setdefault(dataset, mine) is mine
+    try:
+        yield is_free
+    finally:
+        if is_free:
+            del _counting[dataset]
 
 
 def count_some(seconds: float) -> int:
@@ -135,8 +158,11 @@ def _count(items: Collection[int]) -> int:
     rows = Item.with_removed.filter(pk__in=among(list(items))).order_by("pk")
     if connection.features.has_select_for_update_skip_locked:
         rows = rows.select_for_update(no_key=True, skip_locked=True)
+    judging = Judging(items)
     with write():
-        work = {pk: ItemWork(item_id=pk) for pk in rows.values_list("pk", flat=True)}
+        unchanged = judging.unchanged(list(rows.values_list("pk", flat=True)))
+        judging.store(set(unchanged))
+        work = {pk: ItemWork(item_id=pk) for pk in unchanged}
         annotations = Annotation.objects.filter(item__in=among(list(work)), annotator__isnull=False)
         labels = _add_up(work, annotations)
         fields = [field.name for field in ItemWork._meta.fields if not field.primary_key]

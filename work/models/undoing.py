@@ -113,6 +113,7 @@ CONTENT = (
     ("relation", "annotation_id"),
     ("entity", "annotation_id"),
     ("rejection", "annotation_id"),
+    ("brokenrule", "annotation_id"),
     ("annotation", "id"),
 )
 

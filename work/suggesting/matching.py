@@ -5,23 +5,25 @@ differs from these. Nothing depends on what was matched before, so it can be don
 """
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
 from annotation_service.db import execute
 from annotation_service.words import number, plural
 from datasets.cleaned import key_of
-from datasets.importing.constraints import ConstraintCheck
 from datasets.importing.document import Progress, no_progress
 from datasets.importing.items import NewEntity
 from datasets.importing.storage import write_rows
 from datasets.models import Dataset
 from datasets.models.item import ItemQuerySet
+from datasets.spans import Spans, Standing, has_room
 from ontologies.models import Ontology
+from resources.judging import Judge
 from resources.matching import Matcher, Suggestions
 from resources.rules import Rules
 
@@ -34,17 +36,19 @@ JOB = "match_preannotations"
 
 
 class Outcome(NamedTuple):
-    """How many entities and relations are suggested on the items that were looked through, and how many suggestions the rules of
-    the project forbid."""
+    """How many entities and relations are suggested on the items that were looked through, how many suggestions the rules of
+    the project forbid, and how many stand where as many marks share a word as can."""
 
     entities: int
     relations: int
     against_rules: int
+    crowded: int
 
     def in_words(self) -> str:
         told = f"{plural(self.entities, 'entity,entities')} and {plural(self.relations, 'relation,relations')}"
         left_out = f"; {number(self.against_rules)} more would break the constraints" if self.against_rules else ""
-        return f"The preannotations suggest {told}{left_out}."
+        crowded = f"; {number(self.crowded)} more would share a word with too many others" if self.crowded else ""
+        return f"The preannotations suggest {told}{left_out}{crowded}."
 
 
 class Matching:
@@ -52,8 +56,8 @@ class Matching:
 
     def __init__(self, dataset: Dataset, matcher: Matcher, rules: Rules | None, ontologies: Sequence[Ontology]) -> None:
         self.dataset, self.matcher = dataset, matcher
-        self.check = ConstraintCheck(rules, {each.kind: each for each in ontologies}) if rules else None
-        self.against_rules = 0
+        self.judge = Judge(rules, ontologies) if rules else None
+        self.against_rules = self.crowded = 0
         self._prefix = secrets.token_hex(6)  # of the uids: no other matching has the same
         self._count = 0
 
@@ -103,7 +107,7 @@ class Matching:
                     words_key = key_of(tokens[entity.start : entity.end + 1])
                     entities.append((key, item, *entity, f"{self._prefix}-{key}", own, words_key))
         for source, target, label in found.relations:
-            if self.check and self.check.against(source.label, label, target.label):
+            if self.judge and self.judge.against(source.label, label, target.label):
                 self.against_rules += 1
                 continue
             key = self._next()
@@ -119,26 +123,43 @@ class Matching:
         params["now"] = connection.ops.adapt_datetimefield_value(timezone.now())
         for statement in sql.PREPARE:
             execute(statement, params)
-        if self.check:
-            self._refuse_against(self.check)
+        if self.judge:
+            self._refuse_against(self.judge)
+        for (annotation,) in list(_rows(sql.CROWDED, {"most": settings.MAX_TOKEN_MARKS})):
+            self._refuse_crowded(annotation)
         for statement in sql.STORE:
             execute(statement, params)
         entities, relations = (next(_rows(statement))[0] for statement in sql.COUNT)
-        return Outcome(entities, relations, self.against_rules)
+        return Outcome(entities, relations, self.against_rules, self.crowded)
 
-    def _refuse_against(self, check: ConstraintCheck) -> None:
+    def _refuse_against(self, judge: Judge) -> None:
         """Leave out the entities that break a rule together with accepted marks."""
         refused: dict[tuple[int, int], None] = {}
         for annotation, entity, *places in _rows(sql.MEETING_ACCEPTED):
             pair = NewEntity("", *places[:3]), NewEntity("", *places[3:])
-            if (annotation, entity) not in refused and check.between(*pair):
+            if (annotation, entity) not in refused and any(judge.between(*pair)):
                 refused[annotation, entity] = None
         if refused:
             write_rows("suggested_refused", list(refused))
         self.against_rules += len(refused)
 
+    def _refuse_crowded(self, annotation: int) -> None:
+        """Leave out the entities for which there is no room beside what is there, and those before them."""
+        params = {"annotation": annotation}
+        there = Spans(Standing(*place) for place in _rows(sql.STANDING, params))
+        refused = []
+        for entity, *place in _rows(sql.COMING, params):
+            coming = Standing(*place)
+            if has_room(coming, [*there.meeting(coming)]):
+                there.add(coming)
+            else:
+                refused.append((annotation, entity))
+        if refused:
+            write_rows("suggested_refused", refused)
+        self.crowded += len(refused)
 
-def _rows(statement: str) -> Iterator[Any]:
+
+def _rows(statement: str, params: Mapping[str, Any] | None = None) -> Iterator[Any]:
     with connection.cursor() as cursor:
-        cursor.execute(statement)
+        cursor.execute(statement, params)
         yield from cursor.fetchall()

@@ -76,6 +76,27 @@ MEETING_ACCEPTED = f"""
     WHERE t.is_open AND NOT {_is_there("s")}
 """
 
+# Annotations in which some token may get more entities than the limit: what is there, without what may be withdrawn, and what
+# is suggested and not there.
+CROWDED = """
+    SELECT t.id FROM suggested_to t
+    JOIN (SELECT item_id, COUNT(*) AS count FROM suggested_entity GROUP BY item_id) s ON s.item_id = t.item_id
+    WHERE t.is_open AND s.count + (
+        SELECT COUNT(*) FROM datasets_entity e WHERE e.annotation_id = t.id AND e.status <> 'rejected') > %(most)s
+"""
+STANDING = """
+    SELECT start, "end" FROM datasets_entity
+    WHERE annotation_id = %(annotation)s AND status <> 'rejected'
+      AND NOT (status = 'suggested' AND origin = 'preannotation')
+"""
+COMING = f"""
+    SELECT s.id, s.start, s."end" FROM suggested_to t JOIN suggested_entity s ON s.item_id = t.item_id
+    WHERE t.id = %(annotation)s AND NOT {_is_refused("s")} AND NOT EXISTS (
+        SELECT 1 FROM datasets_entity e WHERE {_SAME.format("t", "s")}
+           AND NOT (e.status = 'suggested' AND e.origin = 'preannotation'))
+    ORDER BY s.id
+"""
+
 _WITHDRAWN_RELATIONS = """
     CREATE TEMPORARY TABLE withdrawn_relation AS
     SELECT r.id, t.id AS annotation_id FROM suggested_to t
