@@ -13,7 +13,7 @@ from annotation_service.models import User
 from annotation_service.words import number
 from datasets.alike.places import Place
 from datasets.alike.preview import in_context
-from datasets.items.own_rows import work_on
+from datasets.items.own import work_on
 from datasets.models import Batch, Item
 from datasets.models.batch import JOB_ITEMS
 from projects import access, alike
