@@ -9,9 +9,9 @@ from django.views.decorators.http import require_GET
 
 from annotation_service.blueprints import Right
 from annotation_service.http import Request, show_table
-from datasets.glance import DAYS, glance
-from datasets.own_marks import LOOKED_AT, OwnMarks
 from projects import access
+from work.glance import DAYS, glance
+from work.own_marks import LOOKED_AT, OwnMarks
 
 UTC = ZoneInfo("UTC")
 

@@ -7,11 +7,12 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from annotations.finding import own_items
-from datasets.models import Annotation, Batch, Flag, Item
-from datasets.models.work import count_some
+from datasets.models import Annotation, Item
 from projects.assignment.assigned import Withheld
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
+from work.models import Batch, Flag
+from work.models.figures import count_some
 
 WORDS = ("pump leaking", "Pump", "valve stuck again", "oil", "pump and valve", "check filter", "left pump", "oil")
 ITEMS = 40
