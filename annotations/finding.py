@@ -57,8 +57,8 @@ def items(request: Request, pk: int) -> HttpResponse:
     open_item = whole_number(request.GET.get("at", ""))
     at = shown.given.filter(pk=open_item).first() if open_item else None
     page = shown.page(request.GET.get("page"), Item.objects.all(), at=at)
-    work = work_on(page.object_list, shown)
-    rows = [(item, item.excerpt(shown.q), own) for item, own in zip(page.object_list, work, strict=True)]
+    found = list(page.object_list)
+    rows = [(item, item.excerpt(shown.q), own) for item, own in zip(found, work_on(found, shown), strict=True)]
     context = {
         "section": "projects",
         "project": project,

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import pairwise
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db.models import Count, Q, QuerySet
@@ -87,7 +88,7 @@ def glance(dataset: Dataset, person: User, zone: ZoneInfo) -> Glance:
 def _pace(own: QuerySet[Annotation], since: datetime) -> Pace | None:
     """A batch makes many marks at once, which says nothing about anybody's pace."""
     lately = own.filter(changed_at__gte=since).order_by("-changed_at", "-item")
-    rows = list(lately.values_list("pk", "started_at", "done_at", "changed_at")[:MOST_ITEMS])
+    rows: list[Any] = list(lately.values_list("pk", "started_at", "done_at", "changed_at")[:MOST_ITEMS])
     if len(rows) == MOST_ITEMS:
         since = rows[-1][-1]
     # What was done since has been changed since, so that it is in one of these items.

@@ -174,18 +174,18 @@ class OwnItems(ItemList):
 
     def _came_with_suggestions(self) -> Q:
         """Items with suggestions of which the person has no annotation of their own."""
-        suggested = _any(self._marks(status=Mark.Status.SUGGESTED))
+        suggested = _any(each.filter(status=Mark.Status.SUGGESTED) for each in self._marks())
         came = Annotation.objects.filter(suggested, item=OuterRef("pk"), annotator=None)
         return Q(Exists(came)) & ~self._where()
 
     def _labelled(self) -> Q:
         labels = labels_named(self.label, self.ontologies)
-        marks = self._marks(status__in=(Mark.Status.ACCEPTED, Mark.Status.SUGGESTED))
-        return self._where(_any(with_labels(each, labels) for each in marks))
+        marks = (with_labels(each.exclude(status=Mark.Status.REJECTED), labels) for each in self._marks())
+        return self._where(_any(marks))
 
-    def _marks(self, **values: Any) -> Iterator[QuerySet[Any]]:
+    def _marks(self) -> Iterator[QuerySet[Any]]:
         """Of the kinds of the project."""
-        return (MARKS[ontology.kind]._default_manager.filter(**values) for ontology in self.ontologies)
+        return (MARKS[ontology.kind]._default_manager.all() for ontology in self.ontologies)
 
     def _of_batch(self) -> Q:
         """Where a batch of the person left something, or removed it."""

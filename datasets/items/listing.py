@@ -30,29 +30,26 @@ Keys = QuerySet[Item, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ItemList:
-    """Items that match everything in an address, and their order. An invalid value matches no item, so that an action never
-    reaches more than was meant.
-
-    A list has a field for each of its ``names`` in the address. ``label`` is a label, with all below it; ``selected`` has the
-    keys of items that were chosen one by one.
-    """
+class Listing:
+    """What an address asks of a list: a subclass has a field for each of its ``names``, and ``label`` is a label with all below
+    it."""
 
     names: ClassVar[tuple[str, ...]]
     all_columns: ClassVar[Sequence[Column]]
-    """By which the list can be sorted, ``number`` among them."""
+    """By which the list can be sorted."""
+    usual_order: ClassVar[str]
 
     dataset: Dataset
     q: str = ""
-    has: str = ""
     label: str = ""
     sort: str = ""
-    selected: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, data: QueryDict, **more: Any) -> Self:
         """What an address asks for; in an unknown order, the usual one."""
-        values = {name: data.get(name, "").strip()[: settings.MAX_SEARCH_CHARACTERS] for name in cls.names}
+        values: dict[str, Any] = {
+            name: data.get(name, "").strip()[: settings.MAX_SEARCH_CHARACTERS] for name in cls.names
+        }
         found = cls(**values, **more)
         known = {column.name for column in found.columns}
         return found if found.sort.removeprefix("-") in known else found.without_order()
@@ -60,29 +57,31 @@ class ItemList:
     def without_order(self) -> Self:
         return replace(self, sort="")
 
-    def without_selection(self) -> Self:
-        return replace(self, selected=())
-
     def query_string(self, page: int = 1) -> str:
         """The query string of an address, without empty values."""
-        values = {name: getattr(self, name) for name in self.names}
-        values |= {"items": ",".join(self.selected), "page": page if page > 1 else ""}
+        values = {name: getattr(self, name) for name in self.names} | {"page": page if page > 1 else ""}
         return urlencode({name: value for name, value in values.items() if value}, safe=",")
 
-    # --- What is asked for ---
+    @property
+    def columns(self) -> list[Column]:
+        return sort_columns(self.sort, self.all_columns, default=self.usual_order)
+
+    def _sorted_by(self) -> tuple[Column, bool]:
+        """The column, and whether its greatest value comes first."""
+        column = next(column for column in self.columns if column.direction)
+        return column, column.direction == "descending"
 
     def _asked(self) -> Iterator[tuple[Any, str]]:
-        """What the address may ask for, each with its words; those that come first here stand behind."""
-        yield self.selected, f"{words.number(len(self.selected))} selected"
-        yield self.q, f"with “{self.q}”"
+        """What the address may ask for, each with its words."""
+        raise NotImplementedError
 
     @property
     def is_empty(self) -> bool:
-        """Whether all items match."""
+        """Whether everything matches."""
         return not any(value for value, _ in self._asked())
 
     def in_words(self) -> str:
-        """Such as “with “pump”, without entities”; empty if all items match."""
+        """Such as “with “pump”, without entities”; empty if everything matches."""
         return ", ".join(text for value, text in self._asked() if value)
 
     def all_ontologies(self) -> Iterable[Ontology]:
@@ -98,11 +97,29 @@ class ItemList:
     def label_name(self) -> str:
         return next((label.fullname for label in self.branch), self.label)
 
-    # --- Items ---
 
-    @property
-    def columns(self) -> list[Column]:
-        return sort_columns(self.sort, self.all_columns, default="number")
+@dataclass(frozen=True, kw_only=True)
+class ItemList(Listing):
+    """Items that match everything in an address, and their order. An invalid value matches no item, so that an action never
+    reaches more than was meant. ``selected`` has the keys of items that were chosen one by one."""
+
+    usual_order: ClassVar = "number"
+
+    has: str = ""
+    selected: tuple[str, ...] = ()
+
+    def without_selection(self) -> Self:
+        return replace(self, selected=())
+
+    def query_string(self, page: int = 1) -> str:
+        chosen = urlencode({"items": ",".join(self.selected)}, safe=",") if self.selected else ""
+        return "&".join(filter(None, (super().query_string(page), chosen)))
+
+    def _asked(self) -> Iterator[tuple[Any, str]]:
+        yield self.selected, f"{words.number(len(self.selected))} selected"
+        yield self.q, f"with “{self.q}”"
+
+    # --- Items ---
 
     def all_items(self) -> ItemQuerySet:
         raise NotImplementedError
@@ -127,11 +144,6 @@ class ItemList:
 
     def keys(self) -> Keys:
         return self.items().values_list("pk", flat=True)
-
-    def _sorted_by(self) -> tuple[Column, bool]:
-        """The column, and whether its greatest value comes first."""
-        column = next(column for column in self.columns if column.direction)
-        return column, column.direction == "descending"
 
     # --- Pages ---
 

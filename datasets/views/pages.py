@@ -39,7 +39,6 @@ COLUMNS = [
     Column("owner", "Owner", Lower("owner__username")),
     Column("changed", "Changed", "updated_at", big_first=True),
 ]
-PAGE_SIZE = 50
 SHOWN_LABELS = 30
 # The filter offers the newest uploads; the list of uploads has all of them.
 MAX_UPLOADS = 50
@@ -95,7 +94,8 @@ def _columns(shown: ItemFilter, page: Page) -> dict[str, Column | None]:
         "entities": not (kind.has_entities or any(getattr(item, "entity_count", 0) for item in items)),
         "relations": not (kind.has_relations or any(getattr(item, "relation_count", 0) for item in items)),
     }
-    return {"removed": None} | {column.name: None if left_out.get(column.name) else column for column in shown.columns}
+    columns = {column.name: None if left_out.get(column.name) else column for column in shown.columns}
+    return columns if shown.bin else columns | {"removed": None}
 
 
 def shell(request: Request, dataset: Dataset, tab: str) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def items(request: Request, pk: int) -> HttpResponse:
     is_counted = refresh(shown.dataset.pk, COUNT_SECONDS)
     page = shown.page(request.GET.get("page"), Item.objects.select_related("work"))
     people = columns_of(project)
-    found = rows_of(project, page.object_list, people, with_marks=bool(people))
+    found = rows_of(project, list(page.object_list), people, with_marks=bool(people))
     manages = Right.MANAGE in rights
     context = {
         "section": "projects",

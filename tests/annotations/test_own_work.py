@@ -152,7 +152,7 @@ def test_every_search_in_every_order(alice, carol, dave, monkeypatch, looked_at)
             for sort in ("when", "-when", "number", "-number"):
                 asked = {"q": q, "label": label, "sort": sort}
                 shown = own_marks.OwnMarks(
-                    project.dataset, carol, list(project.ontology_set.all()), kind="entity", **asked
+                    dataset=project.dataset, person=carol, ontologies=list(project.ontology_set.all()), **asked
                 )
                 wanted = [
                     mark.pk
