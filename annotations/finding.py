@@ -77,7 +77,12 @@ def items(request: Request, pk: int) -> HttpResponse:
 
 def choices(shown: OwnItems) -> dict[str, Any]:
     """What the form of the filter offers, and the one beside it, which leads to an item by its number."""
-    return {"states": STATES.items(), "has": HAS.items(), "last": shown.given.last(), "later": shown.left_for_later()}
+    return {
+        "states": [(state, state) for state in STATES],
+        "has": HAS.items(),
+        "last": shown.given.last(),
+        "later": shown.left_for_later(),
+    }
 
 
 def _jump(request: Request, project: Project, number: int) -> HttpResponse:

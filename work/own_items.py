@@ -36,7 +36,7 @@ from ontologies.models import Ontology
 from .models import REMOVED, Comment, Flag
 from .models.figures import marks_in
 
-STATES = {"undone": "undone", "untouched": "untouched", "begun": "begun", "done": "done"}
+STATES = ("undone", "untouched", "begun", "done")
 HAS = {
     "marks": "with marks",
     "suggestions": "with undecided suggestions",
@@ -87,7 +87,7 @@ class OwnItems(ItemList):
 
     def _asked(self) -> Iterator[tuple[Any, str]]:
         yield from super()._asked()
-        yield self.state, STATES.get(self.state, self.state)
+        yield self.state, self.state
         yield self.has, HAS.get(self.has, f"with {self.has}")
         yield self.label, f"with the label “{self.label_name}”"
         yield self.batch, "with places of a batch"
@@ -146,7 +146,7 @@ class OwnItems(ItemList):
         if self.batch:
             yield self._of_batch()
 
-    def _where(self, *conditions: Q, **values: Any) -> Q:
+    def _where(self, *conditions: Q | GreaterThan, **values: Any) -> Q:
         """The items of which the person has such an annotation."""
         own = Annotation.objects.filter(*conditions, annotator=self.person, **values)
         return Q(pk__in=own.values("item"))
@@ -160,17 +160,13 @@ class OwnItems(ItemList):
         if self.has == "later":
             return Q(pk__in=self.later) & ~self._where(done_at__isnull=False)
         if self.has == "marks":
-            return self._with_marks(Mark.Status.ACCEPTED)
+            return self._where(GreaterThan(marks_in(Mark.Status.ACCEPTED), 0))
         if self.has == "suggestions":
-            return self._with_marks(Mark.Status.SUGGESTED) | self._came_with_suggestions()
+            return self._where(GreaterThan(marks_in(Mark.Status.SUGGESTED), 0)) | self._came_with_suggestions()
         flags, comments = Flag.objects.filter(person=self.person), Comment.objects.filter(person=self.person)
         said: dict[str, QuerySet[Any]] = {"flags": flags, "comments": comments, "open": comments.open()}
         said |= {kind: flags.filter(kind=kind) for kind in Flag.Kind.values}
         return Q(pk__in=said[self.has].values("item")) if self.has in said else NOTHING
-
-    def _with_marks(self, status: str) -> Q:
-        own = Annotation.objects.filter(annotator=self.person).alias(count=marks_in(status)).filter(count__gt=0)
-        return Q(pk__in=own.values("item"))
 
     def _came_with_suggestions(self) -> Q:
         """Items with suggestions of which the person has no annotation of their own."""

@@ -173,27 +173,19 @@ class ItemList(Listing):
     def around(self, item: Item) -> tuple[Keys, Keys]:
         """The keys of the items that stand before an item, which need not match itself, the nearest first, and of those that
         follow it."""
-        before, after = self._beside(item)
-        return before.reverse().values_list("pk", flat=True), after.values_list("pk", flat=True)
-
-    def _beside(self, item: Item) -> tuple[ItemQuerySet, ItemQuerySet]:
         column, falls = self._sorted_by()
-        items, less, more = self.items(), Q(position__lt=item.position), Q(position__gt=item.position)
-        if column.name != "number":
-            items = items.alias(key=column.order)
-            value = (
-                self._keyed(Item.with_removed.all())
-                .annotate(key=column.order)
-                .values_list("key", flat=True)
-                .get(pk=item.pk)
-            )
+        keys, before, after = self.keys(), Q(position__lt=item.position), Q(position__gt=item.position)
+        if column.name == "number":
+            before, after = (after, before) if falls else (before, after)
+        else:
+            keys, itself = keys.alias(key=column.order), self._keyed(Item.with_removed.filter(pk=item.pk))
+            value = itself.values_list(column.order, flat=True).get()
             if value is None:  # a restored item has no place in the order of removal
-                return items.none(), items.none()
-            first, last = (Q(key__gt=value), Q(key__lt=value)) if falls else (Q(key__lt=value), Q(key__gt=value))
-            less, more = first | Q(key=value) & less, last | Q(key=value) & more
-        elif falls:
-            less, more = more, less
-        return items.filter(less), items.filter(more)
+                return keys.none(), keys.none()
+            less, more = Q(key__lt=value), Q(key__gt=value)
+            first, last = (more, less) if falls else (less, more)
+            before, after = first | Q(key=value) & before, last | Q(key=value) & after
+        return keys.filter(before).reverse(), keys.filter(after)
 
     def _keyed(self, items: ItemQuerySet) -> ItemQuerySet:
         """With what the columns need to sort by."""

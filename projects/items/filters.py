@@ -101,9 +101,7 @@ class ProjectItems(ItemList):
     def _state_in_words(self) -> str:
         if (count := self._done_by) is not None:
             return f"done by {words.plural(count, 'person,people')}"
-        if self.person:
-            return own.STATES.get(self.state, self.state)
-        return STATES[self.state].words if self.state in STATES else self.state
+        return STATES[self.state].words if self.state in STATES and not self.person else self.state
 
     def states(self) -> list[tuple[str, str]]:
         """What can be chosen as a state."""

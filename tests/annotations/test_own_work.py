@@ -32,7 +32,8 @@ def listed(project, as_carol):
 
     def listed(query=""):
         page = as_carol.get(f"/projects/{project.pk}/annotate/marks/{query}").content.decode()
-        words = [re.sub("<[^>]*>", "", link) for link in re.findall(r'class="row-link"[^>]*>(.*?)</a>', page)]
+        links = re.findall(r'class="row-link"[^>]*>(.*?)</a>', page, re.DOTALL)
+        words = [" ".join(re.sub("<[^>]*>", "", link).split()) for link in links]
         labels = re.findall(r'<span class="label[^>]*>([^<]*)</span>', page)
         items = re.findall(r'<td class="num faint">(\d+)</td>', page)
         return list(zip(words, labels, map(int, items), strict=True))
