@@ -15,7 +15,7 @@ from datasets.items.listing import Listing, labels_named, with_labels
 from datasets.models import MARKS, Entity, Item, Mark, Relation
 from datasets.models.item import folded
 from ontologies.labels import Label
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 
 PAGE_SIZE = 50
 # Whether a mark has the words that are searched for is not known to the database: so many in items with them are looked at.
@@ -48,7 +48,7 @@ class OwnMarks(Listing):
 
     @property
     def model(self) -> type[Entity] | type[Relation]:
-        return MARKS[self.kind or Ontology.Kind.ENTITY]
+        return MARKS[self.kind or OntologyKind.ENTITY]
 
     @property
     def nouns(self) -> str:
