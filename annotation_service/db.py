@@ -15,7 +15,6 @@ from functools import cache
 from typing import Any, TypeVar
 
 from django.core.cache.backends.db import DatabaseCache
-from django.core.exceptions import EmptyResultSet
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, models, transaction
 from django.db.models.expressions import RawSQL
 
@@ -134,35 +133,6 @@ def among(keys: Collection[int] | Collection[str]) -> Any:
         return RawSQL("SELECT unnest(%s::text[])", [list(keys)])
     most: Any = models.BigIntegerField.MAX_BIGINT
     return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if key <= most]])
-
-
-def looked_up(field: str, keys: Collection[int]) -> models.Q:
-    """The rows with one of these keys in an indexed field. As long as it has no statistics, PostgreSQL takes them for so many
-    that it reads the whole table, unless it is told between which keys they lie: 1 and not 31 ms among 210,000 marks."""
-    if not keys or connection.vendor == "sqlite":
-        return models.Q(**{f"{field}__in": among(keys)})
-    return models.Q(**{f"{field}__in": list(keys), f"{field}__gte": min(keys), f"{field}__lte": max(keys)})
-
-
-def whole(column: models.QuerySet[Any]) -> list[Any]:
-    """All values of a query for one column of numbers, in its order. They come as one value: 30,000 keys in 5 ms, not in 15."""
-    gathered = "json_group_array" if connection.vendor == "sqlite" else "array_agg"
-    try:
-        sql, params = column.query.sql_with_params()
-    except EmptyResultSet:
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute(f"WITH found(value) AS ({sql}) SELECT {gathered}(value) FROM found", params)
-        (found,) = cursor.fetchone()
-    return json.loads(found) if isinstance(found, str) else found or []
-
-
-def growing(rows: Any, size: int) -> Iterator[list[Any]]:
-    """Some of a list or query at a time, each time twice as many: who needs few is served soon."""
-    start = 0
-    while some := list(rows[start : start + size]):
-        yield some
-        start, size = start + size, 2 * size
 
 
 class _Apart(models.Func):

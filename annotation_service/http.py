@@ -13,12 +13,13 @@ from typing import IO, Any, NamedTuple
 
 from django.conf import settings
 from django.contrib.staticfiles.storage import HashedFilesMixin
-from django.http import FileResponse, HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
+from django.utils.cache import patch_vary_headers
 from django.utils.html import escape
 from django.utils.http import content_disposition_header
-from django_htmx.http import reswap, retarget, trigger_client_event
+from django_htmx.http import push_url, reswap, retarget, trigger_client_event
 from django_htmx.middleware import HtmxDetails
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
@@ -43,6 +44,33 @@ def refused(reason: Refused | str) -> HttpResponse:
 def refused_beside(reason: Refused | str) -> HttpResponse:
     """Show the reason in the form that was sent, at its place for failures."""
     return reswap(retarget(HttpResponse(escape(str(reason)), status=422), "find [data-failure]"), "innerHTML")
+
+
+def show_table(
+    request: Request,
+    query: str,
+    part: str,
+    page: str,
+    context: dict[str, Any],
+    *,
+    choices: Callable[[], dict[str, Any]] = dict,
+    target: str = "items",
+    is_pushed: bool = True,
+) -> HttpResponse:
+    """A page with a table, or the table alone for its filter and its links, which then stands in the address of the browser.
+
+    The links are made from ``query``, the query string without empty values; ``choices`` is what only the whole page shows.
+    """
+    request.GET = QueryDict(query)
+    context["path"] = f"{request.path}?{query}" if query else request.path
+    if request.htmx and request.htmx.target == target:
+        response = render(request, part, context)
+        if is_pushed:
+            push_url(response, context["path"])
+    else:
+        response = render(request, page, context | choices())
+    patch_vary_headers(response, ["HX-Request", "HX-Target"])
+    return response
 
 
 def download(

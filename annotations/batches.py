@@ -18,7 +18,7 @@ from work.alike.places import Place
 from work.alike.preview import in_context
 from work.models import Batch
 from work.models.batch import JOB_ITEMS
-from work.own_rows import work_on
+from work.own_items import work_on
 
 from .finding import own_items
 from .requests import Answer, answers_json, read_body

@@ -5,22 +5,19 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse, QueryDict
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET, require_POST
-from django_htmx.http import push_url
 
 from annotation_service import words
 from annotation_service.blueprints import Right
-from annotation_service.http import Request
+from annotation_service.http import Request, show_table
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from datasets.models import Item
 from projects import access
 from projects.models import Project
-from work.own_items import HAS, STATES, OwnItems
-from work.own_rows import work_on
+from work.own_items import HAS, STATES, OwnItems, work_on
 
 MOST_SKIPPED = 1000
 
@@ -28,7 +25,7 @@ MOST_SKIPPED = 1000
 def own_items(project: Project, person: User, data: QueryDict, *, later: Sequence[int] = ()) -> OwnItems:
     """The items given to somebody, as the filter in an address wants them; ``later`` is what they left for later."""
     dataset = project.dataset
-    return OwnItems.of(
+    return OwnItems.read(
         data,
         dataset=dataset,
         given=project.items_for(person),
@@ -59,26 +56,33 @@ def items(request: Request, pk: int) -> HttpResponse:
     shown = shown_items(request, project)
     open_item = whole_number(request.GET.get("at", ""))
     at = shown.given.filter(pk=open_item).first() if open_item else None
-    page = shown.page(request.GET.get("page"), at=at)
-    # The links of the table are made from the address without empty values.
-    query = shown.query_string(page=page.number)
-    request.GET = QueryDict(query)
-    texts = Item.objects.defer("original", "offsets", "extra_fields").in_bulk(list(page.object_list))
-    found = [texts[key] for key in page.object_list if key in texts]
-    excerpts = [item.excerpt(shown.q) for item in found]
-    context = {"project": project, "filter": shown, "page": page, "at": at, **choices(shown)}
-    context["rows"] = list(zip(found, excerpts, work_on(found, shown), strict=True))
-    if not (request.htmx and request.htmx.target == "items"):
-        context["calibration_left"] = project.calibration_left(request.user)
-        return render(request, "annotations/items.html", {"section": "projects", **context})
-    response = render(request, "annotations/_items.html", context)
-    patch_vary_headers(response, ["HX-Request", "HX-Target"])
-    return response if at else push_url(response, f"{request.path}?{query}" if query else request.path)
+    page = shown.page(request.GET.get("page"), Item.objects.all(), at=at)
+    found = list(page.object_list)
+    rows = [(item, item.excerpt(shown.q), own) for item, own in zip(found, work_on(found, shown), strict=True)]
+    context = {
+        "section": "projects",
+        "project": project,
+        "filter": shown,
+        "columns": shown.columns,
+        "page": page,
+        "at": at,
+        "rows": rows,
+        "everything": request.path + (f"?at={at.pk}" if at else ""),
+        "calibration_left": project.calibration_left(request.user),
+        **choices(shown),
+    }
+    query, templates = shown.query_string(page=page.number), ("annotations/_items.html", "annotations/items.html")
+    return show_table(request, query, *templates, context, is_pushed=not at)
 
 
 def choices(shown: OwnItems) -> dict[str, Any]:
     """What the form of the filter offers, and the one beside it, which leads to an item by its number."""
-    return {"states": STATES.items(), "has": HAS.items(), "last": shown.given.last(), "later": shown.left_for_later()}
+    return {
+        "states": [(state, state) for state in STATES],
+        "has": HAS.items(),
+        "last": shown.given.last(),
+        "later": shown.left_for_later(),
+    }
 
 
 def _jump(request: Request, project: Project, number: int) -> HttpResponse:
@@ -101,8 +105,7 @@ def place(request: Request, pk: int, item_pk: int) -> JsonResponse:
     """At which place of the list an item stands: asked for after the page, because counting takes longer than everything else."""
     project, item = access.item_given(request, pk, item_pk)
     shown = shown_items(request, project)
-    found, count = shown.place_and_count(item)
-    return JsonResponse({"place": found, "count": count})
+    return JsonResponse({"place": shown.place(item), "count": shown.count()})
 
 
 # --- The next one --------------------------------------------------------------------------------------------------------

@@ -3,17 +3,15 @@
 import re
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
-from django_htmx.http import push_url
 
 from annotation_service.blueprints import Right
-from annotation_service.http import Request
+from annotation_service.http import Request, show_table
 from projects import access
 from work.glance import DAYS, glance
-from work.own_marks import LOOKED_AT, MOST, OwnMarks
+from work.own_marks import LOOKED_AT, OwnMarks
 
 UTC = ZoneInfo("UTC")
 
@@ -25,17 +23,10 @@ def marks(request: Request, pk: int) -> HttpResponse:
     ontologies = list(project.ontology_set.order_by("kind"))
     shown = OwnMarks.of(request.GET, dataset=project.dataset, person=request.user, ontologies=ontologies)
     page = shown.page(request.GET.get("page"))
-    query = shown.query_string(page=page.number)
-    request.GET = QueryDict(query)  # of which the links of the table are made
-    context = {"section": "projects", "project": project, "filter": shown, "page": page}
-    context |= {"most": MOST, "looked_at": LOOKED_AT}
-    if request.htmx and request.htmx.target == "marks":
-        path = f"{request.path}?{query}" if query else request.path
-        response = push_url(render(request, "annotations/_marks.html", context), path)
-    else:
-        response = render(request, "annotations/marks.html", context)
-    patch_vary_headers(response, ["HX-Request", "HX-Target"])
-    return response
+    context = {"section": "projects", "project": project, "filter": shown, "columns": shown.columns, "page": page}
+    context["looked_at"] = LOOKED_AT
+    query, templates = shown.query_string(page=page.number), ("annotations/_marks.html", "annotations/marks.html")
+    return show_table(request, query, *templates, context, target="marks")
 
 
 @require_GET

@@ -85,11 +85,10 @@ def _items(project: Project, person: User, values: Mapping[str, Any]) -> ItemQue
     if "filter" in values:
         if "%00" in values["filter"]:
             raise Refused("The NUL character is not text.", place="$.filter")
-        found = OwnItems.of(
+        found = OwnItems.read(
             QueryDict(values["filter"]),
             dataset=project.dataset,
             given=items,
-            given_count=None,
             person=person,
             ontologies=project.ontology_set.order_by("kind"),
         )

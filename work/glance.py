@@ -3,17 +3,15 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from itertools import islice, pairwise
+from itertools import pairwise
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from annotation_service.db import growing, looked_up, whole
 from annotation_service.models import User
 from datasets.models import Annotation, Dataset, Entity, Mark, Relation
-
-from .kept import kept_items
 
 DAYS = 14
 PACE_DAYS = 7
@@ -78,20 +76,19 @@ def glance(dataset: Dataset, person: User, zone: ZoneInfo) -> Glance:
     today = timezone.now().astimezone(zone).date()
     dates = [today - timedelta(days=ago) for ago in reversed(range(DAYS))]
     starts = [datetime.combine(each, time(), zone) for each in (*dates, today + timedelta(days=1))]
-    own, there = Annotation.objects.filter(annotator=person), kept_items(dataset).there
-    done = [own.filter(done_at__gte=start, done_at__lt=end) for start, end in pairwise(starts)]
-    # The index has the items of a day; joined with all items, they take 20 to 60 ms more for 20,000 of them.
-    counts = [len(there.intersection(whole(rows.values_list("item", flat=True)))) for rows in done]
-    days = [Day(each, count) for each, count in zip(dates, counts, strict=True)]
-    return Glance(days, _pace(dataset, person, timezone.now() - timedelta(days=PACE_DAYS)))
+    own = Annotation.objects.filter(annotator=person, item__dataset=dataset, item__removed_at=None)
+    days = {
+        str(number): Count("pk", filter=Q(done_at__gte=start, done_at__lt=end))
+        for number, (start, end) in enumerate(pairwise(starts))
+    }
+    counts = own.filter(done_at__gte=starts[0], done_at__lt=starts[-1]).aggregate(**days)
+    return Glance(list(map(Day, dates, counts.values())), _pace(own, timezone.now() - timedelta(days=PACE_DAYS)))
 
 
-def _pace(dataset: Dataset, person: User, since: datetime) -> Pace | None:
+def _pace(own: QuerySet[Annotation], since: datetime) -> Pace | None:
     """A batch makes many marks at once, which says nothing about anybody's pace."""
-    there, work = kept_items(dataset).there, Annotation.objects.filter(annotator=person, changed_at__gte=since)
-    by_time = work.order_by("-changed_at", "-item_id").values_list("item", "pk", "started_at", "done_at", "changed_at")
-    in_dataset = (rest for some in growing(by_time, MOST_ITEMS) for item, *rest in some if item in there)
-    rows: list[Any] = list(islice(in_dataset, MOST_ITEMS))
+    lately = own.filter(changed_at__gte=since).order_by("-changed_at", "-item")
+    rows: list[Any] = list(lately.values_list("pk", "started_at", "done_at", "changed_at")[:MOST_ITEMS])
     if len(rows) == MOST_ITEMS:
         since = rows[-1][-1]
     # What was done since has been changed since, so that it is in one of these items.
@@ -106,9 +103,9 @@ def _marking(
     model: type[Entity] | type[Relation], started: Mapping[int, datetime], since: datetime
 ) -> Iterator[datetime]:
     """When people made or changed marks of these annotations: what came with an item is older than their work on it."""
-    marks = model._default_manager.filter(looked_up("annotation", started))
-    made = marks.filter(status=Mark.Status.ACCEPTED, batch=None, updated_at__gte=since)
-    return (at for annotation, at in made.values_list("annotation", "updated_at") if at >= started[annotation])
+    marks = model._default_manager.filter(annotation__in=list(started), status=Mark.Status.ACCEPTED, batch=None)
+    made = marks.filter(updated_at__gte=since).values_list("annotation", "updated_at")
+    return (at for annotation, at in made if at >= started[annotation])
 
 
 def worked(moments: Iterable[datetime]) -> timedelta:

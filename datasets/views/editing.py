@@ -37,7 +37,7 @@ def remove(request: Request, pk: int) -> HttpResponse:
                 return refused(str(error))
         else:
             last = dataset.bin().filter(removed_by=request.user)[0]
-            together = ItemFilter(dataset, bin="1", removed=str(last.removed_at))
+            together = ItemFilter(dataset=dataset, bin="1", removed=str(last.removed_at))
             url = f"{reverse('datasets:restore', args=[pk])}?{together.query_string()}&all=1"
             done = f"{words.plural(removed, 'item is,items are')} in the bin."
             return items_changed(done, {"label": "Restore", "url": url})

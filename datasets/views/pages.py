@@ -7,16 +7,14 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Lower
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
-from django_htmx.http import push_url
 
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
-from annotation_service.http import Request, download
+from annotation_service.http import Request, download, show_table
 from annotation_service.paging import Column, Page
 from annotation_service.views import blueprints_and_copies, finders
 from ontologies.labels import Label, Labels
@@ -28,6 +26,7 @@ from ..items import drawing
 from ..items.filters import ItemFilter, given_count
 from ..kinds import Kind
 from ..models import GIVEN, Annotation, Dataset, Entity, Item, Relation, Upload
+from ..models.item import ItemQuerySet
 from ..models.judged import broken_here
 from ..models.mark import Mark
 from ..statistics import label_counts, statistics_of
@@ -41,7 +40,6 @@ COLUMNS = [
     Column("owner", "Owner", Lower("owner__username")),
     Column("changed", "Changed", "updated_at", big_first=True),
 ]
-PAGE_SIZE = 50
 SHOWN_LABELS = 30
 # The filter offers the newest uploads; the list of uploads has all of them.
 MAX_UPLOADS = 50
@@ -66,33 +64,26 @@ def page(request: Request, pk: int) -> HttpResponse:
     """Show the items, or the bin; a filter request gets the table alone."""
     dataset = access.readable(request, Dataset, pk)
     shown = ItemFilter.of(dataset, request.GET).without_selection()
-    page = _page(shown, request.GET.get("page"))
-    # The links of the table are made from the address without empty values.
-    query = shown.query_string(page=page.number)
-    request.GET = QueryDict(query)
+    page = shown.page(request.GET.get("page"), _texts(shown))
+    columns = _columns(shown, page)
     context = shell(request, dataset, "bin" if shown.bin else "items")
-    context |= {"filter": shown, "page": page, "path": f"{request.path}?{query}" if query else request.path}
-    context |= {"rows": [(item, item.excerpt(shown.q)) for item in page.object_list], "columns": _columns(shown, page)}
-    if request.htmx and request.htmx.target == "items":
-        response = push_url(render(request, "datasets/_items.html", context), context["path"])
-    else:
-        response = render(request, "datasets/page.html", context | _choices(shown))
-    patch_vary_headers(response, ["HX-Request", "HX-Target"])
-    return response
+    context |= {
+        "filter": shown,
+        "page": page,
+        "rows": [(item, item.excerpt(shown.q), None) for item in page.object_list],
+    }
+    context |= {"columns": [column for column in columns.values() if column], "cells": columns}
+    context |= {"selects": context["can_edit"], "everything": f"{request.path}?bin=1" if shown.bin else request.path}
+    query, choices = shown.query_string(page=page.number), partial(_choices, shown)
+    return show_table(request, query, "datasets/_items.html", "datasets/page.html", context, choices=choices)
 
 
-def _page(shown: ItemFilter, wanted: str | None) -> Page:
-    """Find the keys first: sorting and searching are slower when the database carries the texts along."""
-    everything = shown.is_empty and not shown.bin
-    count = shown.dataset.item_count if everything else None
-    page = Page.of(shown.items().only("pk"), wanted, size=PAGE_SIZE, count=count, scan=not everything)
-    texts = Item.with_removed.select_related("removed_by").defer("original", "offsets", "extra_fields")
-    # Counting the marks of fifty items takes 2 of 14 ms. The counts of labels leave out the bin.
+def _texts(shown: ItemFilter) -> ItemQuerySet:
+    """Counting the marks of fifty items takes 2 of 14 ms. The counts of labels leave out the bin."""
+    texts = Item.with_removed.select_related("removed_by")
     if shown.bin or any(label_counts(shown.dataset)):
-        texts = texts.annotate(entity_count=given_count(Entity), relation_count=given_count(Relation))
-    found = texts.in_bulk([item.pk for item in page.object_list])
-    page.object_list = [found[item.pk] for item in page.object_list if item.pk in found]
-    return page
+        return texts.annotate(entity_count=given_count(Entity), relation_count=given_count(Relation))
+    return texts
 
 
 def _columns(shown: ItemFilter, page: Page) -> dict[str, Column | None]:
@@ -103,9 +94,9 @@ def _columns(shown: ItemFilter, page: Page) -> dict[str, Column | None]:
         "external": kind == Kind.STANDARD and not any(item.external_id for item in items),
         "entities": not (kind.has_entities or any(getattr(item, "entity_count", 0) for item in items)),
         "relations": not (kind.has_relations or any(getattr(item, "relation_count", 0) for item in items)),
-        "removed": not shown.bin,
     }
-    return {column.name: None if left_out.get(column.name) else column for column in shown.columns}
+    columns = {column.name: None if left_out.get(column.name) else column for column in shown.columns}
+    return columns if shown.bin else columns | {"removed": None}
 
 
 def shell(request: Request, dataset: Dataset, tab: str) -> dict[str, Any]:

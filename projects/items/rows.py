@@ -50,6 +50,8 @@ class Row:
     violations: int = 0
     """How often people's marks break a rule. What came with the dataset is nobody's mark before it is accepted."""
     people: Mapping[int, User] = field(default_factory=dict)
+    columns: Sequence[User] = ()
+    """Those who have a column each."""
 
     @property
     def work(self) -> ItemWork:
@@ -77,6 +79,10 @@ class Row:
         return words.listed(sorted(str(self.people[person]) for person in people), 12)
 
     @property
+    def in_columns(self) -> list[Share | None]:
+        return [self.share(person.pk) for person in self.columns]
+
+    @property
     def discs(self) -> list[Share]:
         return self.shares() if self.count <= MOST_DISCS else []
 
@@ -97,9 +103,9 @@ class Row:
         return Share(self.people[person], person in self.given, state, since, self.marks.get(person, 0))
 
 
-def rows_of(project: Project, items: Sequence[Item], *, with_marks: bool) -> list[Row]:
+def rows_of(project: Project, items: Sequence[Item], columns: Sequence[User], *, with_marks: bool) -> list[Row]:
     """With a fixed number of queries; how many marks each person has, only if it is asked for."""
-    rows = {item.pk: Row(item) for item in items}
+    rows = {item.pk: Row(item, columns=columns) for item in items}
     begun = Annotation.objects.filter(item__in=items, annotator__isnull=False, started_at__isnull=False)
     for item, person, started, done in begun.values_list("item", "annotator", "started_at", "done_at"):
         rows[item].begun[person] = started, done

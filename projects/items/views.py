@@ -1,25 +1,25 @@
 """The page with all items of a project, for those who read everybody's marks."""
 
+from functools import partial
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_GET
-from django_htmx.http import push_url
 
 from annotation_service import words
 from annotation_service.blueprints import Right
-from annotation_service.http import Request
+from annotation_service.http import Request, show_table
 from annotation_service.inputs import whole_number
+from datasets.items.listing import PAGE_SIZE
 from datasets.models import Item
 from work.models.figures import refresh
 
 from .. import access
 from ..models import HandChange, Project
-from .filters import HAS, PAGE_SIZE, ProjectItems
+from .filters import HAS, ProjectItems
 from .rows import columns_of, rows_of
 
 # After so long the page is shown with the figures that are there; the worker goes on.
@@ -34,39 +34,29 @@ def items(request: Request, pk: int) -> HttpResponse:
         return _jump(request, project, number)
     shown, rights = ProjectItems.of(project, request.GET).without_selection(), project.rights_of(request.user)
     is_counted = refresh(shown.dataset.pk, COUNT_SECONDS)
-    page = shown.page(request.GET.get("page"))
-    # The links of the table are made from the address without empty values.
-    query = shown.query_string(page=page.number)
-    request.GET = QueryDict(query)
-    path = f"{request.path}?{query}" if query else request.path
+    page = shown.page(request.GET.get("page"), Item.objects.select_related("work"))
+    people = columns_of(project)
+    found = rows_of(project, list(page.object_list), people, with_marks=bool(people))
+    manages = Right.MANAGE in rights
     context = {
         "section": "projects",
         "project": project,
         "filter": shown,
+        "columns": shown.columns,
         "page": page,
-        "path": path,
+        "rows": [(row.item, row.item.excerpt(shown.q), row) for row in found],
+        "people": people,
+        "everything": request.path,
         "is_counted": is_counted,
-        "manages": Right.MANAGE in rights,
+        "manages": manages,
+        "selects": manages,
         "keeps": Right.KEEP in rights,
         "change": HandChange.objects.filter(project=project).defer("before").first(),
     }
-    context |= _rows(shown, list(page.object_list))
-    if request.htmx and request.htmx.target == "items":
-        response = push_url(render(request, "projects/items/_table.html", context), path)
-    else:
-        response = render(request, "projects/items/page.html", context | _choices(shown))
-    patch_vary_headers(response, ["HX-Request", "HX-Target"])
-    return response
-
-
-def _rows(shown: ProjectItems, keys: list[int]) -> dict[str, Any]:
-    people = columns_of(shown.project)
-    texts = Item.objects.select_related("work").defer("original", "offsets", "extra_fields").in_bulk(keys)
-    found = rows_of(shown.project, [texts[key] for key in keys if key in texts], with_marks=bool(people))
-    return {
-        "rows": [(row, row.item.excerpt(shown.q), [row.share(person.pk) for person in people]) for row in found],
-        "people": people,
-    }
+    query, choices = shown.query_string(page=page.number), partial(_choices, shown)
+    return show_table(
+        request, query, "projects/items/_table.html", "projects/items/page.html", context, choices=choices
+    )
 
 
 def _choices(shown: ProjectItems) -> dict[str, Any]:
@@ -98,7 +88,7 @@ def _jump(request: Request, project: Project, number: int) -> HttpResponse:
 def details(request: Request, pk: int, item_pk: int) -> HttpResponse:
     """Who has an item, in which state and since when, with the way to everybody's marks on it."""
     project, item = access.item_to_read(request, pk, item_pk)
-    [row] = rows_of(project, [item], with_marks=True)
+    [row] = rows_of(project, [item], [], with_marks=True)
     shares = sorted(row.shares(), key=lambda share: not share.marks)
     context: dict[str, Any] = {"project": project, "row": row, "item": item}
     context["touched"] = [share for share in shares if share.since or share.marks]

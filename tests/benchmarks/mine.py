@@ -63,10 +63,6 @@ def own_work(service: Service) -> Iterator[Figure]:
     ):
         p50, p95 = milliseconds(RUNS, lambda path=f"{place}/items/?{query}": browser.get(path))
         yield Figure(f"own items at {LINES:,}, {what}, p50 / p95", (p50, p95), "ms", OWN_LIST)
-    # What was found is kept: the way through the list asks for the same word at every step.
-    new = iter(dict.fromkeys(word for word in data.text(LINES).split() if len(word) > 6 and word.isalpha()))
-    p50, p95 = milliseconds(RUNS, lambda: browser.get(f"{place}/items/?q={next(new)}"))
-    yield Figure(f"own items at {LINES:,}, search a new word, p50 / p95", (p50, p95), "ms", OWN_LIST)
     for what, query in (
         ("all", ""),
         ("by item", "sort=number"),

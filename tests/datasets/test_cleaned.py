@@ -110,7 +110,7 @@ def test_everybody_reads_the_same(as_alice, as_carol, carol, trees, text_lines, 
     ]
     pages = [as_alice.get(f"/datasets/{dataset.pk}/") for dataset in (blueprint, project.dataset)]
     for page in pages:
-        assert [found.before for _, found in page.context["rows"]] == [words.cut(text, 300) for text in texts]
+        assert [found.before for _, found, _ in page.context["rows"]] == [words.cut(text, 300) for text in texts]
     assert statistics_of(blueprint)["vocabulary"] == len({token for item in items for token in item.tokens})
     assert statistics_of(blueprint)["tokens"] == sum(len(item.tokens) for item in items)
     for text, item, copy in zip(texts, items, copies, strict=True):

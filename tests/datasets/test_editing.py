@@ -194,7 +194,7 @@ def test_the_bin_counts_marks_when_no_other_item_has_any(as_alice):
     dataset = marked.dataset(owner=as_alice.user)
     dataset.remove(dataset.items(), by=as_alice.user)
     rows = as_alice.get(f"/datasets/{dataset.pk}/?bin=1").context["rows"]
-    assert [(item.entity_count, item.relation_count) for item, _ in rows] == [(2, 1), (1, 0), (0, 0)]
+    assert [(item.entity_count, item.relation_count) for item, *_ in rows] == [(2, 1), (1, 0), (0, 0)]
 
 
 def test_selected_items_are_restored(as_alice, dataset):

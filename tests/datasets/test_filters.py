@@ -106,7 +106,7 @@ def test_the_bin_holds_what_was_removed_and_knows_what_went_together(dataset, al
     assert found(dataset) == [3]
     assert found(dataset, "bin=1") == [2, 1]  # the last removed first
     assert found(dataset, "bin=1&q=oil") == [1]
-    together = ItemFilter(dataset, bin="1", removed=str(moment))
+    together = ItemFilter(dataset=dataset, bin="1", removed=str(moment))
     assert found(dataset, together.query_string()) == [1]
     assert found(dataset, f"removed={moment.isoformat().replace('+', '%2B')}") == []  # not in the bin
 
