@@ -11,6 +11,7 @@ from .models import (
     Annotation,
     Answer,
     Batch,
+    BatchChange,
     Comment,
     Dataset,
     Entity,
@@ -20,8 +21,6 @@ from .models import (
     ItemWork,
     Rejection,
     Relation,
-    RemovedEntity,
-    RemovedRelation,
     Upload,
 )
 
@@ -105,15 +104,14 @@ admin.site.register(
     list_select_related=["annotation__item", "annotation__annotator"],
     search_fields=["=what"],
 )
-for removed in (RemovedEntity, RemovedRelation):
-    admin.site.register(
-        removed,
-        ReadOnlyAdmin,
-        part_of="annotation__item__dataset",
-        list_display=["__str__", linked("annotation"), linked("removed_by")],
-        list_select_related=["annotation__item", "annotation__annotator", "removed_by"],
-        search_fields=["=uid"],
-    )
+admin.site.register(
+    BatchChange,
+    ReadOnlyAdmin,
+    part_of="annotation__item__dataset",
+    list_display=["__str__", linked("annotation"), linked("batch")],
+    list_select_related=["annotation__item", "annotation__annotator", "batch"],
+    search_fields=["=uid"],
+)
 for figures, numbers in ((ItemWork, ["begun", "done", "marks", "is_disputed"]), (ItemLabel, ["label"])):
     admin.site.register(
         figures,

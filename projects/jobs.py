@@ -11,6 +11,7 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, cleanup, kind, purge
 from annotation_service.models import Job, User, new_file
+from datasets.alike.undoing import undo
 from datasets.models import Batch, Dataset, Mark
 from datasets.models.batch import STORE, UNDO
 from datasets.models.item import BIN
@@ -135,7 +136,7 @@ def store_batch(job: Job, progress: Progress) -> None:
 
 @kind(UNDO, may_watch_batch)
 def undo_batch(job: Job, progress: Progress) -> None:
-    _batch(job).undo(progress, job)
+    undo(_batch(job), progress, job)
 
 
 def _check_creator(job: Job) -> None:

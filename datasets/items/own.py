@@ -16,7 +16,7 @@ from annotation_service.models import User
 from ontologies.labels import Label
 from ontologies.models import Ontology
 
-from ..models import MARKS, REMOVED, Annotation, Comment, Dataset, Flag, Item, Mark
+from ..models import MARKS, Annotation, Batch, BatchChange, Comment, Dataset, Flag, Item, Mark
 from ..models.item import ItemQuerySet
 from ..models.work import marks_in
 from .kept import kept_items
@@ -177,11 +177,10 @@ class OwnItems(OwnWay):
 
     def _of_batch(self) -> QuerySet[Any, int]:
         """Where a batch of the person left something, or removed it."""
-        batch, there = whole_number(self.batch) or 0, Q()
-        for kind in MARKS:
-            there |= Q(pk__in=MARKS[kind]._default_manager.filter(batch=batch).values("annotation"))
-            there |= Q(pk__in=REMOVED[kind]._default_manager.filter(removed_by=batch).values("annotation"))
-        return _items_of(self._own().filter(there))
+        batch = whole_number(self.batch) or 0
+        removed = BatchChange.objects.filter(batch=batch, batch__verb=Batch.Verb.REMOVE)
+        there = [*(model._default_manager.filter(batch=batch) for model in MARKS.values()), removed]
+        return _items_of(self._own().filter(reduce(or_, (Q(pk__in=rows.values("annotation")) for rows in there))))
 
     def _labelled(self) -> QuerySet[Any, int]:
         labelled = reduce(or_, (self._with_label(ontology) for ontology in self.ontologies))

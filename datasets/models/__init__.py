@@ -1,11 +1,11 @@
 from .annotation import Annotation
 from .batch import Batch
+from .batch_change import BatchChange
 from .dataset import Contents, Dataset
 from .item import Item
 from .mark import Mark
 from .marks import GIVEN, MARKS, Entity, Relation
 from .rejection import Rejection
-from .removed import REMOVED, RemovedEntity, RemovedRelation
 from .talking import Answer, Comment, Flag
 from .upload import Upload
 from .work import ItemLabel, ItemWork
@@ -13,10 +13,10 @@ from .work import ItemLabel, ItemWork
 __all__ = [
     "GIVEN",
     "MARKS",
-    "REMOVED",
     "Annotation",
     "Answer",
     "Batch",
+    "BatchChange",
     "Comment",
     "Contents",
     "Dataset",
@@ -28,7 +28,5 @@ __all__ = [
     "Mark",
     "Rejection",
     "Relation",
-    "RemovedEntity",
-    "RemovedRelation",
     "Upload",
 ]

@@ -11,10 +11,9 @@ from django.db import connection, models
 from django.db.models import UniqueConstraint
 
 from annotation_service.blueprints import Right
-from annotation_service.db import execute, first
+from annotation_service.db import execute, first, keys
 from annotation_service.models import User
 from datasets.models import Item
-from datasets.models.batch import keys
 from datasets.models.deleting import goes_with_items
 
 from ..roles import ROLES

@@ -7,8 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation_service.models import start_job
-from datasets.models import Annotation, Batch, RemovedEntity
-from datasets.models.batch import IN_REQUEST
+from datasets.models import Annotation, Batch
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -38,7 +37,8 @@ def make(project, carol):
         for item in project.dataset.items()[:items]:
             annotation, _ = Annotation.objects.get_or_create(item=item, annotator=carol)
             place = {"uid": f"{at}", "start": at, "end": at, "origin": "propagation"}
-            annotation.entity_set.create(label=label, batch=batch, updated_at=batch.created_at, **place)
+            mark = annotation.entity_set.create(label=label, batch=batch, updated_at=batch.created_at, **place)
+            batch.changes.create(annotation=annotation, kind="entity", mark=mark.pk)
         return batch
 
     return make
@@ -127,11 +127,7 @@ def test_its_items_can_be_listed(client, page, make, project):
     batch, other = make(items=2), make(items=3)
     removed = Batch.objects.create(**fields_of(batch), verb="remove")
     mark = project.dataset.items()[0].annotation_set.get().entity_set.get(batch=batch)
-    columns = {
-        name: getattr(mark, name) for name in ("id", "uid", "label_id", "status", "origin", "start", "end", "words_key")
-    }
-    times = {"created_at": mark.created_at, "updated_at": mark.updated_at}
-    RemovedEntity.objects.create(removed_by=removed, annotation=mark.annotation, **columns, **times)
+    removed.changes.create(annotation=mark.annotation, kind="entity", mark=mark.pk)
 
     def listed(**query):
         return (
@@ -147,10 +143,3 @@ def test_its_items_can_be_listed(client, page, make, project):
 
 def fields_of(batch):
     return {name: getattr(batch, name) for name in ("dataset", "person", "kind", "label", "words", "stored_at")}
-
-
-def test_one_that_a_request_stores_has_not_stopped_before_a_request_is_over(make):
-    batch = make(stored_at=None)
-    assert batch.state == "storing"
-    batch.created_at -= IN_REQUEST
-    assert batch.state == "stopped"
