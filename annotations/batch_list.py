@@ -13,11 +13,12 @@ from annotation_service.db import among
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.paging import Page, search_text
-from datasets.models import MARKS, Batch, BatchChange
+from datasets.models import MARKS
 from datasets.models.item import folded
 from ontologies.labels import Label
 from ontologies.models import Ontology
 from projects import access
+from work.models import Batch, BatchChange
 
 
 @require_GET

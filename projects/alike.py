@@ -9,17 +9,17 @@ from annotation_service import jobs
 from annotation_service.db import among, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, User
-from datasets.alike import preview as previews
-from datasets.alike.asked import Asked
-from datasets.alike.candidates import candidates
-from datasets.alike.places import Place
-from datasets.alike.preview import Preview
-from datasets.alike.storing import Storing
 from datasets.importing.document import Progress
-from datasets.items.own import OwnItems
-from datasets.models import Batch
-from datasets.models.batch import STORE
 from datasets.models.item import ItemQuerySet
+from work.alike import preview as previews
+from work.alike.asked import Asked
+from work.alike.candidates import candidates
+from work.alike.places import Place
+from work.alike.preview import Preview
+from work.alike.storing import Storing
+from work.models import Batch
+from work.models.batch import STORE
+from work.own_items import OwnItems
 
 from .models import Project
 

@@ -1,7 +1,7 @@
 """What goes with items and datasets when they are removed or deleted."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from django.db import models
@@ -10,25 +10,17 @@ from django.db.models import Count, QuerySet
 from annotation_service.db import among
 
 from .annotation import Annotation
-from .batch_change import BatchChange
 from .item import Item, ItemQuerySet
 from .mark import Mark
 from .marks import GIVEN, Entity, Relation
 from .rejection import Rejection
-from .talking import Answer, Comment, Flag
-from .work import ItemLabel, ItemWork
 
-goes_with_annotations: list[type[models.Model]] = [Relation, Entity, Rejection, BatchChange]
-# Models, each with the field that points to items or datasets. The apps above add theirs.
-goes_with_items: list[tuple[type[models.Model], str]] = [
-    (Annotation, "item"),
-    (ItemWork, "item"),
-    (ItemLabel, "item"),
-    (Flag, "item"),
-    (Answer, "comment__item"),
-    (Comment, "item"),
-]
+# Models with a field `annotation`, and models with the field that points to items or datasets. The apps above add theirs.
+goes_with_annotations: list[type[models.Model]] = [Relation, Entity, Rejection]
+goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
 goes_with_datasets: list[tuple[type[models.Model], str]] = []
+# Marks point to these.
+goes_after_marks: list[tuple[type[models.Model], str]] = []
 # When many items are deleted, so many are locked and deleted with their marks before the next.
 ITEMS_AT_ONCE = 500
 
@@ -63,14 +55,3 @@ def with_marks(items: ItemQuerySet) -> Iterator[QuerySet[Any]]:
         for model, field in goes_with_items:
             yield model._base_manager.filter(**{f"{field}__in": among(keys)})
         yield Item.with_removed.filter(pk__in=among(keys))
-
-
-def delete_annotations(annotations: Sequence[int]) -> None:
-    """With all that is in them. What is left in their items, which the caller has locked, is counted again."""
-    gone = Annotation.objects.filter(pk__in=among(annotations))
-    items = among(list(gone.values_list("item", flat=True)))
-    Annotation.objects.filter(item__in=items).update(counted=0)
-    figures = (model._base_manager.filter(item__in=items) for model in (ItemWork, ItemLabel))
-    content = (model._base_manager.filter(annotation__in=among(annotations)) for model in goes_with_annotations)
-    for rows in (*figures, *content, gone):
-        rows._raw_delete(rows.db)

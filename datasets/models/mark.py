@@ -49,7 +49,7 @@ class Mark(models.Model):
     # The last that put it here or decided about it, null where none did. It stays when a person changes or accepts the mark by
     # itself later.
     batch = models.ForeignKey(
-        "datasets.Batch",
+        "work.Batch",
         null=True,
         blank=True,
         editable=False,

@@ -14,9 +14,9 @@ from annotation_service.blueprints import Described, Right
 from annotation_service.db import among, snapshot, store, write
 from annotation_service.models import Job, User
 from datasets.models import MARKS, Annotation, Dataset, Item
-from datasets.models.batch import lock_items
-from datasets.models.deleting import delete_annotations
 from datasets.models.item import ItemQuerySet
+from work.models.batch import lock_items
+from work.models.figures import delete_annotations
 
 from .. import counting
 from ..roles import with_right

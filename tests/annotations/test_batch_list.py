@@ -7,8 +7,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation_service.models import start_job
-from datasets.models import Annotation, Batch
+from datasets.models import Annotation
 from tests import factories
+from work.models import Batch
 
 pytestmark = pytest.mark.django_db
 

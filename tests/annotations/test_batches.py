@@ -6,14 +6,15 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation_service import jobs
 from annotation_service.inputs import Refused
-from datasets.alike import preview as previews
-from datasets.models import Annotation, Batch, Entity, Rejection, Relation
+from datasets.models import Annotation, Entity, Rejection, Relation
 from ontologies.models import OntologyItem
 from projects import alike, roles
 from projects.models import Assignment, ItemCounts
 from projects.rule import Rule
 from tests import factories
 from tests.resource_sets import make
+from work.alike import preview as previews
+from work.models import Batch
 
 TEXT = "the feed pump leaks\nfeed pump of line 3, Feed Pump of line 4\nthe pump feeds\nfeed pump\n"
 
@@ -460,7 +461,7 @@ def test_what_was_not_begun_goes_with_the_right_to_annotate(asked, apply, projec
 
 
 def test_many_are_stored_and_undone_by_a_worker(asked, apply, send, carol, monkeypatch):
-    monkeypatch.setattr("datasets.models.batch.JOB_ITEMS", 0)
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 0)
     batch = apply(asked())
     assert batch.state == "storing" and not marks(carol)
     assert "being worked on" in send(f"batches/{batch.pk}/undo/", {}, status=422)["error"]
@@ -478,7 +479,7 @@ def test_many_are_stored_and_undone_by_a_worker(asked, apply, send, carol, monke
 @pytest.fixture
 def after_one_item(monkeypatch):
     """Do something when one item was stored, or undone."""
-    monkeypatch.setattr("datasets.models.batch.ITEMS_AT_ONCE", 1)
+    monkeypatch.setattr("work.models.batch.ITEMS_AT_ONCE", 1)
 
     def after_one_item(then):
         monkeypatch.setattr(jobs.Progress, "__call__", lambda self, done, total, phase: then() if done == 1 else None)
@@ -575,7 +576,7 @@ def test_a_preview_of_more_items_asks_no_more_queries(asked, project, carol):
 
 
 def test_a_batch_stops_when_its_project_is_deleted(asked, project, carol, monkeypatch):
-    monkeypatch.setattr("datasets.models.batch.JOB_ITEMS", 0)
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 0)
     alike.apply(project, carol, asked())
     monkeypatch.setattr("annotation_service.blueprints.purge_deleted", lambda seconds: 0)
     project.erase()

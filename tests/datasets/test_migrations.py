@@ -3,16 +3,18 @@
 from importlib import import_module
 
 import pytest
+from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations import RunPython
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from datasets.models import Annotation, BatchChange, Entity, Item, Rejection, Relation
-from datasets.models.work import count_some
+from datasets.models import Annotation, Entity, Item, Rejection, Relation
 from projects import alike
 from tests import factories
+from work.models import Batch, BatchChange, Flag
+from work.models.figures import count_some
 
 
 @pytest.mark.django_db(transaction=True)
@@ -59,6 +61,23 @@ def test_annotations_of_before_know_how_many_marks_they_have(alice, carol, monke
 
 
 @pytest.mark.django_db(transaction=True)
+def test_models_that_moved_to_another_app_keep_their_rows_and_permissions(alice, carol):
+    project = factories.project(by=alice, annotators=[carol], text="pump leaks\n")
+    flag = Flag.objects.create(item=project.dataset.items()[0], person=carol, kind="issue")
+    label = project.entity_ontology.items()[0]
+    batch = Batch.objects.create(dataset=project.dataset, person=carol, verb="propagate", kind="entity", words="pump")
+    annotation = Annotation.objects.create(item=flag.item, annotator=carol)
+    mark = annotation.entity_set.create(uid="e", label=label, start=0, end=0, batch=batch)
+    known = ContentType.objects.get(app_label="work", model="flag").pk
+    call_command("migrate", "work", "zero", verbosity=0)
+    assert ContentType.objects.get(app_label="datasets", model="flag").pk == known
+    call_command("migrate", verbosity=0)
+    assert ContentType.objects.get(app_label="work", model="flag").pk == known
+    assert not ContentType.objects.filter(app_label="datasets", model="flag").exists()
+    assert (Flag.objects.get(), Entity.objects.get(pk=mark.pk).batch) == (flag, batch)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_batches_of_before_can_be_undone(alice, carol):
     project = factories.project(by=alice, annotators=[carol], text="pump oil leaks\noil pump\n")
     labels, has_part = project.entity_ontology.items(), project.relation_ontology.items()[0]
@@ -93,10 +112,10 @@ def test_batches_of_before_can_be_undone(alice, carol):
         ("entity", False, True),
     }
     removed = changes(batch__verb="remove")
-    call_command("migrate", "datasets", "0029", verbosity=0)
-    old = MigrationExecutor(connection).loader.project_state([("datasets", "0029_changed_with_item")]).apps
+    call_command("migrate", "work", "0001", verbosity=0)
+    old = MigrationExecutor(connection).loader.project_state([("work", "0001_initial")]).apps
     for row in removed:
-        model = old.get_model("datasets", f"Removed{row['kind']}")
+        model = old.get_model("work", f"Removed{row['kind']}")
         row |= {"removed_by_id": row["batch_id"], "batch_id": row["its_batch"], "is_noted": bool(row["noted"])}
         row["id"] = row["mark"]
         model.objects.create(**{field.attname: row[field.attname] for field in model._meta.concrete_fields})

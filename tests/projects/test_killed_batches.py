@@ -11,10 +11,11 @@ from django.utils import timezone
 
 from annotation_service import jobs
 from annotation_service.models import Job
-from datasets.models import Annotation, Batch, Entity, Rejection, Relation
+from datasets.models import Annotation, Entity, Rejection, Relation
 from projects import alike
 from tests import factories, faults
 from tests.soak import SOAK
+from work.models import Batch
 
 TEXT = "pump oil leaks\noil leaks pump\nnothing\n"
 WORDS = {"propagate": "leaks", "accept": "pump", "reject": "pump", "remove": "oil"}
@@ -35,7 +36,7 @@ def kill():
 @pytest.fixture
 def project(alice, carol, monkeypatch):
     """Of each word some marks: suggested or accepted, related, and on items begun or not."""
-    monkeypatch.setattr("datasets.models.batch.ITEMS_AT_ONCE", 1)
+    monkeypatch.setattr("work.models.batch.ITEMS_AT_ONCE", 1)
     project = factories.project(by=alice, annotators=[carol], text=TEXT)
     labels = {label.name: label for label in project.entity_ontology.items()}
     has_part = project.relation_ontology.items().get(name="hasPart")

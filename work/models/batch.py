@@ -1,0 +1,216 @@
+"""What somebody had done on many items at once, and taking it back."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
+
+from django.conf import settings
+from django.db import connection, models
+from django.db.models import Count
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation_service import jobs, words
+from annotation_service.blueprints import Right
+from annotation_service.db import execute, keys, store, write
+from annotation_service.inputs import Refused
+from annotation_service.models import Job, Overtaken, start_job
+from datasets.importing.document import Progress
+from datasets.models.item import folded
+from ontologies.models import OntologyItem
+
+P = TypeVar("P")
+
+# So many items are locked and changed before others can write.
+ITEMS_AT_ONCE = 300
+# Above so many items a worker does it, and not the request that asks for it.
+JOB_ITEMS = 2000
+STORE, UNDO = "store_batch", "undo_batch"
+
+
+class ToUndo(NamedTuple):
+    """Of the places of a batch: those that an undo would take back, those that were changed, removed or related since, and those
+    on items that are done."""
+
+    undone: int
+    changed: int
+    done: int
+
+
+class Batch(models.Model):
+    """One action of a person on all alike: places in the items given to them that were marked, accepted, rejected or
+    removed together.
+
+    It puts marks on items that the person has not begun, without beginning them. A mark belongs to the last batch that made it or
+    decided about it; `updated_at` of the mark is `created_at` of the batch until a person changes it.
+    """
+
+    class Verb(models.TextChoices):
+        PROPAGATE = "propagate", "marked"
+        ACCEPT = "accept", "accepted"
+        REJECT = "reject", "rejected"
+        REMOVE = "remove", "removed"
+
+    dataset = models.ForeignKey("datasets.Dataset", on_delete=models.RESTRICT, db_index=False, related_name="batches")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    verb = models.CharField(max_length=9, choices=Verb)
+    kind = models.CharField(max_length=8, choices=[("entity", "entities"), ("relation", "relations")])
+    # The label's uid. It may be deleted when all marks with it are gone.
+    label = models.CharField(max_length=64)
+    words = models.CharField(max_length=200)
+    search_text = models.TextField(default="", editable=False)
+    # What was asked for, as the request had it.
+    asked = models.JSONField(default=dict, editable=False)
+    # The position after the last item that was looked at.
+    reached = models.PositiveIntegerField(default=0, editable=False)
+    made = models.PositiveIntegerField(default=0)
+    left_out = models.JSONField(default=dict, blank=True)
+    kept = models.JSONField(default=dict, blank=True)
+    job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
+    created_at = models.DateTimeField(default=timezone.now)
+    # When all was stored.
+    stored_at = models.DateTimeField(null=True, blank=True)
+    undo_began_at = models.DateTimeField(null=True, blank=True)
+    undone_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        db_table = "datasets_batch"
+        ordering = ["-pk"]
+        verbose_name_plural = "batches"
+        indexes = [models.Index(fields=["dataset", "person", "id"], name="batch_of_person")]
+
+    def __str__(self) -> str:
+        return f"{self.words}: {self.made} {self.get_verb_display()}"
+
+    def save(self, *args: Any, **options: Any) -> None:
+        self.search_text = folded(self.words)
+        super().save(*args, **options)
+
+    def get_absolute_url(self) -> str:
+        return reverse("annotations:batches", args=[self.dataset.project_id])
+
+    @property
+    def hides(self) -> bool:
+        """Whether what it is about is not seen any more, and noted as rejected where it was suggested."""
+        return self.verb in (self.Verb.REJECT, self.Verb.REMOVE)
+
+    @property
+    def is_worked_on(self) -> bool:
+        return bool(self.job and not self.job.is_over)
+
+    @property
+    def state(self) -> str:
+        """It may have stopped half-way, and so may its undo."""
+        if self.undone_at:
+            return "undone"
+        if self.undo_began_at:
+            return "undoing" if self.is_worked_on else "undo_stopped"
+        if self.stored_at:
+            return "stored"
+        return "storing" if self.is_worked_on else "stopped"
+
+    @property
+    def label_name(self) -> str:
+        found = OntologyItem.objects.filter(ontology__project=self.dataset.project_id, uid=self.label).first()
+        return found.name if found else "a deleted label"
+
+    def in_words(self) -> str:
+        told = f"“{self.words}” as “{self.label_name}”: {words.plural(self.made, 'place,places')} {self.get_verb_display()}"
+        return told + "".join(f", {part}" for part in self.left_out_in_words())
+
+    def left_out_in_words(self) -> list[str]:
+        unticked = self.left_out.get("unticked", 0)
+        rules = sum(each["count"] for each in self.left_out.get("rules", ()))
+        return [f"{words.number(unticked)} unticked"] * bool(unticked) + [
+            f"{words.number(rules)} left out by rules"
+        ] * bool(rules)
+
+    def check_person(self) -> None:
+        """Refused if its person may not annotate in the project now. Nobody archives it while the caller has items locked."""
+        batch = Batch.objects.select_related("dataset__project").filter(pk=self.pk).first()
+        project = batch.dataset.its_project if batch else None
+        if project is None:
+            raise Refused("The project was deleted.")
+        if Right.ANNOTATE not in project.rights_of(self.person):
+            raise Refused(project.reason_not_to_change() or f"You do not annotate in “{project}” any more.")
+
+    # --- Working on it ---
+
+    def start_job(self, kind: str, title: str, *, items: int) -> Job | None:
+        """Have a worker store or undo it. Few items are for the caller, who gets the job; a worker takes it up if the caller's
+        process ends before."""
+        target = {"batch": self.pk, "project": self.dataset.project_id, "page": self.get_absolute_url()}
+        store(self, job=start_job(kind, title=title, by=self.person, target=target))
+        return jobs.claim(pk=self.job_id) if items <= JOB_ITEMS else None
+
+    def hold(self, job: Job) -> None:
+        """Let nobody else work on it until the transaction ends. Raises `Overtaken` if another worker has taken up the job."""
+        held = Batch.objects.select_for_update(of=("self",), no_key=True).filter(pk=self.pk).first()
+        if held is None or held.reached != self.reached or not job.still_claimed().exists():
+            raise Overtaken
+        self.kept = held.kept
+
+    # --- Taking back ---
+
+    def to_undo(self) -> ToUndo:
+        """What an undo would do now, or the rest of one."""
+        changes = self.changes.filter(kind=self.kind)
+        total, done = changes.aggregate(Count("pk"), Count("annotation__done_at")).values()
+        undone = changes.undoable(self, self.kind).count()
+        kept = self.kept or {"changed": self.made - total, "done": 0}
+        return ToUndo(undone, kept["changed"] + total - done - undone, kept["done"] + done)
+
+    def start_undo(self) -> None:
+        """Undo it, or the rest of it, at once or by a worker."""
+        with write():
+            rows = Batch.objects.select_for_update(of=("self",), no_key=True)
+            batch = rows.select_related("job", "dataset", "person").get(pk=self.pk)
+            if batch.undone_at:
+                raise Refused("This was undone already.")
+            if batch.is_worked_on:
+                raise Refused("This is being worked on at the moment. Wait until that is done.")
+            if not batch.undo_began_at:
+                gone = batch.made - batch.changes.filter(kind=batch.kind).count()
+                store(batch, undo_began_at=timezone.now(), kept={"changed": gone, "done": 0})
+            items = batch.changes.values("annotation").distinct().count()
+            job = batch.start_job(UNDO, f"Undo “{batch.words}”", items=items)
+        if job:
+            jobs.run_here(job)
+
+    def undone_in_words(self) -> str:
+        stay = sum(self.kept.values())
+        rest = f", {words.plural(stay, 'stays,stay')}" if stay else ""
+        return f"{words.plural(self.made - stay, 'place is,places are')} as before{rest}."
+
+
+def portions(places: Sequence[P], progress: Progress, phase: str) -> Iterator[Sequence[P]]:
+    """So many places at a time as others can wait for."""
+    for done in range(0, len(places), ITEMS_AT_ONCE):
+        progress(done, len(places), phase)
+        yield places[done : done + ITEMS_AT_ONCE]
+
+
+class Turns:
+    """Transactions with as much time between them as each took: SQLite has no queue for others who wait to write."""
+
+    def __init__(self) -> None:
+        self._next = 0.0
+
+    @contextmanager
+    def write(self) -> Iterator[None]:
+        time.sleep(max(0.0, self._next - time.perf_counter()))
+        with write():
+            started = time.perf_counter()
+            yield
+        if connection.vendor == "sqlite":
+            ended = time.perf_counter()
+            self._next = 2 * ended - started
+
+
+def lock_items(items: Sequence[int]) -> None:
+    """As `Project.lock_items` does: in the order of their positions."""
+    if connection.features.has_select_for_update:  # a transaction of SQLite has the database for itself already
+        execute(
+            f"SELECT 1 FROM datasets_item WHERE id IN ({keys(items)}) ORDER BY dataset_id, position FOR NO KEY UPDATE"
+        )
