@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -78,7 +78,8 @@ def _rows(batches: Sequence[Batch], labels: dict[str, Label]) -> list[dict[str, 
         of_kind = [batch.pk for batch in batches if batch.kind == kind]
         marks = MARKS[kind]._default_manager.filter(batch__in=of_kind, updated_at=F("batch__created_at"))
         removed = BatchChange.objects.filter(batch__in=of_kind, batch__verb=Batch.Verb.REMOVE, kind=kind)
-        for rows in (marks, removed):
+        sets: list[QuerySet[Any]] = [marks, removed]
+        for rows in sets:
             there |= {row.pop("batch"): row for row in rows.order_by().values("batch").annotate(**counts)}
     return [
         {"batch": batch, "label": labels.get(batch.label), **there.get(batch.pk, {"places": 0, "items": 0})}

@@ -117,7 +117,9 @@ def test_one_that_is_being_stored_can_be_stopped(client, page, make, carol, proj
     target = {"batch": batch.pk, "project": project.pk, "page": batch.get_absolute_url()}
     Batch.objects.filter(pk=batch.pk).update(job=start_job("store_batch", title="All alike", by=carol, target=target))
     html = page()
-    assert "being stored" in html and "every 1s" in html and "Undo…" not in html
+    assert (
+        "being stored" in html and "it waits until a worker runs" in html and "every 1s" in html and "Undo…" not in html
+    )
     answer = client.post(reverse("cancel_job", args=[Batch.objects.get().job_id]), follow=True)
     html = answer.content.decode()
     assert "stopped half-way" in html and "Undo…" in html and "every 1s" not in html

@@ -46,11 +46,14 @@ MAKE_RELATIONS = (
 NEXT_REVISIONS = "UPDATE datasets_annotation SET revision = revision + 1 WHERE id IN ({annotations})"
 
 # The marks that the batch has made.
-KEEP_MADE = """
+KEEP_MADE = tuple(
+    f"""
     INSERT INTO work_batchchange (batch_id, kind, mark, annotation_id)
     SELECT batch_id, '{kind}', id, annotation_id FROM datasets_{kind}
-     WHERE batch_id = %(batch)s AND origin = 'propagation' AND annotation_id IN ({annotations})
-"""
+     WHERE batch_id = %(batch)s AND origin = 'propagation' AND annotation_id IN ({{annotations}})
+    """
+    for kind in COLUMNS
+)
 
 
 def _keep(kind: str, what: str, ends: str = "") -> str:

@@ -106,9 +106,12 @@ class Storing:
                 places = [place for place in places if place.item not in copied] + again.places
         if begun:
             execute(sql.NEXT_REVISIONS.format(annotations=keys(begun)))
-        self._change(places, [states[item].annotation for item in items])
+        annotations = [own for item in items if (own := states[item].annotation)]
+        self._change(places, annotations)
         if self.batch.verb == Batch.Verb.PROPAGATE:
             self._make(places, states, texts)
+            for statement in sql.KEEP_MADE:
+                execute(statement.format(annotations=keys(annotations)), self.params)
         self._count_in(len(places), left_out)
 
     def _basis(self, texts: Texts) -> tuple[Any, ...]:
@@ -189,9 +192,6 @@ class Storing:
                 for item, each in relations
             ),
         )
-        for kind in MARKS:
-            annotations = keys({states[item].annotation for item, _ in new})
-            execute(sql.KEEP_MADE.format(kind=kind, annotations=annotations), self.params)
 
     def _insert(self, statement: str, rows: Iterable[tuple[Any, ...]]) -> None:
         """The rows, with what all of them have. The ORM would take five times as long, and others would wait for it."""

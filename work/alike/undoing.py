@@ -49,21 +49,23 @@ def _undo_in(batch: Batch, annotations: Sequence[int]) -> None:
     # A relation comes back after its ends, and goes before them.
     kinds = ("entity", "relation") if batch.hides else ("relation", "entity")
     undone = _without_broken(batch, [change for kind in kinds for change in _put_back(batch, changes, kind)])
-    taken = changes.filter(pk__in=among([change.pk for change in undone]))
-    noted = taken.filter(annotation=OuterRef("annotation"), noted=OuterRef("what"))
-    _delete(Rejection.objects.filter(Exists(noted), annotation__in=among(annotations)))
-    Annotation.objects.filter(pk__in=taken.values("annotation")).update(revision=F("revision") + 1)
-    _delete(taken)
-    _count_kept(batch, changes)
-    if batch.verb == Batch.Verb.REMOVE:
-        _hand_over(batch, changes)
-    _delete(changes)
+    _forget_noted(undone)
+    touched = {change.annotation_id for change in undone}
+    Annotation.objects.filter(pk__in=among(touched)).update(revision=F("revision") + 1)
+    _delete(BatchChange.objects.filter(pk__in=among([change.pk for change in undone])))
+    if changes.exists():
+        _count_kept(batch, changes)
+        if batch.verb == Batch.Verb.REMOVE:
+            _hand_over(batch, changes)
+        _delete(changes)
     delete_annotations(_empty(annotations))
 
 
 def _put_back(batch: Batch, changes: BatchChangeQuerySet, kind: str) -> list[BatchChange]:
     """Undo those of a kind that can be undone, but for rules."""
-    undone = list(changes.undoable(batch, kind))
+    undone = list(changes.undoable(batch, kind).defer("created_at", "updated_at"))
+    if not undone:
+        return []
     found = BatchChange.objects.filter(pk__in=among([change.pk for change in undone]))
     # What is suggested at the place of a mark gives way to it.
     place = {name: OuterRef(name) for name in ("annotation_id", *PLACES[kind])}
@@ -77,16 +79,25 @@ def _put_back(batch: Batch, changes: BatchChangeQuerySet, kind: str) -> list[Bat
     return undone
 
 
-def _without_broken(batch: Batch, undone: Sequence[BatchChange]) -> list[BatchChange]:
+def _without_broken(batch: Batch, undone: list[BatchChange]) -> list[BatchChange]:
     """Remove what has come back and breaks a rule, together with its relations, unless it did so before."""
     back = [each.pk for each in undone if each.status == Mark.Status.ACCEPTED and not each.is_broken]
     broken = BatchChange.objects.filter(pk__in=among(back)).breaking(batch.dataset_id)
+    if not broken:
+        return undone
     gone = {kind: {each.mark for each in undone if each.pk in broken and each.kind == kind} for kind in MARKS}
     for kind in MARKS:
         _delete_marks(kind, gone[kind])
     return [
         each for each in undone if each.pk not in broken and gone["entity"].isdisjoint((each.source_id, each.target_id))
     ]
+
+
+def _forget_noted(undone: Sequence[BatchChange]) -> None:
+    noted = {(change.annotation_id, change.noted) for change in undone if change.noted}
+    rows = Rejection.objects.filter(annotation__in=among([annotation for annotation, _ in noted]))
+    found = [row.pk for row in rows if (row.annotation_id, row.what) in noted]
+    _delete(Rejection.objects.filter(pk__in=among(found)))
 
 
 def _count_kept(batch: Batch, left: BatchChangeQuerySet) -> None:
@@ -101,9 +112,9 @@ def _hand_over(batch: Batch, left: BatchChangeQuerySet) -> None:
     ends = BatchChange.objects.filter(
         annotation=OuterRef("annotation"),
         kind="entity",
-        mark__in=(OuterRef("source_id"), OuterRef("target_id")),
         batch__verb=Batch.Verb.REMOVE,
-    ).exclude(batch=batch)
+    )
+    ends = ends.filter(Q(mark=OuterRef("source_id")) | Q(mark=OuterRef("target_id"))).exclude(batch=batch)
     last = Subquery(ends.order_by("-batch").values("batch")[:1])
     left.filter(Exists(ends), kind="relation").update(batch=last)
 

@@ -43,6 +43,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='batchchange',
-            constraint=models.UniqueConstraint(fields=('batch', 'kind', 'mark'), name='batch_change_once'),
+            constraint=models.UniqueConstraint(fields=('batch', 'annotation', 'kind', 'mark'), name='batch_change_once'),
         ),
     ]

@@ -14,15 +14,16 @@ from ontologies.models import OntologyItem
 from .batch import Batch
 
 STATUS = Mark.Status
+ENDS = ("source_id", "target_id")
 # The columns of a mark that are kept beside its key, its annotation and its batch.
 _COLUMNS = ["label_id", "uid", "status", "origin", "created_at", "updated_at"]
-COLUMNS = {"entity": [*_COLUMNS, "start", "end", "words_key"], "relation": [*_COLUMNS, "source_id", "target_id"]}
-PLACES = {"entity": ("label_id", "start", "end"), "relation": ("label_id", "source_id", "target_id")}
+COLUMNS = {"entity": [*_COLUMNS, "start", "end", "words_key"], "relation": [*_COLUMNS, *ENDS]}
+PLACES = {"entity": ("label_id", "start", "end"), "relation": ("label_id", *ENDS)}
 # What the ends of a relation may be, by what it is.
-ENDS = {
+ENDS_OF: dict[Mark.Status, list[str]] = {
     STATUS.ACCEPTED: [STATUS.ACCEPTED],
     STATUS.SUGGESTED: [STATUS.ACCEPTED, STATUS.SUGGESTED],
-    STATUS.REJECTED: STATUS.values,
+    STATUS.REJECTED: [*STATUS.values],
 }
 
 
@@ -63,9 +64,9 @@ class BatchChangeQuerySet(QuerySet["BatchChange"]):
 
 def _has_ends() -> Q:
     fits = Q(status="")
-    for status, allowed in ENDS.items():
-        ends = (Entity.objects.filter(pk=OuterRef(end), status__in=allowed) for end in ("source_id", "target_id"))
-        fits |= Q(*map(Exists, ends), status=status)
+    for status, allowed in ENDS_OF.items():
+        source, target = (Exists(Entity.objects.filter(pk=OuterRef(end), status__in=allowed)) for end in ENDS)
+        fits |= Q(source, target, status=status)
     return fits
 
 
@@ -98,7 +99,7 @@ class BatchChange(models.Model):
     objects = BatchChangeQuerySet.as_manager()
 
     class Meta:
-        constraints = [UniqueConstraint(fields=["batch", "kind", "mark"], name="batch_change_once")]
+        constraints = [UniqueConstraint(fields=["batch", "annotation", "kind", "mark"], name="batch_change_once")]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.mark}"
