@@ -22,8 +22,7 @@ from tests.resource_sets import make
 from tests.soak import SOAK
 from work.models import Comment, Flag, ItemLabel, ItemWork
 from work.models import figures as counted
-from work.models.batch import delete_annotations
-from work.models.figures import count_some, refresh
+from work.models.figures import count_some, delete_annotations, refresh
 
 TEXT = "".join(f"{word} number {n}\n" for n, word in enumerate(["pump", "valve", "oil", "filter"] * 4, start=1))
 LABELS = ["PhysicalObject", "Thermostat", "Activity", "State"]
