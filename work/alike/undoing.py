@@ -18,10 +18,11 @@ from ..models.batch import Turns, lock_items, portions
 from ..models.batch_change import COLUMNS, PLACES, BatchChange, BatchChangeQuerySet
 from ..models.figures import delete_annotations
 
+_NEEDED = ("pk", "annotation_id", "kind", "mark", "status", "is_broken", "noted", "source_id", "target_id")
 # A mark that is still there is changed, one that was removed comes back.
 _PUT_BACK = """
     INSERT INTO {table} (id, annotation_id, batch_id, {columns})
-    SELECT mark, annotation_id, its_batch, {columns} FROM work_batchchange WHERE id IN ({changes}) AND status <> ''
+    SELECT mark, annotation_id, its_batch, {columns} FROM work_batchchange WHERE id IN ({changes})
         ON CONFLICT (id) DO UPDATE
        SET status = excluded.status, batch_id = excluded.batch_id, updated_at = excluded.updated_at
 """
@@ -47,7 +48,7 @@ def _undo_in(batch: Batch, annotations: Sequence[int]) -> None:
     """What cannot be undone stays as it is, is counted, and is forgotten as well."""
     changes = batch.changes.filter(annotation__in=among(annotations))
     # A relation comes back after its ends, and goes before them.
-    kinds = ("entity", "relation") if batch.hides else ("relation", "entity")
+    kinds = sorted(changes.values_list("kind", flat=True).distinct(), reverse=not batch.hides)
     undone = _without_broken(batch, [change for kind in kinds for change in _put_back(batch, changes, kind)])
     _forget_noted(undone)
     touched = {change.annotation_id for change in undone}
@@ -61,25 +62,29 @@ def _undo_in(batch: Batch, annotations: Sequence[int]) -> None:
     delete_annotations(_empty(annotations))
 
 
-def _put_back(batch: Batch, changes: BatchChangeQuerySet, kind: str) -> list[BatchChange]:
-    """Undo those of a kind that can be undone, but for rules."""
-    undone = list(changes.undoable(batch, kind).defer("created_at", "updated_at"))
-    if not undone:
-        return []
-    found = BatchChange.objects.filter(pk__in=among([change.pk for change in undone]))
-    # What is suggested at the place of a mark gives way to it.
+def _put_back(batch: Batch, changes: BatchChangeQuerySet, kind: str) -> list[Any]:
+    """Undo those of a kind that can be undone, but for rules; returns what is needed of their rows."""
+    undone = list(changes.undoable(batch, kind).values_list(*_NEEDED, named=True))
+    if undone:
+        _delete_marks(kind, [each.mark for each in undone if not each.status])
+    if was := [each.pk for each in undone if each.status]:
+        _give_way(kind, was)
+        columns = ", ".join(f'"{column}"' for column in COLUMNS[kind])
+        execute(_PUT_BACK.format(table=MARKS[kind]._meta.db_table, columns=columns, changes=keys(was)))
+    return undone
+
+
+def _give_way(kind: str, changes: Collection[int]) -> None:
+    """What is suggested at the place of marks that come back goes."""
+    found = BatchChange.objects.filter(pk__in=among(changes))
     place = {name: OuterRef(name) for name in ("annotation_id", *PLACES[kind])}
     suggested = MARKS[kind]._default_manager.filter(
         Exists(found.filter(**place)), annotation__in=found.values("annotation"), status=Mark.Status.SUGGESTED
     )
-    _delete_marks(kind, [*suggested.values_list("pk", flat=True), *(each.mark for each in undone if not each.status)])
-    columns = ", ".join(f'"{column}"' for column in COLUMNS[kind])
-    pks = keys(change.pk for change in undone)
-    execute(_PUT_BACK.format(table=MARKS[kind]._meta.db_table, columns=columns, changes=pks))
-    return undone
+    _delete_marks(kind, list(suggested.values_list("pk", flat=True)))
 
 
-def _without_broken(batch: Batch, undone: list[BatchChange]) -> list[BatchChange]:
+def _without_broken(batch: Batch, undone: list[Any]) -> list[Any]:
     """Remove what has come back and breaks a rule, together with its relations, unless it did so before."""
     back = [each.pk for each in undone if each.status == Mark.Status.ACCEPTED and not each.is_broken]
     broken = BatchChange.objects.filter(pk__in=among(back)).breaking(batch.dataset_id)
@@ -93,7 +98,7 @@ def _without_broken(batch: Batch, undone: list[BatchChange]) -> list[BatchChange
     ]
 
 
-def _forget_noted(undone: Sequence[BatchChange]) -> None:
+def _forget_noted(undone: Sequence[Any]) -> None:
     noted = {(change.annotation_id, change.noted) for change in undone if change.noted}
     rows = Rejection.objects.filter(annotation__in=among([annotation for annotation, _ in noted]))
     found = [row.pk for row in rows if (row.annotation_id, row.what) in noted]
