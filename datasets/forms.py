@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from annotation_service import inputs, words
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.inputs import Refused
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet
 
 from .importing.document import Duplicates
@@ -148,7 +148,7 @@ class CreateForm(SourceForm, PreprocessingForm):
     ) -> None:
         super().__init__(*args, **options)
         fields: dict[str, Any] = self.fields
-        for kind in Ontology.Kind.values:
+        for kind in OntologyKind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
             fields[f"{kind}_constraints"].offer(constraints.filter(kind=kind))
         if self.initial.get("name") == _title_of(self.kept):  # another file brings its own
@@ -185,7 +185,7 @@ class AddForm(SourceForm):
         """Of a project's dataset the project's own ``constraints`` bind, and there is nothing to choose."""
         super().__init__(*args, **options)
         self.dataset = dataset
-        for kind in Ontology.Kind.values:
+        for kind in OntologyKind.values:
             field: Any = self.fields[f"{kind}_constraints"]
             if constraints is not None and kind in Kind(dataset.kind).label_kinds:
                 field.offer(constraints.filter(kind=kind))

@@ -11,7 +11,7 @@ from annotation_service import access
 from annotation_service.blueprint_views import BlueprintForm, DescriptionField, DocumentForm, NameField
 from annotation_service.inputs import Problems, Refused, check_text
 from annotation_service.models import User
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 
 from .models import ConstraintSet, PreannotationSet, ResourceSet
 
@@ -50,7 +50,7 @@ class CreateForm(DocumentForm):
 
     def __init__(self, *args: Any, ontologies: QuerySet[Ontology], **options: Any) -> None:
         super().__init__(*args, **options)
-        for kind in Ontology.Kind.values:
+        for kind in OntologyKind.values:
             field: Any = self.fields[f"{kind}_ontology"]
             field.queryset = ontologies.filter(kind=kind).order_by(Lower("name"), "pk")
         if self.is_bound and self.data.get("kind") != ResourceSet.Kind.RELATION:

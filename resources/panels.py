@@ -9,7 +9,7 @@ from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from ontologies.labels import Label, Labels
 from ontologies.models import OntologyItem
-from ontologies.panels import item_panels
+from ontologies.usage import item_panels
 
 from .models import ConstraintSet, rules_of
 from .rules import EntityRule, Lineage, RelationRule, Rules

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
-from annotation_service.finding import blueprints_and_copies, finders
 from annotation_service.http import Request, download
 from annotation_service.paging import Column
+from annotation_service.views import blueprints_and_copies, finders
 from annotation_service.words import plural
 from ontologies.models import Ontology
 

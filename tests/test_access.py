@@ -17,7 +17,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from annotation_service import blueprints
 from annotation_service.blueprints import Described
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, User, start_job
+from annotation_service.models import Job, JobState, User, start_job
 from datasets.models import Annotation, Dataset
 from ontologies.models import Ontology
 from projects import counting
@@ -564,7 +564,7 @@ def build_world(folder):
         words="pump",
     )
     finished = start_job("test", title="t", by=alice, target={})
-    Job.objects.filter(pk=finished.pk).update(state=Job.State.RUNNING)
+    Job.objects.filter(pk=finished.pk).update(state=JobState.RUNNING)
     item = project.dataset.items().first()
     label, relation_label = project.entity_ontology.items().first(), project.relation_ontology.items().first()
     for person in (None, carol, alice):  # the same marks for everybody, so that the same address works for all

@@ -12,7 +12,7 @@ from django.utils.text import format_lazy
 from annotation_service.inputs import Refused
 from datasets.forms import FREE_ENTITIES, FREE_RELATIONS, ResourceSetChoice
 from datasets.models import Dataset, Mark
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 from resources.models import FORMATS, ConstraintSet, PreannotationSet
 from resources.tally import Tally
 
@@ -86,7 +86,7 @@ class ProjectForm(WordsForm, AssignmentForm):
         ontologies = ontologies.with_size().select_related("owner").order_by("name", "pk")  # type: ignore[attr-defined]
         fields: dict[str, Any] = self.fields
         fields["dataset"].queryset = datasets.select_related("owner").order_by("name", "pk")
-        for kind in Ontology.Kind.values:
+        for kind in OntologyKind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
             fields[f"{kind}_constraints"].offer(constraints.filter(kind=kind))
             if preannotations is None:
@@ -162,7 +162,7 @@ class ProjectForm(WordsForm, AssignmentForm):
         return sum(given_marks(dataset).values()) if dataset and dataset.given_ontologies() else 0
 
     def _chosen_together(self) -> tuple[Dataset | None, dict[str, Ontology], list[ConstraintSet]]:
-        kinds = Ontology.Kind.values
+        kinds = OntologyKind.values
         ontologies = {kind: found for kind in kinds if (found := self.chosen(f"{kind}_ontology"))}
         sets = [found for kind in kinds if (found := self.chosen(f"{kind}_constraints"))]
         return self.chosen("dataset"), ontologies, sets

@@ -12,9 +12,8 @@ from django_htmx.http import replace_url
 
 from annotation_service import access
 from annotation_service.blueprints import Right
-from annotation_service.features import PREANNOTATIONS
-from annotation_service.finding import Hit, blueprints_and_copies, finders
-from annotation_service.http import Request, download
+from annotation_service.http import PREANNOTATIONS, Request, download
+from annotation_service.views import Hit, blueprints_and_copies, finders
 
 from ..forms import PreannotationsForm
 from ..models import PreannotationSet

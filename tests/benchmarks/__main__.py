@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import figures
-from .service import Service
+from .service import Service, autovacuum
 
 # In this order, because some count the rows that there are. Their functions register themselves.
 MODULES = [
@@ -111,7 +111,7 @@ def own_database(url: str) -> Iterator[str]:
     import psycopg
 
     name = f"bench_{os.getpid()}"
-    with psycopg.connect(url, autocommit=True) as server:
+    with psycopg.connect(url, autocommit=True) as server, autovacuum(server):
         server.execute(f"CREATE DATABASE {name}")
         try:
             yield f"{url.rpartition('/')[0]}/{name}"

@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 from annotation_service.db import store
 from annotation_service.models import User
 from datasets.models import Annotation, Item, Relation
-from ontologies.documents import NewItem
+from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from projects.models import Project
 from resources.models import ConstraintSet
@@ -87,7 +87,7 @@ DRAWN = """([what, at]) => new Promise((done) => {
 @benchmark("browser")
 def browser(service: Service) -> Iterator[Figure]:
     items = [
-        NewItem(level, f"Label {n}-{m}") for n in range(BRANCHES) for m, level in enumerate([1] + [2] * (BRANCH - 1))
+        NewLabel(level, f"Label {n}-{m}") for n in range(BRANCHES) for m, level in enumerate([1] + [2] * (BRANCH - 1))
     ]
     ontology = Ontology.create(kind="entity", name="Wide", owner=data.manager(), items=items)
     cookies = Browser(service, data.MANAGER).headers["Cookie"]

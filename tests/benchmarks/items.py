@@ -2,7 +2,7 @@ import math
 from collections.abc import Iterator
 from functools import cache, partial
 
-from annotation_service.db import execute
+from annotation_service.db import execute, write
 from annotation_service.models import User
 from projects.models import Project
 from work.models import Comment, Flag
@@ -63,6 +63,7 @@ def item_table(service: Service) -> Iterator[Figure]:
 
 
 @cache
+@write()
 def fill() -> tuple[Project, dict[str, str | int]]:
     """The project, and what its items are searched for."""
     people = User.objects.bulk_create(User(username=f"worker{n}") for n in range(PEOPLE))

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from annotation_service.db import execute
+from annotation_service.db import execute, write
 from annotation_service.models import User
 from datasets.models import Annotation
 from projects.models import Project
@@ -37,6 +37,7 @@ def own_work(service: Service) -> Iterator[Figure]:
     project = data.project(LINES, name="Mine")
     browser = Browser(service, data.ANNOTATORS[0])
     marks = _fill(project)
+    refresh(project.dataset.pk, math.inf)  # as the worker does while people make marks, one by one
     label, rare = project.entity_ontology.labels()[0].uid, data.text(LINES).split()[-4]
     place = f"/projects/{project.pk}/annotate"
     middle = project.dataset.items()[LINES // 2].pk
@@ -78,6 +79,7 @@ def own_work(service: Service) -> Iterator[Figure]:
     yield Figure("own work at a glance, p50 / p95", (p50, p95), "ms", (60, 60))
 
 
+@write()
 def _fill(project: Project) -> int:
     person = project.membership_set.get(user__username=data.ANNOTATORS[0]).user
     _work(project, person)
@@ -89,7 +91,6 @@ def _fill(project: Project) -> int:
     Comment.objects.bulk_create(
         Comment(item=item, person=person, author=person, last_by=person, text="Which one?") for item in items
     )
-    refresh(project.dataset.pk, math.inf)  # as the worker does while people make marks, one by one
     return made
 
 

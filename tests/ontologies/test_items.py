@@ -7,8 +7,8 @@ from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies import colors
 from ontologies.documents import read_ontology
-from ontologies.lists import read_pasted
 from ontologies.models import Ontology, OntologyChange
+from ontologies.pasted_lists import read_pasted
 from tests import factories
 from tests.factories import item
 

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from annotation_service.edits import Conflict
 from annotation_service.inputs import Refused
 from ontologies import colors
-from ontologies.documents import NewItem
+from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from tests import factories
 from tests.soak import amount
@@ -158,7 +158,7 @@ texts = st.sampled_from(["", "x", "y"])
 some_terms = st.lists(st.sampled_from("pq"), unique=True)
 some_colors = st.sampled_from(["#112233", "#AABBCC", "#00FF00"])
 new_items = st.builds(
-    NewItem, st.integers(1, 3), names, texts, some_terms, st.just("") | some_colors, st.booleans(), uid=st.just("")
+    NewLabel, st.integers(1, 3), names, texts, some_terms, st.just("") | some_colors, st.booleans(), uid=st.just("")
 )
 users = st.integers(0, 1)
 edits = (
@@ -359,7 +359,7 @@ def random_operation(chance, ontology, items, by):
         case 0:
             ontology.add_item(f"n{chance.randrange(10_000)}", by=by, parent=chance.choice([item, None]))
         case 1:
-            new = [NewItem(1, item.name), NewItem(2, f"x{chance.randrange(50)}"), NewItem(1, item.uid)]
+            new = [NewLabel(1, item.name), NewLabel(2, f"x{chance.randrange(50)}"), NewLabel(1, item.uid)]
             ontology.add_items(new, by=by, parent=chance.choice([item, None]))
         case 2:
             item.rename(f"r{chance.randrange(30)}", by=by, was=chance.choice([item.name, "A"]))

@@ -9,7 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from ontologies.editor.rows import SENT_WHOLE
+from ontologies.editor.tree_rows import SENT_WHOLE
 from ontologies.models import Ontology
 from tests import factories
 

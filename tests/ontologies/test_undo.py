@@ -6,7 +6,7 @@ from django.apps import apps
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Relation
 from ontologies import usage
-from ontologies.documents import NewItem
+from ontologies.documents import NewLabel
 from ontologies.models import Ontology, OntologyChange, OntologyItem
 from tests import factories
 from tests.factories import item
@@ -193,7 +193,7 @@ def test_every_field_that_points_to_items_or_ontologies_is_registered():
 
 def test_a_list_added_in_between_is_restored_between_the_same_siblings(ontology, alice, bob, settings):
     settings.ONTOLOGY_MOVE_ITEMS = True
-    ontology.add_items([NewItem(1, "A"), NewItem(2, "A1"), NewItem(1, "B"), NewItem(1, "C")], by=alice)
+    ontology.add_items([NewLabel(1, "A"), NewLabel(2, "A1"), NewLabel(1, "B"), NewLabel(1, "C")], by=alice)
     item(ontology, "State").move(after=item(ontology, "A"), by=bob)
     item(ontology, "Activity").move(before=item(ontology, "C"), by=bob)
     before = state(ontology)

@@ -20,7 +20,7 @@ from django.utils import timezone
 
 from annotation_service import blueprints, jobs
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, start_job
+from annotation_service.models import JobState, start_job
 from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
 from ontologies.models import Ontology, OntologyItem
 from projects import alike
@@ -227,7 +227,7 @@ def test_every_job_that_waits_for_it_is_refused(doomed):
         jobs.run(job)
     for job in waiting:
         job.refresh_from_db()
-        assert job.state == Job.State.FAILED and "deleted" in str(job.errors["problems"]), job
+        assert job.state == JobState.FAILED and "deleted" in str(job.errors["problems"]), job
     assert not Dataset.objects.exists() and not Project.objects.exists()
 
 
@@ -380,7 +380,7 @@ def test_a_worker_purges_between_its_jobs(doomed, monkeypatch):
         return steps[-1]
 
     monkeypatch.setattr(jobs, "PURGES", [step])
-    monkeypatch.setitem(jobs.KINDS, "test", jobs.Kind(run))
+    monkeypatch.setitem(jobs.KINDS, "test", jobs.JobKind(run))
     jobs.work(stop, poll=0)
     assert len(steps) == 3 and all(steps)  # the job came next, although there was more to purge
     assert purge(0)

@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from annotation_service import jobs
 from annotation_service.db import execute, write
 from annotation_service.inputs import Refused
-from annotation_service.models import Job
+from annotation_service.models import Job, JobState
 from datasets.models import Annotation, Entity, Relation
 from projects.models import Project
 from resources.models import PreannotationSet
@@ -314,7 +314,7 @@ def test_many_are_matched_by_a_job(project, alice, blueprints, settings):
     ).store()
     jobs.run(jobs.claim())
     job.refresh_from_db()
-    assert job.state == Job.State.DONE and job.result["text"].startswith("The preannotations suggest 7 entities")
+    assert job.state == JobState.DONE and job.result["text"].startswith("The preannotations suggest 7 entities")
     assert len(marks(project)) == 7 and project.preannotation_sets().get().is_matched
     assert jobs.claim() is None
 
