@@ -64,6 +64,15 @@ def snapshot() -> Iterator[None]:
             yield
 
 
+def data_version() -> int:
+    """On SQLite, a number that changes when another connection has written. On PostgreSQL writers do not wait for one another."""
+    if connection.vendor != "sqlite":
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA data_version")
+        return cursor.fetchone()[0]
+
+
 def execute(sql: str, params: Mapping[str, Any] | None = None) -> int:
     """Run one statement with ``%(name)s`` parameters; returns the number of rows it touched."""
     with connection.cursor() as cursor:

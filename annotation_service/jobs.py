@@ -21,7 +21,7 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from .blueprints import PagedBlueprint, purge_deleted
-from .db import Trouble, refresh_statistics, trouble, write
+from .db import Trouble, data_version, refresh_statistics, trouble, write
 from .http import Request
 from .inputs import Refused
 from .models import WORKER_SIGN, Job, JobState, Overtaken
@@ -116,8 +116,8 @@ def kind(name: str, check: Check | None = None) -> Callable[[Run], Run]:
 
 CLEANUPS: list[Callable[[], None]] = []
 PURGES: list[Callable[[float], int]] = [purge_deleted]
-# So many seconds others wait for a step, at most, before they can write.
-STEP = 0.03
+# So many seconds others wait for a step, at most, before they can write: while some do, and when nobody has for so long.
+STEP, LONG_STEP, QUIET = 0.03, 0.25, 5
 FILES_IN_USE: list[Callable[[], Iterable[str]]] = []
 
 
@@ -202,7 +202,8 @@ def run_here(job: Job) -> None:
 
 def work(stop: threading.Event, poll: float = 0.1) -> None:
     """Do jobs until told to stop, whatever happens."""
-    next_sign = next_cleanup = next_purge = 0.0
+    next_sign = next_cleanup = next_purge = last_write = 0.0
+    known_version = None
     job = None
     while not stop.is_set():
         try:
@@ -218,9 +219,14 @@ def work(stop: threading.Event, poll: float = 0.1) -> None:
                 run(job)
                 job = None
                 continue
-            if time.monotonic() >= next_purge and not any(work(STEP) for work in PURGES):
-                next_purge = time.monotonic() + 10
-                refresh_statistics()
+            if time.monotonic() >= next_purge:
+                version = data_version()
+                if version != known_version:
+                    known_version, last_write = version, time.monotonic()
+                step = STEP if time.monotonic() < last_write + QUIET else LONG_STEP
+                if not any(work(step) for work in PURGES):
+                    next_purge = time.monotonic() + 10
+                    refresh_statistics()
         except Exception as error:
             if reason := trouble(error):
                 log.warning("the worker waits: %s: %s", reason.name, error)

@@ -12,14 +12,11 @@ from django.test import Client
 from django.urls import reverse
 
 from tests import factories
+from tests.test_imports import APPS
 
 ROOT = Path(settings.BASE_DIR)
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
-SOURCES = sorted(
-    path
-    for app in ("annotation_service", "ontologies", "resources", "datasets", "projects", "annotations")
-    for path in (ROOT / app).rglob("*.py")
-)
+SOURCES = sorted(path for app in APPS for path in (ROOT / app).rglob("*.py"))
 
 
 @pytest.mark.parametrize("path", TEMPLATES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -12,7 +12,7 @@ from work.models import Comment, Flag
 from work.models.figures import refresh
 
 from . import data
-from .figures import RUNS, Figure, benchmark, milliseconds
+from .figures import ADDING_UP, OWN_LIST, RUNS, Figure, benchmark, milliseconds
 from .service import Browser, Service
 
 LINES = 100_000
@@ -62,11 +62,11 @@ def own_work(service: Service) -> Iterator[Figure]:
         ),
     ):
         p50, p95 = milliseconds(RUNS, lambda path=f"{place}/items/?{query}": browser.get(path))
-        yield Figure(f"own items at {LINES:,}, {what}, p50 / p95", (p50, p95), "ms", (60, 60))
+        yield Figure(f"own items at {LINES:,}, {what}, p50 / p95", (p50, p95), "ms", OWN_LIST)
     # What was found is kept: the way through the list asks for the same word at every step.
     new = iter(dict.fromkeys(word for word in data.text(LINES).split() if len(word) > 6 and word.isalpha()))
     p50, p95 = milliseconds(RUNS, lambda: browser.get(f"{place}/items/?q={next(new)}"))
-    yield Figure(f"own items at {LINES:,}, search a new word, p50 / p95", (p50, p95), "ms", (60, 60))
+    yield Figure(f"own items at {LINES:,}, search a new word, p50 / p95", (p50, p95), "ms", OWN_LIST)
     for what, query in (
         ("all", ""),
         ("by item", "sort=number"),
@@ -74,9 +74,9 @@ def own_work(service: Service) -> Iterator[Figure]:
         (f"search “{rare}”", f"q={rare}"),
     ):
         p50, p95 = milliseconds(RUNS, lambda path=f"{place}/marks/?{query}": browser.get(path))
-        yield Figure(f"own marks, {marks:,}, {what}, p50 / p95", (p50, p95), "ms", (60, 60))
+        yield Figure(f"own marks, {marks:,}, {what}, p50 / p95", (p50, p95), "ms", OWN_LIST)
     p50, p95 = milliseconds(RUNS, lambda: browser.get(f"{place}/work/"))
-    yield Figure("own work at a glance, p50 / p95", (p50, p95), "ms", (60, 60))
+    yield Figure("own work at a glance, p50 / p95", (p50, p95), "ms", ADDING_UP)
 
 
 @write()

@@ -1,14 +1,13 @@
 """Random operations of two people against a plain model of a tree with undo and redo, and of several at the same time."""
 
 import random
-import threading
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -20,6 +19,7 @@ from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from tests import factories
 from tests.soak import amount
+from tests.threads import for_each
 
 FIELDS = ("name", "description", "example_terms", "color", "active")
 
@@ -390,27 +390,16 @@ def test_eight_writers_at_the_same_time_leave_sound_trees(settings):
     shared = [factories.ontology(owner=people[0], name=name) for name in ("one", "two", "three")]
     bystander = factories.ontology(owner=people[0], name="four")
     before = list(bystander.items().values()), list(bystander.changes.values())
-    failures = []
 
     def work(seed):
         chance = random.Random(seed)
-        try:
-            for _ in range(amount(40, 500)):
-                ontology = Ontology.objects.get(pk=chance.choice(shared).pk)
-                items = list(ontology.items().select_related("ontology", "parent"))
-                with suppress(Refused, Conflict):  # the item was removed meanwhile, or two wanted the same
-                    random_operation(chance, ontology, items, people[seed % 2])
-        except Exception as error:
-            failures.append(error)
-        finally:
-            connection.close()
+        for _ in range(amount(40, 500)):
+            ontology = Ontology.objects.get(pk=chance.choice(shared).pk)
+            items = list(ontology.items().select_related("ontology", "parent"))
+            with suppress(Refused, Conflict):  # the item was removed meanwhile, or two wanted the same
+                random_operation(chance, ontology, items, people[seed % 2])
 
-    threads = [threading.Thread(target=work, args=[seed]) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    for_each(work, range(8))
     for ontology in shared:
         assert not list(ontology.tree.problems())
         ontology.refresh_from_db()

@@ -10,6 +10,7 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology, OntologyChange, OntologyItem
 from tests import factories
+from tests.test_imports import APPS
 
 # --- Constraints of the database ---------------------------------------------------------------------------------------
 
@@ -142,10 +143,7 @@ def test_an_ontology_that_a_dataset_uses_is_not_deleted(ontology, alice):
 # --- Architecture ------------------------------------------------------------------------------------------------------
 
 SOURCES = [
-    path
-    for app in ("annotation_service", "ontologies", "resources", "datasets", "projects", "annotations")
-    for path in (Path(settings.BASE_DIR) / app).rglob("*.py")
-    if "migrations" not in path.parts
+    path for app in APPS for path in (Path(settings.BASE_DIR) / app).rglob("*.py") if "migrations" not in path.parts
 ]
 WRITES = Path(settings.BASE_DIR) / "ontologies/tree.py"
 MPTT_WRITES = {

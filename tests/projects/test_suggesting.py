@@ -1,6 +1,6 @@
 """What preannotations suggest on the items of a project, and what becomes of it."""
 
-import threading
+from contextlib import suppress
 
 import pytest
 from django.core.management import call_command
@@ -17,6 +17,7 @@ from tests import factories, faults
 from tests.annotations.test_constraints import constrain
 from tests.resource_sets import make
 from tests.soak import amount
+from tests.threads import at_once
 from work.suggesting import matching
 from work.suggesting.figures import Figures, figures_of
 
@@ -324,22 +325,15 @@ def test_many_are_matched_by_a_job(project, alice, blueprints, settings):
 def test_a_job_that_shall_do_it_all_does_not_begin_before_all_is_there(project, alice, blueprints, settings):
     settings.JOB_ROWS = 3
     job = project.put_preannotations(*blueprints(ENTITIES), by=alice)
-    outcomes = []
 
     def take():
-        try:
-            with write():
-                outcomes.append(Job.objects.select_for_update(nowait=True).get(pk=job.pk))
-        except OperationalError:
-            pass
-        connection.close()
+        with suppress(OperationalError), write():
+            return Job.objects.select_for_update(nowait=True).get(pk=job.pk)
 
     with write():
         assert project.match_preannotations(by=alice) == job
-        worker = threading.Thread(target=take)
-        worker.start()
-        worker.join()
-    assert outcomes == []
+        taken = at_once(take)
+    assert taken == [None]
 
 
 def figures(project, kind="entity"):
