@@ -176,7 +176,7 @@ def run(job: Job) -> None:
             if reason in {Trouble.LOST, Trouble.BUSY}:
                 raise
             log.exception("job %s (%s) failed", job.pk, job.kind)
-            message = "An unexpected error stopped this; nothing was stored. The details are in the log."
+            message = "An unexpected error stopped this. The details are in the log."
             job.end(JobState.FAILED, errors={"message": reason.value if reason else message})
 
 
@@ -188,10 +188,16 @@ def finish(**which: Any) -> None:
         if job is None:
             time.sleep(Progress.INTERVAL)
             continue
-        run(job)
-        job.refresh_from_db()
-        if job.state == JobState.FAILED:
-            raise Refused(job.errors.get("message") or job.errors["problems"][0][1])
+        run_here(job)
+
+
+def run_here(job: Job) -> None:
+    """Do a claimed job for somebody who waits for it; a worker takes it up if this process ends before. Raises `Refused` if it
+    fails."""
+    run(job)
+    job.refresh_from_db()
+    if job.state == JobState.FAILED:
+        raise Refused(job.errors.get("message") or job.errors["problems"][0][1])
 
 
 def work(stop: threading.Event, poll: float = 0.1) -> None:

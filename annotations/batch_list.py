@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -13,13 +13,12 @@ from annotation_service.db import among
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.paging import Page, search_text
-from annotation_service.words import plural
 from datasets.models import MARKS
 from datasets.models.item import folded
 from ontologies.labels import Label
 from ontologies.models import Ontology
 from projects import access
-from work.models import REMOVED, Batch
+from work.models import Batch, BatchChange
 
 
 @require_GET
@@ -61,10 +60,8 @@ def confirm_undo(request: Request, pk: int, batch_pk: int) -> HttpResponse:
 
 
 def _undone(batch: Batch) -> HttpResponse:
-    stay = sum(batch.kept.values())
-    rest = f", {plural(stay, 'stays,stay')}" if stay else ""
-    text = f"{plural(batch.made - stay, 'place is,places are')} as before{rest}."
-    toast = {"text": text if batch.undone_at else f"“{batch.words}” is being undone.", "kind": "success"}
+    text = batch.undone_in_words() if batch.undone_at else f"“{batch.words}” is being undone."
+    toast = {"text": text, "kind": "success"}
     answer = trigger_client_event(HttpResponse(), "toast", toast)
     return trigger_client_event(trigger_client_event(answer, "batchesChanged", {}), "closeDialog", {})
 
@@ -80,9 +77,10 @@ def _rows(batches: Sequence[Batch], labels: dict[str, Label]) -> list[dict[str, 
     for kind in MARKS:
         of_kind = [batch.pk for batch in batches if batch.kind == kind]
         marks = MARKS[kind]._default_manager.filter(batch__in=of_kind, updated_at=F("batch__created_at"))
-        removed = REMOVED[kind]._default_manager.filter(removed_by__in=of_kind)
-        for name, rows in (("batch", marks), ("removed_by", removed)):
-            there |= {row.pop(name): row for row in rows.order_by().values(name).annotate(**counts)}
+        removed = BatchChange.objects.filter(batch__in=of_kind, batch__verb=Batch.Verb.REMOVE, kind=kind)
+        sets: list[QuerySet[Any]] = [marks, removed]
+        for rows in sets:
+            there |= {row.pop("batch"): row for row in rows.order_by().values("batch").annotate(**counts)}
     return [
         {"batch": batch, "label": labels.get(batch.label), **there.get(batch.pk, {"places": 0, "items": 0})}
         for batch in batches

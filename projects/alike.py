@@ -5,9 +5,11 @@ from typing import Any
 
 from django.http import QueryDict
 
-from annotation_service.db import among, store, write
+from annotation_service import jobs
+from annotation_service.db import among, write
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, Overtaken, User, start_job
+from annotation_service.models import Job, User
+from datasets.importing.document import Progress
 from datasets.models.item import ItemQuerySet
 from work.alike import preview as previews
 from work.alike.asked import Asked
@@ -16,7 +18,7 @@ from work.alike.places import Place
 from work.alike.preview import Preview
 from work.alike.storing import Storing
 from work.models import Batch
-from work.models.batch import JOB_ITEMS, STORE, Progress, no_progress
+from work.models.batch import STORE
 from work.own_items import OwnItems
 
 from .models import Project
@@ -38,7 +40,7 @@ def apply(project: Project, person: User, values: Mapping[str, Any]) -> Batch:
     """Do it as a batch: at once, or by a job if many items are to be looked through."""
     dataset = project.dataset
     asked = Asked.of(dataset, values)
-    is_large = len(candidates(asked, _items(project, person, values), person)) > JOB_ITEMS
+    items = len(candidates(asked, _items(project, person, values), person))
     with write():
         batch = Batch.objects.create(
             dataset=dataset,
@@ -49,19 +51,14 @@ def apply(project: Project, person: User, values: Mapping[str, Any]) -> Batch:
             words=asked.words,
             asked=dict(values),
         )
-        if is_large:
-            title = f"All alike: “{asked.words}”"
-            target = {"batch": batch.pk, "project": project.pk, "page": batch.get_absolute_url()}
-            store(batch, job=start_job(STORE, title=title, by=person, target=target))
-    if not is_large:
-        try:
-            carry_out(batch)
-        except Overtaken:
-            raise Refused("This was undone while it was being stored.") from None
+        job = batch.start_job(STORE, f"All alike: “{asked.words}”", items=items)
+    if job:
+        jobs.run_here(job)
+        batch.refresh_from_db()
     return batch
 
 
-def carry_out(batch: Batch, progress: Progress = no_progress, job: Job | None = None) -> None:
+def carry_out(batch: Batch, progress: Progress, job: Job) -> None:
     """Store what a batch is for, or the rest of it."""
     project = Project.objects.filter(dataset=batch.dataset).first()
     if project is None:

@@ -15,6 +15,7 @@ from datasets.models import Dataset, Mark
 from datasets.models.item import BIN
 from ontologies.models import Ontology
 from resources.models import FORMATS
+from work.alike.undoing import undo
 from work.models import Batch
 from work.models.batch import STORE, UNDO
 from work.suggesting.matching import JOB as MATCH
@@ -136,7 +137,7 @@ def store_batch(job: Job, progress: Progress) -> None:
 
 @kind(UNDO, may_watch_batch)
 def undo_batch(job: Job, progress: Progress) -> None:
-    _batch(job).undo(progress, job)
+    undo(_batch(job), progress, job)
 
 
 def _check_creator(job: Job) -> None:

@@ -3,7 +3,7 @@ from django.contrib import admin
 from annotation_service.admin_base import Chosen, ReadOnlyAdmin, either, linked
 from datasets.admin import dataset_parts
 
-from .models import Answer, Batch, Comment, Flag, ItemLabel, ItemWork, RemovedEntity, RemovedRelation
+from .models import Answer, Batch, BatchChange, Comment, Flag, ItemLabel, ItemWork
 
 dataset_parts += [(Batch, "dataset"), (Flag, "item__dataset"), (Comment, "item__dataset")]
 admin.site.register(
@@ -15,15 +15,14 @@ admin.site.register(
     list_select_related=["dataset", "person"],
     search_fields=["words"],
 )
-for removed in (RemovedEntity, RemovedRelation):
-    admin.site.register(
-        removed,
-        ReadOnlyAdmin,
-        part_of="annotation__item__dataset",
-        list_display=["__str__", linked("annotation"), linked("removed_by")],
-        list_select_related=["annotation__item", "annotation__annotator", "removed_by"],
-        search_fields=["=uid"],
-    )
+admin.site.register(
+    BatchChange,
+    ReadOnlyAdmin,
+    part_of="annotation__item__dataset",
+    list_display=["__str__", linked("annotation"), linked("batch")],
+    list_select_related=["annotation__item", "annotation__annotator", "batch"],
+    search_fields=["=uid"],
+)
 for figures, numbers in ((ItemWork, ["begun", "done", "marks", "is_disputed"]), (ItemLabel, ["label"])):
     admin.site.register(
         figures,

@@ -33,7 +33,7 @@ from datasets.models.item import ItemQuerySet
 from ontologies.labels import Label
 from ontologies.models import Ontology
 
-from .models import REMOVED, Comment, Flag
+from .models import Batch, BatchChange, Comment, Flag
 from .models.figures import marks_in
 
 STATES = ("undone", "untouched", "begun", "done")
@@ -187,8 +187,8 @@ class OwnItems(ItemList):
         """Where a batch of the person left something, or removed it."""
         batch = whole_number(self.batch) or 0
         left = (model._default_manager.filter(batch=batch) for model in MARKS.values())
-        removed = (model._default_manager.filter(removed_by=batch) for model in REMOVED.values())
-        return self._where(reduce(or_, (Q(pk__in=marks.values("annotation")) for marks in (*left, *removed))))
+        removed = BatchChange.objects.filter(batch=batch, batch__verb=Batch.Verb.REMOVE)
+        return self._where(reduce(or_, (Q(pk__in=rows.values("annotation")) for rows in (*left, removed))))
 
 
 def _any(marks: Iterable[QuerySet[Any]]) -> Q:

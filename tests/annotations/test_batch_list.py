@@ -9,8 +9,7 @@ from django.utils import timezone
 from annotation_service.models import start_job
 from datasets.models import Annotation
 from tests import factories
-from work.models import Batch, RemovedEntity
-from work.models.batch import IN_REQUEST
+from work.models import Batch
 
 pytestmark = pytest.mark.django_db
 
@@ -39,7 +38,8 @@ def make(project, carol):
         for item in project.dataset.items()[:items]:
             annotation, _ = Annotation.objects.get_or_create(item=item, annotator=carol)
             place = {"uid": f"{at}", "start": at, "end": at, "origin": "propagation"}
-            annotation.entity_set.create(label=label, batch=batch, updated_at=batch.created_at, **place)
+            mark = annotation.entity_set.create(label=label, batch=batch, updated_at=batch.created_at, **place)
+            batch.changes.create(annotation=annotation, kind="entity", mark=mark.pk)
         return batch
 
     return make
@@ -117,7 +117,9 @@ def test_one_that_is_being_stored_can_be_stopped(client, page, make, carol, proj
     target = {"batch": batch.pk, "project": project.pk, "page": batch.get_absolute_url()}
     Batch.objects.filter(pk=batch.pk).update(job=start_job("store_batch", title="All alike", by=carol, target=target))
     html = page()
-    assert "being stored" in html and "every 1s" in html and "Undo…" not in html
+    assert (
+        "being stored" in html and "it waits until a worker runs" in html and "every 1s" in html and "Undo…" not in html
+    )
     answer = client.post(reverse("cancel_job", args=[Batch.objects.get().job_id]), follow=True)
     html = answer.content.decode()
     assert "stopped half-way" in html and "Undo…" in html and "every 1s" not in html
@@ -128,11 +130,7 @@ def test_its_items_can_be_listed(client, page, make, project):
     batch, other = make(items=2), make(items=3)
     removed = Batch.objects.create(**fields_of(batch), verb="remove")
     mark = project.dataset.items()[0].annotation_set.get().entity_set.get(batch=batch)
-    columns = {
-        name: getattr(mark, name) for name in ("id", "uid", "label_id", "status", "origin", "start", "end", "words_key")
-    }
-    times = {"created_at": mark.created_at, "updated_at": mark.updated_at}
-    RemovedEntity.objects.create(removed_by=removed, annotation=mark.annotation, **columns, **times)
+    removed.changes.create(annotation=mark.annotation, kind="entity", mark=mark.pk)
 
     def listed(**query):
         return (
@@ -148,10 +146,3 @@ def test_its_items_can_be_listed(client, page, make, project):
 
 def fields_of(batch):
     return {name: getattr(batch, name) for name in ("dataset", "person", "kind", "label", "words", "stored_at")}
-
-
-def test_one_that_a_request_stores_has_not_stopped_before_a_request_is_over(make):
-    batch = make(stored_at=None)
-    assert batch.state == "storing"
-    batch.created_at -= IN_REQUEST
-    assert batch.state == "stopped"

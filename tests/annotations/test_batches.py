@@ -11,7 +11,6 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation_service import jobs
 from annotation_service.inputs import Refused
-from annotation_service.models import Job
 from datasets.models import Annotation, Entity, Rejection, Relation
 from ontologies.models import OntologyItem
 from projects import alike, roles
@@ -20,11 +19,10 @@ from projects.rule import Rule
 from tests import factories
 from tests.resource_sets import broken_places, make
 from work.alike import preview as previews
-from work.alike import storing
 from work.alike.asked import Asked, Form
 from work.alike.places import Finder
 from work.alike.states import Marked, Related, State
-from work.models import Batch, RemovedEntity, RemovedRelation
+from work.models import Batch
 
 TEXT = "the feed pump leaks\nfeed pump of line 3, Feed Pump of line 4\nthe pump feeds\nfeed pump\n"
 
@@ -237,19 +235,6 @@ def test_a_mark_that_was_removed_and_brought_back_stays_and_is_told(send, asked,
     assert marks(carol) == [(0, 1, 2, "accepted")]
 
 
-def test_an_undo_that_broke_off_tells_all_that_it_took_back(asked, apply, carol, monkeypatch):
-    batch = apply(asked())
-    monkeypatch.setattr("work.models.batch.ITEMS_AT_ONCE", 1)
-    monkeypatch.setattr(Batch, "_undo_on", broken_after(1, Batch._undo_on))
-    with pytest.raises(ZeroDivisionError):
-        batch.start_undo()
-    assert len(marks(carol)) == 2
-    monkeypatch.undo()
-    batch.start_undo()
-    batch.refresh_from_db()
-    assert (batch.state, batch.kept) == ("undone", {"changed": 0, "done": 0})
-
-
 def test_a_mark_that_was_related_stays(asked, apply, carol, item, label):
     batch = apply(asked())
     annotation = own(item(1), carol)
@@ -379,7 +364,7 @@ def test_removing_all_alike(asked, apply, carol, item, label, send):
     assert batch.to_undo() == (2, 0, 0)
     batch.start_undo()
     assert as_stored() == before
-    assert not RemovedEntity.objects.exists() and not RemovedRelation.objects.exists()
+    assert not batch.changes.exists()
     first.start_undo()
     assert marks(carol) == [(0, 1, 2, "accepted"), (0, 3, 3, "accepted"), (1, 0, 1, "accepted")]
 
@@ -529,99 +514,68 @@ def test_what_was_not_begun_goes_with_the_right_to_annotate(asked, apply, projec
     assert not Annotation.objects.exists()
 
 
-def test_many_are_stored_by_a_job_that_is_taken_up_again(asked, apply, send, carol, monkeypatch, as_carol, project):
-    monkeypatch.setattr(alike, "JOB_ITEMS", 1)
-    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 1)
-    monkeypatch.setattr(storing, "ITEMS_AT_ONCE", 1)
+def test_many_are_stored_and_undone_by_a_worker(asked, apply, send, carol, monkeypatch):
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 0)
     batch = apply(asked())
     assert batch.state == "storing" and not marks(carol)
-    assert send(f"batches/{batch.pk}/undo/", {}, status=422)
-    job = jobs.claim()
-    monkeypatch.setattr(storing.Storing, "_count_in", broken_after(1, storing.Storing._count_in))
-    with pytest.raises(ZeroDivisionError):
-        jobs.KINDS[job.kind].run(job, lambda *state: None)
-    assert len(marks(carol)) == 1
-    job.put_back()
-    monkeypatch.undo()
+    assert "being worked on" in send(f"batches/{batch.pk}/undo/", {}, status=422)["error"]
     jobs.run(jobs.claim())
     batch.refresh_from_db()
     assert (batch.state, batch.made, len(marks(carol))) == ("stored", 3, 3)
-    assert Job.objects.get().result["text"] == "“feed pump” as “PhysicalObject”: 3 places marked."
-    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 1)
+    assert batch.job.result["text"] == "“feed pump” as “PhysicalObject”: 3 places marked."
     assert send(f"batches/{batch.pk}/undo/", {})["batch"]["state"] == "undoing"
     jobs.run(jobs.claim())
-    assert as_carol.get(f"/projects/{project.pk}/batches/{batch.pk}/").json()["batch"]["state"] == "undone"
+    batch.refresh_from_db()
+    assert (batch.state, batch.job.result["text"]) == ("undone", "3 places are as before.")
     assert not Annotation.objects.exists()
 
 
 @pytest.fixture
-def waiting(asked, project, carol, monkeypatch):
-    """A batch that a job is to store, item by item."""
-    monkeypatch.setattr(alike, "JOB_ITEMS", 0)
-    monkeypatch.setattr(storing, "ITEMS_AT_ONCE", 1)
+def after_one_item(monkeypatch):
+    """Do something when one item was stored, or undone."""
     monkeypatch.setattr("work.models.batch.ITEMS_AT_ONCE", 1)
-    return alike.apply(project, carol, asked())
+
+    def after_one_item(then):
+        monkeypatch.setattr(jobs.Progress, "__call__", lambda self, done, total, phase: then() if done == 1 else None)
+
+    return after_one_item
 
 
-def after_one_item(then):
-    return lambda done, total, phase: then() if done == 1 else None
-
-
-def test_nothing_goes_on_in_a_project_that_is_archived_meanwhile(waiting, project, carol):
-    for do, left in ((alike.carry_out, 1), (Batch.undo, 2)):
-        with pytest.raises(Refused, match="is archived"):
-            do(waiting, after_one_item(project.archive))
-        assert len(marks(carol)) == left
-        project.restore()
-        do(waiting)
-    assert not marks(carol)
-
-
-def test_it_goes_on_by_a_rule_that_was_changed_meanwhile(waiting, project, carol):
-    alike.carry_out(waiting, after_one_item(lambda: project.set_rule(Rule(calibration=1), by=project.created_by)))
-    assert [mark[0] for mark in marks(carol)] == [0]
-
-
-def test_an_undo_ends_the_storing(asked, project, carol, monkeypatch):
-    tokens_of = storing.tokens_of
-
-    def undone_meanwhile(*args):
-        for batch in Batch.objects.filter(made=1, undone_at=None):
-            batch.start_undo()
-        return tokens_of(*args)
-
-    monkeypatch.setattr(storing, "ITEMS_AT_ONCE", 1)
-    monkeypatch.setattr(storing, "tokens_of", undone_meanwhile)
-    with pytest.raises(Refused, match="undone while it was being stored"):
+def test_what_stops_half_way_is_told_and_can_be_undone(asked, project, carol, as_carol, after_one_item, send):
+    after_one_item(project.archive)
+    with pytest.raises(Refused, match="is archived"):
         alike.apply(project, carol, asked())
-    batch = Batch.objects.get()
-    assert (batch.state, batch.made, batch.kept) == ("undone", 1, {"changed": 0, "done": 0})
+    project.restore()
+    after_one_item(lambda: None)
+    batches = [Batch.objects.get(), alike.apply(project, carol, asked())]
+    after_one_item(project.archive)
+    assert "is archived" in send(f"batches/{batches[1].pk}/undo/", {}, status=422)["error"]
+    project.restore()
+    html = as_carol.get(batches[0].get_absolute_url()).content.decode()
+    assert ">stopped half-way<" in html and ">undo stopped half-way<" in html and html.count("Undo…") == 2
+    assert [(batch.state, batch.made) for batch in Batch.objects.order_by("pk")] == [
+        ("stopped", 1),
+        ("undo_stopped", 2),
+    ]
+    assert len(marks(carol)) == 2
+    after_one_item(lambda: None)
+    for batch in batches:
+        answer = send(f"batches/{batch.pk}/undo/", {})["batch"]
+        assert (answer["state"], answer["kept"]) == ("undone", {"changed": 0, "done": 0})
     assert not Annotation.objects.exists()
 
 
-def test_a_label_that_is_switched_off_meanwhile_is_not_applied(asked, project, carol, alice, label, monkeypatch):
-    count_in = storing.Storing._count_in
+def test_it_goes_on_by_a_rule_that_was_changed_meanwhile(asked, project, carol, after_one_item):
+    after_one_item(lambda: project.set_rule(Rule(calibration=1), by=project.created_by))
+    alike.apply(project, carol, asked())
+    assert [mark[0] for mark in marks(carol)] == [0]
 
-    def switch_off(*args):
-        count_in(*args)
-        label("PhysicalObject").switch(False, by=alice)
 
-    monkeypatch.setattr(storing, "ITEMS_AT_ONCE", 1)
-    monkeypatch.setattr(storing.Storing, "_count_in", switch_off)
+def test_a_label_that_is_switched_off_meanwhile_is_not_applied(asked, project, carol, alice, label, after_one_item):
+    after_one_item(lambda: label("PhysicalObject").switch(False, by=alice))
     with pytest.raises(Refused, match="switched off"):
         alike.apply(project, carol, asked())
     assert len(marks(carol)) == Batch.objects.get().made == 1
-
-
-def broken_after(times, work):
-    calls = iter(range(times))
-
-    def call(*args):
-        if next(calls, None) is None:
-            raise ZeroDivisionError
-        work(*args)
-
-    return call
 
 
 def test_open_screens_notice_a_batch_and_its_undo(asked, apply, carol, item, project, as_carol, label):
@@ -676,13 +630,12 @@ def test_a_preview_of_more_items_asks_no_more_queries(asked, project, carol):
 
 
 def test_a_batch_stops_when_its_project_is_deleted(asked, project, carol, monkeypatch):
-    monkeypatch.setattr(alike, "JOB_ITEMS", 0)
-    batch = alike.apply(project, carol, asked())
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 0)
+    alike.apply(project, carol, asked())
     monkeypatch.setattr("annotation_service.blueprints.purge_deleted", lambda seconds: 0)
     project.erase()
-    batch = Batch.objects.get()
-    with pytest.raises(Refused, match="The project was deleted"):
-        alike.carry_out(batch)
+    jobs.run(jobs.claim())
+    assert Batch.objects.get().job.errors["problems"] == [["", "The project was deleted."]]
 
 
 def test_a_deleted_project_takes_its_batches_along(asked, apply, project):

@@ -5,15 +5,18 @@ from importlib import import_module
 import pytest
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
+from django.db import connection
 from django.db.migrations import RunPython
+from django.db.migrations.executor import MigrationExecutor
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from datasets.models import Annotation, Entity, Item, Relation
+from datasets.models import Annotation, Entity, Item, Rejection, Relation
+from projects import alike
 from projects.models import Project
 from tests import factories
 from tests.datasets import marked
-from work.models import Batch, Flag
+from work.models import Batch, BatchChange, Flag
 from work.models.figures import count_some
 
 FILLED_IN_STEPS = {
@@ -80,6 +83,57 @@ def test_models_that_moved_to_another_app_keep_their_rows_and_permissions(alice,
     assert ContentType.objects.get(app_label="work", model="flag").pk == known
     assert not ContentType.objects.filter(app_label="datasets", model="flag").exists()
     assert (Flag.objects.get(), Entity.objects.get(pk=mark.pk).batch) == (flag, batch)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_batches_of_before_can_be_undone(alice, carol):
+    project = factories.project(by=alice, annotators=[carol], text="pump oil leaks\noil pump\n")
+    labels, has_part = project.entity_ontology.items(), project.relation_ontology.items()[0]
+    suggested = {"origin": "given", "status": "suggested"}
+    for item in project.dataset.items():
+        given = Annotation.objects.create(item=item)
+        ends = [given.entity_set.create(uid=f"g{n}", label=labels[0], start=n, end=n, **suggested) for n in (0, 1)]
+        given.relation_set.create(uid="r", label=has_part, source=ends[0], target=ends[1], **suggested)
+
+    def as_stored():
+        rows = [model.objects.order_by("pk").values() for model in (Entity, Relation, Rejection)]
+        return [{name: row[name] for name in row if name != "updated_at"} for each in rows for row in each]
+
+    def changes(**which):
+        return list(BatchChange.objects.filter(**which).order_by("batch", "kind", "mark").values())
+
+    states, batches = [], []
+    for verb, word, label in (
+        ("propagate", "pump", labels[1]),
+        ("accept", "oil", labels[0]),
+        ("remove", "oil", labels[0]),
+        ("reject", "pump", labels[0]),
+        ("remove", "pump", labels[1]),
+    ):
+        states.append(as_stored())
+        form = {"tokens": [word], "label": label.uid}
+        batches.append(alike.apply(project, carol, {"verb": verb, "kind": "entity", "form": form}))
+    before = changes()
+    assert {(row["kind"], bool(row["noted"]), bool(row["its_batch"])) for row in changes(batch__verb="remove")} == {
+        ("entity", True, True),
+        ("relation", True, False),
+        ("entity", False, True),
+    }
+    removed = changes(batch__verb="remove")
+    call_command("migrate", "work", "0001", verbosity=0)
+    old = MigrationExecutor(connection).loader.project_state([("work", "0001_initial")]).apps
+    for row in removed:
+        model = old.get_model("work", f"Removed{row['kind']}")
+        row |= {"removed_by_id": row["batch_id"], "batch_id": row["its_batch"], "is_noted": bool(row["noted"])}
+        row["id"] = row["mark"]
+        model.objects.create(**{field.attname: row[field.attname] for field in model._meta.concrete_fields})
+    call_command("migrate", verbosity=0)
+    for now, was in zip(changes(), before, strict=True):
+        unknown = {"id", "updated_at"}
+        assert {k: v for k, v in now.items() if k not in unknown} == {k: v for k, v in was.items() if k not in unknown}
+    for batch, state in zip(reversed(batches), reversed(states), strict=True):
+        batch.start_undo()
+        assert as_stored() == state
 
 
 def full_disk(*args):

@@ -299,8 +299,7 @@ def test_all_marks_that_say_the_same_are_removed_together(marked):
 
 
 def test_a_large_one_is_done_and_undone_by_a_worker(marked, monkeypatch):
-    for place in ("work.models.batch", "projects.alike"):
-        monkeypatch.setattr(f"{place}.JOB_ITEMS", 3)
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
     desk, page = marked, marked.page
     desk.ask()
     desk.press("Enter")
@@ -320,7 +319,7 @@ def test_a_large_one_is_done_and_undone_by_a_worker(marked, monkeypatch):
 
 
 def test_keys_change_nothing_while_it_is_stored(desk, monkeypatch):
-    monkeypatch.setattr("projects.alike.JOB_ITEMS", 3)
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
     suggest(desk, range(1, 13))
     desk.open()
     desk.press("Tab")
@@ -336,7 +335,7 @@ def test_keys_change_nothing_while_it_is_stored(desk, monkeypatch):
 
 def test_whoever_is_signed_out_while_it_is_stored_is_told(marked, monkeypatch, problems):
     problems.expect("status of 401")
-    monkeypatch.setattr("projects.alike.JOB_ITEMS", 3)
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
     desk = marked
     desk.ask()
     desk.press("Enter")
@@ -369,7 +368,7 @@ def test_whoever_signs_in_again_can_still_undo_and_redo_it(marked, problems):
 @pytest.mark.own_context
 def test_a_server_in_trouble_is_asked_less_often_how_far_it_is(marked, monkeypatch, problems):
     problems.expect("status of 503")
-    monkeypatch.setattr("projects.alike.JOB_ITEMS", 3)
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
     desk, page = marked, marked.page
     page.clock.install()
     desk.ask()

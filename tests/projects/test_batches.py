@@ -20,8 +20,7 @@ from projects.models import Project
 from tests import factories
 from tests.resource_sets import broken_places, make
 from tests.soak import amount
-from work.alike import storing
-from work.models import REMOVED, Batch, RemovedEntity
+from work.models import Batch, BatchChange
 from work.models import batch as batches
 
 TEXT = "pump oil\noil pump oil\npump\nthe oil\noil oil pump\npump oil pump\n"
@@ -33,7 +32,6 @@ STATUS = Entity.Status
 
 @pytest.fixture
 def project(alice, carol, dave, monkeypatch):
-    monkeypatch.setattr(storing, "ITEMS_AT_ONCE", 2)
     monkeypatch.setattr(batches, "ITEMS_AT_ONCE", 2)
     project = factories.project(by=alice, annotators=[carol, dave], text=TEXT)
     rules(project, alice)
@@ -247,8 +245,8 @@ def check_brought_back(batch):
     before, told = as_left(), batch.to_undo()
     open_annotations = set(Annotation.objects.filter(done_at=None).values_list("pk", flat=True))
     removed = {
-        MARKS[kind]: {row["id"]: row for row in model.objects.filter(removed_by=batch).values()}
-        for kind, model in REMOVED.items()
+        model: {row["mark"]: as_mark(row, model) for row in batch.changes.filter(kind=kind).values()}
+        for kind, model in MARKS.items()
     }
     batch.start_undo()
     after = as_left()
@@ -256,7 +254,7 @@ def check_brought_back(batch):
     for model in (Entity, Relation):
         assert back[model] <= removed[model].keys()
         for pk in back[model]:
-            assert removed[model][pk].items() >= after[model][pk].items()
+            assert removed[model][pk] == after[model][pk]
             assert after[model][pk]["annotation_id"] in open_annotations
         assert all(row == after[model].get(pk) for pk, row in before[model].items())
     excluding = {label.pk for label in OntologyItem.objects.filter(name__in=["State", "PhysicalObject"])}
@@ -278,11 +276,16 @@ def check_brought_back(batch):
     assert kept["done"] == told.done
 
 
+def as_mark(change, model):
+    row = {**change, "id": change["mark"], "batch_id": change["its_batch"]}
+    return {field.attname: row[field.attname] for field in model._meta.concrete_fields}
+
+
 def check_unbegun():
     """A batch has left or removed something there."""
     for annotation in Annotation.objects.filter(started_at=None, annotator__isnull=False):
         marks = (*annotation.entity_set.all(), *annotation.relation_set.all())
-        is_cleared = any(model.objects.filter(annotation=annotation) for model in REMOVED.values())
+        is_cleared = BatchChange.objects.filter(annotation=annotation, batch__verb="remove").exists()
         assert is_cleared or any(mark.batch_id for mark in marks)
 
 
@@ -347,10 +350,11 @@ def check_counts():
     for batch in Batch.objects.all():
         left = sum(batch.kept.values()) if batch.undone_at else batch.made
         if batch.verb == "remove":
-            assert RemovedEntity.objects.filter(removed_by=batch).count() == (0 if batch.undone_at else batch.made)
+            assert batch.changes.filter(kind="entity").count() == (0 if batch.undone_at else batch.made)
             lost += left * bool(batch.undone_at)
         else:
-            there = Entity.objects.filter(batch=batch).count() + RemovedEntity.objects.filter(batch_id=batch.pk).count()
+            removed = BatchChange.objects.filter(its_batch=batch.pk, batch__verb="remove", kind="entity")
+            there = Entity.objects.filter(batch=batch).count() + removed.count()
             assert there <= left
             missing += left - there
     assert missing <= lost
@@ -380,6 +384,6 @@ def test_eight_people_at_once():
         own = Entity.objects.filter(annotation__annotator=thread.user, origin="person")
         assert own.count() == thread.made
     for annotation in Annotation.objects.filter(started_at=None):
-        is_cleared = RemovedEntity.objects.filter(annotation=annotation).exists()
+        is_cleared = BatchChange.objects.filter(annotation=annotation, batch__verb="remove").exists()
         assert is_cleared or annotation.entity_set.filter(batch__isnull=False).exists()
     assert Dataset.objects.count() == 2

@@ -1,9 +1,9 @@
-"""The SQL of batches, for both databases: annotations that nobody has begun, suggestions about which is decided, removing."""
+"""The SQL of batches, for both databases: annotations that nobody has begun, new marks, and keeping what was before."""
 
 from datasets.models import Entity, Mark, Relation
 from datasets.models.rejection import ENTITY_KEY, RELATION_KEY
 
-from ..models.bringing_back import COLUMNS
+from ..models.batch_change import COLUMNS
 
 
 def _copy(model: type[Mark], ends: str = "", joins: str = "") -> str:
@@ -44,68 +44,39 @@ MAKE_RELATIONS = (
     " VALUES (%s, %s, %s, %s, %s, 'accepted', 'propagation', %s, %s, %s)"
 )
 NEXT_REVISIONS = "UPDATE datasets_annotation SET revision = revision + 1 WHERE id IN ({annotations})"
-DECIDE = (
-    "UPDATE datasets_{table} SET status = '{status}', batch_id = %(batch)s, updated_at = %(at)s WHERE id IN ({marks})"
+
+# The marks that the batch has made.
+KEEP_MADE = tuple(
+    f"""
+    INSERT INTO work_batchchange (batch_id, kind, mark, annotation_id)
+    SELECT batch_id, '{kind}', id, annotation_id FROM datasets_{kind}
+     WHERE batch_id = %(batch)s AND origin = 'propagation' AND annotation_id IN ({{annotations}})
+    """
+    for kind in COLUMNS
 )
 
-_NOTE = "INSERT INTO datasets_rejection (annotation_id, what) SELECT m.annotation_id, {what} FROM {marks} ON CONFLICT DO NOTHING"
-_FROM_SUGGESTION = "m.origin NOT IN ('person', 'propagation')"
-# What is suggested at an entity is rejected with it.
-_RELATIONS = f"""
-    datasets_relation m
-    JOIN datasets_entity s ON s.id = m.source_id
-    JOIN datasets_entity t ON t.id = m.target_id
-    WHERE {_FROM_SUGGESTION}
-"""
-NOTE_REJECTED = {
-    "entity": (
-        _NOTE.format(
-            what=ENTITY_KEY.format("m"), marks=f"datasets_entity m WHERE {_FROM_SUGGESTION} AND m.id IN ({{marks}})"
-        ),
-        _NOTE.format(
-            what=RELATION_KEY.format("m", "s", "t"),
-            marks=f"{_RELATIONS} AND (m.source_id IN ({{marks}}) OR m.target_id IN ({{marks}}))",
-        ),
-    ),
-    "relation": (_NOTE.format(what=RELATION_KEY.format("m", "s", "t"), marks=f"{_RELATIONS} AND m.id IN ({{marks}})"),),
-}
-REJECT_AT = """
-    UPDATE datasets_relation SET status = 'rejected', batch_id = %(batch)s, updated_at = %(at)s
-     WHERE status = 'suggested' AND (source_id IN ({marks}) OR target_id IN ({marks}))
-"""
 
-
-def _keep(kind: str, what: str, marks: str) -> str:
-    """Keeps marks as they are, before they go."""
-    columns = COLUMNS[kind]
-    is_noted = f"""{_FROM_SUGGESTION} AND NOT EXISTS (
-        SELECT 1 FROM datasets_rejection j WHERE j.annotation_id = m.annotation_id AND j.what = {what})"""
+def _keep(kind: str, what: str, ends: str = "") -> str:
+    """Keeps marks as they are, before they change or go; with what is noted then, unless that was noted before."""
+    columns = [f'"{column}"' for column in COLUMNS[kind]]
     return f"""
-        INSERT INTO datasets_removed{kind} (removed_by_id, is_noted, is_broken, {columns})
-        SELECT %(batch)s, {is_noted}, FALSE, {", ".join(f"m.{column}" for column in columns.split(", "))}
-          FROM datasets_{kind} m {marks}
+        INSERT INTO work_batchchange (batch_id, kind, mark, annotation_id, its_batch, noted, {", ".join(columns)})
+        SELECT %(batch)s, '{kind}', m.id, m.annotation_id, m.batch_id, CASE WHEN %(hides)s
+               AND m.origin NOT IN ('person', 'propagation') AND NOT EXISTS (
+                   SELECT 1 FROM datasets_rejection j WHERE j.annotation_id = m.annotation_id AND j.what = {what})
+               THEN {what} ELSE '' END, {", ".join(f"m.{column}" for column in columns)}
+          FROM datasets_{kind} m {ends} WHERE m.id IN ({{marks}})
     """
 
 
-_KEEP_RELATIONS = _keep(
-    "relation",
-    RELATION_KEY.format("m", "s", "t"),
-    "JOIN datasets_entity s ON s.id = m.source_id JOIN datasets_entity t ON t.id = m.target_id WHERE {which}",
-)
-_OF_RELATIONS = {
-    "entity": "(m.source_id IN ({marks}) OR m.target_id IN ({marks}))",
-    "relation": "m.id IN ({marks})",
-}
-_KEEP_ENTITIES = _keep("entity", ENTITY_KEY.format("m"), "WHERE m.id IN ({marks})")
-# The relations at an entity go with it.
+_ENDS = "JOIN datasets_entity s ON s.id = m.source_id JOIN datasets_entity t ON t.id = m.target_id"
 KEEP = {
-    "entity": (_KEEP_ENTITIES, _KEEP_RELATIONS.replace("{which}", _OF_RELATIONS["entity"])),
-    "relation": (_KEEP_RELATIONS.replace("{which}", _OF_RELATIONS["relation"]),),
+    "entity": _keep("entity", ENTITY_KEY.format("m")),
+    "relation": _keep("relation", RELATION_KEY.format("m", "s", "t"), _ENDS),
 }
-REMOVE = {
-    "entity": (
-        "DELETE FROM datasets_relation WHERE source_id IN ({marks}) OR target_id IN ({marks})",
-        "DELETE FROM datasets_entity WHERE id IN ({marks})",
-    ),
-    "relation": ("DELETE FROM datasets_relation WHERE id IN ({marks})",),
-}
+NOTE = """
+    INSERT INTO datasets_rejection (annotation_id, what)
+    SELECT annotation_id, noted FROM work_batchchange
+     WHERE batch_id = %(batch)s AND annotation_id IN ({annotations}) AND noted <> ''
+        ON CONFLICT DO NOTHING
+"""

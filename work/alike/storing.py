@@ -6,20 +6,21 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
+from django.db.models import Q
 from django.utils import timezone
 
-from annotation_service.db import among, execute, keys, write
+from annotation_service.db import among, execute, keys, store, write
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, Overtaken
+from annotation_service.models import Job
 from datasets.cleaned import key_of
-from datasets.models import Entity
+from datasets.importing.document import Progress
+from datasets.models import MARKS, Entity, Mark, Relation
 from datasets.models.item import ItemQuerySet
 from datasets.models.violations import rules_for
 from ontologies.models import OntologyItem
 
 from ..models import Batch
-from ..models.batch import ITEMS_AT_ONCE, Progress, Turns, lock_items, no_progress
-from ..models.bringing_back import note_broken
+from ..models.batch import Turns, lock_items, portions
 from . import statements as sql
 from .asked import GONE, Asked
 from .candidates import candidates, tokens_of
@@ -53,34 +54,25 @@ class Storing:
         self.unticked = frozenset(batch.asked.get("unticked", ()))
         adapt = connection.ops.adapt_datetimefield_value
         self.params: dict[str, Any] = {"batch": batch.pk, "person": batch.person_id, "at": adapt(batch.created_at)}
+        self.params["hides"] = batch.hides
         self._prefix = secrets.token_hex(6)  # of the uids: nothing else has the same
         self._count = 0
 
-    def run(self, progress: Progress = no_progress, job: Job | None = None) -> None:
+    def run(self, progress: Progress, job: Job) -> None:
         behind = self.items.filter(position__gte=self.batch.reached)
         items, turns = candidates(self.asked, behind, self.batch.person), Turns()
-        for done in range(0, len(items), ITEMS_AT_ONCE):
-            progress(done, len(items), "marking")
-            some = items[done : done + ITEMS_AT_ONCE]
+        for some in portions(items, progress, "marking"):
             texts = tokens_of(self.asked, [pk for pk, _ in some])
             found = self._find(texts)  # before others have to wait
             with turns.write():
-                self._lock()
+                self.batch.hold(job)
                 self._store_on(texts, found, (some[0][1], some[-1][1]))
                 self.batch.reached = some[-1][1] + 1
                 self.batch.save(update_fields=["reached", "made", "left_out"])
         with write():
-            self._lock()
-            self.batch.stored_at = timezone.now()
-            self.batch.save(update_fields=["stored_at"])
-            if job:
-                job.finish(text=f"{self.batch.in_words()}.")
-
-    def _lock(self) -> None:
-        """Raises `Overtaken` if another worker has gone on, or an undo has begun."""
-        rows = Batch.objects.select_for_update(of=("self",), no_key=True).filter(pk=self.batch.pk, stored_at=None)
-        if rows.values_list("reached", flat=True).first() != self.batch.reached:
-            raise Overtaken
+            self.batch.hold(job)
+            store(self.batch, stored_at=timezone.now())
+            job.finish(text=f"{self.batch.in_words()}.")
 
     def _hold_labels(self) -> None:
         active = {label.pk: label.active for label in self.asked.used_labels()}
@@ -114,13 +106,12 @@ class Storing:
                 places = [place for place in places if place.item not in copied] + again.places
         if begun:
             execute(sql.NEXT_REVISIONS.format(annotations=keys(begun)))
-        if self.batch.verb == Batch.Verb.REJECT:
-            self._reject(places)
-        elif self.batch.verb == Batch.Verb.REMOVE:
-            self._remove(places)
-        else:
-            self._accept(places)
+        annotations = [own for item in items if (own := states[item].annotation)]
+        self._change(places, annotations)
+        if self.batch.verb == Batch.Verb.PROPAGATE:
             self._make(places, states, texts)
+            for statement in sql.KEEP_MADE:
+                execute(statement.format(annotations=keys(annotations)), self.params)
         self._count_in(len(places), left_out)
 
     def _basis(self, texts: Texts) -> tuple[Any, ...]:
@@ -145,36 +136,37 @@ class Storing:
             return not self.unticked or place.key not in self.unticked
         return place.key in self.ticked
 
-    def _reject(self, places: Sequence[Place]) -> None:
-        if places:
-            marks = keys(place.mark.pk for place in places)
-            for statement in sql.NOTE_REJECTED[self.batch.kind]:
-                execute(statement.format(marks=marks))
-            self._decide(self.batch.kind, "rejected", marks)
-            if self.asked.is_entity:
-                execute(sql.REJECT_AT.format(marks=marks), self.params)
-
-    def _remove(self, places: Sequence[Place]) -> None:
-        """They are kept as they are, for an undo."""
-        if not places:
+    def _change(self, places: Sequence[Place], annotations: Sequence[int]) -> None:
+        """Accept, reject or remove the marks among them that are there; each is kept as it was, for an undo."""
+        known = [mark for place in places for mark in place.changed if mark.pk]
+        if not known:
             return
-        kind, pks = self.batch.kind, [place.mark.pk for place in places]
-        marks = keys(pks)
-        for statement in sql.KEEP[kind]:
-            execute(statement.format(marks=marks), self.params)
-        note_broken(kind, pks, self.batch.dataset_id, self.params)
-        for statement in (*sql.NOTE_REJECTED[kind], *sql.REMOVE[kind]):
-            execute(statement.format(marks=marks))
+        marks = {"entity": [mark.pk for mark in known if isinstance(mark, Marked)]}
+        marks["relation"] = [mark.pk for mark in known if isinstance(mark, Related)]
+        if self.batch.hides:
+            marks["relation"] += self._relations_at(marks["entity"])
+        for kind in marks:
+            execute(sql.KEEP[kind].format(marks=keys(marks[kind])), self.params)
+        if self.batch.hides:
+            execute(sql.NOTE.format(annotations=keys(annotations)), self.params)
+        if self.batch.verb == Batch.Verb.REMOVE:
+            changes = self.batch.changes.filter(annotation__in=among(annotations))
+            broken = changes.breaking(self.batch.dataset_id)
+            changes.filter(pk__in=among(broken)).update(is_broken=True)
+        for kind in ("relation", "entity"):
+            rows = MARKS[kind]._default_manager.filter(pk__in=among(marks[kind]))
+            if self.batch.verb == Batch.Verb.REMOVE:
+                rows._raw_delete(rows.db)
+            else:
+                status = Mark.Status.REJECTED if self.batch.hides else Mark.Status.ACCEPTED
+                rows.update(status=status, batch=self.batch, updated_at=self.batch.created_at)
 
-    def _accept(self, places: Sequence[Place]) -> None:
-        """The suggestions among them."""
-        for table, kind in (("entity", Marked), ("relation", Related)):
-            marks = [each.pk for place in places for each in place.changed if each.pk and isinstance(each, kind)]
-            if marks:
-                self._decide(table, "accepted", keys(marks))
-
-    def _decide(self, table: str, status: str, marks: str) -> None:
-        execute(sql.DECIDE.format(table=table, status=status, marks=marks), self.params)
+    def _relations_at(self, entities: Sequence[int]) -> Iterable[int]:
+        """What goes with entities: what is suggested at them or, if they are removed, all."""
+        relations = Relation.objects.filter(Q(source__in=among(entities)) | Q(target__in=among(entities)))
+        if self.batch.verb == Batch.Verb.REJECT:
+            relations = relations.filter(status=Mark.Status.SUGGESTED)
+        return relations.values_list("pk", flat=True)
 
     def _make(self, places: Sequence[Place], states: Mapping[int, State], texts: Texts) -> None:
         """The marks among them that are not there yet."""
@@ -189,11 +181,10 @@ class Storing:
                 for uid, (item, each) in zip(uids, entities, strict=True)
             ),
         )
-        if not relations:
-            return
-        made = dict(Entity.objects.filter(batch=self.batch, uid__in=among(uids)).values_list("uid", "pk"))
-        for uid, (_, each) in zip(uids, entities, strict=True):
-            each.pk = made[uid]
+        if relations:
+            made = dict(Entity.objects.filter(batch=self.batch, uid__in=among(uids)).values_list("uid", "pk"))
+            for uid, (_, each) in zip(uids, entities, strict=True):
+                each.pk = made[uid]
         self._insert(
             sql.MAKE_RELATIONS,
             (

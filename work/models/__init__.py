@@ -1,12 +1,12 @@
 from datasets.models.deleting import goes_after_marks, goes_with_annotations, goes_with_items
 
 from .batch import Batch
+from .batch_change import BatchChange
 from .comments import Answer, Comment, Flag
 from .figures import ItemLabel, ItemWork
-from .removed import REMOVED, RemovedEntity, RemovedRelation
 
 # In this order: the first point to those that follow.
-goes_with_annotations += [RemovedRelation, RemovedEntity]
+goes_with_annotations += [BatchChange]
 goes_with_items += [
     (ItemWork, "item"),
     (ItemLabel, "item"),
@@ -17,13 +17,11 @@ goes_with_items += [
 goes_after_marks.append((Batch, "dataset"))
 
 __all__ = [
-    "REMOVED",
     "Answer",
     "Batch",
+    "BatchChange",
     "Comment",
     "Flag",
     "ItemLabel",
     "ItemWork",
-    "RemovedEntity",
-    "RemovedRelation",
 ]

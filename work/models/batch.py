@@ -1,38 +1,32 @@
 """What somebody had done on many items at once, and taking it back."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from django.conf import settings
 from django.db import connection, models
+from django.db.models import Count
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation_service import words
+from annotation_service import jobs, words
 from annotation_service.blueprints import Right
 from annotation_service.db import execute, keys, store, write
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, start_job
+from annotation_service.models import Job, Overtaken, start_job
+from datasets.importing.document import Progress
 from datasets.models.item import folded
 from ontologies.models import OntologyItem
 
-from . import bringing_back, undoing
+P = TypeVar("P")
 
 # So many items are locked and changed before others can write.
 ITEMS_AT_ONCE = 300
-# Above so many items a job does it.
+# Above so many items a worker does it, and not the request that asks for it.
 JOB_ITEMS = 2000
-# A request that stores one is over by then.
-IN_REQUEST = timedelta(minutes=1)
 STORE, UNDO = "store_batch", "undo_batch"
-Progress = Callable[[int, int, str], object]
-
-
-def no_progress(done: int, total: int, phase: str) -> None:
-    """Nobody watches."""
 
 
 class ToUndo(NamedTuple):
@@ -75,8 +69,9 @@ class Batch(models.Model):
     kept = models.JSONField(default=dict, blank=True)
     job = models.ForeignKey(Job, null=True, blank=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
-    # Since when nothing more is stored: all was, or an undo has begun.
+    # When all was stored.
     stored_at = models.DateTimeField(null=True, blank=True)
+    undo_began_at = models.DateTimeField(null=True, blank=True)
     undone_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
@@ -96,19 +91,24 @@ class Batch(models.Model):
         return reverse("annotations:batches", args=[self.dataset.project_id])
 
     @property
+    def hides(self) -> bool:
+        """Whether what it is about is not seen any more, and noted as rejected where it was suggested."""
+        return self.verb in (self.Verb.REJECT, self.Verb.REMOVE)
+
+    @property
     def is_worked_on(self) -> bool:
         return bool(self.job and not self.job.is_over)
 
     @property
     def state(self) -> str:
+        """It may have stopped half-way, and so may its undo."""
         if self.undone_at:
             return "undone"
-        if self.job and not self.job.is_over and self.job.kind == UNDO:
-            return "undoing"
+        if self.undo_began_at:
+            return "undoing" if self.is_worked_on else "undo_stopped"
         if self.stored_at:
             return "stored"
-        is_in_request = not self.job and timezone.now() - self.created_at < IN_REQUEST
-        return "storing" if self.is_worked_on or is_in_request else "stopped"
+        return "storing" if self.is_worked_on else "stopped"
 
     @property
     def label_name(self) -> str:
@@ -135,98 +135,60 @@ class Batch(models.Model):
         if Right.ANNOTATE not in project.rights_of(self.person):
             raise Refused(project.reason_not_to_change() or f"You do not annotate in “{project}” any more.")
 
+    # --- Working on it ---
+
+    def start_job(self, kind: str, title: str, *, items: int) -> Job | None:
+        """Have a worker store or undo it. Few items are for the caller, who gets the job; a worker takes it up if the caller's
+        process ends before."""
+        target = {"batch": self.pk, "project": self.dataset.project_id, "page": self.get_absolute_url()}
+        store(self, job=start_job(kind, title=title, by=self.person, target=target))
+        return jobs.claim(pk=self.job_id) if items <= JOB_ITEMS else None
+
+    def hold(self, job: Job) -> None:
+        """Let nobody else work on it until the transaction ends. Raises `Overtaken` if another worker has taken up the job."""
+        held = Batch.objects.select_for_update(of=("self",), no_key=True).filter(pk=self.pk).first()
+        if held is None or held.reached != self.reached or not job.still_claimed().exists():
+            raise Overtaken
+        self.kept = held.kept
+
     # --- Taking back ---
 
     def to_undo(self) -> ToUndo:
-        """What an undo would do now."""
-        total, done, changed = self._count()
-        # Once an undo has begun, what it has taken back is gone, too.
-        gone = self.kept["changed"] if self.kept else self.made - total
-        return ToUndo(total - done - changed, changed + gone, done)
-
-    def _count(self) -> tuple[int, int, int]:
-        """Its marks that are still there or, if it has removed them, can still be brought back; of them those on items that are
-        done, and of the others those that were changed."""
-        with connection.cursor() as cursor:
-            counted = bringing_back if self.verb == self.Verb.REMOVE else undoing
-            cursor.execute(counted.COUNT[self.kind], self._params)
-            total, done, changed = cursor.fetchone()
-        return total, done, changed
-
-    def check_undo(self) -> None:
-        if self.undone_at:
-            raise Refused("This was undone already.")
-        if self.is_worked_on:
-            raise Refused("This is being worked on at the moment. Wait until that is done.")
-
-    def undo(self, progress: Progress = no_progress, job: Job | None = None) -> None:
-        """Leave everything as it was before: what a person changed or related since stays, and so do items that are done.
-
-        In transactions of some items each; one that breaks off is taken up by doing it again.
-        """
-        places, turns = self._places(), Turns()
-        for done in range(0, len(places), ITEMS_AT_ONCE):
-            progress(done, len(places), "undoing")
-            some = places[done : done + ITEMS_AT_ONCE]
-            with turns.write():
-                lock_items([item for _, item in some])
-                self.check_person()
-                self._undo_on([annotation for annotation, _ in some])
-        with write():
-            left = self.to_undo()
-            for statement in bringing_back.FORGET:
-                execute(statement, self._params)
-            store(self, undone_at=timezone.now(), kept={"changed": left.changed + left.undone, "done": left.done})
-            if job:
-                job.finish(text="It is as it was before.")
+        """What an undo would do now, or the rest of one."""
+        changes = self.changes.filter(kind=self.kind)
+        total, done = changes.aggregate(Count("pk"), Count("annotation__done_at")).values()
+        undone = changes.undoable(self, self.kind).count()
+        kept = self.kept or {"changed": self.made - total, "done": 0}
+        return ToUndo(undone, kept["changed"] + total - done - undone, kept["done"] + done)
 
     def start_undo(self) -> None:
-        """Undo it, at once or by a job."""
+        """Undo it, or the rest of it, at once or by a worker."""
         with write():
             rows = Batch.objects.select_for_update(of=("self",), no_key=True)
             batch = rows.select_related("job", "dataset", "person").get(pk=self.pk)
-            batch.check_undo()
-            batch._begin_undo()
-            if is_large := len(batch._places()) > JOB_ITEMS:
-                target = {"batch": batch.pk, "project": batch.dataset.project_id, "page": batch.get_absolute_url()}
-                store(batch, job=start_job(UNDO, title=f"Undo “{batch.words}”", by=batch.person, target=target))
-        if not is_large:
-            batch.undo()
+            if batch.undone_at:
+                raise Refused("This was undone already.")
+            if batch.is_worked_on:
+                raise Refused("This is being worked on at the moment. Wait until that is done.")
+            if not batch.undo_began_at:
+                gone = batch.made - batch.changes.filter(kind=batch.kind).count()
+                store(batch, undo_began_at=timezone.now(), kept={"changed": gone, "done": 0})
+            items = batch.changes.values("annotation").distinct().count()
+            job = batch.start_job(UNDO, f"Undo “{batch.words}”", items=items)
+        if job:
+            jobs.run_here(job)
 
-    def _begin_undo(self) -> None:
-        """Let a request that is still storing it stop, and note what is gone before the undo takes anything back."""
-        kept = self.kept or {"changed": self.made - self._count()[0], "done": 0}
-        store(self, stored_at=self.stored_at or timezone.now(), kept=kept)
+    def undone_in_words(self) -> str:
+        stay = sum(self.kept.values())
+        rest = f", {words.plural(stay, 'stays,stay')}" if stay else ""
+        return f"{words.plural(self.made - stay, 'place is,places are')} as before{rest}."
 
-    def _places(self) -> list[tuple[int, int]]:
-        """The annotations with its marks, and their items, in the order in which everybody locks."""
-        with connection.cursor() as cursor:
-            cursor.execute(undoing.PLACES, self._params)
-            return cursor.fetchall()
 
-    def _undo_on(self, annotations: Sequence[int]) -> None:
-        if self.verb == self.Verb.REMOVE:
-            bringing_back.bring_back(annotations, self.dataset_id, self._params)
-        else:
-            self._take_back(keys(annotations))
-        with connection.cursor() as cursor:
-            cursor.execute(undoing.EMPTY.format(annotations=keys(annotations)))
-            empty = [row[0] for row in cursor.fetchall()]
-        delete_annotations(empty)
-
-    def _take_back(self, annotations: str) -> None:
-        steps = undoing.UNDO_REJECTING if self.verb == self.Verb.REJECT else undoing.UNDO_MAKING
-        with connection.cursor() as cursor:
-            for find, changes in steps:
-                cursor.execute(find.format(annotations=annotations), self._params)
-                if found := [row[0] for row in cursor.fetchall()]:
-                    for statement in changes:
-                        cursor.execute(statement.format(found=keys(found)), self._params)
-
-    @property
-    def _params(self) -> dict[str, Any]:
-        adapt = connection.ops.adapt_datetimefield_value
-        return {"batch": self.pk, "at": adapt(self.created_at), "now": adapt(timezone.now())}
+def portions(places: Sequence[P], progress: Progress, phase: str) -> Iterator[Sequence[P]]:
+    """So many places at a time as others can wait for."""
+    for done in range(0, len(places), ITEMS_AT_ONCE):
+        progress(done, len(places), phase)
+        yield places[done : done + ITEMS_AT_ONCE]
 
 
 class Turns:
@@ -252,12 +214,3 @@ def lock_items(items: Sequence[int]) -> None:
         execute(
             f"SELECT 1 FROM datasets_item WHERE id IN ({keys(items)}) ORDER BY dataset_id, position FOR NO KEY UPDATE"
         )
-
-
-def delete_annotations(annotations: Sequence[int]) -> None:
-    """With all that is in them. The caller has locked their items."""
-    if annotations:
-        for statement in undoing.FORGET_WORK:
-            execute(statement.format(annotations=keys(annotations)))
-        for table, field in undoing.CONTENT:
-            execute(f"DELETE FROM datasets_{table} WHERE {field} IN ({keys(annotations)})")

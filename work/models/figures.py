@@ -7,7 +7,7 @@ the marks of a stale one up.
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import Any
@@ -31,6 +31,7 @@ from django.db.models.functions import Coalesce
 
 from annotation_service.db import among, write
 from datasets.models.annotation import UNCOUNTED, Annotation
+from datasets.models.deleting import goes_with_annotations
 from datasets.models.item import Item
 from datasets.models.judged import Judging, judge_again
 from datasets.models.mark import Mark
@@ -214,3 +215,14 @@ def _accepted(model: type[Mark], annotations: Collection[int], *fields: str) -> 
 
 def _later(one: datetime | None, other: datetime | None) -> datetime | None:
     return max(filter(None, (one, other)), default=None)
+
+
+def delete_annotations(annotations: Sequence[int]) -> None:
+    """With all that is in them. What is left in their items, which the caller has locked, is counted again."""
+    gone = Annotation.objects.filter(pk__in=among(annotations))
+    items = among(list(gone.values_list("item", flat=True)))
+    Annotation.objects.filter(item__in=items).update(counted=0)
+    figures = (model._base_manager.filter(item__in=items) for model in (ItemWork, ItemLabel))
+    content = (model._base_manager.filter(annotation__in=among(annotations)) for model in goes_with_annotations)
+    for rows in (*figures, *content, gone):
+        rows._raw_delete(rows.db)

@@ -57,7 +57,11 @@ export async function undoBatch(step) {
   if (response?.ok && answer) {
     future.push(step);
     const undone = await follow(answer.batch);
-    return undone && tellUndone(undone);
+    if (undone?.state === "undo_stopped") {
+      if (future.includes(step)) future.splice(future.indexOf(step), 1);
+      past.push(step);
+    }
+    return undone && tellUndone(undone, step);
   }
   if (canBeTriedAgain(response)) past.push(step);
   show();
@@ -83,8 +87,12 @@ export async function redoBatch(step) {
 /** The server or the session was missing: after any other failure the same would fail again. */
 const canBeTriedAgain = (response) => !response || response.status >= 500 || response.status === 401;
 
-function tellUndone({ made, kept }) {
+function tellUndone({ made, kept, words, state: now }, step) {
   marksChanged();
+  if (now === "undo_stopped") {
+    tell(`The undo of “${words}” stopped half-way.`, "warning", { label: "Undo the rest", run: () => undoBatch(step) });
+    return;
+  }
   const stay = kept.changed + kept.done;
   const rest = stay ? `; ${plural(stay, "stays: it was changed or removed since, or its item is done", "stay: they were changed or removed since, or their items are done")}` : "";
   tell(`${plural(made - stay, "place is", "places are")} as before${rest}.`);
