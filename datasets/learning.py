@@ -10,8 +10,8 @@ from django.db import connection
 from annotation_service.db import among
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology, OntologyItem
-from resources.learning import Observed
 from resources.models import ConstraintSet
+from resources.proposals import Observed
 from resources.rules import Lineage
 
 from .models import Dataset, Item

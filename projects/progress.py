@@ -15,6 +15,7 @@ from datasets import history
 from datasets.models import GIVEN, Annotation, Comment, Dataset, Entity, Mark, Relation, Upload
 from ontologies.filters import unused
 from ontologies.models import Ontology
+from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 
 from . import counting
 from .assignment.assigned import GivenCounts
@@ -112,6 +113,12 @@ def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
     return found
 
 
+def _lacking(model: type[ResourceSet], there: Iterable[ResourceSet], ontologies: Collection[str]) -> list[str]:
+    """The kinds of sets that a project could have besides those that are there."""
+    found = {each.kind for each in there}
+    return [kind for kind, rows in model.row_models.items() if kind not in found and rows.marks in ontologies]
+
+
 def overview(project: Project, user: User) -> dict[str, Any]:
     """What every member sees: the project's resources and their own progress."""
     [mine] = with_progress([project], user)
@@ -124,10 +131,8 @@ def overview(project: Project, user: User) -> dict[str, Any]:
         "relation_ontology": ontologies.get(Ontology.Kind.RELATION),
         "preannotations": others,
         "constraints": constraints,
-        "lacking": [kind for kind in sorted(ontologies) if kind not in {each.kind for each in constraints}],
-        "lacking_preannotations": [kind for kind in sorted(ontologies) if kind not in {each.kind for each in others}]
-        if PREANNOTATIONS.is_on
-        else [],
+        "lacking": _lacking(ConstraintSet, constraints, ontologies),
+        "lacking_preannotations": _lacking(PreannotationSet, others, ontologies) if PREANNOTATIONS.is_on else [],
     }
 
 

@@ -12,8 +12,7 @@ from datasets.models import Dataset, Entity, Item
 from datasets.models.violations import Broken, broken_in
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, rules_about
-from resources.rules import RuleName, Rules
-from resources.tally import Tally
+from resources.rules import RuleName, Rules, Tally
 
 from .models import Project
 

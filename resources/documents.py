@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, ClassVar, TypeVar
 
 from django.conf import settings
 
@@ -21,6 +21,16 @@ PUBLISHED.update({path.stem: path for path in SCHEMAS.glob("*.json")})
 # Stop after so many: explaining takes longer than reading.
 _MOST_PROBLEMS = 10_000
 R = TypeVar("R")
+
+
+class SetKind:
+    """What people read of a kind of sets."""
+
+    title: ClassVar[str]  # what they are about
+    about: ClassVar[str]  # the same on the form for a new set
+    free: ClassVar[str]  # what holds without them
+    format: ClassVar[Mapping[str, str]]  # what the fields of an entry mean
+    example: ClassVar[str]  # of a document
 
 
 @cache

@@ -101,7 +101,9 @@ def _versions():
 class Reader(Client):
     """Reads pages as browsers do: white space is one space, except where it is kept. So lines of templates may break anywhere."""
 
-    KEPT = re.compile(r'(<pre\b.*?</pre>|<textarea\b.*?</textarea>|<(?:p|div) class="(?:marked|prose).*?</(?:p|div)>)', re.DOTALL)
+    KEPT = re.compile(
+        r'(<pre\b.*?</pre>|<textarea\b.*?</textarea>|<(?:p|div) class="(?:marked|prose).*?</(?:p|div)>)', re.DOTALL
+    )
 
     def request(self, **request):
         response = super().request(**request)

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 
 from ontologies.labels import Label
 from ontologies.models import Ontology
-from resources.rules import Rules, Span, Violation
+from resources.rules import PlacedLabel, Rules, Violation
 
 from .items import NewEntity, NewItem
 
@@ -78,7 +78,7 @@ class ConstraintCheck:
         key = (self._kind(one.label), self._kind(other.label), is_outer, is_inner)
         found = self._pairs.get(key)
         if found is None:
-            spans = Span(one.start, one.end, key[0]), Span(other.start, other.end, key[1])
+            spans = PlacedLabel(one.start, one.end, key[0]), PlacedLabel(other.start, other.end, key[1])
             found = self._pairs[key] = list(self.rules.between(*spans))
         if not found:
             return []

@@ -10,7 +10,7 @@ from django.conf import settings
 from annotation_service import words
 from annotation_service.inputs import Problem, Refused, blocks, lines_of
 from annotation_service.json_input.lists import Piece
-from resources.tally import Tally
+from resources.rules import Tally
 
 from ..kinds import Kind
 from .constraints import ConstraintCheck

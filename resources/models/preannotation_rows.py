@@ -12,8 +12,8 @@ from annotation_service.inputs import Refused, check_text, whole_number
 from annotation_service.words import number
 from ontologies.models import OntologyItem
 
-from ..documents import Entry
-from .rows import Row, unique_rows
+from ..documents import Entry, SetKind
+from .rows import ResourceRow, unique_rows
 
 MAX_OFFSET = 2_147_483_647
 # Those in which a table of 100,000 rows is shown without sorting them.
@@ -25,7 +25,56 @@ RowState = dict[str, Any]
 """The position and the values of a row by their fields, labels as uids."""
 
 
-class Preannotation(Row):
+class EntityForms(SetKind):
+    title = "Entities"
+    about = "Which label a form usually gets."
+    free = "None: no entities are suggested"
+    format = {
+        "surface_form": "the text as it stands in items; a form may have several labels, each in a row of its own",
+        "label": "the label that it gets",
+    }
+    example = """[
+  {
+    "surface_form": "fuel filter",
+    "label": "PhysicalObject/Filter"
+  },
+  {
+    "surface_form": "replace",
+    "label": "Activity"
+  }
+]"""
+    table = "surface_form,label\nfuel filter,PhysicalObject/Filter\nreplace,Activity\n"
+
+
+class RelationForms(SetKind):
+    title = "Relations"
+    about = "Which relation two forms usually have."
+    free = "None: no relations are suggested"
+    format = {
+        "source_surface_form": "the text of the source",
+        "source_label": "its label",
+        "target_surface_form": "the text of the target, which follows the source",
+        "target_label": "its label",
+        "offset": "how many tokens stand between the two; 0: none",
+        "label": "the relation between them",
+    }
+    example = """[
+  {
+    "source_surface_form": "replace",
+    "source_label": "Activity",
+    "target_surface_form": "fuel filter",
+    "target_label": "PhysicalObject/Filter",
+    "offset": 0,
+    "label": "hasParticipant"
+  }
+]"""
+    table = (
+        "source_surface_form,source_label,target_surface_form,target_label,offset,label\n"
+        "replace,Activity,fuel filter,PhysicalObject/Filter,0,hasParticipant\n"
+    )
+
+
+class Preannotation(ResourceRow):
     """Its primary key names it in the journal, and it comes back with it. Where a row was removed, a position is free."""
 
     derived = ("search_text",)
@@ -33,7 +82,7 @@ class Preannotation(Row):
 
     search_text = models.TextField(editable=False)  # the forms, case-folded, one a line
 
-    class Meta(Row.Meta):
+    class Meta(ResourceRow.Meta):
         abstract = True
 
     @classmethod
@@ -92,6 +141,7 @@ class EntityPreannotation(Preannotation):
     """A text may have several labels, but not the same one twice. It is kept as it is written, for texts of datasets are, too:
     “Pump” and “pump” are two."""
 
+    kind = EntityForms
     repeated = "This text with this label"
     form_fields = ("surface_form",)
 
@@ -108,6 +158,7 @@ class RelationPreannotation(Preannotation):
     """``offset``: the grammatical offset between source and target, 0 if they are contiguous. Two rows differ in at least one
     field."""
 
+    kind = RelationForms
     relation_field = "label"
     repeated = "The same preannotation"
     form_fields = ("source_surface_form", "target_surface_form")

@@ -41,17 +41,13 @@ class ResourceSet(Journaled):
     A blueprint names labels of blueprints, a project's copy those of the project's own ontologies.
     """
 
-    class Kind(models.TextChoices):
-        ENTITY = "entity", "Entities"
-        RELATION = "relation", "Relations"
-
     keeps_inactive: ClassVar[bool] = False  # whether documents may name labels that are switched off
     noun: ClassVar[str]  # what a row is, such as “constraint”
     row_words: ClassVar[str]  # what rows are called on pages: see `plural`
-    row_models: ClassVar[dict[str, Any]]  # by kind: models of `Row`
+    row_models: ClassVar[dict[str, Any]]  # by kind: models of `ResourceRow`
     warnings: Problems  # of the document that `create` has just read
 
-    kind = models.CharField(max_length=20, choices=Kind)
+    kind = models.CharField(max_length=20)  # one of ``row_models``
     entity_ontology = models.ForeignKey(Ontology, on_delete=models.RESTRICT, related_name="+")
     relation_ontology = models.ForeignKey(Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="+")
 
@@ -70,6 +66,13 @@ class ResourceSet(Journaled):
         """Raises `Refused` if this installation makes no such sets."""
 
     # --- Reading ---
+
+    @classmethod
+    def kinds(cls) -> dict[str, str]:
+        return {kind: rows.kind.title for kind, rows in cls.row_models.items()}
+
+    def get_kind_display(self) -> str:
+        return self.kinds()[self.kind]
 
     @classmethod
     def format_of(cls, kind: str) -> str:

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from datasets.learning import Evidence, Source
 from datasets.models import Annotation, Entity, Relation
-from resources.learning import can_contain, relating
+from resources.proposals import can_contain, relating
 from tests import factories, resource_sets
 from tests.datasets import marked
 
