@@ -88,6 +88,7 @@ INSTALLED_APPS = [
     "ontologies",
     "resources",
     "datasets",
+    "work",
     "projects",
     "annotations",
     "allauth",

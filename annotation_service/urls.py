@@ -23,6 +23,7 @@ urlpatterns = [
     path("ontologies/", include("ontologies.urls")),
     path("constraints/", include("resources.urls")),
     path("preannotations/", include("resources.preannotations.urls")),
+    path("datasets/learn/<int:pk>/", include("work.urls")),
     path("datasets/", include("datasets.urls")),
     path("", include("annotations.urls")),
     path("projects/", include("projects.urls")),

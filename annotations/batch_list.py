@@ -14,11 +14,12 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.paging import Page, search_text
 from annotation_service.words import plural
-from datasets.models import MARKS, REMOVED, Batch
+from datasets.models import MARKS
 from datasets.models.item import folded
 from ontologies.labels import Label
 from ontologies.models import Ontology
 from projects import access
+from work.models import REMOVED, Batch
 
 
 @require_GET

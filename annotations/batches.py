@@ -11,13 +11,14 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from annotation_service.words import number
-from datasets.alike.places import Place
-from datasets.alike.preview import in_context
-from datasets.items.own_rows import work_on
-from datasets.models import Batch, Item
-from datasets.models.batch import JOB_ITEMS
+from datasets.models import Item
 from projects import access, alike
 from projects.models import Project
+from work.alike.places import Place
+from work.alike.preview import in_context
+from work.models import Batch
+from work.models.batch import JOB_ITEMS
+from work.own_rows import work_on
 
 from .finding import own_items
 from .requests import Answer, answers_json, read_body

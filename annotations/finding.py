@@ -16,11 +16,11 @@ from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
-from datasets.items.own import HAS, STATES, OwnItems
-from datasets.items.own_rows import work_on
 from datasets.models import Item
 from projects import access
 from projects.models import Project
+from work.own_items import HAS, STATES, OwnItems
+from work.own_rows import work_on
 
 MOST_SKIPPED = 1000
 

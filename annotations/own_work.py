@@ -11,9 +11,9 @@ from django_htmx.http import push_url
 
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
-from datasets.glance import DAYS, glance
-from datasets.own_marks import LOOKED_AT, MOST, OwnMarks
 from projects import access
+from work.glance import DAYS, glance
+from work.own_marks import LOOKED_AT, MOST, OwnMarks
 
 UTC = ZoneInfo("UTC")
 

@@ -12,10 +12,11 @@ from annotation_service.comfort import COMFORT, with_defaults
 from annotation_service.http import Request
 from annotation_service.models import User
 from datasets.extra_fields import Field
-from datasets.items.own import OwnItems
-from datasets.models import Annotation, Comment, Item
+from datasets.models import Annotation, Item
 from projects import access
 from projects.models import Project
+from work.models import Comment
+from work.own_items import OwnItems
 
 from . import offers
 from .finding import choices, item_address

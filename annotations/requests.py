@@ -20,10 +20,10 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused, check_size, decode
 from annotation_service.json_input import parse_json
 from annotation_service.words import number
-from datasets import history
-from datasets.labelled import labels_before
 from datasets.models import MARKS, Annotation, Entity, Mark, Relation
 from projects import access
+from work.suggesting import history
+from work.suggesting.labelled import labels_before
 
 from . import offers
 

@@ -9,9 +9,10 @@ from django.views.decorators.http import require_POST
 from annotation_service.http import Request, refused_beside
 from annotation_service.inputs import Refused
 from annotation_service.models import User
-from datasets.models import Comment, Flag, Item
+from datasets.models import Item
 from projects import access
 from projects.comments import show_comment
+from work.models import Comment, Flag
 
 from .requests import Answer, answers_json, read_body
 

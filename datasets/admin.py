@@ -1,29 +1,13 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, linked
 from annotation_service.admin_filters import Chosen, either
 
-from .models import (
-    Annotation,
-    Answer,
-    Batch,
-    Comment,
-    Dataset,
-    Entity,
-    Flag,
-    Item,
-    ItemLabel,
-    ItemWork,
-    Rejection,
-    Relation,
-    RemovedEntity,
-    RemovedRelation,
-    Upload,
-)
+from .models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
 
 
 @admin.register(Item)
@@ -47,21 +31,20 @@ class ItemAdmin(ReadOnlyAdmin):
         return queryset.containing(search_term), False
 
 
+# The lists that the page of a dataset leads to. The apps above add theirs.
+dataset_parts: list[tuple[type[Model], str]] = [
+    (Item, "dataset"),
+    (Upload, "dataset"),
+    (Annotation, "item__dataset"),
+    (Entity, "annotation__item__dataset"),
+    (Relation, "annotation__item__dataset"),
+]
 admin.site.register(
     Dataset,
     BlueprintAdmin,
     list_display=["name", "kind", "owner", "project", "item_count", "token_count", "updated_at"],
     date_hierarchy="updated_at",
-    parts=[
-        (Item, "dataset"),
-        (Upload, "dataset"),
-        (Batch, "dataset"),
-        (Annotation, "item__dataset"),
-        (Entity, "annotation__item__dataset"),
-        (Relation, "annotation__item__dataset"),
-        (Flag, "item__dataset"),
-        (Comment, "item__dataset"),
-    ],
+    parts=dataset_parts,
 )
 admin.site.register(
     Upload,
@@ -89,69 +72,12 @@ admin.site.register(
     search_fields=["=annotator__username"],
 )
 admin.site.register(
-    Batch,
-    ReadOnlyAdmin,
-    part_of="dataset",
-    list_display=["words", "label", "verb", "made", linked("dataset"), "person", "created_at", "undone_at"],
-    list_filter=[("dataset", Chosen), ("dataset__project", Chosen), ("person", Chosen), "verb", "kind"],
-    list_select_related=["dataset", "person"],
-    search_fields=["words"],
-)
-admin.site.register(
     Rejection,
     ReadOnlyAdmin,
     part_of="annotation__item__dataset",
     list_display=["what", linked("annotation")],
     list_select_related=["annotation__item", "annotation__annotator"],
     search_fields=["=what"],
-)
-for removed in (RemovedEntity, RemovedRelation):
-    admin.site.register(
-        removed,
-        ReadOnlyAdmin,
-        part_of="annotation__item__dataset",
-        list_display=["__str__", linked("annotation"), linked("removed_by")],
-        list_select_related=["annotation__item", "annotation__annotator", "removed_by"],
-        search_fields=["=uid"],
-    )
-for figures, numbers in ((ItemWork, ["begun", "done", "marks", "is_disputed"]), (ItemLabel, ["label"])):
-    admin.site.register(
-        figures,
-        ReadOnlyAdmin,
-        part_of="item__dataset",
-        in_index=False,
-        list_display=["__str__", linked("item"), *numbers],
-        list_filter=[("item__dataset", Chosen), ("item__dataset__project", Chosen)],
-        list_select_related=["item"],
-        search_fields=["=item__external_id"],
-    )
-ABOUT_ITEMS = [("item__dataset", Chosen), ("item__dataset__project", Chosen), ("person", Chosen)]
-admin.site.register(
-    Flag,
-    ReadOnlyAdmin,
-    part_of="item__dataset",
-    list_display=["kind", "why", linked("item"), "person", "set_at"],
-    list_filter=[*ABOUT_ITEMS, "kind"],
-    list_select_related=["item", "person"],
-    search_fields=["why"],
-)
-admin.site.register(
-    Comment,
-    ReadOnlyAdmin,
-    part_of="item__dataset",
-    list_display=["__str__", "author", linked("item"), "person", "words", "written_at", "resolved_at"],
-    list_filter=[*ABOUT_ITEMS, either("resolved_at", "state", empty="Open", filled="Resolved")],
-    list_select_related=["author", "item", "person"],
-    search_fields=["text", "words"],
-)
-admin.site.register(
-    Answer,
-    ReadOnlyAdmin,
-    part_of="comment__item__dataset",
-    list_display=["__str__", "author", linked("comment"), "written_at"],
-    list_filter=[("comment__item__dataset", Chosen), ("comment__item__dataset__project", Chosen)],
-    list_select_related=["author", "comment"],
-    search_fields=["text"],
 )
 for model, columns, read in (
     (Entity, ["start", "end"], []),

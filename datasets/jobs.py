@@ -11,7 +11,6 @@ from annotation_service.models import Job
 from .access import get_upload
 from .models import Dataset, Upload
 from .models.item import BIN
-from .models.work import count_some
 
 
 def may_watch(request: Request, job: Job) -> None:
@@ -47,9 +46,6 @@ def discard_forgotten() -> None:
 def empty_bins(seconds: float) -> int:
     dataset = Dataset.objects.filter(item__removed_at__lte=timezone.now() - BIN).first()
     return dataset.empty_bin(seconds) if dataset else 0
-
-
-purge(count_some)
 
 
 @in_use

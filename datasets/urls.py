@@ -4,7 +4,7 @@ from annotation_service import blueprint_views
 
 from .exports import DOWNLOAD_FORMATS
 from .models import Dataset
-from .views import creating, editing, learning, pages, uploads
+from .views import creating, editing, pages, uploads
 
 app_name = "datasets"
 of_datasets = {"model": Dataset}
@@ -44,9 +44,6 @@ urlpatterns = [
     path("new/preview/", creating.preview, name="preview"),
     path("new/ontologies/<str:kind>/", creating.ontologies, name="ontologies"),
     path("uploads/<int:pk>/", include(upload_urls)),
-    path("learn/<int:pk>/", learning.learn, name="learn"),
-    path("learn/<int:pk>/check/", learning.check, name="check_lesson"),
-    path("learn/<int:pk>/examples/", learning.examples, name="lesson_examples"),
     path("schemas/<str:kind>.json", creating.schema, name="schema"),
     path("examples/<str:kind>/", creating.example, name="example"),
     path("<int:pk>/", include(dataset_urls)),

@@ -16,9 +16,10 @@ from annotation_service.db import write
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User, fold
-from datasets.models import Annotation, Batch, Comment, Flag, Item
+from datasets.models import Annotation, Item
 from datasets.models.item import ItemQuerySet
-from datasets.models.talking import CommentQuerySet, talked_about
+from work.models import Batch, Comment, Flag
+from work.models.comments import CommentQuerySet, talked_about
 
 from . import roles
 from .assignment.assigned import given_item

@@ -8,16 +8,16 @@ from django.http import QueryDict
 from annotation_service.db import among, store, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, Overtaken, User, start_job
-from datasets.alike import preview as previews
-from datasets.alike.asked import Asked
-from datasets.alike.candidates import candidates
-from datasets.alike.places import Place
-from datasets.alike.preview import Preview
-from datasets.alike.storing import Storing
-from datasets.items.own import OwnItems
-from datasets.models import Batch
-from datasets.models.batch import JOB_ITEMS, STORE, Progress, no_progress
 from datasets.models.item import ItemQuerySet
+from work.alike import preview as previews
+from work.alike.asked import Asked
+from work.alike.candidates import candidates
+from work.alike.places import Place
+from work.alike.preview import Preview
+from work.alike.storing import Storing
+from work.models import Batch
+from work.models.batch import JOB_ITEMS, STORE, Progress, no_progress
+from work.own_items import OwnItems
 
 from .models import Project
 

@@ -25,10 +25,11 @@ from datasets import exports
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.kinds import Kind
-from datasets.models import GIVEN, Annotation, Batch, Comment, Entity, Flag, Item, Mark, Relation
+from datasets.models import GIVEN, Annotation, Entity, Item, Mark, Relation
 from datasets.portions import by_tokens
 from ontologies.documents import write_time
 from ontologies.models import Ontology
+from work.models import Batch, Comment, Flag
 
 from .models import Project
 from .progress import given_marks

@@ -14,7 +14,7 @@ from annotation_service.db import snapshot
 from annotation_service.http import Request, refused_beside
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.paging import search_text
-from datasets.models import Comment, Flag
+from work.models import Comment, Flag
 
 from . import access, talking
 

@@ -11,12 +11,13 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, cleanup, kind, purge
 from annotation_service.models import Job, User, new_file
-from datasets.models import Batch, Dataset, Mark
-from datasets.models.batch import STORE, UNDO
+from datasets.models import Dataset, Mark
 from datasets.models.item import BIN
-from datasets.suggesting.matching import JOB as MATCH
 from ontologies.models import Ontology
 from resources.models import FORMATS
+from work.models import Batch
+from work.models.batch import STORE, UNDO
+from work.suggesting.matching import JOB as MATCH
 
 from . import access, alike, bundle
 from .assignment.hand_change import KEPT

@@ -14,8 +14,8 @@ from annotation_service.db import store, write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from datasets.models import Annotation, Entity, Mark, Relation
-from datasets.models.batch import delete_annotations
 from ontologies.models import Ontology
+from work.models.batch import delete_annotations
 
 from . import roles
 from .roles import ANNOTATOR, MANAGER

@@ -17,9 +17,9 @@ from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from annotation_service.paging import Column, sort_columns
-from datasets.suggesting.figures import Figures, figures_of
 from resources.models import PreannotationSet
 from resources.preannotations.table import PAGE_SIZE, Table
+from work.suggesting.figures import Figures, figures_of
 
 from . import access
 from .forms import PreannotationsForm

@@ -11,11 +11,12 @@ from annotation_service.blueprints import Right
 from annotation_service.features import PREANNOTATIONS
 from annotation_service.http import Request
 from annotation_service.models import Job, User
-from datasets import history
-from datasets.models import GIVEN, Annotation, Comment, Dataset, Entity, Mark, Relation, Upload
+from datasets.models import GIVEN, Annotation, Dataset, Entity, Mark, Relation, Upload
 from ontologies.filters import unused
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
+from work.models import Comment
+from work.suggesting import history
 
 from . import counting
 from .assignment.assigned import GivenCounts

@@ -7,7 +7,8 @@ from typing import Any
 from django.db.models import QuerySet
 
 from annotation_service.db import Written
-from datasets.models import Answer, Comment, Flag, Item
+from datasets.models import Item
+from work.models import Answer, Comment, Flag
 
 Key = tuple[int, int, int]  # the position and the key of an item, and the key of the person whose work it is about
 _ABOUT = ("item__position", "item_id", "person_id")

@@ -13,10 +13,10 @@ from annotation_service.models import Job, User, start_job
 from datasets.importing.document import Progress, no_progress
 from datasets.models import Dataset
 from datasets.models.item import ItemQuerySet
-from datasets.suggesting.forms import matcher_of
-from datasets.suggesting.matching import JOB, Matching, Outcome
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet, rules_of
+from work.suggesting.forms import matcher_of
+from work.suggesting.matching import JOB, Matching, Outcome
 
 from .assignment.by_hand import AssignsByHand
 

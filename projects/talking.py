@@ -9,8 +9,9 @@ from django.db.models import Count, F, Q, QuerySet
 
 from annotation_service.db import among
 from annotation_service.models import User
-from datasets.models import Answer, Comment, Flag, Item
-from datasets.models.talking import CommentQuerySet
+from datasets.models import Item
+from work.models import Answer, Comment, Flag
+from work.models.comments import CommentQuerySet
 
 STATES = {"waiting": "Waiting for an answer", "open": "Open", "resolved": "Resolved"}
 SORTS = {"waiting": "Waiting first", "changed": "Last changed", "item": "Item number"}

@@ -1,6 +1,6 @@
 """Rules that existing marks obey, to be proposed: what stands inside which type, and what a relation connects.
 
-Nothing here reads the database: `datasets.learning` counts.
+Nothing here reads the database: `work.evidence` counts.
 """
 
 from collections import Counter, defaultdict

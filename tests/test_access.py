@@ -18,14 +18,15 @@ from annotation_service import blueprints
 from annotation_service.blueprints import Described
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, User, start_job
-from datasets.models import Annotation, Batch, Comment, Dataset
-from datasets.models import work as item_work
+from datasets.models import Annotation, Dataset
 from ontologies.models import Ontology
 from projects import counting
 from projects.lifecycle import HasLifeCycle
 from projects.models import Invitation, Project
 from tests import factories, faults
 from tests.resource_sets import make
+from work.models import Batch, Comment
+from work.models import figures as item_work
 
 # The columns of the table: nobody; carol's colleague dave, who is in no project; carol, who annotates in alice's project; bob, a
 # project manager who has nothing to do with it; alice, who owns everything here; sam, who is staff.
@@ -242,10 +243,10 @@ ROWS = [
     Row("resources:check", "302 403 403 422 422 422", data={}),
     *rules_rows("resources:checks"),
     *rules_rows("resources:rules"),
-    *rules_rows("datasets:learn", read=False),
-    *rules_rows("datasets:learn", data={}, answer="422", others="422"),
-    *rules_rows("datasets:check_lesson", data={}, answer="422", others="422"),
-    *rules_rows("datasets:lesson_examples", read=False, answer="422", others="422"),
+    *rules_rows("work:learn", read=False),
+    *rules_rows("work:learn", data={}, answer="422", others="422"),
+    *rules_rows("work:check_lesson", data={}, answer="422", others="422"),
+    *rules_rows("work:lesson_examples", read=False, answer="422", others="422"),
     *rules_rows("resources:matrix"),
     Row("resources:cell", BLUEPRINT_READ, ("rules",), query="?row={free}&column={free}"),
     Row("resources:cell", COPY_READ, ("rules_copy",), query="?row={free}&column={free}"),

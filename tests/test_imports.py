@@ -10,7 +10,7 @@ import pytest
 from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
-APPS = ("annotation_service", "ontologies", "resources", "datasets", "projects", "annotations")
+APPS = ("annotation_service", "ontologies", "resources", "datasets", "work", "projects", "annotations")
 IN_A_FUNCTION = "\n\ndef later():\n    {}\n"
 FOR_TYPES_ONLY = "\n\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    {}\n"
 

@@ -24,8 +24,7 @@ from ..importing.document import Report
 from ..importing.storage import Spool
 from ..kinds import Kind
 from ..preprocessing import Preprocessing
-from .batch import Batch
-from .deleting import MarkCount, goes_with_datasets, with_marks
+from .deleting import MarkCount, goes_after_marks, goes_with_datasets, with_marks
 from .item import BIN, Item, ItemQuerySet
 from .mark import Mark
 from .marks import GIVEN, Entity, Relation
@@ -309,9 +308,8 @@ class Dataset(PagedBlueprint):
 
     def content(self) -> Iterator[QuerySet[Any]]:
         yield from with_marks(Item.with_removed.filter(dataset=self).order_by("position"))
-        for model, field in goes_with_datasets:
+        for model, field in (*goes_with_datasets, *goes_after_marks):
             yield model._base_manager.filter(**{field: self})
-        yield Batch.objects.filter(dataset=self)  # marks point to them
 
 
 usage.ontology_uses += [(Dataset, "entity_ontology"), (Dataset, "relation_ontology")]

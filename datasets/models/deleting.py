@@ -14,20 +14,13 @@ from .item import Item, ItemQuerySet
 from .mark import Mark
 from .marks import GIVEN, Entity, Relation
 from .rejection import Rejection
-from .removed import RemovedEntity, RemovedRelation
-from .talking import Answer, Comment, Flag
-from .work import ItemLabel, ItemWork
 
-# Models, each with the field that points to items or datasets. The apps above add theirs.
-goes_with_items: list[tuple[type[models.Model], str]] = [
-    (Annotation, "item"),
-    (ItemWork, "item"),
-    (ItemLabel, "item"),
-    (Flag, "item"),
-    (Answer, "comment__item"),
-    (Comment, "item"),
-]
+# Models with a field `annotation`, and models with the field that points to items or datasets. The apps above add theirs.
+goes_with_annotations: list[type[models.Model]] = [Relation, Entity, Rejection]
+goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
 goes_with_datasets: list[tuple[type[models.Model], str]] = []
+# Marks point to these.
+goes_after_marks: list[tuple[type[models.Model], str]] = []
 # When many items are deleted, so many are locked and deleted with their marks before the next.
 ITEMS_AT_ONCE = 500
 
@@ -57,8 +50,8 @@ def with_marks(items: ItemQuerySet) -> Iterator[QuerySet[Any]]:
     marks they change, so that none come in between."""
     locked = items.select_for_update(of=("self",)).values_list("pk", flat=True)
     while keys := list(locked[:ITEMS_AT_ONCE]):
-        for marks in (Relation, Entity, Rejection, RemovedRelation, RemovedEntity):
-            yield marks.objects.filter(annotation__item__in=among(keys))
+        for model in goes_with_annotations:
+            yield model._base_manager.filter(annotation__item__in=among(keys))
         for model, field in goes_with_items:
             yield model._base_manager.filter(**{f"{field}__in": among(keys)})
         yield Item.with_removed.filter(pk__in=among(keys))

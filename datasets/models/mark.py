@@ -13,7 +13,6 @@ from annotation_service.inputs import Refused
 from ontologies.models import OntologyItem
 from resources.rules import Rules
 
-from .batch import Batch
 from .rejection import Rejection
 from .violations import Broken
 
@@ -50,7 +49,13 @@ class Mark(models.Model):
     # The last that put it here or decided about it, null where none did. It stays when a person changes or accepts the mark by
     # itself later.
     batch = models.ForeignKey(
-        Batch, null=True, blank=True, editable=False, on_delete=models.RESTRICT, related_name="+", db_index=False
+        "work.Batch",
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.RESTRICT,
+        related_name="+",
+        db_index=False,
     )
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)

@@ -32,7 +32,7 @@ class Entity(Mark):
             UniqueConstraint(fields=["annotation", "label", "start", "end"], name="entity_span"),
             CheckConstraint(condition=Q(start__lte=F("end")), name="entity_start_end"),
         ]
-        # For `datasets.labelled`. The condition is that of its SQL, word by word: else the databases do not use it.
+        # For `work.suggesting.labelled`. The condition is that of its SQL, word by word: else the databases do not use it.
         indexes = [
             Index(
                 fields=["words_key", "label", "id"],

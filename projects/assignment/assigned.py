@@ -14,8 +14,8 @@ from annotation_service.blueprints import Right
 from annotation_service.db import execute, first
 from annotation_service.models import User
 from datasets.models import Item
-from datasets.models.batch import keys
 from datasets.models.deleting import goes_with_items
+from work.models.batch import keys
 
 from ..roles import ROLES
 from ..rule import FOR_ALL

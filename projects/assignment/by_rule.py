@@ -14,8 +14,8 @@ from annotation_service.blueprints import Described, Right
 from annotation_service.db import among, snapshot, store, write
 from annotation_service.models import Job, User
 from datasets.models import MARKS, Annotation, Dataset, Item
-from datasets.models.batch import delete_annotations, lock_items
 from datasets.models.item import ItemQuerySet
+from work.models.batch import delete_annotations, lock_items
 
 from .. import counting
 from ..roles import with_right

@@ -15,10 +15,11 @@ from annotation_service.db import among, apart
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from annotation_service.paging import Column, Page, sort_columns
-from datasets.items import own
 from datasets.items.listing import NOTHING, SelectableItems, is_selected, selected_in
-from datasets.models import Comment, Dataset, Flag, ItemLabel
+from datasets.models import Dataset
 from datasets.models.item import ItemQuerySet
+from work import own_items as own
+from work.models import Comment, Flag, ItemLabel
 
 from .. import access
 from ..models import Project

@@ -9,9 +9,10 @@ from django.db.models import Count
 
 from annotation_service import words
 from annotation_service.models import User
-from datasets.models import MARKS, Annotation, Comment, Flag, Item, ItemWork, Mark
+from datasets.models import MARKS, Annotation, Item, Mark
 from datasets.models.violations import broken_among
 from resources.models import rules_of
+from work.models import Comment, Flag, ItemWork
 
 from ..assignment.sharing import NOBODY
 from ..models import Project

@@ -15,7 +15,7 @@ from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from datasets.models import Item
-from datasets.models.work import refresh
+from work.models.figures import refresh
 
 from .. import access
 from ..models import HandChange, Project

@@ -5,9 +5,9 @@ from uuid import uuid4
 
 from annotation_service.models import User
 from datasets.models import Annotation, Entity
-from datasets.models.batch import Batch
 from ontologies.models import OntologyItem
 from projects.models import Project
+from work.models.batch import Batch
 
 
 def label_of(project: Project, name: str) -> OntologyItem:

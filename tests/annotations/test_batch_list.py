@@ -7,9 +7,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation_service.models import start_job
-from datasets.models import Annotation, Batch, RemovedEntity
-from datasets.models.batch import IN_REQUEST
+from datasets.models import Annotation
 from tests import factories
+from work.models import Batch, RemovedEntity
+from work.models.batch import IN_REQUEST
 
 pytestmark = pytest.mark.django_db
 

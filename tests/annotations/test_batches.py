@@ -7,15 +7,16 @@ from django.test.utils import CaptureQueriesContext
 from annotation_service import jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
-from datasets.alike import preview as previews
-from datasets.alike import storing
-from datasets.models import Annotation, Batch, Entity, Rejection, Relation, RemovedEntity, RemovedRelation
+from datasets.models import Annotation, Entity, Rejection, Relation
 from ontologies.models import OntologyItem
 from projects import alike, roles
 from projects.models import Assignment, ItemCounts
 from projects.rule import Rule
 from tests import factories
 from tests.resource_sets import make
+from work.alike import preview as previews
+from work.alike import storing
+from work.models import Batch, RemovedEntity, RemovedRelation
 
 TEXT = "the feed pump leaks\nfeed pump of line 3, Feed Pump of line 4\nthe pump feeds\nfeed pump\n"
 
@@ -184,7 +185,7 @@ def test_a_mark_that_was_removed_and_brought_back_stays_and_is_told(send, asked,
 
 def test_an_undo_that_broke_off_tells_all_that_it_took_back(asked, apply, carol, monkeypatch):
     batch = apply(asked())
-    monkeypatch.setattr("datasets.models.batch.ITEMS_AT_ONCE", 1)
+    monkeypatch.setattr("work.models.batch.ITEMS_AT_ONCE", 1)
     monkeypatch.setattr(Batch, "_undo_on", broken_after(1, Batch._undo_on))
     with pytest.raises(ZeroDivisionError):
         batch.start_undo()
@@ -476,7 +477,7 @@ def test_what_was_not_begun_goes_with_the_right_to_annotate(asked, apply, projec
 
 def test_many_are_stored_by_a_job_that_is_taken_up_again(asked, apply, send, carol, monkeypatch, as_carol, project):
     monkeypatch.setattr(alike, "JOB_ITEMS", 1)
-    monkeypatch.setattr("datasets.models.batch.JOB_ITEMS", 1)
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 1)
     monkeypatch.setattr(storing, "ITEMS_AT_ONCE", 1)
     batch = apply(asked())
     assert batch.state == "storing" and not marks(carol)
@@ -492,7 +493,7 @@ def test_many_are_stored_by_a_job_that_is_taken_up_again(asked, apply, send, car
     batch.refresh_from_db()
     assert (batch.state, batch.made, len(marks(carol))) == ("stored", 3, 3)
     assert Job.objects.get().result["text"] == "“feed pump” as “PhysicalObject”: 3 places marked."
-    monkeypatch.setattr("datasets.models.batch.JOB_ITEMS", 1)
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 1)
     assert send(f"batches/{batch.pk}/undo/", {})["batch"]["state"] == "undoing"
     jobs.run(jobs.claim())
     assert as_carol.get(f"/projects/{project.pk}/batches/{batch.pk}/").json()["batch"]["state"] == "undone"
@@ -504,7 +505,7 @@ def waiting(asked, project, carol, monkeypatch):
     """A batch that a job is to store, item by item."""
     monkeypatch.setattr(alike, "JOB_ITEMS", 0)
     monkeypatch.setattr(storing, "ITEMS_AT_ONCE", 1)
-    monkeypatch.setattr("datasets.models.batch.ITEMS_AT_ONCE", 1)
+    monkeypatch.setattr("work.models.batch.ITEMS_AT_ONCE", 1)
     return alike.apply(project, carol, asked())
 
 

@@ -8,11 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from datasets.models import Annotation, Batch, Comment, Flag
-from datasets.models.work import count_some
+from datasets.models import Annotation
 from projects.progress import with_progress
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
+from work.models import Batch, Comment, Flag
+from work.models.figures import count_some
 
 TEXT = "replace pump\nleft PUMP leaking\nvalve stuck again\noil low\npump and valve noisy\ncheck filter\n"
 

@@ -5,11 +5,11 @@ import random
 
 import pytest
 
-from datasets import history
 from datasets.models import Annotation, Entity
 from projects.models import Project
 from tests import factories
 from tests.soak import amount
+from work.suggesting import history
 
 TEXT = "the cooling fan\nreplace the cooling fan and the fan\nfan\ncooling fan\na cooling fan\n"
 
@@ -171,7 +171,7 @@ def test_the_number_of_queries_does_not_grow(
 
 def test_suggestions_are_those_of_a_plain_search(as_carol, carol, dave, project, mark, opened, monkeypatch):
     """Random marks, against a second way to find the same: word by word, without keys and without the database."""
-    monkeypatch.setattr("datasets.labelled.LABELS", 100)
+    monkeypatch.setattr("work.suggesting.labelled.LABELS", 100)
     chance = random.Random(3)
     names = ["State", "Activity", "PhysicalObject"]
     items = list(project.dataset.items())

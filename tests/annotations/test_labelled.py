@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from annotation_service.inputs import Refused
-from datasets import cleaned, labelled
+from datasets import cleaned
 from datasets.cleaned import key_of
 from datasets.models import Annotation, Entity
 from ontologies.models import OntologyItem
@@ -15,6 +15,7 @@ from projects.models import Project
 from tests import factories
 from tests.resource_sets import make
 from tests.soak import amount
+from work.suggesting import labelled
 
 from .test_workspace import state_of
 

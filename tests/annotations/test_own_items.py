@@ -9,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.finding import own_items
-from datasets.items.kept import LEAST, Memory
-from datasets.items.own_way import Way
-from datasets.models import Annotation, Batch, Flag, Item
-from datasets.models.work import count_some
+from datasets.models import Annotation, Item
 from projects.assignment.assigned import Withheld
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
+from work.kept import LEAST, Memory
+from work.models import Batch, Flag
+from work.models.figures import count_some
+from work.own_way import Way
 
 WORDS = ("pump leaking", "Pump", "valve stuck again", "oil", "pump and valve", "check filter", "left pump", "oil")
 ITEMS = 40
@@ -114,8 +115,8 @@ def test_every_filter_in_every_order(project, carol, alice, kind, monkeypatch):
     if kind == "some":
         Withheld.insert([(carol.pk, project.dataset.items()[number].pk) for number in (1, 17, 18)], by=alice)
     if kind == "few marks are looked at":
-        monkeypatch.setattr("datasets.items.own_way.FEW", 0)
-        monkeypatch.setattr("datasets.items.own.FEW_MARKS", 0)
+        monkeypatch.setattr("work.own_way.FEW", 0)
+        monkeypatch.setattr("work.own_items.FEW_MARKS", 0)
     everything = list(project.dataset.items())
     later = [everything[5].pk, everything[1].pk]
     naive = Naive(project, carol, later)

@@ -10,12 +10,12 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets import glance as glancing
-from datasets import own_marks
-from datasets.glance import BREAK, glance, worked
 from datasets.models import Annotation
 from tests import factories
 from tests.annotations.own_work import batch_of, label_of, mark, work
+from work import glance as glancing
+from work import own_marks
+from work.glance import BREAK, glance, worked
 
 TEXT = "replace pump\nleft PUMP leaking\nvalve stuck again\ndon't start the pump engine\noil low\n"
 NOON = datetime(2026, 11, 18, 12, tzinfo=UTC)  # a Wednesday

@@ -7,9 +7,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from datasets.models import Annotation, Comment, Flag
+from datasets.models import Annotation
 from tests import factories
 from tests.annotations.own_work import mark, work
+from work.models import Comment, Flag
 
 TEXT = "".join(f"{'replace' if n % 2 else 'check'} pump {n}\n" for n in range(1, 31))
 

@@ -6,9 +6,10 @@ import pytest
 from django.urls import reverse
 
 from annotation_service.models import User
-from datasets.models import Annotation, Comment, Flag
+from datasets.models import Annotation
 from projects import bundle
 from tests.annotations.conftest import UID
+from work.models import Comment, Flag
 
 
 @pytest.fixture

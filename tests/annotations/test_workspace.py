@@ -8,10 +8,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from datasets.models import Annotation, Batch, Comment, Entity, Flag, Item
+from datasets.models import Annotation, Entity, Item
 from ontologies.models import OntologyItem
 from resources.models import ConstraintSet
 from tests import factories
+from work.models import Batch, Comment, Flag
 
 from .conftest import UID
 from .test_constraints import ENTITIES, constrain

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlencode
 
-from datasets.models.work import refresh
+from work.models.figures import refresh
 
 from . import data, items
 from .figures import Figure, benchmark, median, seconds

@@ -4,9 +4,9 @@ from functools import cache, partial
 
 from annotation_service.db import execute
 from annotation_service.models import User
-from datasets.models import Comment, Flag
-from datasets.models.work import refresh
 from projects.models import Project
+from work.models import Comment, Flag
+from work.models.figures import refresh
 
 from . import data
 from .figures import RUNS, Figure, benchmark, milliseconds, seconds

@@ -6,9 +6,10 @@ from django.utils import timezone
 
 from annotation_service.db import execute
 from annotation_service.models import User
-from datasets.models import Annotation, Comment, Flag
-from datasets.models.work import refresh
+from datasets.models import Annotation
 from projects.models import Project
+from work.models import Comment, Flag
+from work.models.figures import refresh
 
 from . import data
 from .figures import RUNS, Figure, benchmark, milliseconds

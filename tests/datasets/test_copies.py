@@ -8,8 +8,8 @@ from annotation_service import jobs
 from annotation_service.inputs import Refused
 from datasets import exports
 from datasets.kinds import Kind
-from datasets.models import Annotation, Batch, Dataset, Entity, Item, Relation
-from datasets.models.deleting import goes_with_datasets, goes_with_items
+from datasets.models import Annotation, Dataset, Entity, Item, Relation
+from datasets.models.deleting import goes_after_marks, goes_with_annotations, goes_with_datasets, goes_with_items
 from ontologies.models import OntologyItem
 from projects.models import Project
 from tests import factories
@@ -281,11 +281,14 @@ def test_a_large_dataset_is_duplicated_by_the_worker(as_bob, dataset, settings):
     check_copy(copy, Dataset.objects.get(pk=dataset.pk))
 
 
-def test_everything_that_points_to_items_or_datasets_goes_with_them():
-    """Whoever adds such a model registers it with `goes_with_items` or `goes_with_datasets`."""
+def test_everything_that_points_to_annotations_items_or_datasets_goes_with_them():
+    """Whoever adds such a model registers it in `datasets.models.deleting`."""
 
     def pointing(model):
-        return {(link.related_model, link.field.name) for link in model._meta.related_objects}
+        fields = model._meta.get_fields(include_hidden=True)
+        return {(link.related_model, link.field.name) for link in fields if link.auto_created and not link.concrete}
 
+    assert pointing(Annotation) == {(model, "annotation") for model in goes_with_annotations}
     assert pointing(Item) == {(model, path) for model, path in goes_with_items if "__" not in path}
-    assert pointing(Dataset) == {*goes_with_datasets, (Item, "dataset"), (Batch, "dataset"), (Dataset, "copied_from")}
+    own = {(Item, "dataset"), (Dataset, "copied_from")}
+    assert pointing(Dataset) == {*goes_with_datasets, *goes_after_marks, *own}

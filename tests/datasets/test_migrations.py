@@ -3,13 +3,15 @@
 from importlib import import_module
 
 import pytest
+from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db.migrations import RunPython
 from django.utils import timezone
 
-from datasets.models import Annotation, Item
-from datasets.models.work import count_some
+from datasets.models import Annotation, Entity, Item
 from tests import factories
+from work.models import Batch, Flag
+from work.models.figures import count_some
 
 
 @pytest.mark.django_db(transaction=True)
@@ -53,6 +55,23 @@ def test_annotations_of_before_know_how_many_marks_they_have(alice, carol, monke
     call_command("migrate", verbosity=0)
     kept = Annotation.objects.order_by("item").values_list("accepted", "suggested")
     assert list(kept) == [(0, 0), (1, 0), (1, 1)]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_models_that_moved_to_another_app_keep_their_rows_and_permissions(alice, carol):
+    project = factories.project(by=alice, annotators=[carol], text="pump leaks\n")
+    flag = Flag.objects.create(item=project.dataset.items()[0], person=carol, kind="issue")
+    label = project.entity_ontology.items()[0]
+    batch = Batch.objects.create(dataset=project.dataset, person=carol, verb="propagate", kind="entity", words="pump")
+    annotation = Annotation.objects.create(item=flag.item, annotator=carol)
+    mark = annotation.entity_set.create(uid="e", label=label, start=0, end=0, batch=batch)
+    known = ContentType.objects.get(app_label="work", model="flag").pk
+    call_command("migrate", "work", "zero", verbosity=0)
+    assert ContentType.objects.get(app_label="datasets", model="flag").pk == known
+    call_command("migrate", verbosity=0)
+    assert ContentType.objects.get(app_label="work", model="flag").pk == known
+    assert not ContentType.objects.filter(app_label="datasets", model="flag").exists()
+    assert (Flag.objects.get(), Entity.objects.get(pk=mark.pk).batch) == (flag, batch)
 
 
 def full_disk(*args):

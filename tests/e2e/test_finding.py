@@ -5,12 +5,12 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from datasets.models import Flag
 from tests import factories
 from tests.annotations.own_work import mark, work
 from tests.e2e.test_axe import serious
 from tests.e2e.test_workspace import Desk
 from tests.e2e.waiting import settled
+from work.models import Flag
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 

@@ -3,11 +3,11 @@
 import pytest
 from playwright.sync_api import expect
 
-from datasets.models import Flag
 from tests import factories
 from tests.annotations.own_work import work
 from tests.e2e.test_axe import serious
 from tests.e2e.waiting import settled
+from work.models import Flag
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 

@@ -5,11 +5,12 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from datasets.models import Annotation, Flag
+from datasets.models import Annotation
 from tests import factories
 from tests.e2e.test_axe import serious
 from tests.e2e.test_workspace import Desk
 from tests.e2e.waiting import until
+from work.models import Flag
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 

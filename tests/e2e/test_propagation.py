@@ -6,9 +6,10 @@ from datetime import timedelta
 import pytest
 from playwright.sync_api import Page, expect
 
-from datasets.models import Annotation, Batch, Entity, Relation
+from datasets.models import Annotation, Entity, Relation
 from tests import factories
 from tests.annotations.test_constraints import constrain
+from work.models import Batch
 
 from .test_axe import serious
 from .test_imports import worker
@@ -298,7 +299,7 @@ def test_all_marks_that_say_the_same_are_removed_together(marked):
 
 
 def test_a_large_one_is_done_and_undone_by_a_worker(marked, monkeypatch):
-    for place in ("datasets.models.batch", "projects.alike"):
+    for place in ("work.models.batch", "projects.alike"):
         monkeypatch.setattr(f"{place}.JOB_ITEMS", 3)
     desk, page = marked, marked.page
     desk.ask()

@@ -6,11 +6,11 @@ import pytest
 from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, Route, expect
 
-from datasets.models import Answer, Comment, Flag
 from tests import factories
 from tests.e2e.test_axe import serious
 from tests.e2e.test_workspace import Desk
 from tests.e2e.waiting import until
+from work.models import Answer, Comment, Flag
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 

@@ -13,15 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotation_service.inputs import Refused
-from datasets.alike import storing
-from datasets.models import MARKS, REMOVED, Annotation, Batch, Dataset, Entity, Rejection, Relation, RemovedEntity
-from datasets.models import batch as batches
+from datasets.models import MARKS, Annotation, Dataset, Entity, Rejection, Relation
 from ontologies.models import OntologyItem
 from projects import alike
 from projects.models import Project
 from tests import factories
 from tests.resource_sets import make
 from tests.soak import amount
+from work.alike import storing
+from work.models import REMOVED, Batch, RemovedEntity
+from work.models import batch as batches
 
 TEXT = "pump oil\noil pump oil\npump\nthe oil\noil oil pump\npump oil pump\n"
 WORDS = ["pump", "oil", "pump oil"]

@@ -10,11 +10,12 @@ from annotation_service import jobs
 from annotation_service.models import start_job
 from datasets import portions
 from datasets.kinds import Kind
-from datasets.models import Annotation, Comment, Entity, Flag, Item
+from datasets.models import Annotation, Entity, Item
 from projects import alike, bundle
 from projects.models import Project
 from tests import factories
 from tests.datasets import documents
+from work.models import Comment, Flag
 
 
 def read(project):

@@ -8,9 +8,10 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from datasets.models import Annotation, Answer, Comment, Entity, Flag
+from datasets.models import Annotation, Entity
 from projects.models import Assignment, Project
 from tests import factories, faults
+from work.models import Answer, Comment, Flag
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -21,8 +21,7 @@ from django.utils import timezone
 from annotation_service import blueprints, jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, start_job
-from datasets.models import Annotation, Batch, Comment, Dataset, Entity, Flag, Item, Rejection, Relation, Upload
-from datasets.models.work import refresh as refresh_work
+from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
 from ontologies.models import Ontology, OntologyItem
 from projects import alike
 from projects.invitations import Invitation
@@ -31,6 +30,8 @@ from resources.models import FORMATS, RESOURCE_SETS
 from tests import factories, faults
 from tests.resource_sets import make
 from tests.soak import amount
+from work.models import Batch, Comment, Flag
+from work.models.figures import refresh as refresh_work
 
 
 @pytest.fixture(autouse=True)

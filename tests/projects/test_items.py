@@ -13,16 +13,17 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation_service import jobs
 from annotation_service.models import Job
-from datasets.models import Annotation, Comment, Entity, Flag, ItemLabel, ItemWork
-from datasets.models import work as counted
-from datasets.models.batch import delete_annotations
-from datasets.models.work import count_some, refresh
+from datasets.models import Annotation, Entity
 from projects import alike
 from projects.items.filters import COLUMNS, HAS, STATES, ProjectItems
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
 from tests.resource_sets import make
 from tests.soak import SOAK
+from work.models import Comment, Flag, ItemLabel, ItemWork
+from work.models import figures as counted
+from work.models.batch import delete_annotations
+from work.models.figures import count_some, refresh
 
 TEXT = "".join(f"{word} number {n}\n" for n, word in enumerate(["pump", "valve", "oil", "filter"] * 4, start=1))
 LABELS = ["PhysicalObject", "Thermostat", "Activity", "State"]

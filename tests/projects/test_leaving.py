@@ -13,10 +13,11 @@ from annotation_service.inputs import Refused
 from annotation_service.leaving import anonymise
 from annotation_service.mails import KeepingBackend, Mail
 from annotation_service.models import Job, User
-from datasets.models import Annotation, Comment
+from datasets.models import Annotation
 from projects.models import Assignment, Invitation
 from tests import factories
 from tests.people import PASSWORD, sign_in
+from work.models import Comment
 
 PEOPLE = "/admin/annotation_service/user/"
 

@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
-from datasets.models import Annotation, Flag
+from datasets.models import Annotation
 from projects.models import Assignment, Membership
 from projects.roles import ROLES, with_right
 from tests import factories
 from tests.soak import amount
+from work.models import Flag
 
 SHORT = settings(
     max_examples=amount(10, 500), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -8,11 +8,12 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation_service.leaving import set_active
-from datasets.models import Annotation, Batch, Item
+from datasets.models import Annotation, Item
 from projects import counting, progress
 from projects.models import ItemCounts, Project
 from tests import factories
 from tests.soak import SOAK
+from work.models import Batch
 
 TEXT = "".join(f"item {n}\n" for n in range(5))
 

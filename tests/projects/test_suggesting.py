@@ -11,14 +11,14 @@ from annotation_service.db import execute, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.models import Annotation, Entity, Relation
-from datasets.suggesting import matching
-from datasets.suggesting.figures import Figures, figures_of
 from projects.models import Project
 from resources.models import PreannotationSet
 from tests import factories, faults
 from tests.annotations.test_constraints import constrain
 from tests.resource_sets import make
 from tests.soak import amount
+from work.suggesting import matching
+from work.suggesting.figures import Figures, figures_of
 
 TEXT = "check engine oil pump\nOil pump broken\nreplace the oil pump of the engine\n"
 ENTITIES = [

@@ -7,9 +7,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from datasets.models import Answer, Comment, Flag, Item
+from datasets.models import Item
 from projects import access
 from tests import factories
+from work.models import Answer, Comment, Flag
 
 TEXT = "replace engine oil\nleft thermostat not working\ncheck coolant level\nGrüße vom Kühler\n"
 

@@ -15,7 +15,6 @@ from datasets.importing.formats import Format, detect
 from datasets.kinds import Kind
 from datasets.models import Dataset, Upload
 from datasets.preprocessing import OPERATIONS
-from datasets.suggesting.matching import JOB
 from resources.models import ConstraintSet
 
 _CLEAN_UP = [name for name in OPERATIONS if name != "tokeniser"]
@@ -86,7 +85,7 @@ class Command(ServiceCommand):
                 upload.discard()
                 raise
         if dataset.project_id:
-            jobs.finish(kind=JOB, target__project=dataset.project_id)
+            jobs.finish(target__project=dataset.project_id)  # what the new items started
         self.stdout.write(f"“{dataset}”: {upload.found.in_words()}.")
         self.stdout.write(str(dataset.pk))
 

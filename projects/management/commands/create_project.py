@@ -5,10 +5,10 @@ from django.core.management.base import CommandParser
 from annotation_service import jobs
 from annotation_service.management.base import ServiceCommand, blueprint, user
 from datasets.models import Dataset
-from datasets.suggesting.matching import JOB
 from ontologies.models import Ontology
 from projects.models import BrokenRules, Project
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
+from work.suggesting.matching import JOB
 
 
 class Command(ServiceCommand):

@@ -1,0 +1,66 @@
+from django.contrib import admin
+
+from annotation_service.admin_base import ReadOnlyAdmin, linked
+from annotation_service.admin_filters import Chosen, either
+from datasets.admin import dataset_parts
+
+from .models import Answer, Batch, Comment, Flag, ItemLabel, ItemWork, RemovedEntity, RemovedRelation
+
+dataset_parts += [(Batch, "dataset"), (Flag, "item__dataset"), (Comment, "item__dataset")]
+admin.site.register(
+    Batch,
+    ReadOnlyAdmin,
+    part_of="dataset",
+    list_display=["words", "label", "verb", "made", linked("dataset"), "person", "created_at", "undone_at"],
+    list_filter=[("dataset", Chosen), ("dataset__project", Chosen), ("person", Chosen), "verb", "kind"],
+    list_select_related=["dataset", "person"],
+    search_fields=["words"],
+)
+for removed in (RemovedEntity, RemovedRelation):
+    admin.site.register(
+        removed,
+        ReadOnlyAdmin,
+        part_of="annotation__item__dataset",
+        list_display=["__str__", linked("annotation"), linked("removed_by")],
+        list_select_related=["annotation__item", "annotation__annotator", "removed_by"],
+        search_fields=["=uid"],
+    )
+for figures, numbers in ((ItemWork, ["begun", "done", "marks", "is_disputed"]), (ItemLabel, ["label"])):
+    admin.site.register(
+        figures,
+        ReadOnlyAdmin,
+        part_of="item__dataset",
+        in_index=False,
+        list_display=["__str__", linked("item"), *numbers],
+        list_filter=[("item__dataset", Chosen), ("item__dataset__project", Chosen)],
+        list_select_related=["item"],
+        search_fields=["=item__external_id"],
+    )
+ABOUT_ITEMS = [("item__dataset", Chosen), ("item__dataset__project", Chosen), ("person", Chosen)]
+admin.site.register(
+    Flag,
+    ReadOnlyAdmin,
+    part_of="item__dataset",
+    list_display=["kind", "why", linked("item"), "person", "set_at"],
+    list_filter=[*ABOUT_ITEMS, "kind"],
+    list_select_related=["item", "person"],
+    search_fields=["why"],
+)
+admin.site.register(
+    Comment,
+    ReadOnlyAdmin,
+    part_of="item__dataset",
+    list_display=["__str__", "author", linked("item"), "person", "words", "written_at", "resolved_at"],
+    list_filter=[*ABOUT_ITEMS, either("resolved_at", "state", empty="Open", filled="Resolved")],
+    list_select_related=["author", "item", "person"],
+    search_fields=["text", "words"],
+)
+admin.site.register(
+    Answer,
+    ReadOnlyAdmin,
+    part_of="comment__item__dataset",
+    list_display=["__str__", "author", linked("comment"), "written_at"],
+    list_filter=[("comment__item__dataset", Chosen), ("comment__item__dataset__project", Chosen)],
+    list_select_related=["author", "comment"],
+    search_fields=["text"],
+)
