@@ -12,9 +12,8 @@ from annotation_service import words
 from annotation_service.edits import fingerprint
 from ontologies.labels import Label, Labels
 
-from .documents import SetKind
 from .proposals import Observed, Proposal
-from .rules import Lineage, NameOf, Rule, Rules, Violation
+from .rules import NO_SET, Lineage, NameOf, Rule, Rules, Violation
 
 
 class Inherited(NamedTuple):
@@ -78,9 +77,11 @@ class MatrixCell(NamedTuple):
     violation: Violation | None = None
 
 
-class ConstraintKind(SetKind, ABC):
+class ConstraintKind(ABC):
+    title: ClassVar[str]  # see `SetKind`
+    about: ClassVar[str]
+    free: ClassVar[str]
     rule: ClassVar[type[Rule]]
-    what_rules_say: ClassVar[str]  # for those who have none yet
     how_rules_work: ClassVar[Sequence[str]]  # beside the rules
     titles: ClassVar[Mapping[str, str]]  # of the lists of a rule
 
@@ -124,22 +125,25 @@ class ConstraintKind(SetKind, ABC):
     # --- Learned from marks, if it can be ---
 
     learned_list: ClassVar[str] = ""  # the one that is learned
+    learned_from: ClassVar[str]  # which marks of `Observed`
 
     def propose(self, observed: Observed, depth: int) -> list[Proposal]:
         """Rules that the marks obey."""
-        raise NotImplementedError
-
-    def observed(self, observed: Observed) -> Counter[Any]:
-        """The marks that its rules are about, counted by their labels."""
         raise NotImplementedError
 
     def breaks(self, rules: Rules, *lines: Lineage) -> bool:
         """Whether marks with such labels break the rules."""
         raise NotImplementedError
 
-    def learned(self, proposal: Proposal, labels: list[int]) -> Rule:
+    def learned(self, proposal: Proposal, labels: Sequence[int]) -> Rule:
         """A new rule that lists these labels."""
-        raise NotImplementedError
+        lists = (labels if name == self.learned_list else () for name in self.rule.LISTS)
+        return self.rule(NO_SET, 0, *proposal.key, *lists)
+
+    def observed(self, observed: Observed) -> Counter[Any]:
+        """The marks that its rules are about, counted by their labels."""
+        counts: Counter[Any] = getattr(observed, self.learned_from)
+        return counts
 
     def broken(self, observed: Observed, rules: Rules) -> int:
         """How many of the marks break the rules."""

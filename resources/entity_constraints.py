@@ -1,8 +1,7 @@
 """Constraints of entities: which of them can share words, and what can stand inside what."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from annotation_service import words
 from ontologies.labels import Labels
@@ -20,14 +19,12 @@ from .constraint_kinds import (
     numbered,
 )
 from .proposals import Observed, Proposal, can_contain
-from .rules import NO_SET, EntityRule, Lineage, NameOf, Rules
+from .rules import EntityRule, Lineage, NameOf, Rules
 
 
 class EntityConstraints(ConstraintKind):
     title = "Entities"
     about = "Which labels cannot share words, and what may stand inside what."
-    what_rules_say = """A rule says which labels cannot share words with a label, and what may stand inside it. It holds for
-        everything below these labels, too."""
     how_rules_work = (
         """Excludes: marks with these labels cannot share words, whichever of the two was there first. It holds for everything
         below both labels.""",
@@ -37,22 +34,6 @@ class EntityConstraints(ConstraintKind):
     free = "None: entities stand together freely"
     rule = EntityRule
     titles = {"excludes": "excludes", "can_contain": "can contain"}
-    format = {
-        "domain": "the label that the rule is for, and all below it",
-        "excludes": "labels that cannot share words with it",
-        "can_contain": "the only labels that may stand inside; an empty list: none; left out: no limit",
-    }
-    example = """[
-  {
-    "domain": "Activity",
-    "excludes": ["PhysicalObject", "State"]
-  },
-  {
-    "domain": "PhysicalObject",
-    "excludes": [],
-    "can_contain": ["PhysicalObject", "Location"]
-  }
-]"""
 
     # --- On the page of a set ---
 
@@ -158,16 +139,11 @@ class EntityConstraints(ConstraintKind):
     # --- Learned from marks ---
 
     learned_list = "can_contain"
+    learned_from = "nested"
 
     def propose(self, observed: Observed, depth: int) -> list[Proposal]:
         return can_contain(observed, depth)
 
-    def observed(self, observed: Observed) -> Counter[Any]:
-        return observed.nested
-
     def breaks(self, rules: Rules, *lines: Lineage) -> bool:
         outer, inner = lines
         return bool(rules.against_nesting(outer, inner) or rules.against_coexisting(outer, inner))
-
-    def learned(self, proposal: Proposal, labels: list[int]) -> EntityRule:
-        return EntityRule(NO_SET, 0, proposal.domain, (), labels)

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ontologies.labels import Labels
 
@@ -18,14 +17,12 @@ from .constraint_kinds import (
     numbered,
 )
 from .proposals import Observed, Proposal, relating
-from .rules import NO_SET, Lineage, NameOf, RelationRule, Rules
+from .rules import Lineage, NameOf, RelationRule, Rules
 
 
 class RelationConstraints(ConstraintKind):
     title = "Relations"
     about = "Which entities a relation may connect."
-    what_rules_say = """A rule says where a relation may lead from a label, and from everything below it. A relation without any
-        rule is free."""
     how_rules_work = (
         """Each rule says to which labels a relation may lead from a label. It holds for everything below the labels that it
         names; the rule for the nearest label decides.""",
@@ -35,18 +32,6 @@ class RelationConstraints(ConstraintKind):
     free = "None: relations connect everything"
     rule = RelationRule
     titles = {"range": "leads to"}
-    format = {
-        "relation": "the relation that the rule is for, and all below it",
-        "domain": "the label that it leads from",
-        "range": "the labels that it may lead to; an empty list: none",
-    }
-    example = """[
-  {
-    "relation": "hasPart",
-    "domain": "PhysicalObject",
-    "range": ["PhysicalObject"]
-  }
-]"""
 
     # --- On the page of a set ---
 
@@ -108,17 +93,11 @@ class RelationConstraints(ConstraintKind):
     # --- Learned from marks ---
 
     learned_list = "range"
+    learned_from = "related"
 
     def propose(self, observed: Observed, depth: int) -> list[Proposal]:
         return relating(observed, depth)
 
-    def observed(self, observed: Observed) -> Counter[Any]:
-        return observed.related
-
     def breaks(self, rules: Rules, *lines: Lineage) -> bool:
         source, relation, target = lines
         return rules.against_relating(source, relation, target) is not None
-
-    def learned(self, proposal: Proposal, labels: list[int]) -> RelationRule:
-        assert proposal.relation is not None
-        return RelationRule(NO_SET, 0, proposal.relation, proposal.domain, labels)

@@ -26,6 +26,7 @@ from annotation_service.words import plural
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology
 
+from .documents import explained
 from .forms import CreateForm
 from .models import ConstraintSet, ResourceSet
 from .models.sets import ResourceSetQuerySet
@@ -99,7 +100,10 @@ def creation(request: Request, form_class: type[CreateForm], template: str, **co
         return redirect(new)
     context |= {
         "form": form,
-        "kinds": {name: rows.kind for name, rows in form.model.row_models.items()},
+        "kinds": {
+            kind: {"title": rows.kind.title, "about": rows.kind.about, **explained(form.model.format_of(kind))}
+            for kind, rows in form.model.row_models.items()
+        },
         "source": "paste" if form.file_text else form["source"].value(),
         "section": form.model.namespace or "resources",
         "schema_ending": f"_{form.model.noun}s",

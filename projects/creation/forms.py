@@ -169,20 +169,13 @@ class ProjectForm(WordsForm, AssignmentForm):
         return self.chosen("dataset"), ontologies, self._sets(ConstraintSet)
 
     def _sets(self, model: type[ResourceSet]) -> list[Any]:
-        return [found for field, _ in self._fields_of(model) if (found := self.chosen(field.name))]
+        names = [name for name in FORMATS if FORMATS[name][0] is model and name in self.fields]
+        return [found for name in names if (found := self.chosen(name))]
 
-    def _fields_of(self, model: type[ResourceSet]) -> list[tuple[forms.BoundField, bool]]:
+    @property
+    def set_fields(self) -> list[tuple[forms.BoundField, bool]]:
         """The fields in which sets are chosen, and whether they are about relations."""
-        names = [name for name, (its_model, _) in FORMATS.items() if its_model is model and name in self.fields]
-        return [(self[name], name in ABOUT_RELATIONS) for name in names]
-
-    @property
-    def constraint_fields(self) -> list[tuple[forms.BoundField, bool]]:
-        return self._fields_of(ConstraintSet)
-
-    @property
-    def preannotation_fields(self) -> list[tuple[forms.BoundField, bool]]:
-        return self._fields_of(PreannotationSet)
+        return [(self[name], name in ABOUT_RELATIONS) for name in FORMATS if name in self.fields]
 
     def clean(self) -> None:
         for name, reason in self.mismatches.items():

@@ -25,55 +25,6 @@ RowState = dict[str, Any]
 """The position and the values of a row by their fields, labels as uids."""
 
 
-class EntityForms(SetKind):
-    title = "Entities"
-    about = "Which label a form usually gets."
-    free = "None: no entities are suggested"
-    format = {
-        "surface_form": "the text as it stands in items; a form may have several labels, each in a row of its own",
-        "label": "the label that it gets",
-    }
-    example = """[
-  {
-    "surface_form": "fuel filter",
-    "label": "PhysicalObject/Filter"
-  },
-  {
-    "surface_form": "replace",
-    "label": "Activity"
-  }
-]"""
-    table = "surface_form,label\nfuel filter,PhysicalObject/Filter\nreplace,Activity\n"
-
-
-class RelationForms(SetKind):
-    title = "Relations"
-    about = "Which relation two forms usually have."
-    free = "None: no relations are suggested"
-    format = {
-        "source_surface_form": "the text of the source",
-        "source_label": "its label",
-        "target_surface_form": "the text of the target, which follows the source",
-        "target_label": "its label",
-        "offset": "how many tokens stand between the two; 0: none",
-        "label": "the relation between them",
-    }
-    example = """[
-  {
-    "source_surface_form": "replace",
-    "source_label": "Activity",
-    "target_surface_form": "fuel filter",
-    "target_label": "PhysicalObject/Filter",
-    "offset": 0,
-    "label": "hasParticipant"
-  }
-]"""
-    table = (
-        "source_surface_form,source_label,target_surface_form,target_label,offset,label\n"
-        "replace,Activity,fuel filter,PhysicalObject/Filter,0,hasParticipant\n"
-    )
-
-
 class Preannotation(ResourceRow):
     """Its primary key names it in the journal, and it comes back with it. Where a row was removed, a position is free."""
 
@@ -141,7 +92,7 @@ class EntityPreannotation(Preannotation):
     """A text may have several labels, but not the same one twice. It is kept as it is written, for texts of datasets are, too:
     “Pump” and “pump” are two."""
 
-    kind = EntityForms
+    kind = SetKind("Entities", "Which label a form usually gets.", "None: no entities are suggested")
     repeated = "This text with this label"
     form_fields = ("surface_form",)
 
@@ -158,7 +109,7 @@ class RelationPreannotation(Preannotation):
     """``offset``: the grammatical offset between source and target, 0 if they are contiguous. Two rows differ in at least one
     field."""
 
-    kind = RelationForms
+    kind = SetKind("Relations", "Which relation two forms usually have.", "None: no relations are suggested")
     relation_field = "label"
     repeated = "The same preannotation"
     form_fields = ("source_surface_form", "target_surface_form")
