@@ -49,15 +49,22 @@ class PreviewForm(PreprocessingForm):
 class ResourceSetChoice(forms.ModelChoiceField):
     """A set of resources, shown with the ontologies that it is about and its owner: names need not be unique."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(ConstraintSet.objects.none(), required=False, **options)
-
-    def offer(self, sets: QuerySet[Any]) -> None:
-        self.queryset = sets.select_related("owner", "entity_ontology", "relation_ontology").order_by("name", "pk")
+    def __init__(self, sets: QuerySet[Any], *, required: bool = False, **options: Any) -> None:
+        found = sets.select_related("owner", "entity_ontology", "relation_ontology").order_by("name", "pk")
+        super().__init__(found, required=required, **options)
 
     def label_from_instance(self, thing: Any) -> str:
         about = words.listed(f"“{ontology}”" for ontology in thing.ontologies.values())
         return f"{thing.name} · about {about} · {thing.owner}"
+
+
+def set_fields(sets: QuerySet[Any], marks: Collection[str]) -> dict[str, ResourceSetChoice]:
+    """A field for each kind of sets that are about these kinds of marks."""
+    return {
+        sets.model.format_of(kind): ResourceSetChoice(sets.filter(kind=kind), empty_label=rows.kind.free)
+        for kind, rows in sets.model.row_models.items()
+        if rows.marks in marks
+    }
 
 
 class SourceForm(forms.Form):
@@ -99,14 +106,6 @@ class SourceForm(forms.Form):
                 self.add_error("text", "Paste text or choose a file, not both.")
             elif not has_text and not cleaned["file"] and not self.kept:
                 self.add_error("text", "Paste some text, or choose a file.")
-
-    def offer_constraints(self, sets: QuerySet[ConstraintSet], marks: Collection[str]) -> None:
-        """Add a field for each kind of constraints that are about these kinds of marks."""
-        for kind, rows in ConstraintSet.row_models.items():
-            if rows.marks in marks:
-                field = ResourceSetChoice(empty_label=rows.kind.free)
-                field.offer(sets.filter(kind=kind))
-                self.fields[ConstraintSet.format_of(kind)] = field
 
     @property
     def constraint_fields(self) -> list[tuple[forms.BoundField, str]]:
@@ -159,7 +158,7 @@ class CreateForm(SourceForm, PreprocessingForm):
         fields: dict[str, Any] = self.fields
         for kind in Ontology.Kind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
-        self.offer_constraints(constraints, Ontology.Kind.values)
+        self.fields |= set_fields(constraints, Ontology.Kind.values)
         if self.initial.get("name") == _title_of(self.kept):  # another file brings its own
             self.initial = {**self.initial, "name": ""}
 
@@ -192,7 +191,7 @@ class AddForm(SourceForm):
         super().__init__(*args, **options)
         self.dataset = dataset
         if constraints is not None:
-            self.offer_constraints(constraints, Kind(dataset.kind).label_kinds)
+            self.fields |= set_fields(constraints, Kind(dataset.kind).label_kinds)
         if dataset.kind == Kind.STANDARD:
             del self.fields["format"]
         else:

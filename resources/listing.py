@@ -22,20 +22,13 @@ ASKED_SETS, SHOWN_SETS = 20, 5  # those that were changed last
 SHOWN_RULES = 30
 
 
-class FoundRule(NamedTuple):
-    """A rule that was looked for; ``why`` is how a label inherits it that it does not name."""
-
-    rule: Rule
-    why: str = ""
-
-
 class ShownRule(NamedTuple):
     key: str  # see `models.ConstraintRow`
     number: int
     heads: list[Label]  # what its key is made of: the domain, after the relation if there is one
     below: int
     lists: list[ShownList]
-    why: str = ""  # it was found: see `FoundRule`
+    why: str = ""  # it was found, if it names no such label itself
 
     @property
     def was(self) -> str:
@@ -61,12 +54,12 @@ class Listing:
         for label in reversed(labels["entity"]):
             self._below[label.parent_uid] += self._below[label.uid] + 1
 
-    def found(self, text: str = "") -> list[FoundRule]:
+    def found(self, text: str = "") -> list[tuple[Rule, str]]:
         """All rules in their order or, with a text, those that name labels with the text in their full names; then those that
-        name types above such labels."""
+        name types above such labels, and how."""
         wanted = unicodedata.normalize("NFC", text).casefold().strip()
         if not wanted:
-            return [FoundRule(rule) for rule in self.rules.rows]
+            return [(rule, "") for rule in self.rules.rows]
         named, above = set[int](), dict[int, Label]()
         for labels in self.labels.values():
             for label in labels:
@@ -78,10 +71,10 @@ class Listing:
         direct, inherited = [], []
         for rule in self.rules.rows:
             if not named.isdisjoint(rule.named()):
-                direct.append(FoundRule(rule))
+                direct.append((rule, ""))
             elif through := next((pk for pk in rule.named() if pk in above), None):
                 why = f"names “{self._by_pk[through].name}”, which is above “{above[through].name}”"
-                inherited.append(FoundRule(rule, why))
+                inherited.append((rule, why))
         return direct + inherited
 
     def _heads(self, rule: Rule) -> list[Label]:

@@ -263,21 +263,18 @@ class Tally:
         self._rules: dict[RuleName, dict[str, Any]] = {}
 
     def add(self, violation: Violation, place: str) -> None:
-        row = self._rules.get(violation.rule) or self._row(violation)
+        if (row := self._rules.get(violation.rule)) is None:
+            row = self._rules[violation.rule] = {
+                "set": violation.set.name,
+                "number": None if violation.position is None else violation.position + 1,
+                "text": violation.rule_in_words(self.name_of),
+                "count": 0,
+                "examples": [],
+            }
         row["count"] += 1
         self.total += 1
         if len(row["examples"]) < EXAMPLES:
             row["examples"].append([place, violation.in_words(self.name_of)])
-
-    def _row(self, violation: Violation) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "set": violation.set.name,
-            "number": None if violation.position is None else violation.position + 1,
-            "text": violation.rule_in_words(self.name_of),
-            "count": 0,
-            "examples": [],
-        }
-        return self._rules.setdefault(violation.rule, row)
 
     def rows(self) -> list[dict[str, Any]]:
         """For each rule its ``text``, the name of its ``set``, its ``number`` there, the ``count``, and ``examples`` as pairs of

@@ -67,7 +67,7 @@ def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, An
     query, by = search_text(request), request.user
     listing = Listing(constraints.of_kind, rules_of([constraints]) or Rules([]), constraints.labels())
     found = listing.found(query)
-    at = next((at for at, each in enumerate(found) if listing.key(each.rule) == request.GET.get("rule")), None)
+    at = next((at for at, (rule, _) in enumerate(found) if listing.key(rule) == request.GET.get("rule")), None)
     number = request.GET.get("page") if at is None else at // SHOWN_RULES + 1
     page = Paginator(found, SHOWN_RULES).get_page(number)
     editable = access.can_edit(by, constraints)

@@ -10,7 +10,7 @@ from django.urls import reverse_lazy
 from django.utils.text import format_lazy
 
 from annotation_service.inputs import Refused
-from datasets.forms import ResourceSetChoice
+from datasets.forms import set_fields
 from datasets.models import Dataset, Mark
 from ontologies.models import Ontology
 from resources.models import FORMATS, ConstraintSet, PreannotationSet, ResourceSet
@@ -88,11 +88,8 @@ class ProjectForm(WordsForm, AssignmentForm):
         fields["dataset"].queryset = datasets.select_related("owner").order_by("name", "pk")
         for kind in Ontology.Kind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
-        offered: dict[type[ResourceSet], Any] = {ConstraintSet: constraints, PreannotationSet: preannotations}
-        for name, (model, kind) in FORMATS.items():
-            if (sets := offered[model]) is not None:
-                fields[name] = ResourceSetChoice(empty_label=model.row_models[kind].kind.free)
-                fields[name].offer(sets.filter(kind=kind))
+        for sets in (constraints, preannotations):
+            fields |= set_fields(sets, Ontology.Kind.values) if sets is not None else {}
         self._choose_ontologies(fresh)
         if not self.initial.get("task"):
             self.initial["task"] = BOTH if self.initial.get("relation_ontology") else ENTITIES

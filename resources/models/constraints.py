@@ -15,7 +15,7 @@ from ..constraint_kinds import ConstraintKind, Mistake, inactive, likely_mistake
 from ..documents import place_in_document
 from ..rules import Rule, Rules, SetName
 from .journal import RuleChange, rule_name
-from .rows import ConstraintRow, EntityConstraint, Lists, RelationConstraint
+from .rows import EntityConstraint, Lists, RelationConstraint
 from .sets import ResourceSet
 
 
@@ -34,14 +34,10 @@ class ConstraintSet(ResourceSet):
     # --- Reading ---
 
     @property
-    def row_model(self) -> type[ConstraintRow]:
-        model: type[ConstraintRow] = self.row_models[self.kind]
-        return model
-
-    @property
     def of_kind(self) -> ConstraintKind:
         """All that is special about its kind."""
-        return self.row_model.kind
+        kind: ConstraintKind = self.row_model.kind
+        return kind
 
     def rules_with_keys(self) -> QuerySet[Any]:
         """All rules, with the labels that their keys are made of."""
@@ -59,7 +55,8 @@ class ConstraintSet(ResourceSet):
 
     def rules(self) -> Iterator[Rule]:
         """The rows as rules, in their order."""
-        return self.row_model.rules(self.rows(), SetName(self.pk, self.name))
+        rules: Iterator[Rule] = self.row_model.rules(self.rows(), SetName(self.pk, self.name))
+        return rules
 
     def mistakes(self) -> list[Mistake]:
         """Likely mistakes in the rules, in their order."""

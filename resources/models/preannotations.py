@@ -17,7 +17,7 @@ from ontologies.lists import from_fullnames
 
 from .. import documents
 from .preannotation_journal import RowChange
-from .preannotation_rows import EntityPreannotation, Preannotation, RelationPreannotation, RowState
+from .preannotation_rows import EntityPreannotation, RelationPreannotation, RowState
 from .sets import ResourceSet
 
 
@@ -50,11 +50,6 @@ class PreannotationSet(ResourceSet):
     def is_matched(self) -> bool:
         """Whether the suggestions in its project are those of its rows as they are."""
         return self.matched_version == self.version
-
-    @property
-    def row_model(self) -> type[Preannotation]:
-        model: type[Preannotation] = self.row_models[self.kind]
-        return model
 
     def states(self, pks: Collection[int]) -> Iterator[tuple[int, RowState]]:
         """The primary keys and states of those rows that are there."""
