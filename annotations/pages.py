@@ -19,9 +19,9 @@ from work.models import Comment
 from work.own_items import OwnItems
 
 from . import offers
+from .comments import comments_on, flags_of
 from .finding import choices, item_address
 from .requests import marks_states
-from .talking import comments_on, flags_of
 
 
 def page_to_annotate(request: Request, project: Project, item: Item, shown: OwnItems) -> dict[str, Any]:

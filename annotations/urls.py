@@ -1,6 +1,6 @@
 from django.urls import URLPattern, URLResolver, include, path
 
-from . import batch_list, batches, finding, own_work, requests, talking, views
+from . import batch_list, batches, comments, finding, own_work, requests, views
 
 app_name = "annotations"
 
@@ -18,8 +18,8 @@ item_urls = [
     path("done/", requests.done, name="done"),
     path("marks/", requests.current, name="marks"),
     path("history/", requests.suggest_history, name="suggest_history"),
-    path("flags/", talking.flag, name="flag"),
-    path("comments/", talking.comment, name="comment"),
+    path("flags/", comments.flag, name="flag"),
+    path("comments/", comments.comment, name="comment"),
     path("place/", finding.place, name="place"),
     path("skip/", finding.skip, name="skip"),
     path("skip/take-back/", finding.take_up, name="take_up"),
@@ -46,7 +46,7 @@ project_urls: list[URLPattern | URLResolver] = [
     path("batches/<int:batch_pk>/redo/", batches.redo, name="redo_batch"),
     path("marks/<str:who>/", views.read_start, name="read_start"),
     path("marks/<str:who>/<int:item_pk>/", views.read, name="read"),
-    path("marks/<str:who>/<int:item_pk>/comments/", talking.comment_on, name="comment_on"),
+    path("marks/<str:who>/<int:item_pk>/comments/", comments.comment_on, name="comment_on"),
     path("items/<int:item_pk>/", include(item_urls)),
 ]
 

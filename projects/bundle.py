@@ -7,8 +7,8 @@ every annotator's work on every item, and the suggestions there.
 
 import json
 import zipfile
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import IO, Any
 
@@ -29,11 +29,10 @@ from datasets.models import GIVEN, Annotation, Entity, Item, Mark, Relation
 from datasets.portions import by_tokens
 from ontologies.documents import write_time
 from ontologies.models import Ontology
-from work.models import Batch, Comment, Flag
+from work.models import Answer, Batch, Comment, Flag
 
 from .models import Project
 from .progress import given_marks
-from .said import said_about
 from .violations import Report
 
 PROJECT_FIELDS = (
@@ -47,6 +46,10 @@ PROJECT_FIELDS = (
     "history",
     "counted",
 )
+
+Key = tuple[int, int, int]  # the position and the key of an item, and the key of the person whose work it is about
+_ABOUT = ("item__position", "item_id", "person_id")
+_WORDS = ("author_id", "text", Written("written_at"), Written("edited_at"))
 
 
 def file_name(project: Project) -> str:
@@ -188,7 +191,7 @@ def _annotations(
         places = positions[0], positions[-1]
         annotations = ours.filter(item__position__range=places)
         items = items_of_project.filter(position__range=places)
-        said, external_ids = said_about(items, people), dict(items.values_list("pk", "external_id"))
+        said, external_ids = _said_about(items, people), dict(items.values_list("pk", "external_id"))
         texts = _texts(annotations)
         entities = _marks(Entity, annotations, names, {"start": "start", "end": "end"})
         relations = _marks(Relation, annotations, names, {"source_id": "source__uid", "target_id": "target__uid"})
@@ -295,3 +298,36 @@ def _marks(
         mark["label"] = names[mark["label"]]
         groups.setdefault(annotation, []).append(mark)
     return groups
+
+
+def _said_about(items: QuerySet[Item], people: Mapping[int, str]) -> dict[Key, dict[str, list[dict[str, Any]]]]:
+    """The flags, and the comments with their answers, in the order in which they came."""
+    said: dict[Any, dict[str, list[dict[str, Any]]]] = defaultdict(lambda: {"flags": [], "comments": []})
+    keys = items.order_by().values("pk")
+    flags = Flag.objects.filter(item__in=keys).order_by("pk")
+    for *key, kind, why, set_at in flags.values_list(*_ABOUT, "kind", "why", Written("set_at")):
+        said[tuple(key)]["flags"].append({"kind": kind, "why": why, "set_at": set_at})
+    answers = defaultdict(list)
+    for comment, *words in (
+        Answer.objects.filter(comment__item__in=keys).order_by("pk").values_list("comment_id", *_WORDS)
+    ):
+        answers[comment].append(_written_words(words, people))
+    comments = Comment.objects.filter(item__in=keys).order_by("pk")
+    fields = ("pk", "kind", "uid", "words", Written("resolved_at"), "resolved_by_id")
+    for *row, pk, kind, uid, shown, resolved_at, resolver in comments.values_list(*_ABOUT, *_WORDS, *fields):
+        comment = {
+            "about": kind or "item",
+            "mark_id": uid or None,
+            "words": shown or None,
+            **_written_words(row[len(_ABOUT) :], people),
+            "resolved_at": resolved_at,
+            "resolved_by": people.get(resolver),
+            "answers": answers[pk],
+        }
+        said[tuple(row[: len(_ABOUT)])]["comments"].append(comment)
+    return dict(said)
+
+
+def _written_words(values: Sequence[Any], people: Mapping[int, str]) -> dict[str, Any]:
+    author, text, written_at, edited_at = values
+    return {"author": people[author], "text": text, "written_at": written_at, "edited_at": edited_at}

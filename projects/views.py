@@ -26,7 +26,7 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet
 
-from . import access, assigning, bundle, progress, talking
+from . import access, assigning, bundle, comments, progress
 from .forms import ConstraintsForm, DetailsForm
 from .models import Project
 from .people.table import people
@@ -91,7 +91,7 @@ def page(request: Request, pk: int) -> HttpResponse:
     }
     context |= progress.overview(project, request.user)
     said = access.flags(request, project), access.comments(request, project)
-    context["talk"] = talking.figures(*said, reader=None if Right.READ in rights else request.user)
+    context["talk"] = comments.figures(*said, reader=None if Right.READ in rights else request.user)
     if Right.READ in rights:
         members, _ = people(project)
         works = any(member.begun for member in members if member.user == request.user)
