@@ -108,9 +108,9 @@ class Reader(Client):
     def request(self, **request):
         response = super().request(**request)
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
-            in_tags = re.compile(r"\s+(?=[^<>]*>)")
+            in_tags = re.compile(r"[ \t\r\n]+(?=[^<>]*>)")
             parts = self.KEPT.split(in_tags.sub(" ", response.content.decode()).replace(" >", ">"))
-            parts[::2] = [re.sub(r"\s+", " ", part) for part in parts[::2]]
+            parts[::2] = [re.sub(r"[ \t\r\n]+", " ", part) for part in parts[::2]]
             response.content = "".join(parts).encode()
         return response
 
