@@ -15,8 +15,7 @@ from django.utils.functional import SimpleLazyObject
 
 from . import jobs
 from .blueprints import Blueprint, Right
-from .features import PREANNOTATIONS
-from .http import Request
+from .http import PREANNOTATIONS, Request
 from .models import PROJECT_MANAGERS, Job, User
 
 people_with: dict[Right, str] = {}

@@ -22,7 +22,7 @@ from django.contrib.sessions.backends.base import UpdateError
 from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
-from django.core.mail.backends import smtp
+from django.core.mail.backends import console, smtp
 from django.db import IntegrityError
 from django.forms import Form
 from django.http import HttpRequest
@@ -31,7 +31,7 @@ from django.utils import timezone
 
 from . import attempts
 from .db import first, trouble
-from .models import User, fold
+from .models import Mail, User, fold
 
 logger = logging.getLogger(__name__)
 
@@ -92,6 +92,19 @@ class MailBackend(smtp.EmailBackend):
         except (SMTPResponseException, SMTPRecipientsRefused) as error:
             logger.error("%s refused a mail: %s", self.host, error)
             return False
+
+
+class KeepingBackend(console.EmailBackend):
+    """Where no mail server is set up: shows mails on the terminal, and keeps them for administrators, in Django admin."""
+
+    KEPT = 200
+
+    def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
+        for message in email_messages:
+            Mail.objects.create(to=", ".join(message.to), subject=str(message.subject), body=str(message.body))
+        newest = Mail.objects.order_by("-pk").values_list("pk", flat=True)
+        Mail.objects.filter(pk__lte=next(iter(newest[self.KEPT : self.KEPT + 1]), 0)).delete()
+        return super().send_messages(email_messages) or 0
 
 
 class AccountAdapter(DefaultAccountAdapter):

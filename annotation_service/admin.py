@@ -14,19 +14,17 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from . import words
-from .admin_base import ReadOnlyAdmin
-from .admin_filters import Chosen, Suggestions
+from .admin_base import Chosen, ReadOnlyAdmin, SearchSuggestions
 from .inputs import Refused
 from .leaving import anonymise, set_active
-from .mails import Mail
-from .models import Job, User, fold
+from .models import Job, Mail, User, fold
 from .templatetags.ui import ago
 
 admin.site.site_header = admin.site.site_title = "Annotation Service"
 admin.site.index_title = "Administration"
 # One sign-in page, with its limits for failed attempts.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
-admin.site.autocomplete_view = Suggestions.as_view(admin_site=admin.site)  # type: ignore[method-assign, assignment]
+admin.site.autocomplete_view = SearchSuggestions.as_view(admin_site=admin.site)  # type: ignore[method-assign, assignment]
 
 
 @admin.register(User)

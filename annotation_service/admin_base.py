@@ -1,14 +1,16 @@
 """What the administration of each app is made of."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import Any, ClassVar
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.autocomplete import AutocompleteJsonView
 from django.contrib.admin.widgets import AutocompleteSelect
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet, TextField
-from django.forms import Media
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.functional import cached_property
@@ -16,10 +18,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from . import words
-from .admin_filters import Chosen, either
 from .blueprint_views import NameField
 from .blueprints import Blueprint
-from .inputs import Refused, clean_description
+from .inputs import Refused, clean_description, whole_number
 from .models import Job
 
 
@@ -46,6 +47,88 @@ def swatch(color: str) -> SafeString:
     return format_html('<span class="swatch" style="--c: {0}"></span> {0}', color)
 
 
+# --- Filters of lists that stay quick with many rows and many things to choose from --------------------------------------------
+
+
+def in_full(thing: Model) -> str:
+    """The name of a thing and, of a copy, that of its project: the blueprint has the same name."""
+    project = getattr(thing, "project", None)
+    return f"{thing} ({project})" if project else str(thing)
+
+
+class SearchSuggestions(AutocompleteJsonView):
+    """What the fields for searching offer."""
+
+    def get_queryset(self) -> "QuerySet[Any]":
+        found: QuerySet[Any] = super().get_queryset()
+        return found.select_related("project") if hasattr(found.model, "project") else found
+
+    def serialize_result(self, obj: Model, to_field_name: str) -> dict[str, str]:
+        return {**super().serialize_result(obj, to_field_name), "text": in_full(obj)}
+
+
+class ThingField(forms.ModelChoiceField):
+    def label_from_instance(self, obj: Model) -> str:
+        return in_full(obj)
+
+
+class Chosen(admin.FieldListFilter):
+    """The rows of one thing, such as ``("item__dataset", Chosen)``: it is searched, for there may be thousands."""
+
+    template = "admin/chosen.html"
+
+    def __init__(
+        self, field: Any, request: HttpRequest, params: dict[str, Any], model: Any, model_admin: Any, field_path: str
+    ) -> None:
+        self.parameter = f"{field_path}__id__exact"
+        self.chosen = params.get(self.parameter, [""])[-1]
+        super().__init__(field, request, params, model, model_admin, field_path)
+        self.sees = admin.site.get_model_admin(field.related_model).has_view_permission(request)
+
+    def expected_parameters(self) -> list[str | None]:
+        return [self.parameter]
+
+    def has_output(self) -> bool:
+        return self.sees
+
+    def queryset(self, request: HttpRequest, queryset: "QuerySet[Any]") -> "QuerySet[Any]":
+        if not self.chosen:
+            return queryset
+        if (key := whole_number(self.chosen)) is None:
+            raise IncorrectLookupParameters
+        return queryset.filter(**{self.field_path: key})
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        """The field, and what else the list is filtered by."""
+        model: Any = self.field.related_model
+        field = ThingField(
+            model._default_manager.all(),
+            widget=AutocompleteSelect(self.field, admin.site, {"aria-label": self.title}),
+            required=False,
+        )
+        kept = {name: value for name, value in changelist.params.items() if name != self.parameter}
+        yield {"field": field.widget.render(self.parameter, self.chosen), "kept": kept}
+
+
+def either(field: str, title: str, *, empty: str, filled: str) -> type[admin.SimpleListFilter]:
+    """Whether a field is empty, in words."""
+
+    class Either(admin.SimpleListFilter):
+        parameter_name = f"{field}__isempty"
+
+        def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+            return [("1", empty), ("0", filled)]
+
+        def queryset(self, request: HttpRequest, queryset: "QuerySet[Any]") -> "QuerySet[Any]":
+            return queryset.filter(**{f"{field}__isnull": self.value() == "1"}) if self.value() else queryset
+
+    Either.title = title
+    return Either
+
+
+# --- Lists and pages ---------------------------------------------------------------------------------------------------------
+
+
 class AtLeast(int):
     """A number of rows that is shown as the least that there are."""
 
@@ -63,14 +146,6 @@ class CappedPaginator(Paginator):
     def count(self) -> int:
         count = self.object_list.order_by()[: self.limit + 1].count()  # type: ignore[attr-defined]
         return count if count <= self.limit else AtLeast(self.limit)
-
-    def page(self, number: int | str) -> "Page[Any]":
-        """Only keys are sorted: to sort 100,000 rows with their texts takes half a second."""
-        number = self.validate_number(number)
-        begin = (number - 1) * self.per_page
-        rows: QuerySet[Any] = self.object_list  # type: ignore[assignment]
-        keys = rows.values_list("pk", flat=True)[begin : begin + self.per_page]
-        return Page(rows.filter(pk__in=list(keys)), number, self)
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):
@@ -104,7 +179,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):
         return bool(request.user.is_active and request.user.is_staff)
 
     @property
-    def media(self) -> Media:
+    def media(self) -> forms.Media:
         """With what the fields of filters need."""
         return super().media + AutocompleteSelect(Job._meta.get_field("by"), admin.site).media
 

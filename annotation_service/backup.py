@@ -27,7 +27,7 @@ from django.utils import timezone
 
 from . import words
 from .blueprints import Blueprint
-from .db import execute, snapshot, write
+from .db import execute, refresh_statistics, snapshot, write
 from .inputs import Refused
 from .models import kept_file
 
@@ -187,6 +187,7 @@ def restore(path: Path, say: Say, *, replace: bool) -> str:
         _keep_key(folder / KEY, say)
     call_command("migrate", verbosity=0)
     call_command("createcachetable", verbosity=0)
+    refresh_statistics(*_tables())
     return content
 
 

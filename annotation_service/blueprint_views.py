@@ -18,7 +18,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from . import access
 from .blueprints import PagedBlueprint, with_uses
-from .edits import Conflict, fingerprint
+from .edits import EditForm
 from .http import Request
 from .inputs import Problem, Refused, check_size, clean_title, decode, normalized
 from .models import start_job
@@ -77,33 +77,6 @@ class DocumentForm(forms.Form):
             return upload
         self.file_text = decode(upload.read())
         return self.file_text
-
-
-class EditForm(forms.Form):
-    """A form over fields of a thing that has an ``edit`` method; ``seen`` are the fingerprints to send along."""
-
-    def __init__(self, data: Any = None, *, thing: Any) -> None:
-        stored = {name: getattr(thing, name) for name in self.base_fields}
-        super().__init__(data, initial=stored)
-        self.thing = thing
-        self.seen = {name: (data or {}).get(f"was_{name}") or fingerprint(now) for name, now in stored.items()}
-        self.status = 422 if self.is_bound else 200
-
-    def save(self) -> bool:
-        """Whether the fields were stored; if not, the form says why at the field and keeps what was typed."""
-        if not self.is_valid():
-            return False
-        try:
-            self.thing.edit(was=self.seen, **self.cleaned_data)
-        except Conflict as conflict:
-            self.status = 409
-            for name, value in conflict.fields.items():
-                self.seen[name] = fingerprint(value)
-                shown = f"“{value}”" if value else "nothing"
-                self.add_error(name, f"Somebody changed this meanwhile, to {shown}. Save again to replace it.")
-        except Refused as error:
-            self.add_error(None, error)
-        return self.is_valid()
 
 
 class BlueprintForm(EditForm):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from . import words
 from .inputs import Refused, lines_of
-from .json_input.lists import Piece
+from .json_input.lists import Element
 from .schemas import quoted
 
 DELIMITERS = ",;\t"
@@ -16,7 +16,7 @@ _REASONS = {
 }
 
 
-def records(texts: Iterable[str], fields: Sequence[str], limit: int) -> Iterator[Piece]:
+def records(texts: Iterable[str], fields: Sequence[str], limit: int) -> Iterator[Element]:
     """The rows of a text that comes in blocks, as objects of texts by field; a row has the number of the line in which it begins,
     and a blank one is left out.
 
@@ -42,7 +42,7 @@ def records(texts: Iterable[str], fields: Sequence[str], limit: int) -> Iterator
             refused = f"{words.plural(len(names), 'value was,values were')} expected, not {words.number(len(row))}."
         if refused or any(value.strip() for value in row):
             value = None if refused else dict(zip(names, row, strict=True))
-            yield Piece("line", number, value, 0, Refused(refused, place=f"line {number}") if refused else None)
+            yield Element("line", number, value, 0, Refused(refused, place=f"line {number}") if refused else None)
 
 
 def _lines(texts: Iterable[str], limit: int) -> Iterator[str]:

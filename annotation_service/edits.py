@@ -9,6 +9,10 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from typing import Any
 
+from django import forms
+
+from .inputs import Refused
+
 
 class Conflict(Exception):
     """Somebody else has changed the same fields meanwhile; ``fields`` are their values of now."""
@@ -36,3 +40,30 @@ def changes(stored: object, wanted: Mapping[str, Any], was: Mapping[str, str]) -
     if others := {name: now[name] for name in changed if name in was and was[name] != stored_now[name]}:
         raise Conflict(others)
     return changed
+
+
+class EditForm(forms.Form):
+    """A form over fields of a thing that has an ``edit`` method; ``seen`` are the fingerprints to send along."""
+
+    def __init__(self, data: Any = None, *, thing: Any) -> None:
+        stored = {name: getattr(thing, name) for name in self.base_fields}
+        super().__init__(data, initial=stored)
+        self.thing = thing
+        self.seen = {name: (data or {}).get(f"was_{name}") or fingerprint(now) for name, now in stored.items()}
+        self.status = 422 if self.is_bound else 200
+
+    def save(self) -> bool:
+        """Whether the fields were stored; if not, the form says why at the field and keeps what was typed."""
+        if not self.is_valid():
+            return False
+        try:
+            self.thing.edit(was=self.seen, **self.cleaned_data)
+        except Conflict as conflict:
+            self.status = 409
+            for name, value in conflict.fields.items():
+                self.seen[name] = fingerprint(value)
+                shown = f"“{value}”" if value else "nothing"
+                self.add_error(name, f"Somebody changed this meanwhile, to {shown}. Save again to replace it.")
+        except Refused as error:
+            self.add_error(None, error)
+        return self.is_valid()

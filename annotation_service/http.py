@@ -1,4 +1,4 @@
-"""What views get, and what they answer with: refusals, and files.
+"""What views get, and what they answer with: refusals, files, and pages that only a setting enables.
 
 A file is complete before its first byte leaves: no transaction waits for a slow client, and what fails is an error page, not half
 a file. A view has got what it sends through an access module.
@@ -7,16 +7,20 @@ a file. A view has got what it sends through an access module.
 import logging
 import tempfile
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, NamedTuple
 
 from django.conf import settings
+from django.contrib.staticfiles.storage import HashedFilesMixin
 from django.http import FileResponse, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import render
 from django.utils.html import escape
 from django.utils.http import content_disposition_header
 from django_htmx.http import reswap, retarget, trigger_client_event
 from django_htmx.middleware import HtmxDetails
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 from .inputs import Refused
 from .models import User
@@ -66,3 +70,54 @@ def _written(write: Callable[[IO[bytes]], object]) -> IO[bytes]:
         file.close()
         raise
     return file
+
+
+class StaticFiles(CompressedManifestStaticFilesStorage):
+    """Compressed files with a hash in their name, those that our JavaScript modules import included.
+
+    Django can do that for all JavaScript files (``support_js_module_import_aggregation``); in those of other packages it
+    stumbles over examples in comments.
+    """
+
+    patterns = (
+        *HashedFilesMixin.patterns,
+        ("js/*", HashedFilesMixin._js_module_import_aggregation_patterns[1]),  # type: ignore[attr-defined]
+    )
+    # Each pass follows the imports one step further, and stops early where nothing changes any more.
+    max_post_process_passes = 50
+
+
+# --- What this release has, but does only when a setting enables it ------------------------------------------------------------
+
+
+class Feature(NamedTuple):
+    setting: str
+    name: str
+    """In the plural, as it begins a sentence."""
+
+    @property
+    def is_on(self) -> bool:
+        return bool(getattr(settings, self.setting))
+
+    @property
+    def refusal(self) -> str:
+        return f"{self.name} are disabled in this release. The setting {self.setting} enables them."
+
+    def check(self) -> None:
+        """Raises `Refused` while it is off."""
+        if not self.is_on:
+            raise Refused(self.refusal)
+
+    def required(self, view: Callable[..., Any]) -> Callable[..., Any]:
+        """A view that, while it is off, answers with a page that says so and names the setting."""
+
+        @wraps(view)
+        def answer(request: Request, *args: Any, **kwargs: Any) -> HttpResponse:
+            if self.is_on:
+                return view(request, *args, **kwargs)
+            return render(request, "disabled.html", {"feature": self}, status=403)
+
+        return answer
+
+
+PREANNOTATIONS = Feature("PREANNOTATION_RESOURCES", "Preannotations")

@@ -21,10 +21,10 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from .blueprints import PagedBlueprint, purge_deleted
-from .db import Trouble, trouble, write
+from .db import Trouble, data_version, refresh_statistics, trouble, write
 from .http import Request
 from .inputs import Refused
-from .models import WORKER_SIGN, Job, Overtaken
+from .models import WORKER_SIGN, Job, JobState, Overtaken
 
 log = logging.getLogger(__name__)
 KEEP_FILES = timedelta(hours=24)
@@ -91,7 +91,7 @@ Run = Callable[[Job, Progress], None]
 Check = Callable[[Request, Job], object]
 
 
-class Kind(NamedTuple):
+class JobKind(NamedTuple):
     """``check`` raises `Http404` or `PermissionDenied` for people who may not watch a job or fetch its file.
 
     Without one, jobs are for those who started them, while they make blueprints: see `access.job`.
@@ -101,14 +101,14 @@ class Kind(NamedTuple):
     check: Check | None = None
 
 
-KINDS: dict[str, Kind] = {}
+KINDS: dict[str, JobKind] = {}
 
 
 def kind(name: str, check: Check | None = None) -> Callable[[Run], Run]:
     """Register a function as the work of a kind of job. The check is made at every use, for rights may end. Staff see all."""
 
     def register(run: Run) -> Run:
-        KINDS[name] = Kind(run, check)
+        KINDS[name] = JobKind(run, check)
         return run
 
     return register
@@ -116,8 +116,8 @@ def kind(name: str, check: Check | None = None) -> Callable[[Run], Run]:
 
 CLEANUPS: list[Callable[[], None]] = []
 PURGES: list[Callable[[float], int]] = [purge_deleted]
-# So many seconds others wait for a step, at most, before they can write.
-STEP = 0.03
+# So many seconds others wait for a step, at most, before they can write: while some do, and when nobody has for so long.
+STEP, LONG_STEP, QUIET = 0.03, 0.25, 5
 FILES_IN_USE: list[Callable[[], Iterable[str]]] = []
 
 
@@ -144,9 +144,9 @@ def in_use(names: Callable[[], Iterable[str]]) -> Callable[[], Iterable[str]]:
 def claim(**which: Any) -> Job | None:
     """The oldest waiting job of these, now this worker's, or None. Reads first: an idle worker takes no lock."""
     fresh = timezone.now() - Job.STALE
-    waiting = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING, heartbeat_at__lt=fresh)
+    waiting = Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, heartbeat_at__lt=fresh)
     job = Job.objects.filter(waiting, **which).order_by("id").first()
-    claim = {"state": Job.State.RUNNING, "heartbeat_at": timezone.now(), "attempts": F("attempts") + 1}
+    claim = {"state": JobState.RUNNING, "heartbeat_at": timezone.now(), "attempts": F("attempts") + 1}
     if job is None or not Job.objects.filter(waiting, pk=job.pk).update(**claim):
         return None
     job.refresh_from_db()
@@ -159,7 +159,7 @@ def run(job: Job) -> None:
         message = (
             f"The worker or the database stopped {Job.MAX_ATTEMPTS} times while doing this. Ask your administrator."
         )
-        job.end(Job.State.FAILED, errors={"message": message})
+        job.end(JobState.FAILED, errors={"message": message})
         return
     with Progress(job) as progress:
         try:
@@ -168,35 +168,36 @@ def run(job: Job) -> None:
             log.warning("another worker took up job %s (%s); this one's work is not stored", job.pk, job.kind)
         except Refused as error:
             problems = [[p.place, p.text] for p in error.problems]
-            job.end(Job.State.FAILED, errors={"problems": problems, "total": error.total})
+            job.end(JobState.FAILED, errors={"problems": problems, "total": error.total})
         except Cancelled:
-            job.end(Job.State.CANCELLED)
+            job.end(JobState.CANCELLED)
         except Exception as error:
             reason = trouble(error)
             if reason in {Trouble.LOST, Trouble.BUSY}:
                 raise
             log.exception("job %s (%s) failed", job.pk, job.kind)
             message = "An unexpected error stopped this; nothing was stored. The details are in the log."
-            job.end(Job.State.FAILED, errors={"message": reason.value if reason else message})
+            job.end(JobState.FAILED, errors={"message": reason.value if reason else message})
 
 
 def finish(**which: Any) -> None:
     """Do these jobs here, for a command that ends when all is done; one that a worker has is waited for. Raises `Refused` if one
     fails here."""
-    while Job.objects.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING], **which).exists():
+    while Job.objects.filter(state__in=[JobState.QUEUED, JobState.RUNNING], **which).exists():
         job = claim(**which)
         if job is None:
             time.sleep(Progress.INTERVAL)
             continue
         run(job)
         job.refresh_from_db()
-        if job.state == Job.State.FAILED:
+        if job.state == JobState.FAILED:
             raise Refused(job.errors.get("message") or job.errors["problems"][0][1])
 
 
 def work(stop: threading.Event, poll: float = 0.1) -> None:
     """Do jobs until told to stop, whatever happens."""
-    next_sign = next_cleanup = next_purge = 0.0
+    next_sign = next_cleanup = next_purge = last_write = 0.0
+    known_version = None
     job = None
     while not stop.is_set():
         try:
@@ -212,8 +213,14 @@ def work(stop: threading.Event, poll: float = 0.1) -> None:
                 run(job)
                 job = None
                 continue
-            if time.monotonic() >= next_purge and not any(work(STEP) for work in PURGES):
-                next_purge = time.monotonic() + 10
+            if time.monotonic() >= next_purge:
+                version = data_version()
+                if version != known_version:
+                    known_version, last_write = version, time.monotonic()
+                step = STEP if time.monotonic() < last_write + QUIET else LONG_STEP
+                if not any(work(step) for work in PURGES):
+                    next_purge = time.monotonic() + 10
+                    refresh_statistics()
         except Exception as error:
             if reason := trouble(error):
                 log.warning("the worker waits: %s: %s", reason.name, error)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Max, Q, QuerySet
 
 from .blueprints import PagedBlueprint
-from .db import first, write
+from .db import write
 from .inputs import Refused
 from .models import User
 from .words import Difference, difference, plural
@@ -44,6 +44,13 @@ class Step:
         return len(str(self.before)) + len(str(self.after)) > LONG
 
 
+class ChangeKind(models.TextChoices):
+    OPERATION = "operation"
+    UNDO = "undo"
+    REDO = "redo"
+    REVERT = "revert"
+
+
 class JournalRow(models.Model):
     """One operation, or a row that takes one back or does it again: then ``operation`` is the one that it is about.
 
@@ -55,16 +62,10 @@ class JournalRow(models.Model):
     A model of these rows adds the key of what is edited, with the related name “changes”.
     """
 
-    class Kind(models.TextChoices):
-        OPERATION = "operation"
-        UNDO = "undo"
-        REDO = "redo"
-        REVERT = "revert"
-
     nouns: ClassVar[str] = "item,items"
 
     version = models.PositiveIntegerField()
-    kind = models.CharField(max_length=9, choices=Kind, default=Kind.OPERATION)
+    kind = models.CharField(max_length=9, choices=ChangeKind, default=ChangeKind.OPERATION)
     verb = models.CharField(max_length=30)
     operation = models.ForeignKey("self", null=True, blank=True, on_delete=models.RESTRICT, related_name="followed_by")
     stands = models.BooleanField(default=True)
@@ -103,7 +104,7 @@ class JournalRow(models.Model):
     @property
     def takes_back(self) -> bool:
         """Whether it undid something or did it again. The step that it is about tells whether it is in force."""
-        return self.kind in (self.Kind.UNDO, self.Kind.REDO)
+        return self.kind in (ChangeKind.UNDO, ChangeKind.REDO)
 
     @property
     def can_be_reverted(self) -> bool:
@@ -140,7 +141,7 @@ class Change:
     thing: Any
     verb: str
     items: dict[str, list[Any]] = field(default_factory=dict)
-    kind: str = JournalRow.Kind.OPERATION
+    kind: str = ChangeKind.OPERATION
     operation: Any = None
     row: Any = None
 
@@ -157,12 +158,16 @@ class Change:
             key = _shared_item(last, later)
             assert key
             raise done_later(f"“{later.names({key})[key]}” was changed", later)
-        if self.kind == JournalRow.Kind.REVERT:
+        if self.kind == ChangeKind.REVERT:
             self.verb = f"{'revert' if operation.stands else 'restore'} {operation.verb}"
         else:
             self.verb = step.verb
         self.operation = operation
-        self.thing.put_back(self, last.items)
+        self.put_back(last.items)
+
+    def put_back(self, entries: Entries) -> None:
+        """Bring items back to their states before. Nobody has changed the same fields since."""
+        raise NotImplementedError
 
     def _later_change(self, step: JournalRow) -> JournalRow | None:
         """A newer row on the same fields of the same items, of an operation that is not as it was then: its rows take each other
@@ -235,21 +240,17 @@ class Journaled(PagedBlueprint):
             change.store(by)
             self.version, self.updated_at, self.written = thing.version, thing.updated_at, change.row
 
-    def put_back(self, change: Any, entries: Entries) -> None:
-        """Bring items back to their states before. Nobody has changed the same fields since."""
-        raise NotImplementedError
-
     def undo(self, *, by: User) -> Any:
         """Take back the user's own newest operation; refused, naming it, if a later one depends on it."""
-        return self._take_back(JournalRow.Kind.UNDO, self.undoable, by=by)
+        return self._take_back(ChangeKind.UNDO, self.undoable, by=by)
 
     def redo(self, *, by: User) -> Any:
         """Do again what the user has undone last."""
-        return self._take_back(JournalRow.Kind.REDO, self.redoable, by=by)
+        return self._take_back(ChangeKind.REDO, self.redoable, by=by)
 
     def revert(self, step: Any, *, by: User) -> Any:
         """Take back a step of the history, whoever made it, if nothing later depends on it. The rest stays."""
-        return self._take_back(JournalRow.Kind.REVERT, lambda _: self.changes.get(pk=step.pk), by=by)
+        return self._take_back(ChangeKind.REVERT, lambda _: self.changes.get(pk=step.pk), by=by)
 
     def undo_offered(self, version: int, *, by: User) -> Any:
         """Undo the user's step of this version or, without a version, their newest. A toast names the step that it
@@ -268,35 +269,17 @@ class Journaled(PagedBlueprint):
 
     def undoable(self, by: User) -> Any:
         """What the user would undo next: their newest row that stands and is no undo."""
-        return self._newest(by, "stands AND kind <> 'undo' AND verb <> 'create'")
+        return self._standing(by).exclude(kind=ChangeKind.UNDO).exclude(verb="create").first()
 
     def redoable(self, by: User) -> Any:
         """The undo that the user's redo would take back: their newest that is newer than their last operation or revert."""
-        last = f"SELECT MAX(version) {self._own_rows} AND kind NOT IN ('undo', 'redo')"
-        return self._newest(by, f"stands AND kind = 'undo' AND version > COALESCE(({last}), 0)")
+        done = self.changes.filter(user=by).exclude(kind__in=[ChangeKind.UNDO, ChangeKind.REDO])
+        last = done.aggregate(version=Max("version"))["version"] or 0
+        return self._standing(by).filter(kind=ChangeKind.UNDO, version__gt=last).first()
 
-    @property
-    def _own_rows(self) -> str:
-        return f"FROM {self.changes.model._meta.db_table} WHERE {self.changes.field.column} = %(thing)s AND user_id = %(by)s"
-
-    def _newest(self, by: User, condition: str) -> Any:
-        """The user's newest row of such a kind.
-
-        Written out, because nearly every answer of an editor has the buttons that ask for both: that takes 0.1 instead of 1.8 ms.
-        """
-        model = self.changes.model
-        columns = ", ".join(f'"{field.column}"' for field in model._meta.concrete_fields if field.name != "items")
-        # What happened to thousands of items takes long to read, and a button needs the name of an only one at most.
-        sql = (
-            f"SELECT {columns}, CASE WHEN count = 1 THEN items END AS items {self._own_rows} AND {condition}"
-            " ORDER BY version DESC LIMIT 1"
-        )
-        if found := first(model, sql, {"thing": self.pk, "by": by.pk}):
-            found.user = by
-            setattr(found, self.changes.field.name, self)
-            if found.items is None:
-                del found.items  # it is read when somebody asks for it
-        return found
+    def _standing(self, by: User) -> QuerySet[Any]:
+        """Without what happened to the items, of thousands of which a button names none."""
+        return self.changes.filter(user=by, stands=True).select_related("user").defer("items")
 
     def _take_back(self, kind: str, find: Callable[[User], Any], *, by: User) -> Any:
         with self.changing("", by=by) as change:

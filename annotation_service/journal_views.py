@@ -41,7 +41,7 @@ def history_urls(
     ]
 
 
-class Entry(NamedTuple):
+class HistoryEntry(NamedTuple):
     """A row of the history, with the first steps of its before and after."""
 
     change: JournalRow
@@ -66,7 +66,7 @@ def history(request: Request, thing: Journaled) -> HttpResponse:
     found = thing.history(start=start, size=SHOWN_CHANGES + 1)
     context = {
         "thing": thing,
-        "entries": [Entry(*each) for each in found[:SHOWN_CHANGES]],
+        "entries": [HistoryEntry(*each) for each in found[:SHOWN_CHANGES]],
         "next": start + SHOWN_CHANGES if len(found) > SHOWN_CHANGES else None,
         "editable": access.can_edit(request.user, thing),
     }

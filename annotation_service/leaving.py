@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from .db import store, write
 from .inputs import Refused
-from .mails import Mail
-from .models import User
+from .models import Mail, User
 
 # Functions that end what apps above keep of a person with these addresses, or raise `Refused`.
 leavings: list[Callable[[User, Collection[str]], None]] = []

@@ -1,11 +1,11 @@
 import time
 import unicodedata
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, NamedTuple
 
 from django.conf import settings
 from django.contrib.auth import models as auth_models
@@ -17,10 +17,8 @@ from django.db.models.signals import pre_save
 from django.dispatch import receiver
 from django.utils import timezone
 
-from .comfort import check_choice
 from .db import Trouble, store, trouble, write
-from .inputs import can_be_seen
-from .mails import Mail as Mail
+from .inputs import Refused, can_be_seen
 
 PROJECT_MANAGERS = "Project managers"
 WORKER_SIGN = "worker-alive"
@@ -87,7 +85,7 @@ class User(auth_models.AbstractUser):
     username_folded = models.CharField(max_length=300, unique=True, editable=False)
     # Null without an address: many people may have none.
     email_folded = models.CharField(max_length=MAX_FOLDED_ADDRESS, unique=True, null=True, editable=False)  # noqa: DJ001
-    # What was chosen of `comfort.COMFORT`.
+    # What was chosen of `COMFORT`.
     comfort = models.JSONField(default=dict, editable=False)
     # Since when nothing says who they were: see `annotation_service.leaving`.
     anonymised_at = models.DateTimeField(null=True, editable=False)
@@ -143,8 +141,64 @@ def fold_as_loaded(instance: User, raw: bool, **more: Any) -> None:
         instance.fold_names()
 
 
+# --- How texts and their marks are shown to somebody who annotates: what there is to choose from --------------------------------
+
+
+class ComfortChoice(NamedTuple):
+    values: tuple[str, ...]
+    default: str
+
+
+COMFORT = {
+    "size": ComfortChoice(("s", "m", "l", "xl"), "m"),
+    "spacing": ComfortChoice(("tight", "normal", "wide"), "normal"),
+    "arcs": ComfortChoice(("all", "selected", "off"), "all"),
+    "strength": ComfortChoice(("soft", "normal", "strong"), "normal"),
+    "on_page": ComfortChoice(("1", "5", "10", "20"), "1"),  # items
+}
+
+
+def with_defaults(chosen: Mapping[str, str]) -> dict[str, str]:
+    """A value for each choice. What is not there any more is as if it had not been chosen."""
+    values = ((name, chosen.get(name), choice) for name, choice in COMFORT.items())
+    return {name: value if value in choice.values else choice.default for name, value, choice in values}
+
+
+def check_choice(name: str, value: str) -> None:
+    if name not in COMFORT:
+        raise Refused(f"There is no such choice. There are: {', '.join(COMFORT)}.")
+    if value not in COMFORT[name].values:
+        raise Refused(f"This is no value of “{name}”. It can be {', '.join(COMFORT[name].values)}.")
+
+
+# --- Mails ---------------------------------------------------------------------------------------------------------------
+
+
+class Mail(models.Model):
+    """A message that would have been sent. It may hold a link that lets its reader in: see `MailAdmin`."""
+
+    to = models.TextField()
+    subject = models.TextField()
+    body = models.TextField()
+    sent_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.subject}, to {self.to}"
+
+
+# --- Jobs ----------------------------------------------------------------------------------------------------------------
+
+
 class Overtaken(Exception):
     """The job is not this worker's any more: another one took it up, or somebody else ended it."""
+
+
+class JobState(models.TextChoices):
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
 
 
 class Job(models.Model):
@@ -153,13 +207,6 @@ class Job(models.Model):
     ``target`` holds the arguments of the kind's function, ``result`` where its outcome is: ``{"url": …}`` for a page,
     ``{"file": …, "name": …}`` for a download.
     """
-
-    class State(models.TextChoices):
-        QUEUED = "queued"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
-        CANCELLED = "cancelled"
 
     # A running job whose worker has not been heard of for so long is taken up again. Longer than the longest write,
     # because the heartbeat waits for its turn to write, too.
@@ -174,7 +221,7 @@ class Job(models.Model):
     title = models.CharField(max_length=250)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
     target = models.JSONField(default=dict)
-    state = models.CharField(max_length=10, choices=State, default=State.QUEUED)
+    state = models.CharField(max_length=10, choices=JobState, default=JobState.QUEUED)
     phase = models.CharField(max_length=40, blank=True)
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
@@ -194,39 +241,39 @@ class Job(models.Model):
 
     @property
     def is_over(self) -> bool:
-        return self.state in {self.State.DONE, self.State.FAILED, self.State.CANCELLED}
+        return self.state in {JobState.DONE, JobState.FAILED, JobState.CANCELLED}
 
     @property
     def has_no_worker(self) -> bool:
         """Whether nobody is there to do it: none to take it up, or the one that had it is gone."""
-        if self.state == self.State.RUNNING and self.heartbeat_at:
+        if self.state == JobState.RUNNING and self.heartbeat_at:
             return self.heartbeat_at < timezone.now() - self.STALE
         # The sign never expires: it would be deleted on reading, which fails when the disk is full.
-        return self.state == self.State.QUEUED and cache.get(WORKER_SIGN, 0) < time.time() - self.SIGN_SECONDS
+        return self.state == JobState.QUEUED and cache.get(WORKER_SIGN, 0) < time.time() - self.SIGN_SECONDS
 
     @property
     def silent_for(self) -> int:
         """The seconds since the last sign of its worker, if these are so many that it may be gone."""
-        if self.state != self.State.RUNNING or not self.heartbeat_at:
+        if self.state != JobState.RUNNING or not self.heartbeat_at:
             return 0
         silence = timezone.now() - self.heartbeat_at
         return int(silence.total_seconds()) if silence > self.QUIET else 0
 
     def request_cancel(self) -> None:
-        Job.objects.filter(pk=self.pk, state=self.State.QUEUED).update(
-            state=self.State.CANCELLED, finished_at=timezone.now()
+        Job.objects.filter(pk=self.pk, state=JobState.QUEUED).update(
+            state=JobState.CANCELLED, finished_at=timezone.now()
         )
-        Job.objects.filter(pk=self.pk, state=self.State.RUNNING).update(cancel_requested=True)
+        Job.objects.filter(pk=self.pk, state=JobState.RUNNING).update(cancel_requested=True)
 
     def finish(self, **result: Any) -> None:
         """Store the outcome. Called inside the transaction that writes the work, so that neither is there alone.
 
         Raises `Overtaken`, which takes the work back, if another worker has taken the job up in the meantime.
         """
-        if not self.end(self.State.DONE, result=result):
+        if not self.end(JobState.DONE, result=result):
             raise Overtaken
 
-    def end(self, state: "Job.State", **values: Any) -> bool:
+    def end(self, state: JobState, **values: Any) -> bool:
         """Store how it ended; returns whether it was still the job of the worker that has claimed it."""
         ended = self.still_claimed().update(state=state, finished_at=timezone.now(), **values)
         self.refresh_from_db()
@@ -234,11 +281,11 @@ class Job(models.Model):
 
     def put_back(self) -> None:
         """Let a worker take it up at once, unless it was ended or taken up by another meanwhile."""
-        self.still_claimed().update(state=self.State.QUEUED)
+        self.still_claimed().update(state=JobState.QUEUED)
 
     def still_claimed(self) -> "QuerySet[Job]":
         """Its row, while it is the job of the worker that has claimed it; else nothing."""
-        return Job.objects.filter(pk=self.pk, state=self.State.RUNNING, attempts=self.attempts)
+        return Job.objects.filter(pk=self.pk, state=JobState.RUNNING, attempts=self.attempts)
 
 
 @contextmanager

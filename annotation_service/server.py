@@ -38,7 +38,7 @@ class NoRoom(Error):
     reason = "Insufficient Storage"
 
 
-class Request(HTTPRequestParser):
+class RequestParser(HTTPRequestParser):
     error: Error | None
 
     def received(self, data: bytes) -> int:
@@ -59,7 +59,7 @@ class Request(HTTPRequestParser):
 class Channel(HTTPChannel):
     """A connection. What is on its way, a request or an answer, has begun at ``since`` and ``moved`` so many bytes."""
 
-    parser_class = Request
+    parser_class = RequestParser
     since = 0.0
     moved = 0
 

@@ -253,7 +253,9 @@ EMAIL_HOST_PASSWORD = env("EMAIL_HOST_PASSWORD")
 EMAIL_USE_SSL = env_bool("EMAIL_USE_SSL", False)
 EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", not EMAIL_USE_SSL)
 # Without a mail server, messages are printed where the service runs, and kept for administrators.
-EMAIL_BACKEND = "annotation_service.accounts.MailBackend" if EMAIL_HOST else "annotation_service.mails.KeepingBackend"
+EMAIL_BACKEND = (
+    "annotation_service.accounts.MailBackend" if EMAIL_HOST else "annotation_service.accounts.KeepingBackend"
+)
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = env("DEFAULT_FROM_EMAIL", "annotation-service@localhost")
 
@@ -264,7 +266,7 @@ STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "annotation_service.staticfiles.StaticFiles"},
+    "staticfiles": {"BACKEND": "annotation_service.http.StaticFiles"},
 }
 
 LANGUAGE_CODE = "en-gb"

@@ -3,7 +3,7 @@ from django.urls import include, path
 
 from projects.views import home
 
-from . import attempts, finding, views
+from . import attempts, views
 
 job_urls = [
     path("", views.show_job, name="job"),
@@ -17,7 +17,7 @@ handler500 = "annotation_service.views.server_error"
 
 urlpatterns = [
     path("", home, name="home"),
-    path("find/", finding.find, name="find"),
+    path("find/", views.find, name="find"),
     path("help/", views.help_page, name="help"),
     path("jobs/<int:pk>/", include(job_urls)),
     path("ontologies/", include("ontologies.urls")),

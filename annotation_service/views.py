@@ -1,6 +1,8 @@
 import logging
 import sys
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from typing import NamedTuple
 
 from django.conf import settings
 from django.contrib import messages
@@ -17,10 +19,12 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import trigger_client_event
 
 from . import access, words
+from .blueprints import PagedBlueprint
 from .db import Trouble, trouble
 from .http import Request, download
 from .middleware import too_large
-from .models import Job, kept_file
+from .models import Job, JobState, kept_file
+from .paging import named, search_text
 
 log = logging.getLogger(__name__)
 RETRY_AFTER = 5  # seconds
@@ -82,7 +86,7 @@ def show_job(request: Request, pk: int) -> HttpResponse:
     job = access.job(request, pk)
     if "page" in job.target:  # what the job works for has a page that shows it, too
         return redirect(job.target["page"])
-    if job.state == Job.State.DONE and "url" in job.result:
+    if job.state == JobState.DONE and "url" in job.result:
         announce_once(request, job)
         return redirect(job.result["url"])
     return render(request, "jobs/job.html", _context(job))
@@ -107,7 +111,7 @@ def cancel_job(request: Request, pk: int) -> HttpResponse:
 def job_file(request: Request, pk: int) -> HttpResponseBase:
     job = access.job(request, pk)
     path = kept_file(job.result.get("file", ""))
-    if job.state != Job.State.DONE or not path.is_file():
+    if job.state != JobState.DONE or not path.is_file():
         raise Http404("The file is kept for a day. Make it again.")
     return download(request, path, job.result["name"])
 
@@ -134,3 +138,40 @@ def bad_request(request: Request, exception: Exception) -> HttpResponse:
 def _context(job: Job) -> dict[str, object]:
     problems = [{"place": place, "text": text} for place, text in job.errors.get("problems", [])]
     return {"job": job, "problems": problems}
+
+
+# --- The command palette: each app adds what can be found of its own to `finders` ---------------------------------------------
+
+MOST = 6
+"""Hits of each kind."""
+
+
+class Hit(NamedTuple):
+    kind: str  # the heading that it stands below
+    title: str
+    note: str  # tells it from others of the same title
+    url: str
+    color: str = ""
+
+
+Finder = Callable[[Request, str], Iterable[Hit]]
+finders: list[Finder] = []
+
+
+def blueprints_and_copies(kind: str, model: type[PagedBlueprint]) -> Finder:
+    """Finds, by their names, the blueprints and projects' copies of a model that the user may look at, the last changed first."""
+
+    def find(request: Request, text: str) -> Iterable[Hit]:
+        found = named(access.all_readable(request, model), text).select_related("project", "owner")
+        for thing in found.order_by("-updated_at", "-pk")[:MOST]:
+            note = f"in the project “{thing.project}”" if thing.project else f"blueprint of {thing.owner}"
+            yield Hit(kind, thing.name, note, thing.get_absolute_url())
+
+    return find
+
+
+@require_GET
+def find(request: Request) -> JsonResponse:
+    text = search_text(request)
+    hits = [hit._asdict() for finder in finders for hit in finder(request, text)] if text else []
+    return JsonResponse({"hits": hits})

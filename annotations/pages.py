@@ -8,9 +8,8 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from annotation_service.blueprints import Right
-from annotation_service.comfort import COMFORT, with_defaults
 from annotation_service.http import Request
-from annotation_service.models import User
+from annotation_service.models import COMFORT, User, with_defaults
 from datasets.extra_fields import Field
 from datasets.models import Annotation, Item
 from projects import access

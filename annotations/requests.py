@@ -15,10 +15,10 @@ from django.http import Http404, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation_service.blueprints import Right
-from annotation_service.comfort import with_defaults
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, check_size, decode
 from annotation_service.json_input import parse_json
+from annotation_service.models import with_defaults
 from annotation_service.words import number
 from datasets.models import MARKS, Annotation, Entity, Mark, Relation
 from projects import access

@@ -4,8 +4,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, linked
-from annotation_service.admin_filters import Chosen, either
+from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, either, linked
 
 from .models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
 

@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from annotation_service import inputs, words
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.inputs import Refused
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet
 
 from .importing.document import Duplicates
@@ -156,9 +156,9 @@ class CreateForm(SourceForm, PreprocessingForm):
     ) -> None:
         super().__init__(*args, **options)
         fields: dict[str, Any] = self.fields
-        for kind in Ontology.Kind.values:
+        for kind in OntologyKind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
-        self.fields |= set_fields(constraints, Ontology.Kind.values)
+        self.fields |= set_fields(constraints, OntologyKind.values)
         if self.initial.get("name") == _title_of(self.kept):  # another file brings its own
             self.initial = {**self.initial, "name": ""}
 

@@ -4,11 +4,10 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, linked, swatch
-from annotation_service.admin_filters import Chosen
+from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, linked, swatch
 
 from .models import Ontology, OntologyChange, OntologyItem
-from .models.journal import FACTS, TIMES
+from .models.changes import FACTS, TIMES
 
 
 @admin.register(Ontology)

@@ -1,7 +1,7 @@
 """The codebook of an ontology: its labels as a document to read, print and send."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, islice, takewhile
 from typing import NamedTuple
@@ -14,14 +14,22 @@ from annotation_service.http import Request
 
 from .labels import Label
 from .models import Ontology
-from .panels import Sentence, sentence_sources
 
 MOST_IN_CONTENTS = 100
 _AT_ONCE = 100
 _FIRST_HEADING, _LAST_HEADING = 2, 6
 
+Sentence = Sequence[str]
+"""A text in pieces: the second, the fourth and so on are what a mark is on."""
 
-class Entry(NamedTuple):
+Sentences = Callable[[Request, Ontology, Collection[str]], Mapping[str, Sequence[Sentence]]]
+"""Returns a few sentences for each of the labels with these uids, the best first: of what the person who asks may read."""
+
+sentence_sources: list[Sentences] = []
+"""The apps above add where examples for codebooks come from."""
+
+
+class CodebookEntry(NamedTuple):
     """What a codebook says of a label."""
 
     label: Label
@@ -114,11 +122,11 @@ class Codebook:
         """How many labels are not in it because they are off."""
         return len(self._within) - len(self.labels)
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self) -> Iterator[CodebookEntry]:
         """In tree order."""
         for label in self.labels:
             heading = min(label.level - self._top + _FIRST_HEADING, _LAST_HEADING)
-            yield Entry(label, heading, self._sentences.get(label.uid, ()))
+            yield CodebookEntry(label, heading, self._sentences.get(label.uid, ()))
 
     def html(self) -> Iterator[SafeString]:
         """The entries, some at a time: for 10,000 labels with three sentences each a template takes 1.2 s, this 0.3."""

@@ -27,7 +27,7 @@ from annotation_service.inputs import (
     text_blocks,
 )
 from annotation_service.json_input import to_json
-from annotation_service.json_input.trees import Tree
+from annotation_service.json_input.trees import JsonTree
 from annotation_service.schemas import PUBLISHED, Checker, load
 
 from . import colors
@@ -43,7 +43,7 @@ _STEP = re.compile(r"\d+")
 
 
 @dataclass(slots=True)
-class NewItem:
+class NewLabel:
     """An item to be created. A list of them is in tree order; ``level`` is 1 at the top."""
 
     level: int
@@ -86,7 +86,7 @@ def example_json(kind: str) -> str:
     return (Path(__file__).parent / "examples" / f"{kind}.json").read_text("utf-8").strip()
 
 
-def read_ontology(source: str | IO[bytes], kind: str) -> list[NewItem]:
+def read_ontology(source: str | IO[bytes], kind: str) -> list[NewLabel]:
     """The items of a creation or rich document, in tree order.
 
     ``kind`` is ``entity`` or ``relation``. Raises `Refused` with the line and column of broken JSON, or with the place of
@@ -105,7 +105,7 @@ class _Reader:
         self.checker = Checker(item)
         self.cleaners = [(name, clean) for name, clean in _CLEANERS.items() if name in self.checker.known]
         self.problems = Problems()
-        self.tree = Tree(
+        self.tree = JsonTree(
             lambda: text_blocks(source),
             "children",
             limit=_ITEM_CHARACTERS,
@@ -116,9 +116,9 @@ class _Reader:
         self.uids: dict[str, int] = {}
         self.others = 0
 
-    def read(self, *, keep: bool = True) -> list[NewItem]:
+    def read(self, *, keep: bool = True) -> list[NewLabel]:
         """The items, if they are to be kept. They come after those below them, and are put before them."""
-        items: dict[int, NewItem] = {}
+        items: dict[int, NewLabel] = {}
         for number, above, level, value in self.tree:
             is_whole = number < 0
             if is_whole and not isinstance(value, list):
@@ -140,7 +140,7 @@ class _Reader:
                 self.tree.check_count(self.others)
                 self.checker.sound_fields(value, f"{above}{index + 1}".__add__, self.problems)
 
-    def _check_item(self, value: dict[str, Any], number: int, above: int, level: int) -> NewItem | None:
+    def _check_item(self, value: dict[str, Any], number: int, above: int, level: int) -> NewLabel | None:
         self.names.pop(number, None)
         if level > settings.MAX_LEVELS:
             if level == settings.MAX_LEVELS + 1:
@@ -160,7 +160,7 @@ class _Reader:
             self.problems.add(self.tree.place(number, ".id"), text)
         return item
 
-    def _read_item(self, fields: dict[str, Any], number: int, level: int) -> NewItem | None:
+    def _read_item(self, fields: dict[str, Any], number: int, level: int) -> NewLabel | None:
         values: dict[str, Any] = {}
         for name, clean in self.cleaners:
             if (value := fields.get(name)) is not None:
@@ -170,7 +170,7 @@ class _Reader:
                     self.problems.add(self.tree.place(number, f".{name}"), error.problems[0].text)
         if "name" not in values:
             return None
-        return NewItem(level=level, active=fields.get("active") is not False, uid=fields.get("id") or "", **values)
+        return NewLabel(level=level, active=fields.get("active") is not False, uid=fields.get("id") or "", **values)
 
 
 def _read_time(value: str) -> datetime:

@@ -9,15 +9,15 @@ from annotation_service.inputs import Refused, check_text, clean_description, sp
 from annotation_service.json_input import parse_json
 from annotation_service.models import User
 
-from .documents import NewItem, example_json, read_ontology
-from .lists import read_pasted
-from .models import Ontology, OntologyItem
+from .documents import NewLabel, example_json, read_ontology
+from .models import OntologyItem, OntologyKind
+from .pasted_lists import read_pasted
 
 
 class ItemsForm(DocumentForm):
     """A form with a document of new items: ``items``, once it is valid."""
 
-    def read(self) -> list[NewItem]:
+    def read(self) -> list[NewLabel]:
         raise NotImplementedError
 
     def clean(self) -> None:
@@ -28,7 +28,7 @@ class ItemsForm(DocumentForm):
             raise
 
 
-class CreateForm(ItemsForm):
+class OntologyForm(ItemsForm):
     sources = [
         ("empty", "Empty", "add items in the editor"),
         ("example", "Small example", "to try things out"),
@@ -38,7 +38,7 @@ class CreateForm(ItemsForm):
 
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
     description = DescriptionField(rows=2)
-    kind = forms.ChoiceField(choices=Ontology.Kind.choices, initial=Ontology.Kind.ENTITY)
+    kind = forms.ChoiceField(choices=OntologyKind.choices, initial=OntologyKind.ENTITY)
     source = forms.ChoiceField(choices=[(value, label) for value, label, _ in sources], initial="empty")
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -46,7 +46,7 @@ class CreateForm(ItemsForm):
         if not self.is_bound:
             self.fields["name"].widget.attrs["autofocus"] = True
 
-    def read(self) -> list[NewItem]:
+    def read(self) -> list[NewLabel]:
         kind = self.cleaned_data.get("kind")
         source = self._source(kind)
         return read_ontology(source, kind) if source and kind else []
@@ -69,7 +69,7 @@ class PasteForm(ItemsForm):
         super().__init__(*args)
         self.kind = kind
 
-    def read(self) -> list[NewItem]:
+    def read(self) -> list[NewLabel]:
         text = self.pasted()
         return read_pasted(text, self.kind) if text.strip() else []
 

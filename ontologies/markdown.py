@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from annotation_service.templatetags.ui import day_of
 from annotation_service.words import number, plural
 
-from .codebook import Codebook, Entry
-from .panels import Sentence
+from .codebook import Codebook, CodebookEntry, Sentence
 
 # Signs with a meaning wherever they stand; the last five only to readers that know tables, formulas and the like.
 _SIGNS = re.compile(r"[\n\r\\`*_\[\]<>&#|~$^{]")
@@ -81,7 +80,7 @@ def _parts(book: Codebook) -> Iterator[str]:
         yield from _of_label(entry)
 
 
-def _of_label(entry: Entry) -> Iterator[str]:
+def _of_label(entry: CodebookEntry) -> Iterator[str]:
     label = entry.label
     yield f"{'#' * entry.heading} {escaped(label.name)}"
     if entry.above or not label.active:

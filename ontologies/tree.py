@@ -16,11 +16,9 @@ from annotation_service.db import among, execute
 from annotation_service.inputs import Refused
 
 from . import colors
-from .documents import NewItem
+from .documents import NewLabel
 
 ROOT_UID = "00000000"
-START = 1_000_000_000
-"""Where a new tree begins: there is room on its left, so that an addition moves the shorter of its two sides."""
 
 
 class NewBranch(NamedTuple):
@@ -28,7 +26,7 @@ class NewBranch(NamedTuple):
     among the children that the parent has, None stands for last."""
 
     parent: Any
-    items: Sequence[NewItem]
+    items: Sequence[NewLabel]
     place: int | None = None
 
 
@@ -78,12 +76,12 @@ class Tree:
 
     # --- Writing ---
 
-    def create(self, new_items: Sequence[NewItem]) -> None:
+    def create(self, new_items: Sequence[NewLabel]) -> None:
         """Store the root of a new tree and all its items."""
-        end = START + 2 * len(new_items) + 1
-        root = self.model(ontology_id=self.pk, uid=ROOT_UID, tree_id=self.pk, lft=START, rght=end, level=0)
+        end = 2 * len(new_items) + 2
+        root = self.model(ontology_id=self.pk, uid=ROOT_UID, tree_id=self.pk, lft=1, rght=end, level=0)
         root.save(force_insert=True)
-        self._store(_numbered(new_items, root, 0, START + 1, set(), set()))
+        self._store(_numbered(new_items, root, 0, 2, set(), set()))
 
     def insert(self, branches: Sequence[NewBranch]) -> list[dict[str, Any]]:
         """Store new items at several places in one step: the room for all is made first. Returns the rows that were stored.
@@ -123,10 +121,7 @@ class Tree:
             room[at] += 2 * len(items)
         if self._taken(row["uid"] for row in rows):
             return self.insert(branches)  # one in four billion: draw again
-        moved = self._shift(room)
-        for row in rows:
-            row["lft"] += moved
-            row["rght"] += moved
+        self._shift(room)
         self._store(rows)
         return rows
 
@@ -175,21 +170,9 @@ class Tree:
     def _taken(self, uids: Iterator[str]) -> set[str]:
         return set(self.nodes.filter(uid__in=among(list(uids))).values_list("uid", flat=True))
 
-    def _shift(self, steps: Mapping[int, int]) -> int:
-        """Make room or close gaps: ``steps`` tells by how much everything from a position on moves away from what stands before
-        it. Returns how far the left side has moved: at a single place that side moves if it is the shorter one, for every row
-        that moves is written anew."""
+    def _shift(self, steps: Mapping[int, int]) -> None:
+        """Make room or close gaps: ``steps`` tells by how much everything from a position on moves to the right."""
         places = sorted(steps)
-        if len(places) == 1:
-            (at,), by, root = places, steps[places[0]], self.root
-            if at - root.lft < root.rght - at and 1 <= root.lft - by <= START:
-                execute(
-                    f"UPDATE {self.table} SET lft = lft - %(by)s,"
-                    " rght = CASE WHEN rght < %(at)s THEN rght - %(by)s ELSE rght END"
-                    " WHERE tree_id = %(tree)s AND lft < %(at)s",
-                    {"tree": self.pk, "at": at, "by": by},
-                )
-                return -by
         while places:  # from the right, so that the places further left still hold
             some, places = places[-100:], places[:-100]
             total, whens = sum(steps[at] for at in some), ""
@@ -201,7 +184,6 @@ class Tree:
                 f"UPDATE {self.table} SET {sets} WHERE tree_id = %(tree)s AND rght >= %(first)s",
                 {"tree": self.pk, "first": some[0]},
             )
-        return 0
 
     def _store(self, rows: list[dict[str, Any]]) -> None:
         """Level by level, because children find their parents' keys by the uids; without model instances, which take four times
@@ -224,7 +206,7 @@ class Tree:
 
 
 def _numbered(
-    new_items: Sequence[NewItem], parent: Any, child_count: int, position: int, taken: set[str], shades: set[str]
+    new_items: Sequence[NewLabel], parent: Any, child_count: int, position: int, taken: set[str], shades: set[str]
 ) -> list[dict[str, Any]]:
     """The rows of new items below a parent, in tree order, computed in one pass over the items, which come in tree order.
 

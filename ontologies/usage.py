@@ -3,14 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
-from django.db import connection
 from django.db.models import Count, Model, Q, QuerySet
-from django.db.models.expressions import RawSQL
 
 from annotation_service.db import among
+from annotation_service.http import Request
 from annotation_service.words import plural
 
 from .labels import Labels
@@ -66,10 +64,17 @@ ontology_uses: list[tuple[type[Model], str]] = []
 """Models that use whole ontologies, each with a field that points to them: such ontologies cannot be deleted."""
 
 
+Panel = Callable[[Request, Any], tuple[str, dict[str, Any]] | None]
+"""What an app above adds to the details of an item: returns a template with its context, or None where there is nothing to show.
+Asked after the details are on the screen."""
+
+item_panels: list[Panel] = []
+
+
 # --- Counting ----------------------------------------------------------------------------------------------------------
 
 
-class Counts(dict[str, int]):
+class UseCounts(dict[str, int]):
     """How many rows there are, by what people call several of them."""
 
     @property
@@ -85,16 +90,16 @@ class Counts(dict[str, int]):
 class ProjectUsage:
     project_pk: int
     project_name: str
-    counts: Counts
+    counts: UseCounts
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    own: Counts
+    own: UseCounts
     """What names the item itself: in its project or, of a blueprint, in blueprints."""
     projects: list[ProjectUsage]
     """What names the item's copies in projects that the viewer may see, the most first."""
-    elsewhere: Counts
+    elsewhere: UseCounts
     """What names its copies in other projects."""
 
 
@@ -103,14 +108,15 @@ def count(keys: Any, *, marks_of: str) -> int:
     return sum(use.rows(keys).filter(use.is_there).count() for use in item_uses if use.kind == marks_of)
 
 
-def all_naming(keys: Collection[int]) -> tuple[Counts, bool]:
+def all_naming(keys: Collection[int]) -> tuple[UseCounts, bool]:
     """All rows that name items with these keys, and whether more do that are about to be deleted."""
     counts: Counter[str] = Counter()
     deleted = False
-    for noun, deleted_at, number in _in_one_query(_by_deletion, keys):
-        deleted |= deleted_at is not None
-        counts[noun] += 0 if deleted_at else number
-    return Counts(+counts), deleted
+    for use in item_uses:
+        for deleted_at, number in _counted(use.rows(among(keys)), f"{use.part_of}__deleted_at"):
+            deleted |= deleted_at is not None
+            counts[use.noun] += 0 if deleted_at else number
+    return UseCounts(+counts), deleted
 
 
 def by_project(
@@ -118,50 +124,18 @@ def by_project(
 ) -> Usage:
     """The live rows that name an item of the project ``own`` and its copies in the projects with these names."""
     counts: dict[int | None, Counter[str]] = defaultdict(Counter)
-    for noun, project, number in _in_one_query(_live_by_project if made_by is None else _own_by_project, keys, made_by):
-        counts[project][noun] += number
-    here = Counts(counts.pop(own, {}))
-    shown = [ProjectUsage(pk, names[pk], Counts(counts.pop(pk))) for pk in counts.keys() & set(visible) if pk]
+    for use in item_uses:
+        for project, number in _counted(use.live(use.rows(among(keys)), made_by), use.project):
+            counts[project][use.noun] += number
+    here = UseCounts(counts.pop(own, {}))
+    shown = [ProjectUsage(pk, names[pk], UseCounts(counts.pop(pk))) for pk in counts.keys() & set(visible) if pk]
     shown.sort(key=lambda each: (-each.counts.total, each.project_name))
-    return Usage(here, shown, Counts(sum(counts.values(), Counter())))
+    return Usage(here, shown, UseCounts(sum(counts.values(), Counter())))
 
 
-_KEYS, _PERSON = object(), object()
-"""What stands for the keys of items and the key of a person in the parameters of a written query."""
-
-
-def _by_deletion(use: ItemUse, keys: Any) -> QuerySet[Any]:
-    return use.rows(keys).values_list(f"{use.part_of}__deleted_at")
-
-
-def _live_by_project(use: ItemUse, keys: Any) -> QuerySet[Any]:
-    return use.live(use.rows(keys)).values_list(use.project)
-
-
-def _own_by_project(use: ItemUse, keys: Any) -> QuerySet[Any]:
-    return use.live(use.rows(keys), RawSQL("%s", [_PERSON])).values_list(use.project)
-
-
-def _in_one_query(
-    rows: Callable[[ItemUse, Any], QuerySet[Any]], keys: Collection[int], made_by: Any = None
-) -> list[tuple[str, Any, int]]:
-    """The nouns of the rows with their groups, counted."""
-    sql, params = _written(rows, connection.vendor)
-    values = {_KEYS: among(keys).params[0], _PERSON: made_by and made_by.pk}
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [values.get(each, each) for each in params])
-        return [(item_uses[place].noun, group, number) for place, group, number in cursor.fetchall()]
-
-
-@cache
-def _written(rows: Callable[[ItemUse, Any], QuerySet[Any]], vendor: str) -> tuple[str, list[Any]]:
-    """One query over all that names items, composed once: counting takes 1.2 ms then, and 4.8 if the ORM composes six anew."""
-    keys = RawSQL(among([0]).sql, [_KEYS])
-    queries = [rows(use, keys).annotate(Count("pk")).query.sql_with_params() for use in item_uses]
-    sql = " UNION ALL ".join(
-        f"SELECT {place}, counted.* FROM ({sql}) counted" for place, (sql, _) in enumerate(queries)
-    )
-    return sql, [each for _, params in queries for each in params]
+def _counted(rows: QuerySet[Any], field: str) -> QuerySet[Any]:
+    """The values of a field, each with the number of rows that have it."""
+    return rows.order_by().values_list(field).annotate(Count("pk"))
 
 
 def marks_by_uid(kind: str, ontologies: QuerySet[Any] | list[int], made_by: Any = None) -> dict[str, int]:
@@ -170,13 +144,8 @@ def marks_by_uid(kind: str, ontologies: QuerySet[Any] | list[int], made_by: Any 
     for use in item_uses:
         if use.kind == kind:
             (field,) = use.items
-            items = use.model._meta.get_field(field).related_model._base_manager  # type: ignore[union-attr]
-            of_these = items.filter(ontology__in=ontologies).values("pk")
-            # In the order of the index of labels: 30,000 marks are counted in 24 ms, grouped by uid in 41.
-            rows = use.live(use.model._base_manager.filter(**{f"{field}__in": of_these}), made_by).order_by()
-            counted = dict(rows.values_list(f"{field}_id").annotate(Count("pk")))
-            for key, uid in items.filter(pk__in=among(list(counted))).order_by().values_list("pk", "uid"):
-                counts[uid] += counted[key]
+            rows = use.model._base_manager.filter(**{f"{field}__ontology__in": ontologies})
+            counts.update(dict(_counted(use.live(rows, made_by), f"{field}__uid")))
     return dict(counts)
 
 

@@ -7,8 +7,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html_join
 
 from annotation_service.access import people_with
-from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, link, linked
-from annotation_service.admin_filters import Chosen
+from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, link, linked
 from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
 from annotation_service.models import User

@@ -13,7 +13,7 @@ from django.db.models import F
 
 from annotation_service.db import write
 from datasets.models import Annotation
-from datasets.models.annotation import Step, followers
+from datasets.models.annotation import WorkStep, followers
 
 from .roles import getting_items
 from .rule import FOR_ALL
@@ -111,7 +111,7 @@ def _count() -> None:
     ItemCounts.objects.bulk_update(locked, ["begun", "done"])
 
 
-def follow(annotation: Annotation, step: Step) -> None:
+def follow(annotation: Annotation, step: WorkStep) -> None:
     """Keep the figures up to date when somebody begins, finishes or reopens an item, which the caller has locked."""
     if connection.features.has_select_for_update and connection.in_atomic_block:  # members may come or go meanwhile
         counts = ItemCounts.objects.filter(project__dataset__item=annotation.item_id)
@@ -119,7 +119,7 @@ def follow(annotation: Annotation, step: Step) -> None:
     found = _rows(_ITEM, item=annotation.item_id, person=annotation.annotator_id)
     for project, given, by_annotators, by_anyone, begun, is_annotator in found:
         counts = ItemCounts.objects.filter(project=project)
-        if step is Step.BEGIN:
+        if step is WorkStep.BEGIN:
             if begun == 1:
                 counts.update(begun=F("begun") + 1)
             continue

@@ -6,7 +6,7 @@ from django.conf import settings
 
 from annotation_service.blueprints import Right
 from annotation_service.db import store, write
-from annotation_service.features import PREANNOTATIONS
+from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused, clean_title
 from annotation_service.models import Job, User
 from datasets.models import Contents

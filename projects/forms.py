@@ -4,10 +4,11 @@ from django import forms
 from django.db.models import QuerySet
 
 from annotation_service import limits, words
-from annotation_service.blueprint_views import DescriptionField, EditForm, NameField
+from annotation_service.blueprint_views import DescriptionField, NameField
+from annotation_service.edits import EditForm
 from datasets.forms import ResourceSetChoice
 from datasets.models import Contents, Dataset
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet, PreannotationSet
 
 from .models import Project
@@ -77,7 +78,7 @@ class TaskForm(forms.Form):
 
     def __init__(self, *args: Any, ontologies: QuerySet[Ontology]) -> None:
         super().__init__(*args)
-        found = ontologies.filter(kind=Ontology.Kind.RELATION).with_size()  # type: ignore[attr-defined]
+        found = ontologies.filter(kind=OntologyKind.RELATION).with_size()  # type: ignore[attr-defined]
         field: Any = self.fields["ontology"]
         field.queryset = found.select_related("owner").order_by("name", "pk")
 

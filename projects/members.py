@@ -14,7 +14,7 @@ from annotation_service.db import store, write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from datasets.models import Annotation, Entity, Mark, Relation
-from ontologies.models import Ontology
+from ontologies.models import OntologyKind
 from work.models.batch import delete_annotations
 
 from . import roles
@@ -26,7 +26,7 @@ NEEDS_MANAGER = f"A project needs {roles.ROLES[MANAGER].one}. Make somebody else
 
 
 def no_shortcuts() -> dict[str, dict[str, str]]:
-    return {kind: {} for kind in Ontology.Kind.values}
+    return {kind: {} for kind in OntologyKind.values}
 
 
 class Membership(models.Model):
@@ -47,8 +47,8 @@ class Membership(models.Model):
 
     def set_shortcut(self, kind: str, key: str, label: str) -> None:
         """Let a key apply a label, which no other key applies then; without a label it applies none."""
-        if kind not in Ontology.Kind.values:
-            raise Refused(f"Shortcuts are for labels of these kinds: {', '.join(Ontology.Kind.values)}.")
+        if kind not in OntologyKind.values:
+            raise Refused(f"Shortcuts are for labels of these kinds: {', '.join(OntologyKind.values)}.")
         if key not in self.SHORTCUT_KEYS:
             raise Refused("A shortcut is one of the keys 1 to 9 and 0.")
         if label and not any(each.items().filter(uid=label) for each in self.project.ontology_set.filter(kind=kind)):

@@ -13,7 +13,7 @@ from annotation_service.inputs import Refused, clean_description, clean_prose, c
 from annotation_service.models import Job, User
 from datasets.models import Dataset, Mark
 from datasets.models.violations import Broken, broken_in
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 from resources.models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet, rules_of
 
 from .assignment.assigned import Assignment, Withheld
@@ -109,11 +109,11 @@ class Project(HasLifeCycle):
 
     @property
     def entity_ontology(self) -> Ontology:
-        return self.ontology_set.get(kind=Ontology.Kind.ENTITY)
+        return self.ontology_set.get(kind=OntologyKind.ENTITY)
 
     @property
     def relation_ontology(self) -> Ontology | None:
-        return self.ontology_set.filter(kind=Ontology.Kind.RELATION).first()
+        return self.ontology_set.filter(kind=OntologyKind.RELATION).first()
 
     def resources(self) -> list[ResourceSet]:
         """Its constraints and preannotations."""

@@ -12,8 +12,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
-from annotation_service.features import PREANNOTATIONS
-from annotation_service.http import Request, refused
+from annotation_service.http import PREANNOTATIONS, Request, refused
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from annotation_service.paging import Column, sort_columns

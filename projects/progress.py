@@ -8,12 +8,11 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
-from annotation_service.features import PREANNOTATIONS
-from annotation_service.http import Request
-from annotation_service.models import Job, User
+from annotation_service.http import PREANNOTATIONS, Request
+from annotation_service.models import Job, JobState, User
 from datasets.models import GIVEN, Annotation, Dataset, Entity, Mark, Relation, Upload
-from ontologies.filters import unused
-from ontologies.models import Ontology
+from ontologies.label_filters import unused
+from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 from work.models import Comment
 from work.suggesting import history
@@ -28,7 +27,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class ProjectProgress:
     """Of ``total`` items somebody has ``touched`` so many; of these, so many are ``done``."""
 
     total: int
@@ -61,7 +60,7 @@ def home(request: Request) -> dict[str, Any]:
     answered = dict(waiting.order_by().values_list("item__dataset__project").annotate(Count("pk")))
     for project in projects:
         project.answered = answered.get(project.pk, 0)
-    at_work = [Job.State.QUEUED, Job.State.RUNNING]
+    at_work = [JobState.QUEUED, JobState.RUNNING]
     context: dict[str, Any] = {
         "annotated": [project for project in projects if project.role.gets_items],
         "looked_after": [project for project in projects if not project.role.gets_items],
@@ -108,9 +107,9 @@ def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
         annotates = project.role and Right.ANNOTATE in project.role.rights
         project.given = given.of(project.pk, user.pk) if annotates else 0
         if project.is_own:
-            project.progress = Progress(project.given, *work.get(project.pk, (0, 0)))
+            project.progress = ProjectProgress(project.given, *work.get(project.pk, (0, 0)))
         else:
-            project.progress = Progress(size, *counts.get(project.pk, (0, 0)))
+            project.progress = ProjectProgress(size, *counts.get(project.pk, (0, 0)))
     return found
 
 
@@ -128,8 +127,8 @@ def overview(project: Project, user: User) -> dict[str, Any]:
     return {
         "mine": mine,
         "dataset": project.dataset,
-        "entity_ontology": ontologies.get(Ontology.Kind.ENTITY),
-        "relation_ontology": ontologies.get(Ontology.Kind.RELATION),
+        "entity_ontology": ontologies.get(OntologyKind.ENTITY),
+        "relation_ontology": ontologies.get(OntologyKind.RELATION),
         "preannotations": others,
         "constraints": constraints,
         "lacking": _lacking(ConstraintSet, constraints, ontologies),
@@ -156,11 +155,11 @@ def marks(project: Project) -> dict[str, Any]:
     }
 
 
-def _progress(project: Project) -> Progress:
+def _progress(project: Project) -> ProjectProgress:
     """Of all its items."""
     counting.refresh()
     counts = ItemCounts.objects.filter(project=project).first()
-    return Progress(project.dataset.item_count, *(counts.figures if counts else (0, 0)))
+    return ProjectProgress(project.dataset.item_count, *(counts.figures if counts else (0, 0)))
 
 
 def given_marks(dataset: Dataset) -> dict[str, int]:

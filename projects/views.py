@@ -16,12 +16,11 @@ from annotation_service import access as blueprint_access
 from annotation_service import http
 from annotation_service.blueprints import Right
 from annotation_service.db import snapshot
-from annotation_service.features import PREANNOTATIONS
-from annotation_service.finding import MOST, Hit, finders
-from annotation_service.http import Request
+from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import start_job
 from annotation_service.paging import Page, named, search_text
+from annotation_service.views import MOST, Hit, finders
 from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet

@@ -5,8 +5,7 @@ from django.contrib import admin
 from django.db.models import CharField, QuerySet
 from django.http import HttpRequest
 
-from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, linked
-from annotation_service.admin_filters import Chosen
+from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, linked
 
 from .models import RESOURCE_SETS, ConstraintChange, ConstraintSet, PreannotationChange, PreannotationSet, ResourceSet
 

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from annotation_service import csv_input, words
 from annotation_service.inputs import CHECKED_FIRST, MAX_PROBLEMS, Problems, Refused, size_of, text_blocks
-from annotation_service.json_input.lists import Elements, Piece
+from annotation_service.json_input.lists import Element, Elements
 from annotation_service.schemas import PUBLISHED, Checker, load
 from ontologies.labels import LabelNames
 
@@ -115,7 +115,7 @@ def lacking(
     return {kind: list(texts) for kind, texts in found.items() if texts}
 
 
-def _pieces(source: str | IO[bytes], checker: Checker) -> Iterator[Piece]:
+def _pieces(source: str | IO[bytes], checker: Checker) -> Iterator[Element]:
     blocks = text_blocks(source)
     first, limit = next(blocks, ""), settings.MAX_ITEM_JSON_CHARACTERS
     texts, begins = chain([first], blocks), first.lstrip()[:1]

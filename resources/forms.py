@@ -11,7 +11,7 @@ from annotation_service import access
 from annotation_service.blueprint_views import BlueprintForm, DescriptionField, DocumentForm, NameField
 from annotation_service.inputs import Problems, Refused, check_text
 from annotation_service.models import User
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 
 from .models import ConstraintSet, PreannotationSet, ResourceSet
 
@@ -53,7 +53,7 @@ class CreateForm(DocumentForm):
         fields: dict[str, Any] = self.fields
         fields["kind"].choices = self.model.kinds().items()
         fields["kind"].initial = next(iter(self.model.row_models))
-        for kind in Ontology.Kind.values:
+        for kind in OntologyKind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind).order_by(Lower("name"), "pk")
         if self.is_bound and self.data.get("kind") not in self.about_relations:
             fields["relation_ontology"].clean = lambda value: None  # it is hidden, whatever was chosen there before

@@ -12,7 +12,7 @@ from annotation_service.edits import fingerprint
 from annotation_service.http import Request
 from ontologies.labels import Label, Labels
 from ontologies.models import OntologyItem
-from ontologies.panels import item_panels
+from ontologies.usage import item_panels
 
 from .constraint_kinds import ConstraintKind, Reach, ShownList
 from .models import ConstraintSet, rules_of

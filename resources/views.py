@@ -18,10 +18,10 @@ from django_htmx.http import trigger_client_event
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
 from annotation_service.blueprints import Right
-from annotation_service.finding import blueprints_and_copies, finders
 from annotation_service.http import Request, download, refused
 from annotation_service.inputs import Refused
 from annotation_service.paging import Column
+from annotation_service.views import blueprints_and_copies, finders
 from annotation_service.words import plural
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology

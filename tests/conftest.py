@@ -15,7 +15,7 @@ from django.test import Client
 
 from annotation_service import blueprints
 from ontologies.models import Ontology
-from tests import factories, prepared
+from tests import databases, factories, prepared
 from tests.soak import SOAK
 
 # How long an example takes depends on the machine, and fails no test. The short form tries the same examples each time, so that
@@ -48,9 +48,13 @@ flush.emit_post_migrate_signal = lambda *args: None
 
 
 def pytest_collection_modifyitems(items):
-    """What works with a database is marked, and runs on each kind of database."""
+    """What a database can answer differently is marked, to be asked on each kind of database. Browser tests and those of all apps
+    together are marked by hand."""
     for item in items:
-        if item.get_closest_marker("django_db") or NEEDS_DATABASE & set(item.fixturenames):
+        folder, module = item.path.parent, item.path.stem.removeprefix("test_")
+        works_with_one = item.get_closest_marker("django_db") or NEEDS_DATABASE & set(item.fixturenames)
+        by_hand = item.get_closest_marker("e2e") or folder == databases.HERE
+        if works_with_one and not by_hand and module not in databases.ON_SQLITE_ALONE.get(folder.name, ()):
             item.add_marker("database")
 
 

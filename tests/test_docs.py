@@ -10,6 +10,7 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from projects.models import Project
 from resources.models import ConstraintSet
+from tests.databases import HERE, ON_SQLITE_ALONE
 from tests.test_imports import APPS, ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
@@ -42,6 +43,11 @@ def test_every_module_is_named():
         for path in (ROOT / app).rglob("*.py"):
             if not {"migrations", "commands"} & set(path.parts) and path.name not in IN_EVERY_APP:
                 assert path in named, f"{path.relative_to(ROOT)} is missing in {PAGE.name}"
+
+
+def test_modules_that_are_asked_on_sqlite_alone_are_there():
+    named = [HERE / app / f"test_{module}.py" for app, modules in ON_SQLITE_ALONE.items() for module in modules]
+    assert [path for path in named if not path.is_file()] == []
 
 
 FILES = {

@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -80,3 +81,16 @@ def test_no_model_is_fetched_by_its_name():
         for path in (ROOT / app).rglob("*.py"):
             if "migrations" not in path.parts:
                 assert not re.search(r"\bget_model\(|\bimport_module\(|\b__import__\(", path.read_text()), path
+
+
+def test_a_class_of_the_first_apps_has_a_name_of_its_own():
+    """One name means one thing; every module of commands has its `Command`."""
+    names = {
+        path: re.findall(r"^class (\w+)", path.read_text(), re.M)
+        for app in APPS
+        for path in (ROOT / app).rglob("*.py")
+        if not {"migrations", "commands"} & {*path.parts}
+    }
+    used = Counter(name for found in names.values() for name in found)
+    first = {name for path, found in names.items() if path.relative_to(ROOT).parts[0] in APPS[:2] for name in found}
+    assert not {name for name in first if used[name] > 1}

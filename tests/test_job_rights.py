@@ -5,7 +5,7 @@ from django.contrib.auth.models import Group
 
 from annotation_service import jobs
 from annotation_service.jobs import KINDS
-from annotation_service.models import Job, start_job
+from annotation_service.models import Job, JobState, start_job
 from projects.models import HandChange, Project
 from projects.rule import Rule
 from tests import factories
@@ -44,7 +44,7 @@ def start(project, settings):
         job = start_job(kind, title="t", by=by, target=target)
         settings.UPLOAD_DIR.mkdir(exist_ok=True)
         (settings.UPLOAD_DIR / "made").write_text("made")
-        Job.objects.filter(pk=job.pk).update(state=Job.State.DONE, result={"file": "made", "name": "made.zip"})
+        Job.objects.filter(pk=job.pk).update(state=JobState.DONE, result={"file": "made", "name": "made.zip"})
         return job
 
     return start

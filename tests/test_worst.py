@@ -7,7 +7,7 @@ import pytest
 
 from annotation_service.inputs import Refused
 from ontologies.documents import read_ontology
-from ontologies.lists import read_pasted
+from ontologies.pasted_lists import read_pasted
 from resources.models import FORMATS
 from tests import factories, worst
 from tests.soak import amount

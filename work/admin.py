@@ -1,7 +1,6 @@
 from django.contrib import admin
 
-from annotation_service.admin_base import ReadOnlyAdmin, linked
-from annotation_service.admin_filters import Chosen, either
+from annotation_service.admin_base import Chosen, ReadOnlyAdmin, either, linked
 from datasets.admin import dataset_parts
 
 from .models import Answer, Batch, Comment, Flag, ItemLabel, ItemWork, RemovedEntity, RemovedRelation

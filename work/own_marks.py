@@ -18,7 +18,7 @@ from annotation_service.paging import Column, Page, sort_columns
 from datasets.cleaned import CleanedText
 from datasets.models import MARKS, Annotation, Dataset, Entity, Item, Mark, Relation
 from ontologies.labels import Label
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 
 from .kept import containing, kept_items
 from .own_items import labels_named
@@ -63,7 +63,7 @@ class OwnMarks:
         names = ("kind", "q", "label", "sort")
         values: dict[str, Any] = {name: data.get(name, "").strip()[: settings.MAX_SEARCH_CHARACTERS] for name in names}
         kinds = {ontology.kind for ontology in whose["ontologies"]}
-        return cls(**whose, **values | {"kind": values["kind"] if values["kind"] in kinds else Ontology.Kind.ENTITY})
+        return cls(**whose, **values | {"kind": values["kind"] if values["kind"] in kinds else OntologyKind.ENTITY})
 
     @property
     def is_empty(self) -> bool:
@@ -105,7 +105,7 @@ class OwnMarks:
     @property
     def _named_kind(self) -> str:
         """As addresses have it."""
-        return "" if self.kind == Ontology.Kind.ENTITY else self.kind
+        return "" if self.kind == OntologyKind.ENTITY else self.kind
 
     @property
     def columns(self) -> list[Column]:

@@ -15,7 +15,7 @@ _NO_SPACE = re.compile(r"[^ \t\n\r]")
 _CUT = 12
 
 
-class Piece(NamedTuple):
+class Element(NamedTuple):
     """One JSON value of many, or why it is refused. ``word`` and ``number`` tell its place: “line 7”, “item 5”.
 
     A blank line has the length 0, and is not refused.
@@ -32,7 +32,7 @@ class Piece(NamedTuple):
         return f"{self.word} {self.number}"
 
 
-def json_lines(texts: Iterable[str], limit: int) -> Iterator[Piece]:
+def json_lines(texts: Iterable[str], limit: int) -> Iterator[Element]:
     """The values of a text that comes in blocks, one a line. Those of lines over the limit are not read."""
     decoder = Decoder()
     for number, text, length in lines_of(texts, limit):
@@ -44,7 +44,7 @@ def json_lines(texts: Iterable[str], limit: int) -> Iterator[Piece]:
                 refused = _within(f"line {number}", error)
         elif length <= limit:
             length = 0
-        yield Piece("line", number, value, length, refused)
+        yield Element("line", number, value, length, refused)
 
 
 def _within(place: str, error: Refused) -> Refused:
@@ -90,7 +90,7 @@ class Elements(Stream):
     _known = 0, 1, 1  # a position in the text before this one, its line and its column
     _is_dense = False  # whether a value in the text may have too much in it
 
-    def __iter__(self) -> Iterator[Piece]:
+    def __iter__(self) -> Iterator[Element]:
         if (char := self._next_char()) != "[":
             if not char:
                 raise Refused("There is nothing in it: the text is empty.")
@@ -111,7 +111,7 @@ class Elements(Stream):
         if self._next_char():
             raise Refused("The list ends before this; nothing may follow it.", place=self._place())
 
-    def _element(self, number: int) -> Piece:
+    def _element(self, number: int) -> Element:
         """The element that begins here. Go to the comma or bracket behind it."""
         value, end, failure = self._decode(number)
         begun, refused = self._text[self._at : end], None
@@ -136,7 +136,7 @@ class Elements(Stream):
                 if not self._read_on():
                     raise refused
             self._at = behind
-        return Piece("item", number, None if refused else value, len(begun), refused)
+        return Element("item", number, None if refused else value, len(begun), refused)
 
     def _decode(self, number: int) -> tuple[Any, int, str]:
         """The value that begins here, where it ends, and nothing; or None, where it breaks off, and why."""

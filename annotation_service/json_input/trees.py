@@ -54,7 +54,7 @@ class _Open:
         return end
 
 
-class Tree(Stream):
+class JsonTree(Stream):
     """The objects of a tree, each after those in its list ``key``, and in the end the whole list; iterated once.
 
     By the rules of `parse_json`. Raises `Refused`, naming line and column or the JSON path, for what is wrong, for more than
@@ -97,9 +97,6 @@ class Tree(Stream):
                 new = self._begin(top, part)
                 top.add("," if part.strip() == "," else part, start)
                 top.add("{}", start + len(part))
-                if new.level > 0 and (value := self._leaf(end - 1)) is not None:
-                    yield Node(new.number, top.number, new.level, value)
-                    continue
                 new.add("{", start + len(part))
                 opened.append(new)
             else:
@@ -126,19 +123,6 @@ class Tree(Stream):
             if not self._read_on():
                 return 0
         return found.end()
-
-    def _leaf(self, start: int) -> Any:
-        """The object that begins here, if it has none inside it and no brace in its texts. Most are such, and this takes half as
-        long as cutting them."""
-        end = self._text.find("}", start) + 1
-        if not start < end < start + self.limit or self._text.find("{", start + 1, end) >= 0:
-            return None
-        try:
-            value = self._decoder.read(self._text[start:end])
-        except (NotJson, Refused):
-            return None
-        self._at = end
-        return value
 
     def _begin(self, top: _Open, part: str) -> _Open:
         """The object that begins behind a part of another one, or of the whole list."""

@@ -12,7 +12,7 @@ from django.db.models import TextChoices
 
 from annotation_service.inputs import Refused, blocks
 from annotation_service.json_input import parse_json
-from annotation_service.json_input.lists import Elements, Piece, json_lines
+from annotation_service.json_input.lists import Element, Elements, json_lines
 
 from ..kinds import Kind
 
@@ -22,7 +22,7 @@ _ITEMS = 100
 _PIECES = 1000
 _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?:[{\]]|\Z)")
 
-Cut = Callable[[Iterator[str], int], Iterable[Piece]]
+Cut = Callable[[Iterator[str], int], Iterable[Element]]
 """Cuts a text that comes in blocks into pieces. Of those longer than the limit the value does not matter."""
 
 

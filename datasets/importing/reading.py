@@ -9,7 +9,7 @@ from django.conf import settings
 
 from annotation_service import words
 from annotation_service.inputs import Problem, Refused, blocks, lines_of
-from annotation_service.json_input.lists import Piece
+from annotation_service.json_input.lists import Element
 from resources.rules import Tally
 
 from ..kinds import Kind
@@ -182,7 +182,7 @@ class Reader:
                 if self.report.problems.total >= MAX_PROBLEMS:
                     return
 
-    def _item(self, builder: ItemBuilder, piece: Piece) -> NewItem | None:
+    def _item(self, builder: ItemBuilder, piece: Element) -> NewItem | None:
         place = piece.place
         if piece.refused:
             self.add_problems(piece.refused)
@@ -192,7 +192,7 @@ class Reader:
             self.add_problem(place if path == "$" else f"{place}, {path}", text)
         return item
 
-    def pieces(self, file: IO[bytes], cut: Cut) -> Iterator[Piece]:
+    def pieces(self, file: IO[bytes], cut: Cut) -> Iterator[Element]:
         """The pieces that may be items."""
         report, limit, most = self.report, settings.MAX_ITEM_JSON_CHARACTERS, settings.MAX_DATASET_ITEMS
         count = 0
@@ -224,7 +224,7 @@ class _ExternalIds:
         self.first: dict[str, int] = {}
         self.last = _last_numbers(reader, cut) if reader.options.duplicates == Duplicates.REPLACE else {}
 
-    def accept(self, item: NewItem, piece: Piece) -> bool:
+    def accept(self, item: NewItem, piece: Element) -> bool:
         external_id, number, reader = item.external_id, piece.number, self.reader
         is_first = (first := self.first.setdefault(external_id, number)) == number
         if is_first and external_id not in reader.known_ids:

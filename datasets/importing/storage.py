@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from annotation_service.db import execute
 from annotation_service.json_input import to_compact_json
-from ontologies.covering import label_map
+from ontologies.counterparts import label_map
 
 from ..cleaned import key_of
 from ..tokenising import Span
@@ -245,7 +245,7 @@ GIVEN = Whose("a.annotator_id IS NULL", "m.origin = 'given'", "na.annotator_id I
 # What a batch or the history put on items that nobody has begun stays behind.
 EVERYBODY = Whose(
     "(a.annotator_id IS NULL OR a.started_at IS NOT NULL)",
-    "m.origin IS NOT NULL",
+    "TRUE",
     "COALESCE(na.annotator_id, 0) = COALESCE(a.annotator_id, 0)",
     "m.status",
 )

@@ -133,7 +133,8 @@ class ItemFilter(SelectableItems):
 
 
 def _has_given(marks: QuerySet[Any]) -> Q:
-    """Go from the marks to their annotations to their items: with joins, SQLite scans all annotations for each label."""
+    """Go from the marks to their annotations to their items: for a join, SQLite, with statistics, scans all annotations. It took
+    130 and not 1 ms for a label of 700 items among 20,000."""
     given = Annotation.objects.filter(annotator=None, pk__in=marks.values("annotation"))
     return Q(pk__in=given.values("item"))
 

@@ -46,7 +46,7 @@ SELECT * FROM datasets_entity
 M = TypeVar("M", bound=Mark)
 
 
-class Step(Enum):
+class WorkStep(Enum):
     """What somebody does with an item; the value is what it adds to those who have finished it."""
 
     BEGIN = 0
@@ -58,7 +58,7 @@ class Step(Enum):
 UNCOUNTED = Q(annotator__isnull=False, counted__lt=F("revision"))
 
 # Called after a step, with the annotation: the apps above add theirs.
-followers: list[Callable[["Annotation", Step], None]] = []
+followers: list[Callable[["Annotation", WorkStep], None]] = []
 
 
 class Annotation(models.Model):
@@ -126,7 +126,7 @@ class Annotation(models.Model):
             annotation = cls.prepare(item, annotator)
         if annotation.started_at is None:
             store(annotation, started_at=now, changed_at=now)
-            annotation._tell(Step.BEGIN)
+            annotation._tell(WorkStep.BEGIN)
         return annotation
 
     @classmethod
@@ -271,14 +271,14 @@ class Annotation(models.Model):
         if self.done_at is None:
             now = timezone.now()
             store(self, done_at=now, changed_at=now, counted=0)
-            self._tell(Step.FINISH)
+            self._tell(WorkStep.FINISH)
 
     def reopen(self) -> None:
         if self.done_at is not None:
             store(self, done_at=None, changed_at=timezone.now(), counted=0)
-            self._tell(Step.REOPEN)
+            self._tell(WorkStep.REOPEN)
 
-    def _tell(self, step: Step) -> None:
+    def _tell(self, step: WorkStep) -> None:
         for follow in followers:
             follow(self, step)
 

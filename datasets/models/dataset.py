@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from annotation_service import words
 from annotation_service.blueprints import PagedBlueprint
-from annotation_service.db import among, delete_rows, write
+from annotation_service.db import among, changed, delete_rows, write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies import usage
-from ontologies.covering import counterparts
+from ontologies.counterparts import counterparts
 from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
 
@@ -234,6 +234,7 @@ class Dataset(PagedBlueprint):
     def _put_into_bin(self, items: ItemQuerySet, by: User) -> int:
         now = timezone.now()
         count = Item.with_removed.filter(pk__in=items.order_by().values("pk")).update(removed_at=now, removed_by=by)
+        changed(Item._meta.db_table, count)
         gone = Item.with_removed.filter(dataset=self, removed_at=now)
         self.touch(item_count=self.item_count - count, token_count=self.token_count - gone.token_count())
         return count
@@ -253,6 +254,7 @@ class Dataset(PagedBlueprint):
             dataset.arrived = dataset.items().filter(pk__in=among(list(coming.order_by().values_list("pk", flat=True))))
             dataset.check_room(count)
             Item.with_removed.filter(pk__in=coming.order_by().values("pk")).update(removed_at=None, removed_by=None)
+            changed(Item._meta.db_table, count)
             dataset.touch(item_count=dataset.item_count + count, token_count=dataset.token_count + tokens)
         return count
 

@@ -18,7 +18,7 @@ from annotation_service import access
 from annotation_service.http import Request, download
 from annotation_service.inputs import Refused, split_lines, whole_number
 from annotation_service.paging import named, search_text
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet
 
 from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceForm
@@ -109,7 +109,7 @@ def show_form(request: Request, form: SourceForm, kept: Upload | None = None) ->
         context |= {"section": "datasets" if dataset.is_blueprint else "projects"}
     else:
         context |= {"section": "datasets", "kinds": KINDS, "formats": list(Kind), "upload_formats": list(Format)}
-        for kind in Ontology.Kind:
+        for kind in OntologyKind:
             context[f"{kind}_chooser"] = ontology_choices(request, kind, form[f"{kind}_ontology"].value())
     template = "datasets/add.html" if dataset else "datasets/create.html"
     return render(request, template, context, status=422 if form.is_bound else 200)
@@ -171,7 +171,7 @@ def _figures(items: Iterable[Prepared]) -> tuple[int, int, int]:
     return len(tokens_of), sum(map(len, tokens_of)), len(set().union(*tokens_of))
 
 
-def ontology_choices(request: Request, kind: Ontology.Kind, chosen: Any, query: str = "") -> dict[str, Any]:
+def ontology_choices(request: Request, kind: OntologyKind, chosen: Any, query: str = "") -> dict[str, Any]:
     """A few ontologies to choose from: the chosen one, then those that match, the user's own and the newest first."""
     of_kind: Any = access.blueprints(request, Ontology).filter(kind=kind)
     of_kind = of_kind.with_size().select_related("owner")
@@ -195,9 +195,9 @@ def ontology_choices(request: Request, kind: Ontology.Kind, chosen: Any, query: 
 @require_GET
 def ontologies(request: Request, kind: str) -> HttpResponse:
     """The ontologies with a text in their names, to choose from."""
-    if kind not in Ontology.Kind.values:
+    if kind not in OntologyKind.values:
         raise Http404
-    chooser = ontology_choices(request, Ontology.Kind(kind), request.GET.get(f"{kind}_ontology"), search_text(request))
+    chooser = ontology_choices(request, OntologyKind(kind), request.GET.get(f"{kind}_ontology"), search_text(request))
     return render(request, "datasets/_ontology_choices.html", {"chooser": chooser})
 
 

@@ -1,4 +1,3 @@
-from contextlib import suppress
 from typing import Any
 
 from django.http import HttpResponse
@@ -31,8 +30,12 @@ def remove(request: Request, pk: int) -> HttpResponse:
         return refused("Choose the items first.")
     items, agreed = chosen.items(), whole_number(request.POST.get("count", ""))
     if agreed:
-        with suppress(Refused):
+        try:
             removed = dataset.remove(items, by=request.user, agreed=agreed)
+        except Refused as error:
+            if items.count() == agreed:
+                return refused(str(error))
+        else:
             last = dataset.bin().filter(removed_by=request.user)[0]
             together = ItemFilter(dataset, bin="1", removed=str(last.removed_at))
             url = f"{reverse('datasets:restore', args=[pk])}?{together.query_string()}&all=1"

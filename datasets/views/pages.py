@@ -16,9 +16,9 @@ from django_htmx.http import push_url
 
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
-from annotation_service.finding import blueprints_and_copies, finders
 from annotation_service.http import Request, download
 from annotation_service.paging import Column, Page
+from annotation_service.views import blueprints_and_copies, finders
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology
 

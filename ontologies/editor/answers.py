@@ -21,7 +21,7 @@ from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused
 
 from ..models import Ontology, OntologyItem
-from .rows import Row
+from .tree_rows import TreeRow
 
 View = Callable[..., HttpResponse]
 Fragment = tuple[str, dict[str, Any]]
@@ -102,7 +102,7 @@ def details(item: OntologyItem, *, editable: bool = True) -> Fragment:
 
 
 def row(item: OntologyItem) -> Fragment:
-    return "_row", {"row": Row.of(item)}
+    return "_row", {"row": TreeRow.of(item)}
 
 
 def facts(ontology: Ontology) -> Fragment:

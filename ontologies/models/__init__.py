@@ -1,5 +1,5 @@
-from .item import OntologyItem, Reach
-from .journal import OntologyChange
-from .ontology import Ontology
+from .changes import OntologyChange
+from .item import OntologyItem, SwitchReach
+from .ontology import Ontology, OntologyKind
 
-__all__ = ["Ontology", "OntologyChange", "OntologyItem", "Reach"]
+__all__ = ["Ontology", "OntologyChange", "OntologyItem", "OntologyKind", "SwitchReach"]

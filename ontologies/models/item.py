@@ -14,11 +14,10 @@ from annotation_service.models import User
 
 from .. import colors, usage
 from ..documents import clean_color, clean_example_terms
-from ..handing_down import Setting, handed_down
 from ..labels import gloss
 
 
-class Reach(models.TextChoices):
+class SwitchReach(models.TextChoices):
     """What is switched with an item."""
 
     TOGETHER = "together"  # what went off with it
@@ -193,20 +192,17 @@ class OntologyItem(MPTTModel):
         """Recolour this item, or its whole branch: the items below get variations of the new colour."""
         return self._set("recolour", "color", clean_color(color), by=by, was=was, branch=branch)
 
-    def switch(self, active: bool, *, by: User, reach: str = Reach.BRANCH) -> "OntologyItem":
+    def switch(self, active: bool, *, by: User, reach: str = SwitchReach.BRANCH) -> "OntologyItem":
         """Switch the item on or off, normally with its branch. Marks that carry it stay as they are.
 
         What went off together is the whole branch if the journal does not know it.
         """
         with self.ontology.changing("switch on" if active else "switch off", by=by) as change:
             item = self.again()
-            one: list[Setting] = [(item.pk, item.uid, item.active, active)]
-            together = item.went_off_with() if reach == Reach.TOGETHER else None
-            wanted, branch = dict.fromkeys({item.uid, *(together or ())}, active), together is None
-            change.set_each(
-                "active",
-                one if reach == Reach.ITEM else handed_down(item.branch(), wanted, "active", branch=branch),
-            )
+            together = item.went_off_with() if reach == SwitchReach.TOGETHER else None
+            wanted = dict.fromkeys({item.uid, *(together or ())}, active)
+            items = item.branch()[:1] if reach == SwitchReach.ITEM else item.branch()
+            change.hand_down("active", wanted, items, branch=together is None)
         return self.again()
 
     def move(
@@ -285,8 +281,7 @@ class OntologyItem(MPTTModel):
             if "name" in changed:
                 check_free(item.parent_id, value)
             value = changed.get(field, before)
-            one: list[Setting] = [(item.pk, item.uid, before, value)]
-            change.set_each(field, handed_down(item.branch(), {item.uid: value}, field) if branch else one)
+            change.hand_down(field, {item.uid: value}, item.branch() if branch else item.branch()[:1])
         return self.again()
 
 

@@ -7,19 +7,22 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueCo
 from annotation_service.blueprints import Existing
 from annotation_service.db import among, write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
-from annotation_service.journal import Entries, Journaled
+from annotation_service.journal import Journaled
 from annotation_service.models import User
 from annotation_service.words import listed, plural
 
 from .. import colors, usage
-from ..documents import NewItem, clean_color, clean_example_terms, rich_json
-from ..handing_down import Setting, handed_down
+from ..documents import NewLabel, clean_color, clean_example_terms, rich_json
 from ..labels import LabelNames, Labels, kept_labels
-from ..lists import Plan, PlannedItem
+from ..pasted_lists import Plan, PlannedItem
 from ..tree import NewBranch, Tree
+from .changes import OntologyChange, Setting, TreeChange
 from .item import OntologyItem
-from .journal import Change, OntologyChange
-from .undo import put_back
+
+
+class OntologyKind(models.TextChoices):
+    ENTITY = "entity", "Entity ontology"
+    RELATION = "relation", "Relation ontology"
 
 
 class OntologyQuerySet(models.QuerySet["Ontology"]):
@@ -42,13 +45,9 @@ class Ontology(Journaled):
     """A tree of entity or relation labels."""
 
     open_to_annotators = True
-    change_class = Change
+    change_class = TreeChange
 
-    class Kind(models.TextChoices):
-        ENTITY = "entity", "Entity ontology"
-        RELATION = "relation", "Relation ontology"
-
-    kind = models.CharField(max_length=8, choices=Kind)
+    kind = models.CharField(max_length=8, choices=OntologyKind)
 
     objects = Existing.from_queryset(OntologyQuerySet)()  # type: ignore[misc]
 
@@ -65,7 +64,7 @@ class Ontology(Journaled):
 
     @property
     def is_entity(self) -> bool:
-        return self.kind == self.Kind.ENTITY
+        return self.kind == OntologyKind.ENTITY
 
     @property
     def kind_in_words(self) -> str:
@@ -135,7 +134,7 @@ class Ontology(Journaled):
 
     @classmethod
     def create(
-        cls, *, kind: str, name: str, owner: User, description: str = "", items: Sequence[NewItem] = ()
+        cls, *, kind: str, name: str, owner: User, description: str = "", items: Sequence[NewLabel] = ()
     ) -> "Ontology":
         """A new blueprint, empty or with the items that `documents.read_ontology` returned."""
         with write():
@@ -144,7 +143,7 @@ class Ontology(Journaled):
             )
             ontology.tree.create(items)
             if items:
-                Change(ontology, "create").store(owner, count=len(items))
+                TreeChange(ontology, "create").store(owner, count=len(items))
         return ontology
 
     def copy_to(self, project: Any = None, *, by: User, name: str = "") -> "Ontology":
@@ -179,14 +178,14 @@ class Ontology(Journaled):
         name = clean_name(name)
         with self.changing("add", by=by) as change:
             above = parent.again() if parent else self.root
-            (uid,) = change.insert([NewBranch(above, [NewItem(level=1, name=name, active=above.active)])])
+            (uid,) = change.insert([NewBranch(above, [NewLabel(level=1, name=name, active=above.active)])])
             return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
 
-    def preview_items(self, new_items: Sequence[NewItem], parent: OntologyItem | None = None) -> list[PlannedItem]:
+    def preview_items(self, new_items: Sequence[NewLabel], parent: OntologyItem | None = None) -> list[PlannedItem]:
         """What `add_items` would do: for each new item whether it exists already, and what forbids it."""
         return Plan(self.tree, new_items, parent or self.root).rows
 
-    def add_items(self, new_items: Sequence[NewItem], *, by: User, parent: OntologyItem | None = None) -> list[str]:
+    def add_items(self, new_items: Sequence[NewLabel], *, by: User, parent: OntologyItem | None = None) -> list[str]:
         """Add a whole list below an item or at the top level, in one step; returns the uids of the new items. Where an item of
         the same name stands already, it stays as it is and what the list has below it is added there. Below an item that is off
         they start off."""
@@ -199,7 +198,7 @@ class Ontology(Journaled):
         """Recolour several items in one step, with their branches if wanted; returns how many items have changed."""
         color = clean_color(color)
         with self.changing("recolour", by=by) as change:
-            change.set_each("color", handed_down(self.items(), dict.fromkeys(uids, color), "color", branch=branch))
+            change.hand_down("color", dict.fromkeys(uids, color), self.items(), branch=branch)
         return len(change.items)
 
     def separate_colors(self, uids: Collection[str], *, by: User) -> int:
@@ -214,13 +213,13 @@ class Ontology(Journaled):
             kept = siblings.exclude(pk__in=among([item.pk for item in others])).values_list("color", flat=True)
             free = colors.separate(kept, first.parent.color if first.level > 1 else None)
             wanted = {item.uid: color for item, color in zip(others, free, strict=False)}
-            change.set_each("color", handed_down(self.items(), wanted, "color"))
+            change.hand_down("color", wanted, self.items())
         return len(change.items)
 
     def switch_items(self, uids: Collection[str], active: bool, *, by: User, branch: bool = True) -> int:
         """Switch several items on or off in one step, normally with their branches; returns how many have changed."""
         with self.changing("switch on" if active else "switch off", by=by) as change:
-            change.set_each("active", handed_down(self.items(), dict.fromkeys(uids, active), "active", branch=branch))
+            change.hand_down("active", dict.fromkeys(uids, active), self.items(), branch=branch)
         return len(change.items)
 
     def add_example_terms(self, uids: Collection[str], terms: Sequence[str], *, by: User) -> int:
@@ -240,9 +239,6 @@ class Ontology(Journaled):
                 raise Refused("Some of the items are not there any more. Reload the page.")
             change.set_each("example_terms", values)
         return len(change.items)
-
-    def put_back(self, change: Change, entries: Entries) -> None:
-        put_back(change, entries)
 
     def last_change(self, item: OntologyItem) -> OntologyChange | None:
         """The newest operation that changed an item, or the creation of the ontology; None for an untouched copy."""

@@ -11,7 +11,7 @@ from django.db import connection, models
 from django.db.models import UniqueConstraint
 
 from annotation_service.blueprints import Right
-from annotation_service.db import execute, first
+from annotation_service.db import changed, execute, first
 from annotation_service.models import User
 from datasets.models import Item
 from datasets.models.deleting import goes_with_items
@@ -115,9 +115,11 @@ class Assignment(AboutItem):
         if connection.vendor == "sqlite":
             cls._execute(_INSERT, pairs, by=", NULL")
             return
-        copy_in = f"COPY {cls._meta.db_table} (annotator_id, item_id) FROM STDIN"
+        table, rows = cls._meta.db_table, sorted(pairs, key=itemgetter(1, 0))
+        copy_in = f"COPY {table} (annotator_id, item_id) FROM STDIN"
         with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(copy_in) as copy:
-            copy.write("".join(f"{person}\t{item}\n" for person, item in sorted(pairs, key=itemgetter(1, 0))))
+            copy.write("".join(f"{person}\t{item}\n" for person, item in rows))
+        changed(table, len(rows))
 
 
 class Withheld(AboutItem):

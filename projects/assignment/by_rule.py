@@ -76,7 +76,7 @@ class AssignsItems(Described):
     # --- What is given to somebody ---
 
     def all_items(self) -> ItemQuerySet:
-        # Not by a join, for which PostgreSQL would sort all of them: 200 ms for the first of 100,000.
+        # Not by a join, for which PostgreSQL, with statistics, sorts them all: 46 and not 0.1 ms for the first 50 of 20,000.
         own = Dataset.objects.filter(project=self.pk).values("pk")
         return Item.objects.filter(dataset=Subquery(own)).order_by("position")
 

@@ -60,16 +60,14 @@ class Standing:
     @cached_property
     def unbegun_marks(self) -> Counter[Pair]:
         """How many marks batches of people have put on items that these have not begun: they go with the items."""
-        # Of all people: with their keys PostgreSQL looks for each of them in each item, 0.5 s for 50 of them in 20,000.
-        unbegun = Annotation.objects.filter(annotator__isnull=False, started_at=None)
+        unbegun = Annotation.objects.filter(annotator__in=self.people, started_at=None)
         here = unbegun.filter(item__in=self.items.order_by().values("pk"))
         counts = Counter[Pair]()
         for model in MARKS.values():
             put = model._default_manager.filter(annotation__in=here, batch__isnull=False)
             pairs = put.order_by().values_list("annotation__annotator", "annotation__item")
             for person, item, count in pairs.annotate(Count("pk")):
-                if person in self.people:
-                    counts[person, item] += count
+                counts[person, item] += count
         return counts
 
     def after_giving(self, chosen: "Standing", rule: Rule) -> "Standing":

@@ -12,7 +12,7 @@ from django.utils.text import format_lazy
 from annotation_service.inputs import Refused
 from datasets.forms import set_fields
 from datasets.models import Dataset, Mark
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 from resources.models import FORMATS, ConstraintSet, PreannotationSet, ResourceSet
 from resources.rules import Tally
 
@@ -86,10 +86,10 @@ class ProjectForm(WordsForm, AssignmentForm):
         ontologies = ontologies.with_size().select_related("owner").order_by("name", "pk")  # type: ignore[attr-defined]
         fields: dict[str, Any] = self.fields
         fields["dataset"].queryset = datasets.select_related("owner").order_by("name", "pk")
-        for kind in Ontology.Kind.values:
+        for kind in OntologyKind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
         for sets in (constraints, preannotations):
-            fields |= set_fields(sets, Ontology.Kind.values) if sets is not None else {}
+            fields |= set_fields(sets, OntologyKind.values) if sets is not None else {}
         self._choose_ontologies(fresh)
         if not self.initial.get("task"):
             self.initial["task"] = BOTH if self.initial.get("relation_ontology") else ENTITIES
@@ -161,7 +161,7 @@ class ProjectForm(WordsForm, AssignmentForm):
         return sum(given_marks(dataset).values()) if dataset and dataset.given_ontologies() else 0
 
     def _chosen_together(self) -> tuple[Dataset | None, dict[str, Ontology], list[ConstraintSet]]:
-        kinds = Ontology.Kind.values
+        kinds = OntologyKind.values
         ontologies = {kind: found for kind in kinds if (found := self.chosen(f"{kind}_ontology"))}
         return self.chosen("dataset"), ontologies, self._sets(ConstraintSet)
 

@@ -17,7 +17,7 @@ UNKNOWN, SOUND, WRONG = "", "ok", "bad"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CreationStep:
     name: str
     title: str
     fields: tuple[str, ...] = ()
@@ -28,20 +28,20 @@ class Step:
 
 
 STEPS = (
-    Step("task", "Task", ("name", "description", "task", "guidelines")),
-    Step("dataset", "Dataset", ("dataset",)),
-    Step("ontologies", "Ontologies", ("entity_ontology", "relation_ontology")),
-    Step("constraints", "Constraints", (*FORMATS, "keep_violations")),
-    Step("given", "Given marks", ("given_marks",)),
-    Step("people", "People", ("annotators", "annotators_per_item", "overlap", "calibration")),
-    Step("review", "Review"),
+    CreationStep("task", "Task", ("name", "description", "task", "guidelines")),
+    CreationStep("dataset", "Dataset", ("dataset",)),
+    CreationStep("ontologies", "Ontologies", ("entity_ontology", "relation_ontology")),
+    CreationStep("constraints", "Constraints", (*FORMATS, "keep_violations")),
+    CreationStep("given", "Given marks", ("given_marks",)),
+    CreationStep("people", "People", ("annotators", "annotators_per_item", "overlap", "calibration")),
+    CreationStep("review", "Review"),
 )
 
 
 class StepOfForm:
     """A step as it is filled in; whether it is sound is told when the form is ``checked``."""
 
-    def __init__(self, step: Step, form: ProjectForm, *, checked: bool) -> None:
+    def __init__(self, step: CreationStep, form: ProjectForm, *, checked: bool) -> None:
         self.step, self.form = step, form
         self.fields = [form[name] for name in step.fields if name in form.fields]
         self.errors = [f"{field.label}: {error}" for field in self.fields for error in field.errors] if checked else []

@@ -8,8 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation_service import access as blueprint_access
-from annotation_service.features import PREANNOTATIONS
-from annotation_service.http import Request
+from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.inputs import Refused
 from annotation_service.models import User, start_job
 from datasets.models import Dataset

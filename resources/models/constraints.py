@@ -7,7 +7,6 @@ from typing import IO, Any
 from django.db.models import QuerySet
 
 from annotation_service.inputs import Refused
-from annotation_service.journal import Entries
 from annotation_service.models import User
 from ontologies.models import Ontology
 
@@ -121,18 +120,6 @@ class ConstraintSet(ResourceSet):
                 else:
                     change.add(key, lists)
         return len(change.items)
-
-    def put_back(self, change: RuleChange, entries: Entries) -> None:
-        # From the last to the first and back: so each of several rules gets the position that it had.
-        added = [(after["position"], key) for key, (before, after) in entries.items() if before is None]
-        for _, key in sorted(added, reverse=True):
-            change.remove(key)
-        removed = [(before["position"], key, before) for key, (before, after) in entries.items() if after is None]
-        for position, key, state in sorted(removed):
-            change.add(key, {name: uids for name, uids in state.items() if name != "position"}, position)
-        for key, (before, after) in entries.items():
-            if before is not None and after is not None:
-                change.set(key, before)
 
 
 def _joined(there: list[str] | None, added: list[str] | None) -> list[str] | None:

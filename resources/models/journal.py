@@ -9,7 +9,7 @@ from django.db.models import F, UniqueConstraint
 
 from annotation_service import edits, journal
 from annotation_service.inputs import Refused
-from annotation_service.journal import JournalRow, Step
+from annotation_service.journal import Entries, JournalRow, Step
 from annotation_service.words import added_and_dropped, number
 
 from .rows import ConstraintRow, Lists
@@ -128,6 +128,18 @@ class RuleChange(journal.Change):
         self.items[key] = [state | {"position": row.position}, None]
         row.delete()
         self._move_from(row.position + 1, -1)
+
+    def put_back(self, entries: Entries) -> None:
+        # From the last to the first and back: so each of several rules gets the position that it had.
+        added = [(after["position"], key) for key, (before, after) in entries.items() if before is None]
+        for _, key in sorted(added, reverse=True):
+            self.remove(key)
+        removed = [(before["position"], key, before) for key, (before, after) in entries.items() if after is None]
+        for position, key, state in sorted(removed):
+            self.add(key, {name: uids for name, uids in state.items() if name != "position"}, position)
+        for key, (before, after) in entries.items():
+            if before is not None and after is not None:
+                self.set(key, before)
 
     def _rule(self, key: str) -> ConstraintRow:
         row: ConstraintRow | None = self.thing.rules_with(key).first()

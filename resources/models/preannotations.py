@@ -9,11 +9,10 @@ from django.db import models
 from django.db.models import QuerySet
 
 from annotation_service.db import among, store, write
-from annotation_service.features import PREANNOTATIONS
+from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused
-from annotation_service.journal import Entries
 from annotation_service.models import User
-from ontologies.lists import from_fullnames
+from ontologies.pasted_lists import from_fullnames
 
 from .. import documents
 from .preannotation_journal import RowChange
@@ -141,6 +140,3 @@ class PreannotationSet(ResourceSet):
             if agreed not in (None, len(change.items)):
                 raise Refused("Meanwhile it has become another number of rows.")
         return len(change.items)
-
-    def put_back(self, change: RowChange, entries: Entries) -> None:
-        change.put_back(entries)

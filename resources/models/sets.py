@@ -14,7 +14,7 @@ from annotation_service.journal import Journaled
 from annotation_service.json_input import json_array, to_json
 from annotation_service.models import User
 from annotation_service.words import plural
-from ontologies.covering import counterparts, label_map
+from ontologies.counterparts import counterparts, label_map
 from ontologies.labels import Labels
 from ontologies.models import Ontology, OntologyItem
 

@@ -13,8 +13,7 @@ from django_htmx.http import reswap, retarget, trigger_client_event
 
 from annotation_service import access
 from annotation_service.edits import Conflict
-from annotation_service.features import PREANNOTATIONS
-from annotation_service.http import Request
+from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.words import plural
 from ontologies.labels import Label

@@ -1,7 +1,7 @@
 from django.urls import include, path
 
 from annotation_service import blueprint_views
-from annotation_service.features import PREANNOTATIONS
+from annotation_service.http import PREANNOTATIONS
 from annotation_service.journal_views import history_urls
 
 from ..forms import PreannotationsEditForm

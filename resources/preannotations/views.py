@@ -11,9 +11,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import replace_url
 
 from annotation_service import access
-from annotation_service.features import PREANNOTATIONS
-from annotation_service.finding import Hit, blueprints_and_copies, finders
-from annotation_service.http import Request, download
+from annotation_service.http import PREANNOTATIONS, Request, download
+from annotation_service.views import Hit, blueprints_and_copies, finders
 
 from ..forms import PreannotationsForm
 from ..models import PreannotationSet

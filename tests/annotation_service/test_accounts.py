@@ -23,7 +23,8 @@ from annotation_service.accounts import AccountAdapter, MailBackend
 from annotation_service.admin import PersonAdmin
 from annotation_service.models import User, fold
 from tests import factories
-from tests.people import PASSWORD, in_threads, sign_in
+from tests.people import PASSWORD, sign_in
+from tests.threads import for_each
 
 PEOPLE = "/admin/annotation_service/user/"
 CHANGE = {"date_joined_0": "2026-01-01", "date_joined_1": "10:00:00", "is_active": "on"}
@@ -456,7 +457,7 @@ def test_of_two_who_take_a_name_at_the_same_time_one_is_told(settings, monkeypat
         fields = {"username": name, "email": f"{name}@example.org", "password1": PASSWORD, "password2": PASSWORD}
         return Client().post("/accounts/signup/", fields, follow=True).content.decode()
 
-    pages = in_threads(sign_up, ["Erin", "eRIN"])
+    pages = for_each(sign_up, ["Erin", "eRIN"])
     assert sorted("Choose another one" in page for page in pages) == [False, True]
     assert User.objects.with_name("erin").count() == 1
 
@@ -479,7 +480,7 @@ def test_of_two_administrators_who_give_a_name_at_the_same_time_one_is_told(monk
         fields = {"username": name, "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
         return client.post(f"{PEOPLE}add/", fields, follow=True).content.decode()
 
-    pages = in_threads(add, ["Erin", "eRIN"])
+    pages = for_each(add, ["Erin", "eRIN"])
     assert sorted("already exists" in page for page in pages) == [False, True]
 
 

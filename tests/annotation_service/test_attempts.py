@@ -12,7 +12,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from tests import factories
-from tests.people import PASSWORD, in_threads, sign_in
+from tests.people import PASSWORD, sign_in
+from tests.threads import for_each
 
 HOME, AWAY, ABROAD = "203.0.113.7", "203.0.113.8", "2001:db8::7"
 
@@ -148,7 +149,7 @@ def test_counts_outlast_many_other_entries(carol):
 @pytest.mark.django_db(transaction=True)
 def test_attempts_at_the_same_time_are_counted_exactly():
     factories.user("carol")
-    answers = in_threads(lambda _: fail("carol", 4), range(8))
+    answers = for_each(lambda _: fail("carol", 4), range(8))
     assert sum(codes.count(200) for codes in answers) == 5
 
 

@@ -308,7 +308,7 @@ def test_a_file_that_is_deleted_meanwhile_is_left_out(project, path, settings, m
 
 def test_an_older_one_is_brought_up_to_date(project, path, settings, monkeypatch):
     before = everything(settings)
-    call_command("migrate", "ontologies", "0001", verbosity=0)
+    call_command("migrate", "work", "zero", verbosity=0)
     try:
         make(path)
     finally:
@@ -316,9 +316,9 @@ def test_an_older_one_is_brought_up_to_date(project, path, settings, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(backup, "call_command", lambda *args, **options: None)
         restore(path)
-        assert ("ontologies", "0002_fill_factor") not in MigrationRecorder(connection).applied_migrations()
+        assert ("work", "0001_initial") not in MigrationRecorder(connection).applied_migrations()
     restore(path)
-    assert ("ontologies", "0002_fill_factor") in MigrationRecorder(connection).applied_migrations()
+    assert ("work", "0001_initial") in MigrationRecorder(connection).applied_migrations()
     assert everything(settings) == before
 
 

@@ -3,7 +3,7 @@
 import pytest
 from django.http import HttpResponse
 
-from annotation_service.features import PREANNOTATIONS
+from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused
 from tests import factories
 

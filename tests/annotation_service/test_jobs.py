@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation_service import jobs
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, new_file, start_job
+from annotation_service.models import Job, JobState, new_file, start_job
 from tests import factories
 
 
@@ -19,7 +19,7 @@ def work(monkeypatch):
     """Registers a function as the work of the kind “test”."""
 
     def register(run):
-        monkeypatch.setitem(jobs.KINDS, "test", jobs.Kind(run))
+        monkeypatch.setitem(jobs.KINDS, "test", jobs.JobKind(run))
 
     return register
 
@@ -221,7 +221,7 @@ def test_a_page_says_when_nobody_does_the_work(alice):
 
 def test_a_page_says_when_a_worker_is_not_heard_of(as_alice):
     job = queued(as_alice.user)
-    Job.objects.update(state=Job.State.RUNNING, heartbeat_at=timezone.now())
+    Job.objects.update(state=JobState.RUNNING, heartbeat_at=timezone.now())
     address = f"/jobs/{job.pk}/progress/"
     assert "No news" not in as_alice.get(address).content.decode()
     Job.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=20))

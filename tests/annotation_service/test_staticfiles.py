@@ -2,7 +2,7 @@
 
 from django.core.files.base import ContentFile
 
-from annotation_service.staticfiles import StaticFiles
+from annotation_service.http import StaticFiles
 
 
 def test_modules_may_import_one_another_over_many_steps(tmp_path):

@@ -1,15 +1,15 @@
 """Constraints bind: no request gets a forbidden mark in, and none is refused for what was there before."""
 
-import threading
+from itertools import chain
 
 import pytest
-from django.db import connection
 from django.test import Client
 
 from datasets.models import Annotation
 from ontologies.models import OntologyItem
 from tests import factories
 from tests.resource_sets import make
+from tests.threads import for_each
 
 # The labels are those of tests.factories: PhysicalObject with SensingObject/Thermostat and DrivingObject, Activity with Replace,
 # State; hasPart, hasParticipant with hasPatient. The text is “left air conditioner thermostat not working”.
@@ -400,21 +400,13 @@ def test_eight_threads_cannot_get_two_marks_in_that_exclude_each_other(way, proj
         "label": [{"uid": f"m{n % 4}", "label": label(names[n % 2])} for n in range(24)],
         "resize": [{"uid": f"m{n % 4}", "start": wider[n % 4][0], "end": wider[n % 4][1]} for n in range(24)],
     }[way]
-    statuses = []
 
     def work(mine):
         client = Client()
         client.force_login(carol)
-        try:
-            statuses.extend(send(client, f"entities/{way}/", body).status_code for body in mine)
-        finally:
-            connection.close()
+        return [send(client, f"entities/{way}/", body).status_code for body in mine]
 
-    threads = [threading.Thread(target=work, args=[bodies[n::8]]) for n in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    statuses = list(chain.from_iterable(for_each(work, [bodies[n::8] for n in range(8)])))
     assert len(statuses) == 24
     assert set(statuses) == {200, 422}
     assert not project.broken()

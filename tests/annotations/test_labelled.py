@@ -1,10 +1,8 @@
 """How words were labelled before: the key that every mark has of its words, and the request that counts."""
 
 import random
-from importlib import import_module
 
 import pytest
-from django.core.management import call_command
 
 from annotation_service.inputs import Refused
 from datasets import cleaned
@@ -205,18 +203,3 @@ def test_keys_of_long_texts_are_not_kept_in_memory():
     kept = cleaned._key_of.cache_info().currsize
     assert key_of(["long"] * 100) == key_of(["LONG"] * 100) != key_of(["long"] * 99)
     assert cleaned._key_of.cache_info().currsize == kept
-
-
-@pytest.mark.django_db(transaction=True)
-def test_marks_of_before_get_their_keys(alice, carol, monkeypatch):
-    project = factories.project(by=alice, annotators=[carol], text=TEXT)
-    label = project.entity_ontology.items()[0]
-    for item in project.dataset.items():
-        annotation = Annotation.start(item, carol)
-        for place in range(3):
-            annotation.add_entity(uid=f"e{place}", label=label, start=place, end=2)
-    project.dataset.remove(project.dataset.items().filter(position=1), by=alice)
-    monkeypatch.setattr(import_module("datasets.migrations.0011_fill_words_key"), "MARKS", 2)
-    call_command("migrate", "datasets", "0009", verbosity=0)
-    call_command("migrate", verbosity=0)
-    assert Entity.objects.count() == 9 and not wrong_keys()

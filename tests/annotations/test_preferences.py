@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from annotation_service.comfort import COMFORT
-from annotation_service.models import User
+from annotation_service.models import COMFORT, User
 from ontologies.models import OntologyItem
 from projects import bundle
 from projects.models import Membership, Project

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import figures
-from .service import Service
+from .service import Service, autovacuum
 
 # In this order, because some count the rows that there are. Their functions register themselves.
 MODULES = [
@@ -27,16 +27,14 @@ MODULES = [
     "browser",
     "long_items",
     "imports",
-    "refusals",
     "projects",
     "suggestions",
     "marks",
     "alike",
     "constraints",
     "preannotations",
-    "slow",
 ]
-WIDTHS = (82, 20, 18, 7)
+WIDTHS = (82, 20, 18, 10, 7)
 
 
 def main() -> None:
@@ -66,15 +64,17 @@ def main() -> None:
 
 def run(service: Service, names: list[str]) -> bool:
     """Print the figures; returns whether something could not be measured."""
-    print_line("", "measured", "budget", "ratio")
+    from django.db import connection
+
+    print_line("", "measured", "budget", "", "ratio")
     failed = False
     for name in names:
         try:
             for figure in figures.BENCHMARKS[name](service):
-                print_line(*figure.columns())
+                print_line(*figure.columns(connection.vendor))
         except Exception:
             failed = True
-            print_line(f"{name}: could not be measured", "", "", "")
+            print_line(f"{name}: could not be measured", "", "", "", "")
             traceback.print_exc()
             print(service.log.read_text()[-3000:], file=sys.stderr)
     return failed
@@ -111,7 +111,7 @@ def own_database(url: str) -> Iterator[str]:
     import psycopg
 
     name = f"bench_{os.getpid()}"
-    with psycopg.connect(url, autocommit=True) as server:
+    with psycopg.connect(url, autocommit=True) as server, autovacuum(server):
         server.execute(f"CREATE DATABASE {name}")
         try:
             yield f"{url.rpartition('/')[0]}/{name}"

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from . import data
-from .figures import Figure, benchmark, median, p50_p95
+from .figures import PATIENCE, WHILE_OTHERS_WORK, Figure, benchmark, median, p50_p95
 from .marks import ITEMS, Annotator, saving_while
 from .service import Browser, Service
 
@@ -27,7 +27,7 @@ def propagate(service: Service) -> Iterator[Figure]:
     asked = {"verb": "propagate", "kind": "entity", "form": {"tokens": [WORD], "label": label}}
     address = f"/projects/{project.pk}"
     preview = partial(browser.submit_json, f"{address}/alike/preview/", **asked)
-    yield Figure(f"preview a word in every fifth of {LINES:,} items", median(3, preview), "s", 2)
+    yield Figure(f"preview a word in every fifth of {LINES:,} items", median(3, preview), "s", PATIENCE)
     batch: dict[str, Any] = {}
 
     def work(path: str, **body: object) -> None:
@@ -39,5 +39,5 @@ def propagate(service: Service) -> Iterator[Figure]:
     for what in ("store it", "undo it"):
         act = partial(work, batch["undo"]) if batch else partial(work, f"{address}/alike/apply/", **asked)
         times, took = saving_while(annotators, act)
-        yield Figure(f"{what}: {batch['made']:,} places", took, "s", 3)
-        yield Figure("  ten saves a second of others meanwhile, p50 / p95", p50_p95(times), "ms", (60, 60))
+        yield Figure(f"{what}: {batch['made']:,} places", took, "s")
+        yield Figure("  ten saves a second of others meanwhile, p50 / p95", p50_p95(times), "ms", WHILE_OTHERS_WORK)

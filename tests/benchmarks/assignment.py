@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from work.models.figures import refresh
 
 from . import data, items
-from .figures import Figure, benchmark, median, seconds
+from .figures import PATIENCE, Figure, benchmark, median, seconds
 from .service import Browser, Service
 
 EVERYTHING = {"annotators_per_item": "", "overlap": "", "calibration": ""}
@@ -35,12 +35,12 @@ def assignment(service: Service) -> Iterator[Figure]:
     for what, rule in RULES:
         preview = f"{place}/assignment/?{urlencode(rule)}"
         yield Figure(
-            f"{large}: preview of {what}", median(3, partial(browser.ask, preview, HX_Target="foreseen")), "s", 1
+            f"{large}: preview of {what}", median(3, partial(browser.ask, preview, HX_Target="foreseen")), "s", PATIENCE
         )
-        yield Figure(f"{large}: {what}", seconds(partial(store, rule)), "s", 2)
+        yield Figure(f"{large}: {what}", seconds(partial(store, rule)), "s")
     store(TWO_PER_ITEM)
     chosen = {"all": 1, "count": items.LINES, "people": list(project.annotators()[:PEOPLE])}
     for verb in ("give", "take"):
         what, ask = f"{large}: {verb} all, {PEOPLE} people", partial(browser.submit, f"{place}/items/{verb}/", **chosen)
-        yield Figure(f"{what}, preview", median(3, ask), "s", 1)
-        yield Figure(what, seconds(lambda ask=ask: browser.follow(ask(agree=1))), "s", 4)
+        yield Figure(f"{what}, preview", median(3, ask), "s", PATIENCE)
+        yield Figure(what, seconds(lambda ask=ask: browser.follow(ask(agree=1))), "s")

@@ -15,7 +15,7 @@ from projects.violations import Report
 from resources.models import ConstraintSet
 
 from . import data
-from .figures import Figure, benchmark, median, milliseconds
+from .figures import ADDING_UP, ALL_DAY, PATIENCE, SAVE, Figure, benchmark, median, milliseconds
 from .service import Browser, Service
 
 LABELS, ITEMS, RULES = 10_000, 10_000, 1000
@@ -37,23 +37,23 @@ def constraints(service: Service) -> Iterator[Figure]:
     bound.use(blueprint, by=data.manager())
     saving = {project: _Nesting(service, project) for project in (free, bound)}
     times = {project: milliseconds(300, each.save) for project, each in saving.items()}
-    yield Figure("save a mark inside others, without constraints, p50 / p95", times[free], "ms")
-    yield Figure(f"  with {RULES:,} rules and {LABELS:,} labels", times[bound], "ms", tuple(t + 1 for t in times[free]))
+    yield Figure("save a mark inside others, without constraints, p50 / p95", times[free], "ms", SAVE)
+    yield Figure(f"  with {RULES:,} rules and {LABELS:,} labels", times[bound], "ms", SAVE)
     ontologies = [bound.entity_ontology, bound.relation_ontology]
     people = [None, *User.objects.filter(username__in=data.ANNOTATORS[1:3])]
     for person in people:
         data.add_marks(bound.dataset, person, ontologies)
     took = median(3, partial(Report, bound))
-    yield Figure(f"report over {len(people) * 45_000:,} marks", took, "s", 5)
+    yield Figure(f"report over {len(people) * 45_000:,} marks", took, "s", PATIENCE)
     manager, copy = Browser(service, data.MANAGER), bound.constraintset_set.get()
     times[bound] = milliseconds(20, partial(manager.ask, f"/constraints/{copy.pk}/matrix/", HX_Request="false"))
-    yield Figure(f"matrix of {RULES:,} rules, {LABELS:,} labels, p50 / p95", times[bound], "ms", (60, 120))
+    yield Figure(f"matrix of {RULES:,} rules, {LABELS:,} labels, p50 / p95", times[bound], "ms", ADDING_UP)
     times[bound] = milliseconds(20, partial(manager.get, f"/constraints/{copy.pk}/"))
-    yield Figure(f"page of {RULES:,} rules, p50 / p95", times[bound], "ms", (80, 160))
+    yield Figure(f"page of {RULES:,} rules, p50 / p95", times[bound], "ms", ALL_DAY)
     Annotation.objects.filter(annotator__in=people[1:]).update(done_at=timezone.now())
     page = f"/datasets/learn/{copy.pk}/?source={bound.dataset.pk}-done&levels=99"
     took = median(3, partial(manager.get, page))
-    yield Figure(f"propose rules from {(len(people) - 1) * 45_000:,} marks, at all levels", took, "s", 0.5)
+    yield Figure(f"propose rules from {(len(people) - 1) * 45_000:,} marks, at all levels", took, "s", PATIENCE)
 
 
 class _Nesting:

@@ -1,4 +1,4 @@
-"""What the benchmarks work on: made here, the same in every run."""
+"""What the benchmarks work on: made here, the same in every run, in transactions of the product, which end with statistics."""
 
 import json
 import random
@@ -10,7 +10,7 @@ from django.contrib.auth.models import Group
 from django.core.files.base import ContentFile
 from django.utils import timezone
 
-from annotation_service.db import execute
+from annotation_service.db import execute, write
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation, Dataset, Entity, Relation, Upload
 from ontologies.documents import read_ontology
@@ -98,6 +98,7 @@ def project(lines: int, name: str = "Project", labels: int = 100, texts: Dataset
     )
 
 
+@write()
 def add_marks(dataset: Dataset, annotator: User | None, ontologies: list[Ontology]) -> None:
     """30,000 entities and 15,000 relations on the first 10,000 items: three a piece, and one or two."""
     labels, relation_labels = (list(ontology.items()) for ontology in ontologies)
@@ -126,6 +127,7 @@ def add_marks(dataset: Dataset, annotator: User | None, ontologies: list[Ontolog
     Relation.objects.bulk_create(relations, batch_size=BATCH)
 
 
+@write()
 def annotate_every_item(project: Project) -> None:
     """Finished work of every annotator on each item, without marks."""
     execute(
@@ -136,6 +138,7 @@ def annotate_every_item(project: Project) -> None:
     )
 
 
+@write()
 def mark_every_item(dataset: Dataset, annotator: User, ontology: Ontology) -> None:
     """An entity on each item of a dataset, written inside the database."""
     params = {"dataset": dataset.pk, "annotator": annotator.pk, "label": ontology.items()[0].pk, "now": timezone.now()}

@@ -7,12 +7,12 @@ from itertools import count
 from ontologies.models import Ontology, OntologyItem
 
 from . import data
-from .figures import Figure, benchmark, p50_p95, seconds
+from .figures import ADDING_UP, ALL_DAY, Budget, Figure, benchmark, felt, p50_p95, seconds
 from .service import Browser, Service
 
 SIZE = 10_000
 RUNS = 50
-OPEN, VIEW, EDIT, SEARCH, ALL_ROWS = 20, 150, 40, 50, 600
+LARGE = felt(None, 1000)  # what is PATIENCE where seconds are written
 PASTED = 1000
 
 Work = Callable[[], object]
@@ -126,8 +126,8 @@ def editor(service: Service) -> Iterator[Figure]:
     ontology = data.ontology(SIZE)
     _mark(ontology)
     page = Editor(Browser(service, data.MANAGER), ontology)
-    yield _figure(f"tree editor at {SIZE:,}, open the page", page.see, budget=OPEN)
-    yield _figure("  the tree again, after a change", lambda: page.send("tree"), budget=VIEW)
+    yield _figure(f"tree editor at {SIZE:,}, open the page", page.see)
+    yield _figure("  the tree again, after a change", lambda: page.send("tree"))
     yield _figure("  children of a branch", lambda: page.browser.get(f"{page.at(page.tops[1])}children/"))
     yield _figure("  details of an item", lambda: page.browser.get(page.at(page.leaf)))
     yield _figure("  its usage", lambda: page.browser.get(f"{page.at(page.leaf)}usage/"))
@@ -139,37 +139,38 @@ def editor(service: Service) -> Iterator[Figure]:
         ", first after an addition": lambda: page.add(page.branch),
         ", first after switching a branch": lambda: page.switch(page.tops[1], "branch"),
     }.items():
-        yield _figure(f"  search “77”{what}", lambda: page.see("find/?q=77"), before, budget=SEARCH)
-    yield _figure("  search “a”, in every item", lambda: page.see("find/?q=a"), budget=SEARCH)
-    for what, query, budget in (
-        ("without description", "undescribed", SEARCH),
-        ("changed in the last 7 days", "since-7-days", SEARCH),
-        ("added or changed by me", "mine", SEARCH),
-        ("without marks, which are counted", "unused", VIEW),
+        yield _figure(f"  search “77”{what}", lambda: page.see("find/?q=77"), before)
+    yield _figure("  search “a”, in every item", lambda: page.see("find/?q=a"))
+    for what, query in (
+        ("without description", "undescribed"),
+        ("changed in the last 7 days", "since-7-days"),
+        ("added or changed by me", "mine"),
+        ("without marks, which are counted", "unused"),
     ):
         path = f"find/?only={query}"
-        yield _figure(f"  filter: {what}", lambda path=path: page.see(path), budget=budget)
-    yield _figure("  all rows with descriptions", lambda: page.see("items/?levels=1000"), runs=20, budget=ALL_ROWS)
+        yield _figure(f"  filter: {what}", lambda path=path: page.see(path))
+    yield _figure("  all rows with descriptions", lambda: page.see("items/?levels=1000"), runs=20)
     for what, name in {"marks of all items, number of checks": "figures/", "checks": "checks/"}.items():
-        yield _figure(f"  {what}, first after a rename", lambda name=name: page.see(name), page.rename, budget=VIEW)
-    yield _figure("  history", lambda: page.see("history/"), budget=VIEW)
+        yield _figure(
+            f"  {what}, first after a rename", lambda name=name: page.see(name), page.rename, budget=ADDING_UP
+        )
+    yield _figure("  history", lambda: page.see("history/"), budget=ADDING_UP)
     for what, name in {"without sentences": "?sentences=no", "with sentences from 30,000 marks": ""}.items():
-        budget = 200 if name else 1000
-        yield _figure(f"  codebook {what}", lambda name=name: page.see(f"codebook/{name}"), runs=10, budget=budget)
-    yield _figure("  switch three branches in one step", page.switch_selected, runs=20, budget=VIEW)
-    yield _figure(f"  preview of {PASTED:,} pasted lines", lambda: page.paste("preview/"), runs=20, budget=VIEW)
-    yield _figure(f"  paste {PASTED:,} items", page.paste, page.undo, runs=10, budget=VIEW)
-    yield _figure("  undo that", page.undo, page.paste, runs=10, budget=VIEW)
+        yield _figure(f"  codebook {what}", lambda name=name: page.see(f"codebook/{name}"), runs=10, budget=LARGE)
+    yield _figure("  switch three branches in one step", page.switch_selected, runs=20)
+    yield _figure(f"  preview of {PASTED:,} pasted lines", lambda: page.paste("preview/"), runs=20, budget=LARGE)
+    yield _figure(f"  paste {PASTED:,} items", page.paste, page.undo, runs=10)
+    yield _figure("  undo that", page.undo, page.paste, runs=10)
 
 
-def _figure(what: str, work: Work, before: Work | None = None, *, runs: int = RUNS, budget: float = EDIT) -> Figure:
+def _figure(what: str, work: Work, before: Work | None = None, *, runs: int = RUNS, budget: Budget = ALL_DAY) -> Figure:
     """p50 and p95, after three runs that do not count; what is done before each is not counted either."""
     times = []
     for _ in range(runs + 3):
         if before:
             before()
         times.append(seconds(work))
-    return Figure(f"{what}, p50 / p95", p50_p95(times[3:]), "ms", (budget, budget))
+    return Figure(f"{what}, p50 / p95", p50_p95(times[3:]), "ms", budget)
 
 
 def _mark(ontology: Ontology) -> None:

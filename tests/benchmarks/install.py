@@ -2,7 +2,7 @@ import re
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 
-from .figures import Figure, benchmark, median
+from .figures import Figure, benchmark, headline, median
 from .service import ROOT, Service
 
 NAMED = re.compile(r"^([\w.-]+)==", re.MULTILINE)
@@ -19,8 +19,8 @@ def install(service: Service) -> Iterator[Figure]:
             continue
         sizes[name] = sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
     largest = ", ".join(f"{name} {sizes[name]:.0f}" for name in sorted(sizes, key=sizes.__getitem__)[:-4:-1])
-    yield Figure(f"installed size of the runtime packages ({largest})", sum(sizes.values()), "MB", 130)
-    yield Figure("runtime packages", len(sizes), "", 45)
+    yield Figure(f"installed size of the runtime packages ({largest})", sum(sizes.values()), "MB", headline(115))
+    yield Figure("runtime packages", len(sizes), "", headline(45))
 
 
 @benchmark("start")
@@ -32,6 +32,9 @@ def start(service: Service) -> Iterator[Figure]:
         return median(1, service.start)
 
     yield Figure(
-        "bin/run to the first page, prepared, median of 5", sorted(stopped_before() for _ in range(5))[2], "s", 1
+        "bin/run to the first page, prepared, median of 5",
+        sorted(stopped_before() for _ in range(5))[2],
+        "s",
+        headline(1),
     )
-    yield Figure("idle memory of all processes, PSS", service.memory("smaps_rollup", "Pss"), "MB", 130)
+    yield Figure("idle memory of all processes, PSS", service.memory("smaps_rollup", "Pss"), "MB", headline(145))

@@ -5,7 +5,7 @@ from itertools import count
 from projects.models import Project
 
 from . import data
-from .figures import Figure, benchmark, median
+from .figures import Figure, benchmark, headline, median
 from .service import Browser, Service
 
 LINES = 100_000
@@ -26,11 +26,15 @@ def copy(service: Service) -> Iterator[Figure]:
         keys = {name: thing.pk for name, thing in blueprints.items()}
         browser.follow(browser.submit("/projects/new/", expected=302, name=f"Copy {next(numbers)}", **keys))
 
-    yield Figure(f"new project with a copy of {LINES:,} items, method, median of 3", median(3, create), "s", 0.7)
-    yield Figure("  by the form and the job, to visible, median of 3", median(3, create_in_browser), "s", 0.7)
+    yield Figure(
+        f"new project with a copy of {LINES:,} items, method, median of 3", median(3, create), "s", headline(0.6)
+    )
+    yield Figure("  by the form and the job, to visible, median of 3", median(3, create_in_browser), "s", headline(0.6))
     dataset.touch(entity_ontology=entities, relation_ontology=relations)
     data.add_marks(dataset, None, [entities, relations])
-    yield Figure("  with 30,000 entities and 15,000 relations, method, median of 3", median(3, create), "s", 0.7)
+    yield Figure(
+        "  with 30,000 entities and 15,000 relations, method, median of 3", median(3, create), "s", headline(0.6)
+    )
 
     def delete() -> None:
         project = made.pop()
@@ -47,7 +51,7 @@ def bundle(service: Service) -> Iterator[Figure]:
     browser = Browser(service, data.MANAGER)
     path = f"/projects/{project.pk}/download/"
     made = median(5, lambda: browser.fetch(browser.submit(path, expected=302)))
-    yield Figure("bundle of 10,000 items with 45,000 marks, click to file, median of 5", made, "s", 0.6)
+    yield Figure("bundle of 10,000 items with 45,000 marks, click to file, median of 5", made, "s", headline(0.9))
 
 
 @benchmark("download")

@@ -12,6 +12,8 @@ import socket
 import subprocess
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -84,6 +86,35 @@ def children(pid: int) -> list[int]:
         return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     except OSError:
         return []
+
+
+@contextmanager
+def autovacuum(server: Any) -> Iterator[None]:
+    """Have a PostgreSQL server see to its statistics meanwhile: without, figures mean nothing, for no installation is run so."""
+
+    def is_on() -> bool:
+        return bool(server.execute("SELECT current_setting('autovacuum')::boolean").fetchone()[0])
+
+    def change(statement: str) -> None:
+        server.execute(statement)
+        server.execute("SELECT pg_reload_conf()")
+
+    if is_on():
+        yield
+        return
+    where = server.execute("SELECT sourcefile FROM pg_settings WHERE name = 'autovacuum'").fetchone()[0] or ""
+    before = "SET autovacuum = off" if where.endswith("postgresql.auto.conf") else "RESET autovacuum"
+    try:
+        change("ALTER SYSTEM SET autovacuum = on")
+    except Exception as error:
+        raise SystemExit(f"The server's autovacuum is off, so nothing is measured: turn it on. ({error})") from None
+    try:
+        time.sleep(1)  # until the server has read it
+        if not is_on():
+            raise SystemExit("The server's autovacuum stays off, so nothing is measured: turn it on.")
+        yield
+    finally:
+        change(f"ALTER SYSTEM {before}")
 
 
 class Browser:

@@ -1,7 +1,6 @@
 import json
 
 import pytest
-from django.core.management import call_command
 from django.utils import timezone
 
 from annotation_service import jobs
@@ -153,18 +152,6 @@ def test_marks_keep_their_origin_when_an_annotator_begins(dataset, carol):
         "p": "preannotation",
         "own": "person",
     }
-
-
-@pytest.mark.django_db(transaction=True)
-def test_marks_of_before_get_their_origin(dataset, carol):
-    Annotation.start(dataset.items()[0], carol)
-    call_command("migrate", "datasets", "0005", verbosity=0)
-    call_command("migrate", verbosity=0)
-    for marks in (Entity, Relation):
-        assert set(marks.objects.values_list("annotation__annotator", "origin")) == {
-            (None, "given"),
-            (carol.pk, "given"),
-        }
 
 
 def test_a_copy_and_its_source_have_nothing_to_do_with_each_other(dataset, bob):

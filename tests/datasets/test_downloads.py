@@ -1,6 +1,5 @@
 import io
 import json
-import threading
 import tracemalloc
 
 import pytest
@@ -13,6 +12,7 @@ from datasets.kinds import Kind
 from datasets.models import Annotation, Dataset, Entity, Item
 from ontologies.models import Ontology
 from tests import factories
+from tests.threads import at_once
 
 from .documents import document, stored
 
@@ -147,13 +147,10 @@ def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
     def change():
         Entity.objects.filter(annotation__item__dataset=dataset).delete()
         dataset.remove(dataset.items(), by=as_alice.user)
-        connection.close()
 
     def read_and_change(items, names, **options):
         if dataset.bin().count() == 0:
-            changing = threading.Thread(target=change)
-            changing.start()
-            changing.join()
+            at_once(change)
         return read(items, names, **options)
 
     monkeypatch.setattr(exports, "_entities", read_and_change)

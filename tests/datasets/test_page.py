@@ -323,18 +323,6 @@ def test_the_owner_renames_and_deletes(as_alice):
     assert not Dataset.objects.exists() and not Item.with_removed.exists()
 
 
-def test_strangers_find_nothing_and_annotators_are_refused(as_alice, as_bob, as_carol, as_dave):
-    project = factories.project(by=as_alice.user, annotators=[as_carol.user])
-    copy, blueprint = project.dataset, project.dataset.copied_from
-    item = copy.items().first()
-    for address in ("", f"items/{item.pk}/", "statistics/", "statistics/figures/", "download/json/", "download/text/"):
-        assert as_carol.get(f"/datasets/{copy.pk}/{address}").status_code == 403
-        assert as_dave.get(f"/datasets/{copy.pk}/{address}").status_code == 404
-        assert as_bob.get(f"/datasets/{copy.pk}/{address}").status_code == 404
-        assert as_carol.get(f"/datasets/{blueprint.pk}/{address}").status_code == 404
-    assert as_alice.get(f"/datasets/{blueprint.pk}/items/{item.pk}/").status_code == 404  # the copy's item
-
-
 @pytest.mark.parametrize("address", ["/datasets/0/", "/datasets/99999999999999999999999/", "/datasets/x/"])
 def test_keys_that_cannot_be_are_not_found(as_alice, address):
     assert as_alice.get(address).status_code == 404

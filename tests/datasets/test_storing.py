@@ -2,8 +2,8 @@
 
 import json
 import math
-import threading
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from django.db import DataError, IntegrityError, connection
@@ -19,6 +19,7 @@ from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from datasets.models.import_context import ImportContext
 from projects.models import Assignment, Project
 from tests import factories
+from tests.threads import at_once
 
 from .documents import entity, item, relation
 
@@ -554,16 +555,6 @@ def test_additions_removals_and_marks_at_the_same_time():
     """Positions and figures are right, and nobody fails."""
     alice, carol = factories.manager("alice"), factories.user("carol")
     project = factories.project(by=alice, annotators=[carol], annotators_per_item=1)
-    errors = []
-
-    def run(work, times):
-        try:
-            for n in range(times):
-                work(n)
-        except Exception as error:
-            errors.append(error)
-        finally:
-            connection.close()
 
     def add(n):
         options = {"format": "text"}
@@ -578,12 +569,11 @@ def test_additions_removals_and_marks_at_the_same_time():
             with write():
                 Annotation.start(Item.with_removed.select_for_update(no_key=True).get(pk=given.pk), carol)
 
-    threads = [threading.Thread(target=run, args=args) for args in ((add, 5), (add, 5), (remove, 3), (mark, 5))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
+    def times(number, work):
+        for n in range(number):
+            work(n)
+
+    at_once(partial(times, 5, add), partial(times, 5, add), partial(times, 3, remove), partial(times, 5, mark))
     dataset = project.dataset
     assert [item.position for item in dataset.items()] == list(range(3, 23))
     assert sorted(dataset.uploads.values_list("first_position", flat=True)) == list(range(3, 23, 2))

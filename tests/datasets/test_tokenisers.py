@@ -1,5 +1,5 @@
 import re
-import threading
+from functools import partial
 
 import pytest
 from hypothesis import example, given, settings
@@ -8,6 +8,7 @@ from nltk.tokenize import NLTKWordTokenizer
 
 from datasets.tokenising import TOKENISERS, offsets_of, punkt
 from tests.soak import amount
+from tests.threads import at_once
 
 # What the rules of Punkt and of the word tokeniser are about, and what regular expressions disagree about.
 PIECES = (
@@ -156,12 +157,7 @@ def test_punkt_learns_nothing():
 def test_threads_agree():
     batch = [f'Dr. A{i} said "it\'s {i}." Then (s)he left, e.g. to U.S. cities...' for i in range(200)]
     expected = [plain(line) for line in batch]
-    results = []
-    threads = [threading.Thread(target=lambda: results.append(punkt.tokenise(batch))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    results = at_once(*[partial(punkt.tokenise, batch)] * 4)
     assert results == [expected] * 4
 
 

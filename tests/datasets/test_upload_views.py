@@ -639,14 +639,6 @@ def test_all_that_is_unfinished_is_listed_and_can_be_discarded(as_alice):
 # --- Rights ---
 
 
-def test_an_upload_is_for_those_who_may_store_it(as_alice, as_bob, as_carol, as_sam):
-    url = post(as_alice, text="first\n")["Location"]
-    assert [client.get(url).status_code for client in (as_alice, as_bob, as_carol, as_sam)] == [200, 404, 404, 200]
-    for verb in ("store", "discard", "change", "duplicates"):
-        assert as_bob.post(f"{url}{verb}/", LINES).status_code == 404
-    assert Upload.objects.get().state == "checked"
-
-
 def test_managers_of_a_project_follow_each_others_additions(as_alice, as_bob, as_carol, as_jobs):
     project = factories.project(by=as_alice.user, annotators=[as_carol.user])
     upload = factories.upload("one more\n", by=as_alice.user, options=LINES, dataset=project.dataset)
@@ -658,19 +650,6 @@ def test_managers_of_a_project_follow_each_others_additions(as_alice, as_bob, as
     assert as_carol.post(f"/jobs/{job.pk}/cancel/").status_code == 403
     as_bob.post(f"/jobs/{job.pk}/cancel/")
     assert "Cancelled." in html(as_alice.get(upload.get_absolute_url()))
-
-
-def test_nothing_is_added_to_the_datasets_of_others(as_alice, as_bob, as_carol):
-    dataset = factories.dataset(owner=as_alice.user)
-    assert as_bob.post(f"/datasets/{dataset.pk}/add/", {"text": "a"}).status_code == 403
-    assert as_carol.post(f"/datasets/{dataset.pk}/add/", {"text": "a"}).status_code == 404
-    assert not Upload.objects.exclude(dataset=dataset).exists()
-
-
-def test_annotators_make_no_datasets(as_carol):
-    assert as_carol.get("/datasets/new/").status_code == 403
-    assert post(as_carol, text="a").status_code == 403
-    assert not Upload.objects.exists()
 
 
 # --- Choosing ontologies ---

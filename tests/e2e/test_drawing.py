@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation_service.comfort import COMFORT
-from annotation_service.models import User
+from annotation_service.models import COMFORT, User
 from datasets.models import Annotation, Item, Relation
 from projects.models import Project
 from tests import factories

@@ -34,7 +34,7 @@ def open_list(desk: Desk, query: str = "") -> None:
     desk.page.goto(f"/projects/{desk.project.pk}/annotate/items/{query}")
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_the_list_is_searched_filtered_and_sorted_and_its_address_is_shared(desk):
     page, items = desk.page, desk.project.dataset.items()
     for number in (19, 20, 21):
@@ -59,7 +59,7 @@ def test_the_list_is_searched_filtered_and_sorted_and_its_address_is_shared(desk
     desk.ready(19)
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_previous_and_next_walk_the_list_that_an_item_was_opened_from(desk):
     page = desk.page
     open_list(desk, "?q=pump&state=undone")
@@ -125,7 +125,7 @@ def test_a_number_leads_to_its_item(desk):
     desk.ready(9)
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_an_item_that_is_left_for_later_comes_last(desk):
     page, project = desk.page, desk.project
     work(project, desk.user, {n: "done" for n in range(1, 61) if n not in (1, 4, 10, 20, 30)})

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 TEXT = "".join(f"{'valve' if n % 4 == 0 else 'pump'} no {n} is leaking\n" for n in range(1, 401))
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_300_filtered_items_are_given_to_somebody_with_keys_alone(page, sign_in, alice, carol, dave):
     project = factories.project(by=alice, annotators=[carol, dave], text=TEXT, annotators_per_item=1)
     work(project, dave, {1: "done", 2: "begun"})

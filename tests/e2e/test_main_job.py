@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from tests import factories
 from tests.e2e.waiting import all_saved, settled
 
-pytestmark = [pytest.mark.e2e, pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.e2e, pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 PASSWORD = "a-long-password"
 SHARED = Path(settings.BASE_DIR).parent / "shared" / "data" / "ontonotes_entity.json"

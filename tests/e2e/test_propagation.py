@@ -74,7 +74,7 @@ def marked(desk) -> Alike:
     return desk
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_a_mark_goes_to_all_places_but_two_by_keys_alone(marked):
     desk, page = marked, marked.page
     desk.ask()
@@ -154,7 +154,7 @@ def test_all_or_none(marked):
     assert desk.marked("Activity") == 2
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_a_batch_is_undone_from_another_item_a_day_later(marked):
     desk, page = marked, marked.page
     desk.ask()
@@ -186,7 +186,7 @@ def a_day_ago(batch: Batch) -> None:
         model.objects.filter(batch=batch).update(updated_at=moved)
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 def test_a_relation_goes_where_the_same_words_stand_as_far_apart(desk):
     desk.open(38)
     for token, label in ((0, "physicalo"), (3, "drivingo")):

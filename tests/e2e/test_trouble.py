@@ -21,7 +21,7 @@ def break_down(*args, **values):
     Entity.objects.count()
 
 
-@pytest.mark.postgres
+@pytest.mark.database
 @pytest.mark.parametrize(
     ("fault", "status", "said"),
     [

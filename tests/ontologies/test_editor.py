@@ -8,7 +8,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation_service import journal_views
-from annotation_service.inputs import Refused
 from annotation_service.words import excerpt
 from datasets.models import Annotation
 from ontologies.models import Ontology
@@ -546,25 +545,3 @@ def test_an_item_whose_addition_is_undone_meanwhile(as_alice, alice, ontology, m
     answer = as_alice.post(url(name, ontology.pk, parent.uid), data, headers={"HX-Request": "true"})
     assert answer.status_code == 422
     assert "not there any more" in answer.content.decode() + answer.get("HX-Trigger", "")
-
-
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("undo", {}),
-        ("redo", {}),
-        ("add_item", {"name": "New"}),
-        ("paste", {"text": "New"}),
-        ("recolor_items", {"color": "#112233"}),
-        ("switch_items", {"active": "0"}),
-    ],
-)
-def test_an_ontology_that_is_deleted_meanwhile(as_alice, ontology, item, monkeypatch, name, data):
-    def gone(self):
-        raise Refused("It was deleted meanwhile.")
-
-    monkeypatch.setattr(Ontology, "locked", gone)
-    data = data | ({"uids": item.uid} if "items" in name else {})
-    answer = as_alice.post(url(name, ontology.pk), data, headers={"HX-Request": "true"})
-    assert answer.status_code == 422
-    assert "deleted meanwhile" in answer.content.decode() + answer.get("HX-Trigger", "")

@@ -1,14 +1,13 @@
 """Random operations of two people against a plain model of a tree with undo and redo, and of several at the same time."""
 
 import random
-import threading
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import pytest
-from django.db import connection, transaction
+from django.db import transaction
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -16,10 +15,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from annotation_service.edits import Conflict
 from annotation_service.inputs import Refused
 from ontologies import colors
-from ontologies.documents import NewItem
+from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from tests import factories
 from tests.soak import amount
+from tests.threads import for_each
 
 FIELDS = ("name", "description", "example_terms", "color", "active")
 
@@ -158,7 +158,7 @@ texts = st.sampled_from(["", "x", "y"])
 some_terms = st.lists(st.sampled_from("pq"), unique=True)
 some_colors = st.sampled_from(["#112233", "#AABBCC", "#00FF00"])
 new_items = st.builds(
-    NewItem, st.integers(1, 3), names, texts, some_terms, st.just("") | some_colors, st.booleans(), uid=st.just("")
+    NewLabel, st.integers(1, 3), names, texts, some_terms, st.just("") | some_colors, st.booleans(), uid=st.just("")
 )
 users = st.integers(0, 1)
 edits = (
@@ -359,7 +359,7 @@ def random_operation(chance, ontology, items, by):
         case 0:
             ontology.add_item(f"n{chance.randrange(10_000)}", by=by, parent=chance.choice([item, None]))
         case 1:
-            new = [NewItem(1, item.name), NewItem(2, f"x{chance.randrange(50)}"), NewItem(1, item.uid)]
+            new = [NewLabel(1, item.name), NewLabel(2, f"x{chance.randrange(50)}"), NewLabel(1, item.uid)]
             ontology.add_items(new, by=by, parent=chance.choice([item, None]))
         case 2:
             item.rename(f"r{chance.randrange(30)}", by=by, was=chance.choice([item.name, "A"]))
@@ -390,27 +390,16 @@ def test_eight_writers_at_the_same_time_leave_sound_trees(settings):
     shared = [factories.ontology(owner=people[0], name=name) for name in ("one", "two", "three")]
     bystander = factories.ontology(owner=people[0], name="four")
     before = list(bystander.items().values()), list(bystander.changes.values())
-    failures = []
 
     def work(seed):
         chance = random.Random(seed)
-        try:
-            for _ in range(amount(40, 500)):
-                ontology = Ontology.objects.get(pk=chance.choice(shared).pk)
-                items = list(ontology.items().select_related("ontology", "parent"))
-                with suppress(Refused, Conflict):  # the item was removed meanwhile, or two wanted the same
-                    random_operation(chance, ontology, items, people[seed % 2])
-        except Exception as error:
-            failures.append(error)
-        finally:
-            connection.close()
+        for _ in range(amount(40, 500)):
+            ontology = Ontology.objects.get(pk=chance.choice(shared).pk)
+            items = list(ontology.items().select_related("ontology", "parent"))
+            with suppress(Refused, Conflict):  # the item was removed meanwhile, or two wanted the same
+                random_operation(chance, ontology, items, people[seed % 2])
 
-    threads = [threading.Thread(target=work, args=[seed]) for seed in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    for_each(work, range(8))
     for ontology in shared:
         assert not list(ontology.tree.problems())
         ontology.refresh_from_db()

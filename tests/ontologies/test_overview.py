@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from datasets.models import Annotation
-from ontologies import authors
 from tests import factories
 
 
@@ -97,7 +96,7 @@ def test_what_was_changed_since_a_time(as_alice, alice, monkeypatch, key, names,
         "Replace": timedelta(days=20),
     }.items():
         ontology.items().filter(name=name).update(updated_at=NOW - ago)
-    monkeypatch.setattr("ontologies.filters.timezone.now", lambda: NOW)
+    monkeypatch.setattr("ontologies.label_filters.timezone.now", lambda: NOW)
     shown, page = found(as_alice, ontology, f"only={quote(key)}")
     assert shown == names and title in page
 
@@ -119,19 +118,6 @@ def test_mine_is_what_i_added_or_changed_last(as_alice, alice, bob):
     ontology.undo(by=bob)
     factories.item(ontology, "Condition").recolor("#102030", by=alice)
     assert mine() == ["Activity", "Replace", "Condition", "Pump"]
-
-
-def test_who_changed_what_is_told_before_somebody_else_may_add_to_it(as_alice, alice, ontology, monkeypatch):
-    told, is_held = authors.Authors.labels_of, []
-
-    def labels_of(self, person):
-        is_held.append(authors._lock.locked())
-        return told(self, person)
-
-    monkeypatch.setattr(authors.Authors, "labels_of", labels_of)
-    ontology.add_item("Pump", by=alice)
-    assert found(as_alice, ontology, "only=mine")[0] == ["Pump"]
-    assert is_held and all(is_held)
 
 
 def test_a_project_and_its_ontology_agree_on_what_is_unused(as_alice, alice, carol):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation_service.inputs import Refused, clean_name
-from ontologies.documents import NewItem
-from ontologies.lists import read_pasted
+from ontologies.documents import NewLabel
+from ontologies.pasted_lists import read_pasted
 
 
 def read(text, kind="entity"):
@@ -102,7 +102,7 @@ def trees(draw):
             level = len(taken) - 1
             continue
         taken[level - 1].add(name)
-        items.append(NewItem(level, name))
+        items.append(NewLabel(level, name))
     return items
 
 

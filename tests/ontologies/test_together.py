@@ -4,26 +4,25 @@ import threading
 import time
 
 import pytest
-from django.db import connection
 
 from annotation_service.db import write
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity
 from tests import factories
+from tests.threads import for_each
 
 
 def at_the_same_time(first, second):
     """``second`` begins while the transaction of ``first`` is still open; returns what each raised, or None."""
-    begun, outcomes = threading.Event(), {}
+    begun = threading.Event()
 
-    def run(name, work):
+    def outcome(work):
         try:
             work()
         except Exception as error:
-            outcomes[name] = error
+            return error
         finally:
             begun.set()
-            connection.close()
 
     def hold():
         with write():
@@ -35,12 +34,7 @@ def at_the_same_time(first, second):
         begun.wait()
         second()
 
-    threads = [threading.Thread(target=run, args=args) for args in (("first", hold), ("second", follow))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return outcomes.get("first"), outcomes.get("second")
+    return for_each(outcome, [hold, follow])
 
 
 @pytest.fixture

@@ -6,12 +6,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 from django.db import DatabaseError, IntegrityError, connection, transaction
-from django.db.models import F
 
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology, OntologyChange, OntologyItem
-from ontologies.tree import START
 from tests import factories
+from tests.test_imports import APPS
 
 # --- Constraints of the database ---------------------------------------------------------------------------------------
 
@@ -141,42 +140,10 @@ def test_an_ontology_that_a_dataset_uses_is_not_deleted(ontology, alice):
     assert ontology.row_count == 7
 
 
-# --- Room for new items ------------------------------------------------------------------------------------------------
-
-
-def positions(ontology):
-    return {item.name: (item.lft, item.rght) for item in ontology.items()}
-
-
-@pytest.mark.parametrize(("parent", "still"), [("First", "Last"), ("Last", "First")])
-def test_an_addition_and_its_undo_move_the_shorter_side_of_the_tree(alice, parent, still):
-    ontology = factories.ontology(owner=alice, items=[{"name": name} for name in ("First", "Second", "Third", "Last")])
-    before = positions(ontology)
-    ontology.add_item("New", parent=ontology.items().get(name=parent), by=alice)
-    after = positions(ontology)
-    assert after[still] == before[still] and after[parent] != before[parent]
-    assert after[parent][0] < after["New"][0] < after["New"][1] < after[parent][1]
-    assert not list(ontology.tree.problems())
-    ontology.undo(by=alice)
-    assert positions(ontology) == before
-
-
-def test_a_tree_without_room_on_its_left_grows_to_the_right(ontology, alice):
-    back = START - 1
-    OntologyItem.objects.filter(tree_id=ontology.pk).update(lft=F("lft") - back, rght=F("rght") - back)
-    ontology.add_item("New", parent=ontology.items()[0], by=alice)
-    assert not list(ontology.tree.problems()) and ontology.root.lft == 1
-    assert ontology.row_count == 8
-    assert Ontology.objects.with_size().get(pk=ontology.pk).size == 8
-
-
 # --- Architecture ------------------------------------------------------------------------------------------------------
 
 SOURCES = [
-    path
-    for app in ("annotation_service", "ontologies", "resources", "datasets", "projects", "annotations")
-    for path in (Path(settings.BASE_DIR) / app).rglob("*.py")
-    if "migrations" not in path.parts
+    path for app in APPS for path in (Path(settings.BASE_DIR) / app).rglob("*.py") if "migrations" not in path.parts
 ]
 WRITES = Path(settings.BASE_DIR) / "ontologies/tree.py"
 MPTT_WRITES = {

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from datetime import timedelta
+from functools import partial
 from unittest import mock
 
 import pytest
@@ -20,7 +21,7 @@ from django.utils import timezone
 
 from annotation_service import blueprints, jobs
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, start_job
+from annotation_service.models import JobState, start_job
 from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
 from ontologies.models import Ontology, OntologyItem
 from projects import alike
@@ -30,6 +31,7 @@ from resources.models import FORMATS, RESOURCE_SETS
 from tests import factories, faults
 from tests.resource_sets import make
 from tests.soak import amount
+from tests.threads import at_once, running
 from work.models import Batch, Comment, Flag
 from work.models.figures import refresh as refresh_work
 
@@ -227,7 +229,7 @@ def test_every_job_that_waits_for_it_is_refused(doomed):
         jobs.run(job)
     for job in waiting:
         job.refresh_from_db()
-        assert job.state == Job.State.FAILED and "deleted" in str(job.errors["problems"]), job
+        assert job.state == JobState.FAILED and "deleted" in str(job.errors["problems"]), job
     assert not Dataset.objects.exists() and not Project.objects.exists()
 
 
@@ -380,10 +382,31 @@ def test_a_worker_purges_between_its_jobs(doomed, monkeypatch):
         return steps[-1]
 
     monkeypatch.setattr(jobs, "PURGES", [step])
-    monkeypatch.setitem(jobs.KINDS, "test", jobs.Kind(run))
+    monkeypatch.setitem(jobs.KINDS, "test", jobs.JobKind(run))
     jobs.work(stop, poll=0)
     assert len(steps) == 3 and all(steps)  # the job came next, although there was more to purge
     assert purge(0)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_steps_are_long_while_nobody_else_writes(monkeypatch):
+    """Only SQLite lets writers wait for one another."""
+    stop, steps = threading.Event(), []
+
+    def step(seconds):
+        steps.append(seconds)
+        if steps.count(jobs.LONG_STEP) == 1 and seconds:
+            at_once(lambda: factories.user("somebody"))
+        elif seconds:
+            stop.set()
+        return 1
+
+    monkeypatch.setattr(jobs, "QUIET", 0.05)
+    monkeypatch.setattr(jobs, "PURGES", [step])
+    jobs.work(stop, poll=0.01)
+    lengths = [length for length, _ in itertools.groupby(steps)]
+    again = [jobs.STEP, jobs.LONG_STEP] if connection.vendor == "sqlite" else []
+    assert lengths == [jobs.STEP, jobs.LONG_STEP, *again]
 
 
 def test_bins_are_emptied_in_steps(doomed, alice):
@@ -453,21 +476,7 @@ def test_two_workers_and_people_at_work():
     alice, carol = factories.manager("alice"), factories.user("carol")
     kept, doomed = Doomed(alice, carol, items=3), Doomed(alice, carol, items=amount(30, 3000))
     answers = {kept: [], doomed: []}
-    over, errors = threading.Event(), []
-
-    def running(work):
-        def run():
-            try:
-                work()
-            except BaseException as error:
-                errors.append(error)
-                raise
-            finally:
-                connection.close()
-
-        thread = threading.Thread(target=run)
-        thread.start()
-        return thread
+    over = threading.Event()
 
     def save(place):
         client = Client()
@@ -479,19 +488,16 @@ def test_two_workers_and_people_at_work():
         while not over.is_set() or purge(0):
             purge(0)
 
-    threads = [running(lambda p=place: save(p)) for place in answers] + [running(purge_all) for _ in range(2)]
-    try:
-        deadline = time.monotonic() + 30
-        while not all(answers.values()) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        doomed.project.erase()
-        while Dataset._base_manager.exclude(deleted_at=None).exists() and time.monotonic() < deadline + 60:
-            time.sleep(0.01)
-    finally:
-        over.set()
-        for thread in threads:
-            thread.join()
-    assert not errors
+    with running(*(partial(save, place) for place in answers), purge_all, purge_all):
+        try:
+            deadline = time.monotonic() + 30
+            while not all(answers.values()) and time.monotonic() < deadline:
+                time.sleep(0.01)
+            doomed.project.erase()
+            while Dataset._base_manager.exclude(deleted_at=None).exists() and time.monotonic() < deadline + 60:
+                time.sleep(0.01)
+        finally:
+            over.set()
     assert set(answers[kept]) == {200}
     # Once deleted, it never comes back; 422 is the request that had found the project and then missed the label.
     refused = list(itertools.dropwhile(lambda status: status == 200, answers[doomed]))

@@ -21,7 +21,6 @@ from tests.annotations.own_work import label_of, mark, work
 from tests.resource_sets import make
 from tests.soak import SOAK
 from work.models import Comment, Flag, ItemLabel, ItemWork
-from work.models import figures as counted
 from work.models.batch import delete_annotations
 from work.models.figures import count_some, refresh
 
@@ -518,9 +517,7 @@ def test_the_worker_counts_what_nobody_has_read(project, carol, dave):
     ]
 
 
-@pytest.mark.parametrize("few", [1000, 0])
-def test_a_reader_counts_what_changed_in_their_project_alone(project, alice, carol, monkeypatch, few):
-    monkeypatch.setattr(counted, "FEW_STALE", few)
+def test_a_reader_counts_what_changed_in_their_project_alone(project, alice, carol):
     other = factories.project(by=alice, annotators=[carol], text=TEXT)
     for each in (project, other):
         work(each, carol, {1: "done", 16: "begun"})

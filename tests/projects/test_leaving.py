@@ -9,10 +9,10 @@ from django.core.mail import EmailMessage
 from django.core.management import CommandError, call_command
 from django.test import Client
 
+from annotation_service.accounts import KeepingBackend
 from annotation_service.inputs import Refused
 from annotation_service.leaving import anonymise
-from annotation_service.mails import KeepingBackend, Mail
-from annotation_service.models import Job, User
+from annotation_service.models import Job, JobState, Mail, User
 from datasets.models import Annotation
 from projects.models import Assignment, Invitation
 from tests import factories
@@ -35,7 +35,7 @@ def test_marks_stay_and_the_name_goes_from_every_page_and_the_bundle(as_alice, a
     EmailAddress.objects.create(user=carol, email="other@example.org", verified=True)
     Invitation.make(project, role="observer", by=as_alice.user, address="OTHER@example.org")
     job = Job.objects.create(
-        kind="by_hand", title="Give items", by=as_alice.user, state=Job.State.RUNNING, target={"project": project.pk}
+        kind="by_hand", title="Give items", by=as_alice.user, state=JobState.RUNNING, target={"project": project.pk}
     )
     project.give(project.all_items(), [carol], by=as_alice.user, job=job)
     as_sam.post(f"{PEOPLE}", {"action": "deactivate", "_selected_action": [carol.pk]})
@@ -149,7 +149,7 @@ def test_the_command_deactivates_and_anonymises(carol, as_carol, capsys):
 def test_without_a_mail_server_mails_are_kept_for_those_who_may_change_accounts(
     as_alice, as_sam, settings, project, capsys
 ):
-    settings.EMAIL_BACKEND = "annotation_service.mails.KeepingBackend"
+    settings.EMAIL_BACKEND = "annotation_service.accounts.KeepingBackend"
     as_alice.post(
         f"/projects/{project.pk}/people/invitations/mail/", {"addresses": "nina@example.org", "role": "observer"}
     )
@@ -166,7 +166,7 @@ def test_without_a_mail_server_mails_are_kept_for_those_who_may_change_accounts(
 
 
 def test_only_the_newest_mails_are_kept(db, monkeypatch, capsys):
-    monkeypatch.setattr("annotation_service.mails.KEPT", 2)
+    monkeypatch.setattr("annotation_service.accounts.KeepingBackend.KEPT", 2)
     for number in range(4):
         KeepingBackend().send_messages([EmailMessage(f"Mail {number}", "", to=["a@example.org"])])
     assert [*Mail.objects.order_by("pk").values_list("subject", flat=True)] == ["Mail 2", "Mail 3"]

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation_service import jobs
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, start_job
+from annotation_service.models import Job, JobState, start_job
 from datasets.models import Annotation, Contents, Dataset, Entity, Item, Rejection, Relation
 from datasets.models.item import BIN
 from projects.duplicating import duplicate
@@ -216,7 +216,7 @@ def test_what_is_in_the_bin_is_nowhere_else(doomed, project, as_alice, as_carol,
         ]
     ]
     done = start_job("bundle", title="bundle", by=as_alice.user, target={"project": project.pk})
-    Job.objects.filter(pk=done.pk).update(state=Job.State.DONE)
+    Job.objects.filter(pk=done.pk).update(state=JobState.DONE)
     assert label.usage([project.pk]).projects and as_alice.get(f"/jobs/{done.pk}/").status_code == 200
     project.put_into_bin()
     assert not label.usage([project.pk]).projects
@@ -240,7 +240,7 @@ def test_what_is_in_the_bin_is_nowhere_else(doomed, project, as_alice, as_carol,
         jobs.run(job)
     for job in waiting:
         job.refresh_from_db()
-        assert job.state == Job.State.FAILED and "deleted" in json.dumps(job.errors), job
+        assert job.state == JobState.FAILED and "deleted" in json.dumps(job.errors), job
     assert uses_of(as_alice, doomed.dataset) == 0
 
 

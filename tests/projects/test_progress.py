@@ -90,7 +90,7 @@ def test_what_one_person_does_is_not_counted_anew(alice, carol, monkeypatch):
     monkeypatch.setattr(counting, "_count", None)
     Annotation.start(project.dataset.items()[0], carol).finish()
     Annotation.start(project.dataset.items()[1], carol)
-    assert shown(project, alice) == progress.Progress(total=3, touched=2, done=1)
+    assert shown(project, alice) == progress.ProjectProgress(total=3, touched=2, done=1)
 
 
 def test_reading_a_list_writes_only_what_was_to_be_counted(as_alice, carol):

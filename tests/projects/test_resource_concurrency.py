@@ -1,9 +1,6 @@
 """Constraints are made while others change the labels and the project: real threads on a real database."""
 
-import threading
-
 import pytest
-from django.db import connection
 
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology
@@ -12,32 +9,22 @@ from resources.models import ConstraintSet
 from tests import factories
 from tests.resource_sets import document_of, make
 from tests.soak import amount
+from tests.threads import for_each
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.soak]
 
 
-def at_once(*works):
-    """What becomes of each work when all begin at the same time: True, or the refusal. Any other error fails the test."""
-    start = threading.Barrier(len(works))
-    outcomes = [None] * len(works)
+def outcomes(*works):
+    """What becomes of each work when all begin at the same time: True, or the refusal."""
 
-    def run(place, work):
+    def outcome(work):
         try:
-            start.wait()
             work()
-            outcomes[place] = True
         except Refused as error:
-            outcomes[place] = str(error)
-        finally:
-            connection.close()
+            return str(error)
+        return True
 
-    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(works)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert None not in outcomes
-    return outcomes
+    return for_each(outcome, works)
 
 
 def test_a_label_is_never_removed_from_under_a_constraint():
@@ -46,7 +33,7 @@ def test_a_label_is_never_removed_from_under_a_constraint():
     document = [{"domain": "Fan", "excludes": []}]
     for _ in range(amount(8, 80)):
         labels["entities"].add_item("Fan", by=alice)
-        made, undone = at_once(
+        made, undone = outcomes(
             lambda: make("entity_constraints", owner=alice, document=document, **labels),
             lambda: Ontology.objects.get().undo(by=alice),
         )
@@ -73,7 +60,7 @@ def test_a_project_gets_constraints_once_and_a_rename_does_not_disturb():
             entity_ontology=Ontology.objects.get(pk=blueprint.entity_ontology_id),
         )
         label = project.entity_ontology.items().get(name="State")
-        *used, renamed = at_once(
+        *used, renamed = outcomes(
             lambda: project.use(blueprint, by=alice),  # noqa: B023
             lambda: project.use(blueprint, by=alice),  # noqa: B023
             lambda: label.rename(f"Condition {number}", by=alice),  # noqa: B023

@@ -1,6 +1,6 @@
 """What preannotations suggest on the items of a project, and what becomes of it."""
 
-import threading
+from contextlib import suppress
 
 import pytest
 from django.core.management import call_command
@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 from annotation_service import jobs
 from annotation_service.db import execute, write
 from annotation_service.inputs import Refused
-from annotation_service.models import Job
+from annotation_service.models import Job, JobState
 from datasets.models import Annotation, Entity, Relation
 from projects.models import Project
 from resources.models import PreannotationSet
@@ -17,6 +17,7 @@ from tests import factories, faults
 from tests.annotations.test_constraints import constrain
 from tests.resource_sets import make
 from tests.soak import amount
+from tests.threads import at_once
 from work.suggesting import matching
 from work.suggesting.figures import Figures, figures_of
 
@@ -314,7 +315,7 @@ def test_many_are_matched_by_a_job(project, alice, blueprints, settings):
     ).store()
     jobs.run(jobs.claim())
     job.refresh_from_db()
-    assert job.state == Job.State.DONE and job.result["text"].startswith("The preannotations suggest 7 entities")
+    assert job.state == JobState.DONE and job.result["text"].startswith("The preannotations suggest 7 entities")
     assert len(marks(project)) == 7 and project.preannotation_sets().get().is_matched
     assert jobs.claim() is None
 
@@ -324,22 +325,15 @@ def test_many_are_matched_by_a_job(project, alice, blueprints, settings):
 def test_a_job_that_shall_do_it_all_does_not_begin_before_all_is_there(project, alice, blueprints, settings):
     settings.JOB_ROWS = 3
     job = project.put_preannotations(*blueprints(ENTITIES), by=alice)
-    outcomes = []
 
     def take():
-        try:
-            with write():
-                outcomes.append(Job.objects.select_for_update(nowait=True).get(pk=job.pk))
-        except OperationalError:
-            pass
-        connection.close()
+        with suppress(OperationalError), write():
+            return Job.objects.select_for_update(nowait=True).get(pk=job.pk)
 
     with write():
         assert project.match_preannotations(by=alice) == job
-        worker = threading.Thread(target=take)
-        worker.start()
-        worker.join()
-    assert outcomes == []
+        taken = at_once(take)
+    assert taken == [None]
 
 
 def figures(project, kind="entity"):

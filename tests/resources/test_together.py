@@ -1,14 +1,12 @@
 """What several people do to a constraint set, and to its labels, at the same moment."""
 
-import threading
-
 import pytest
-from django.db import connection
 
 from annotation_service.inputs import Refused
 from resources.models import ConstraintSet
 from tests.ontologies.test_together import at_the_same_time
 from tests.resource_sets import document_of, make
+from tests.threads import at_once, for_each
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,27 +19,16 @@ def rules(alice, labels):
 def test_eight_people_edit_at_once_and_nothing_gets_lost(alice, rules, labels):
     (state,) = (row.key for row in rules.rules_with_keys())
     others = [label.uid for label in labels["entities"].labels() if label.uid != state]
-    problems = []
 
     def edit(number):
-        try:
-            mine = ConstraintSet.objects.get(pk=rules.pk)
-            if number < len(others):
-                mine.add_rule(others[number], excludes=[state], by=alice)
-                mine.add_label(state, "excludes", others[number], by=alice)
-            else:
-                mine.change_rule(state, can_contain=[], by=alice)
-        except Exception as error:
-            problems.append(error)
-        finally:
-            connection.close()
+        mine = ConstraintSet.objects.get(pk=rules.pk)
+        if number < len(others):
+            mine.add_rule(others[number], excludes=[state], by=alice)
+            mine.add_label(state, "excludes", others[number], by=alice)
+        else:
+            mine.change_rule(state, can_contain=[], by=alice)
 
-    threads = [threading.Thread(target=edit, args=[number]) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not problems
+    for_each(edit, range(8))
     first, *rest = document_of(rules)
     assert len(first["excludes"]) == len(rest) == len(others) and first["can_contain"] == []
     assert [row.position for row in rules.rows()] == list(range(len(others) + 1))
@@ -66,14 +53,8 @@ def test_the_checks_are_of_one_moment(as_alice, alice, rules, monkeypatch):
 
     def find_and_remove(constraints):
         found = find(constraints)
-        removing = threading.Thread(target=remove)
-        removing.start()
-        removing.join()
+        at_once(lambda: rules.remove_rule(rules.rules_with_keys().get().key, by=alice))
         return found
-
-    def remove():
-        rules.remove_rule(rules.rules_with_keys().get().key, by=alice)
-        connection.close()
 
     monkeypatch.setattr(ConstraintSet, "mistakes", find_and_remove)
     shown = as_alice.get(f"/constraints/{rules.pk}/checks/").content.decode()

@@ -5,13 +5,10 @@ from contextlib import suppress
 
 import hypothesis.strategies as st
 import pytest
-from django.core.exceptions import PermissionDenied
-from django.http import Http404
 from django.test import Client
 from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 
-from annotation_service import access
 from annotation_service.blueprints import purge_deleted
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
@@ -372,26 +369,6 @@ def test_the_details_tell_it_and_keep_projects_secret_from_strangers(as_alice, a
 
 
 # --- Access ---
-
-
-def outcome(rf, user, resource):
-    request = rf.get("/")
-    request.user = user
-    try:
-        return access.readable(request, type(resource), resource.pk) == resource
-    except (Http404, PermissionDenied) as error:
-        return type(error)
-
-
-@pytest.mark.parametrize("place", range(4))
-def test_access_is_that_of_every_blueprint(rf, alice, bob, carol, dave, sam, project, blueprints, place):
-    project.add_members([carol])
-    people = (alice, bob, carol, dave, sam)
-    blueprint, copy = list(blueprints.values())[place], project.resources()[place]
-    assert [outcome(rf, person, blueprint) for person in people] == [True, True, Http404, Http404, True]
-    assert [outcome(rf, person, copy) for person in people] == [True, Http404, PermissionDenied, Http404, True]
-    for thing in (blueprint, copy):
-        assert [access.can_edit(person, thing) for person in people] == [True, False, False, False, True]
 
 
 def test_administrators_see_the_sets_and_change_only_their_words(as_sam, alice, project, blueprints):

@@ -20,8 +20,6 @@ from django.db.models import (
     F,
     Index,
     IntegerField,
-    Max,
-    Min,
     OuterRef,
     QuerySet,
     Subquery,
@@ -40,8 +38,6 @@ from datasets.models.marks import Entity, Relation
 # So many items are locked and counted before others can write, and so many annotations of them while nobody waits.
 ITEMS_AT_ONCE = 300
 ANNOTATIONS_IN_STEP = 100
-# Seldom are more annotations than these not counted, in all datasets together.
-FEW_STALE = 1000
 KEPT = (Mark.Status.ACCEPTED, Mark.Status.SUGGESTED)  # of marks with these, each annotation knows the number
 
 
@@ -128,30 +124,10 @@ def count_some(seconds: float) -> int:
 
 
 def _changed(dataset: int) -> list[int]:
-    """Some of its items with something that is not counted yet.
-
-    Every reader asks, and mostly there is none: PostgreSQL took 50 ms to find that out from the keys of 20,000 items. It uses the
-    index of those that are not counted, also before it has statistics, when they are asked for in its order.
-    """
-    items = Item.with_removed.filter(dataset=dataset)
-    stale = Annotation.objects.filter(UNCOUNTED).order_by().values_list("item", flat=True)
-    if len(found := list(stale.order_by("item")[: FEW_STALE + 1])) > FEW_STALE:
-        return _changed_of_many(items, stale)
-    own = items.filter(pk__in=among(found)).values_list("pk", flat=True)
-    return list(own[:ITEMS_AT_ONCE]) if found else []
-
-
-def _changed_of_many(items: QuerySet[Item], stale: Any) -> list[int]:
-    """The same, where others may have a million annotations that are not counted: a range narrows the index to these items.
-
-    Without the sum PostgreSQL would look for the first item among those of all datasets; joined with the items, SQLite would
-    look at all annotations of each.
-    """
-    keys = items.aggregate(first=Min(F("pk") + 0), last=Max(F("pk") + 0))
-    if keys["first"] is None:
-        return []
-    own = stale.filter(Exists(items.filter(pk=OuterRef("item"))), item__gte=keys["first"], item__lte=keys["last"])
-    return list(own.distinct()[:ITEMS_AT_ONCE])
+    """Some of its items with something that is not counted yet. Every reader asks, and mostly there is none."""
+    is_here = Exists(Item.with_removed.filter(dataset=dataset, pk=OuterRef("item")))
+    stale = Annotation.objects.filter(UNCOUNTED).filter(is_here).order_by()
+    return list(stale.values_list("item", flat=True).distinct()[:ITEMS_AT_ONCE])
 
 
 def _count(items: Collection[int]) -> int:

@@ -14,7 +14,7 @@ COLUMNS = {
     "suggested_refused": "annotation_id bigint, entity_id bigint, PRIMARY KEY (annotation_id, entity_id)",
 }
 TABLES = (*COLUMNS, "suggested_to", "suggested_pair", "withdrawn_relation", "withdrawn_entity")
-# Without the last one PostgreSQL knows nothing of these tables, and plans badly.
+# Nothing but the last ones tells the databases what is in these tables.
 INDEXES = (
     "CREATE INDEX suggested_entity_item ON suggested_entity (item_id)",
     "CREATE INDEX suggested_relation_item ON suggested_relation (item_id)",

@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 
 from annotation_service.management.base import ServiceCommand, add_owner, opened, user
 from ontologies.documents import read_ontology
-from ontologies.models import Ontology
+from ontologies.models import Ontology, OntologyKind
 
 
 class Command(ServiceCommand):
@@ -14,7 +14,7 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        parser.add_argument("--kind", required=True, choices=Ontology.Kind.values)
+        parser.add_argument("--kind", required=True, choices=OntologyKind.values)
         parser.add_argument("--name", required=True)
         add_owner(parser)
 

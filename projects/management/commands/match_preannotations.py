@@ -2,7 +2,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation_service.features import PREANNOTATIONS
+from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand, progress_bar
 from projects.models import Project

@@ -99,7 +99,7 @@ export async function open(li) {
   tell("changed");
 }
 
-const ALL_LEVELS = 1000; // as in ontologies/editor/rows.py
+const ALL_LEVELS = 1000; // as in ontologies/editor/tree_rows.py
 
 /** Open a branch and all below it. Those that are not there yet are fetched all at once; false if that fails. */
 export async function openAll(li) {

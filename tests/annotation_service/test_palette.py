@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from ontologies import finding
+from ontologies import views
 from tests import factories
 from tests.resource_sets import make
 
@@ -61,7 +61,7 @@ def test_a_hit_leads_to_the_label_in_its_ontology(as_alice, alice):
 
 def test_few_ontologies_are_read_whether_something_is_found_or_not(as_alice, alice, monkeypatch):
     def read(limit, number):
-        monkeypatch.setattr(finding, limit, number)
+        monkeypatch.setattr(views, limit, number)
         for name in ("Pump", "Fan", "Hose"):
             factories.ontology(owner=alice, name=name, items=[{"name": name}])
         with CaptureQueriesContext(connection) as queries:

@@ -1,7 +1,8 @@
-"""Several items at once: their details, and changes of all of them."""
+"""Several items at once: what they have in common, and changes of all of them."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponse
@@ -12,11 +13,71 @@ from annotation_service.inputs import Refused
 from annotation_service.words import plural
 
 from .. import colors, usage
+from ..labels import Label, Labels
 from ..models import Ontology
-from ..several import Selected, selected
 from . import answers
 from .answers import ACTIVE, acts, respond, uids_in
-from .reading import checks_dialog
+from .views import checks_dialog
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """Some labels in tree order, and those below them that are not selected themselves."""
+
+    labels: list[Label]
+    below: list[Label]
+
+    @property
+    def uids(self) -> str:
+        return ",".join(label.uid for label in self.labels)
+
+    @property
+    def on(self) -> int:
+        return sum(label.active for label in self.labels)
+
+    @property
+    def off(self) -> int:
+        return len(self.labels) - self.on
+
+    @property
+    def undescribed(self) -> int:
+        return sum(not label.description for label in self.labels)
+
+    @property
+    def colors(self) -> list[str]:
+        return list(dict.fromkeys(label.color for label in self.labels))
+
+    @property
+    def shared_terms(self) -> list[str]:
+        first, *others = (label.example_terms for label in self.labels)
+        return [term for term in first if all(term in terms for terms in others)]
+
+    @property
+    def other_terms(self) -> int:
+        return len({term for label in self.labels for term in label.example_terms}) - len(self.shared_terms)
+
+    @property
+    def keys(self) -> list[int]:
+        return [label.pk for label in (*self.labels, *self.below)]
+
+
+def selected(labels: Labels, uids: Collection[str]) -> Selected | None:
+    """None if none of them is there."""
+    chosen, inside = set(uids), set[str]()
+    some: list[Label] = []
+    below: list[Label] = []
+    for label in labels:
+        is_below = label.parent_uid in inside
+        if label.uid in chosen:
+            some.append(label)
+        elif is_below:
+            below.append(label)
+        if is_below or label.uid in chosen:
+            inside.add(label.uid)
+    return Selected(some, below) if some else None
+
+
+# --- Requests ----------------------------------------------------------------------------------------------------------
 
 
 @acts
@@ -58,7 +119,7 @@ def add_terms(request: Request, ontology: Ontology) -> HttpResponse:
 
 
 @acts
-def several(request: Request, ontology: Ontology) -> HttpResponse:
+def details(request: Request, ontology: Ontology) -> HttpResponse:
     """The details of several items. Nothing is stored; it is a POST because they may not fit into an address."""
     palette = [colors.top_level(index) for index in range(8)]
     return respond(

@@ -11,7 +11,7 @@ from annotation_service import words
 from annotation_service.db import among
 from annotation_service.inputs import Problems, Refused, check_text, clean_name
 
-from .documents import NewItem, read_ontology
+from .documents import NewLabel, read_ontology
 from .tree import NewBranch, Tree
 
 # --- Reading -----------------------------------------------------------------------------------------------------------
@@ -22,7 +22,7 @@ Row = tuple[int, str, str]
 """The number of a line, its indentation, and what follows its bullet or number."""
 
 
-def read_pasted(text: str, kind: str) -> list[NewItem]:
+def read_pasted(text: str, kind: str) -> list[NewLabel]:
     """The items of a pasted list, in tree order. Raises `Refused` with the line, or for JSON the place, of every problem.
 
     Lines are paths if one of them has a “/” and none is indented. Bullets and numbers before the names are left out.
@@ -41,7 +41,7 @@ def read_pasted(text: str, kind: str) -> list[NewItem]:
     return items
 
 
-def from_fullnames(names: Iterable[str]) -> list[NewItem]:
+def from_fullnames(names: Iterable[str]) -> list[NewLabel]:
     """Items with these full names, those above them included, in tree order. Raises `Refused` with what no item may be called."""
     problems = Problems()
     items = _read_paths([(number, "", name) for number, name in enumerate(names, 1)], problems)
@@ -67,8 +67,8 @@ def _too_many() -> Refused:
     return Refused(f"An ontology has at most {words.number(settings.MAX_ONTOLOGY_ITEMS)} items; this has more.")
 
 
-def _read_indented(rows: list[Row], problems: Problems) -> list[NewItem]:
-    items: list[NewItem] = []
+def _read_indented(rows: list[Row], problems: Problems) -> list[NewLabel]:
+    items: list[NewLabel] = []
     indents = [rows[0][1]]
     names: list[dict[str, int]] = [{}]  # of the siblings at each level, with their lines
     for number, indent, rest in rows:
@@ -87,11 +87,11 @@ def _read_indented(rows: list[Row], problems: Problems) -> list[NewItem]:
         if name := _read_name(rest, number, problems):
             if (first := names[-1].setdefault(name, number)) != number:
                 problems.add(f"line {number}", f"“{name}” stands already at this place (line {first}).")
-            items.append(NewItem(level, name))
+            items.append(NewLabel(level, name))
     return items
 
 
-def _read_paths(rows: list[Row], problems: Problems) -> list[NewItem]:
+def _read_paths(rows: list[Row], problems: Problems) -> list[NewLabel]:
     tree: dict[str, Any] = {}
     count = 0
     for number, _, path in rows:
@@ -107,9 +107,9 @@ def _read_paths(rows: list[Row], problems: Problems) -> list[NewItem]:
     return list(_new_items(tree, 1))
 
 
-def _new_items(tree: dict[str, Any], level: int) -> Iterator[NewItem]:
+def _new_items(tree: dict[str, Any], level: int) -> Iterator[NewLabel]:
     for name, below in tree.items():
-        yield NewItem(level, name)
+        yield NewLabel(level, name)
         yield from _new_items(below, level + 1)
 
 
@@ -139,9 +139,9 @@ class PlannedItem:
 class Plan:
     """Finds the place of each new item below an item: what stands there already is not added again, but descended into."""
 
-    def __init__(self, tree: Tree, new_items: Sequence[NewItem], below: Any) -> None:
+    def __init__(self, tree: Tree, new_items: Sequence[NewLabel], below: Any) -> None:
         self.rows: list[PlannedItem] = []
-        self._new: dict[int, list[NewItem]] = {}  # by the key of the existing item above
+        self._new: dict[int, list[NewLabel]] = {}  # by the key of the existing item above
         self._tree = tree
         room = settings.MAX_ONTOLOGY_ITEMS - tree.size
         stored = below.branch().order_by()

@@ -1,0 +1,224 @@
+"""The journal of an ontology: one row for each operation, with what it changed before and after; how they are made and undone."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Self
+
+from django.db import connection, models
+from django.db.models import Q, QuerySet, UniqueConstraint, Window
+from django.db.models.functions import RowNumber
+from django.utils import timezone
+
+from annotation_service.db import among, execute
+from annotation_service.inputs import Refused
+from annotation_service.journal import FEW, Change, Entries, JournalRow, Step, done_later
+from annotation_service.words import added_and_dropped
+
+from .. import colors, usage
+from ..documents import NewLabel
+from ..tree import ROOT_UID, NewBranch
+from .item import OntologyItem, check_free
+
+FACTS = ("name", "description", "example_terms", "color", "active")
+TIMES = ("created_at", "updated_at")
+
+
+class OntologyChange(JournalRow):
+    """Items are named by their uids. A place in the tree is ``parent`` (a uid, null at the top) and ``position``, the index among
+    the siblings."""
+
+    ontology = models.ForeignKey(
+        "ontologies.Ontology", on_delete=models.RESTRICT, related_name="changes", db_index=False
+    )
+
+    class Meta(JournalRow.Meta):
+        constraints = [UniqueConstraint(fields=["ontology", "version"], name="ontologychange_version")]
+
+    @classmethod
+    def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
+        shown = [(change, list(change.items.items())[:limit]) for change in changes]
+        entries = [(uid, *entry) for _, items in shown for uid, entry in items if None not in entry]
+        places = {state.get("parent") for _, *states in entries for state in states} - {None}
+        known = names({uid for uid, *_ in entries} | places, changes)
+        return [(change, [_step(known, uid, *entry) for uid, entry in items]) for change, items in shown]
+
+    def names(self, keys: Collection[str]) -> dict[str, str]:
+        return names(set(keys), [self])
+
+
+def _step(known: Mapping[str, str], uid: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Step:
+    if before is None or after is None:
+        return Step((before or after or {})["name"], "", before, after)
+    (field,) = after.keys() - {"position"}
+    was, now = before[field], after[field]
+    if field == "parent":
+        return Step(known[uid], field, known.get(was), known.get(now))
+    in_short = added_and_dropped(was, now) if field == "example_terms" else ""
+    return Step(known[uid], field, was, now, in_short)
+
+
+def names(uids: set[str], changes: Sequence[OntologyChange]) -> dict[str, str]:
+    """What items are called now or, if they are not there any more, were called; the changes are of their ontology."""
+    of_ontology = {"ontology__in": {change.ontology_id for change in changes}}
+    found = dict(OntologyItem.objects.filter(**of_ontology, uid__in=among(uids)).values_list("uid", "name"))
+    if missing := uids - found.keys():
+        removals = OntologyChange.objects.filter(**of_ontology, verb__endswith="add")
+        for change in removals.filter(items__has_any_keys=list(missing)[:FEW]):
+            for uid in missing & change.items.keys():
+                before, after = change.items[uid]
+                found.setdefault(uid, (before or after)["name"])
+    return dict.fromkeys(uids, "an item that was removed") | found
+
+
+# --- Changing ----------------------------------------------------------------------------------------------------------
+
+Setting = tuple[int, str, Any, Any]
+"""The primary key and the uid of an item, and the value of a field before and after."""
+
+
+class TreeChange(Change):
+    """One operation on a locked ontology."""
+
+    def set_each(self, field: str, values: Iterable[Setting]) -> None:
+        """Store one field of several items, by primary key, in one statement; values that an item has already are left alone."""
+        new: dict[int, Any] = {}
+        for pk, uid, before, after in values:
+            if before != after:
+                new[pk] = json.dumps(after) if field == "example_terms" else after
+                self.items[uid] = [{field: before}, {field: after}]
+        column = OntologyItem._meta.get_field(field)
+        table = OntologyItem._meta.db_table
+        source = "json_each(%(values)s)" if connection.vendor == "sqlite" else "json_each_text(%(values)s)"
+        execute(
+            f'UPDATE {table} SET "{field}" = CAST(each.value AS {column.db_type(connection)}), updated_at = %(time)s'
+            f" FROM {source} AS each WHERE {table}.id = CAST(each.key AS bigint)",
+            {"values": json.dumps(new), "time": connection.ops.adapt_datetimefield_value(timezone.now())},
+        )
+
+    def hand_down(self, field: str, wanted: Mapping[str, Any], items: QuerySet[Any], *, branch: bool = True) -> None:
+        """Store the wanted values, by uid, and among the items in tree order those for what is below: a colour in variations."""
+        missing = set(wanted)
+        places: Counter[int | None] = Counter()
+        new: dict[int | None, Any] = {}
+        values: list[Setting] = []
+        for pk, uid, parent_id, before in items.values_list("pk", "uid", "parent_id", field):
+            place = places[parent_id]
+            places[parent_id] += 1
+            if uid in missing:
+                missing.discard(uid)
+                new[pk] = wanted[uid]
+            elif branch and parent_id in new:
+                new[pk] = colors.child_of(new[parent_id], place) if field == "color" else new[parent_id]
+            else:
+                continue
+            values.append((pk, uid, before, new[pk]))
+        if missing:
+            raise Refused("Some of the items are not there any more. Reload the page.")
+        self.set_each(field, values)
+
+    def insert(self, branches: list[NewBranch]) -> list[str]:
+        """Store new items; returns their uids."""
+        rows = self.thing.tree.insert(branches)
+        for row in rows:
+            self.items[row["uid"]] = [None, {name: row[name] for name in FACTS} | _place(row["above"], row["place"])]
+        return [row["uid"] for row in rows]
+
+    def delete(self, items: list[OntologyItem]) -> None:
+        """Delete items whose branches are among them."""
+        siblings = OntologyItem.objects.filter(parent__in=among({item.parent_id for item in items}))
+        numbers = Window(RowNumber(), partition_by="parent", order_by="lft")
+        rows = siblings.values_list("pk", "parent__uid", numbers)
+        places = {pk: _place(above, number - 1) for pk, above, number in rows}
+        for item in items:
+            state = {name: getattr(item, name) for name in FACTS}
+            state |= {name: getattr(item, name).isoformat() for name in TIMES}
+            self.items[item.uid] = [state | places[item.pk], None]
+        self.thing.tree.delete(items)
+
+    def move(self, item: OntologyItem, parent: OntologyItem, position: int | None) -> None:
+        """Move an item with its branch; ``position`` is its index among its new siblings, None the last."""
+        before = item.place()
+        self.thing.tree.move(item, parent, position)
+        self.items[item.uid] = [before, item.again().place()]
+
+    # --- Taking back ---
+
+    def put_back(self, entries: Entries) -> None:
+        """No item is missing here: a step whose items were removed since has been refused."""
+        before, after = next(iter(entries.values()))  # an operation does the same to all its items
+        if before is None:
+            self._remove(entries.keys())
+        elif after is None:
+            self._insert_again({uid: entry[0] for uid, entry in entries.items()})
+        elif "parent" in before:
+            self._move_back(entries)
+        else:
+            self._set_back(entries)
+
+    def _set_back(self, entries: Entries) -> None:
+        (field,) = next(iter(entries.values()))[0]
+        back: list[Setting] = []
+        stored = self.thing.tree.nodes.filter(uid__in=among(entries))
+        for pk, uid, parent_id, now in stored.values_list("pk", "uid", "parent_id", field):
+            before = entries[uid][0][field]
+            if field == "name":
+                check_free(parent_id, before)
+            back.append((pk, uid, now, before))
+        self.set_each(field, back)
+
+    def _move_back(self, entries: Entries) -> None:
+        ((uid, (before, _)),) = entries.items()
+        item = self.thing.tree.nodes.select_related("parent").get(uid=uid)
+        (parent,) = self._parents({before["parent"] or ROOT_UID})
+        item.check_move(parent)
+        self.move(item, parent, before["position"])
+
+    def _remove(self, uids: Collection[str]) -> None:
+        # On PostgreSQL a mark that is being made with an item waits until the item is removed, and is then refused.
+        items = list(self.thing.tree.nodes.filter(uid__in=among(uids)).select_for_update())
+        keys = among([item.pk for item in items])
+        below = OntologyItem.objects.filter(parent__in=keys).exclude(uid__in=among(uids)).order_by("lft")
+        if child := below.first():
+            brings = Q(verb__endswith="add") | Q(verb__endswith="move")
+            later = self.thing.changes.select_related("user").filter(brings, items__has_key=child.uid)[0]
+            raise done_later(f"“{child.name}” was put below an item that would have to be removed", later)
+        used, also_by_deleted = usage.all_naming([item.pk for item in items])
+        if used:
+            are, them = ("The item is", "it") if len(items) == 1 else ("The items are", "them")
+            raise Refused(f"{are} used by {used.in_words()} and cannot be removed. Switch {them} off instead.")
+        if also_by_deleted:
+            raise Refused("Something that used the item was deleted just now. Try again in a minute.")
+        self.delete(items)
+
+    def _insert_again(self, removed: dict[str, dict[str, Any]]) -> None:
+        below: dict[str, list[str]] = defaultdict(list)
+        for uid, state in sorted(removed.items(), key=lambda entry: entry[1]["position"]):
+            below[state["parent"] or ROOT_UID].append(uid)
+
+        def branch(uid: str, level: int) -> Iterator[NewLabel]:
+            fields = {name: removed[uid][name] for name in FACTS}
+            fields |= {name: datetime.fromisoformat(removed[uid][name]) for name in TIMES}
+            yield NewLabel(level, uid=uid, **fields)
+            for child in below.get(uid, ()):
+                yield from branch(child, level + 1)
+
+        self.insert(
+            [
+                NewBranch(parent, list(branch(top, 1)), removed[top]["position"] - before)
+                for parent in self._parents(below.keys() - removed.keys())
+                for before, top in enumerate(below[parent.uid])
+            ]
+        )
+
+    def _parents(self, uids: Collection[str]) -> list[OntologyItem]:
+        """The items below which others stood, the root among them if its uid is given."""
+        found = list(self.thing.tree.nodes.filter(uid__in=among(uids)))
+        if len(found) < len(uids):
+            raise Refused("The item that it stood below is not there any more.")
+        return found
+
+
+def _place(parent_uid: str, position: int) -> dict[str, Any]:
+    return {"parent": None if parent_uid == ROOT_UID else parent_uid, "position": position}

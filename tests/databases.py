@@ -1,0 +1,16 @@
+"""On which kinds of database a test runs: all on SQLite, and on PostgreSQL those that a database can answer differently."""
+
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# What these ask for comes about in Python: words, forms, pages, documents, colours. All other modules of the apps are asked on
+# PostgreSQL, too: queries, locks, plans, what is stored together, jobs, migrations. So is a module that is new.
+ON_SQLITE_ALONE = {
+    "annotation_service": {"admin", "features", "help", "prepare", "server", "ui"},
+    "annotations": {"gold", "pages", "preferences", "workspace"},
+    "datasets": {"admin", "drawing", "import_command", "malformed", "page", "upload_views", "views"},
+    "ontologies": {"admin", "colors", "commands", "documents", "editor", "pages", "pasted_lists"},
+    "projects": {"admin", "commands", "preannotated", "preannotation_pages", "views"},
+    "resources": {"checks", "documents", "matrix", "matrix_views", "pages", "panels", "preannotation_pages"},
+    "work": {"learn_views"},
+}
