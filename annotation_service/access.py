@@ -18,13 +18,15 @@ from .blueprints import Blueprint, Right
 from .http import PREANNOTATIONS, Request
 from .models import PROJECT_MANAGERS, Job, User
 
+people_with: dict[Right, str] = {}
+"""What those are called who have a right in a project, such as “managers and reviewers”: `projects` says so."""
 REFUSALS = {
-    Right.ANNOTATE: "Only annotators and managers of the project annotate in it.",
-    Right.LOOK: "Only annotators and managers of the project annotate in it.",
-    Right.READ: "Only those who read everybody’s work, such as managers and reviewers, can open this.",
-    Right.REVIEW: "Only managers and reviewers of the project can say something about others’ work.",
-    Right.MANAGE: "Only the managers of the project can do this.",
-    Right.KEEP: "Only the managers of the project can do this.",
+    Right.ANNOTATE: "Only {} of the project annotate in it.",
+    Right.LOOK: "Only {} of the project annotate in it.",
+    Right.READ: "Only {} of the project can open this.",
+    Right.REVIEW: "Only {} of the project can say something about others’ work.",
+    Right.MANAGE: "Only {} of the project can do this.",
+    Right.KEEP: "Only {} of the project can do this.",
 }
 B = TypeVar("B", bound=Blueprint)
 Person = Any  # a User, or an AnonymousUser
@@ -91,7 +93,7 @@ def require(right: Right, rights: Collection[Right], reason: str = "") -> None:
     if Right.SEE not in rights:
         raise Http404
     if right not in rights:
-        raise PermissionDenied(reason or REFUSALS[right])
+        raise PermissionDenied(reason or REFUSALS[right].format(people_with[right]))
 
 
 def can_edit(user: Person, thing: Blueprint) -> bool:

@@ -91,7 +91,7 @@ class NameForm(forms.Form):
 def list_context(request: Request, found: QuerySet[Any], columns: Sequence[Column], *searched: str) -> dict[str, Any]:
     """A page of a list of blueprints: searched in these columns, sorted, and only one kind or one's own if that is wanted."""
     query, kind, mine = search_text(request), request.GET.get("kind", ""), bool(request.GET.get("mine"))
-    kinds = dict(found.model._meta.get_field("kind").flatchoices)
+    kinds = found.model.kinds()
     found = with_uses(named(found, query, *searched)).select_related("owner")
     if kind in kinds:
         found = found.filter(kind=kind)

@@ -123,6 +123,12 @@ class Blueprint(Described):
     class Meta:
         abstract = True
 
+    @classmethod
+    def kinds(cls) -> dict[str, str]:
+        """The kinds of such blueprints, and what they are called."""
+        choices: Any = cls._meta.get_field("kind")
+        return dict(choices.flatchoices)
+
     @property
     def its_project(self) -> ProjectOfCopies | None:
         return self.project

@@ -138,6 +138,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "annotation_service.access.shell",
+                "projects.roles.in_prose",
             ],
             "builtins": ["django.templatetags.static", "annotation_service.templatetags.ui"],
         },

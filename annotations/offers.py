@@ -58,12 +58,14 @@ def labels_json(project: Project) -> bytes:
 def rules_json(project: Project) -> bytes:
     """``{"entity": [[set, position, domain, excludes, can_contain or null], ...], "relation": [[set, position, relation, domain,
     range], ...]}``: sets by their names, labels by their uids."""
-    document: dict[str, list[list[Any]]] = {"entity": [], "relation": []}
+    document: dict[str, list[list[Any]]] = {kind: [] for kind in ConstraintSet.row_models}
     with snapshot():
         uids = {label.pk: label.uid for ontology in project.ontology_set.all() for label in ontology.labels()}
         for each in ConstraintSet.objects.filter(project=project).order_by("kind"):
-            for set_name, position, *labels in each.rules():
-                document[each.kind].append([set_name.name, position, *(_named(label, uids) for label in labels)])
+            document[each.kind] = [
+                [rule.set.name, rule.position, *(_named(label, uids) for label in (*rule.key, *rule.lists))]
+                for rule in each.rules()
+            ]
     return to_compact_json(document).encode()
 
 

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any
@@ -21,8 +21,6 @@ from .models import Dataset
 from .preprocessing import OPERATIONS, Operation
 
 SAMPLE_CHARACTERS = 64_000
-FREE_ENTITIES = "None: entities stand together freely"
-FREE_RELATIONS = "None: relations connect everything"
 
 
 class PreprocessingForm(forms.Form):
@@ -51,15 +49,22 @@ class PreviewForm(PreprocessingForm):
 class ResourceSetChoice(forms.ModelChoiceField):
     """A set of resources, shown with the ontologies that it is about and its owner: names need not be unique."""
 
-    def __init__(self, **options: Any) -> None:
-        super().__init__(ConstraintSet.objects.none(), required=False, **options)
-
-    def offer(self, sets: QuerySet[Any]) -> None:
-        self.queryset = sets.select_related("owner", "entity_ontology", "relation_ontology").order_by("name", "pk")
+    def __init__(self, sets: QuerySet[Any], *, required: bool = False, **options: Any) -> None:
+        found = sets.select_related("owner", "entity_ontology", "relation_ontology").order_by("name", "pk")
+        super().__init__(found, required=required, **options)
 
     def label_from_instance(self, thing: Any) -> str:
         about = words.listed(f"“{ontology}”" for ontology in thing.ontologies.values())
         return f"{thing.name} · about {about} · {thing.owner}"
+
+
+def set_fields(sets: QuerySet[Any], marks: Collection[str]) -> dict[str, ResourceSetChoice]:
+    """A field for each kind of sets that are about these kinds of marks."""
+    return {
+        sets.model.format_of(kind): ResourceSetChoice(sets.filter(kind=kind), empty_label=rows.kind.free)
+        for kind, rows in sets.model.row_models.items()
+        if rows.marks in marks
+    }
 
 
 class SourceForm(forms.Form):
@@ -102,15 +107,20 @@ class SourceForm(forms.Form):
             elif not has_text and not cleaned["file"] and not self.kept:
                 self.add_error("text", "Paste some text, or choose a file.")
 
+    @property
+    def constraint_fields(self) -> list[tuple[forms.BoundField, str]]:
+        """These fields, with the kind of marks that each is about."""
+        named = {ConstraintSet.format_of(kind): rows.marks for kind, rows in ConstraintSet.row_models.items()}
+        return [(self[name], marks) for name, marks in named.items() if name in self.fields]
+
     def check_constraints(self, ontologies: Mapping[str, Ontology]) -> None:
         """Whether the chosen constraint sets are about labels of these ontologies, given by kind."""
-        for kind in ontologies:
-            chosen = self.cleaned_data.get(f"{kind}_constraints")
+        for field, marks in self.constraint_fields:
             try:
-                if chosen:
+                if marks in ontologies and (chosen := self.cleaned_data.get(field.name)):
                     chosen.labels_in(ontologies)
             except Refused as error:
-                self.add_error(f"{kind}_constraints", error)
+                self.add_error(field.name, error)
 
     @property
     def keeps_its_file(self) -> bool:
@@ -140,8 +150,6 @@ class CreateForm(SourceForm, PreprocessingForm):
     kind = forms.ChoiceField(choices=Kind.choices, initial=Kind.STANDARD)
     entity_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
     relation_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
-    entity_constraints = ResourceSetChoice(empty_label=FREE_ENTITIES)
-    relation_constraints = ResourceSetChoice(empty_label=FREE_RELATIONS)
 
     def __init__(
         self, *args: Any, ontologies: QuerySet[Ontology], constraints: QuerySet[ConstraintSet], **options: Any
@@ -150,7 +158,7 @@ class CreateForm(SourceForm, PreprocessingForm):
         fields: dict[str, Any] = self.fields
         for kind in OntologyKind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
-            fields[f"{kind}_constraints"].offer(constraints.filter(kind=kind))
+        self.fields |= set_fields(constraints, OntologyKind.values)
         if self.initial.get("name") == _title_of(self.kept):  # another file brings its own
             self.initial = {**self.initial, "name": ""}
 
@@ -176,21 +184,14 @@ class AddForm(SourceForm):
 
     dataset: Dataset
 
-    entity_constraints = ResourceSetChoice(empty_label=FREE_ENTITIES)
-    relation_constraints = ResourceSetChoice(empty_label=FREE_RELATIONS)
-
     def __init__(
         self, *args: Any, dataset: Dataset, constraints: QuerySet[ConstraintSet] | None, **options: Any
     ) -> None:
         """Of a project's dataset the project's own ``constraints`` bind, and there is nothing to choose."""
         super().__init__(*args, **options)
         self.dataset = dataset
-        for kind in OntologyKind.values:
-            field: Any = self.fields[f"{kind}_constraints"]
-            if constraints is not None and kind in Kind(dataset.kind).label_kinds:
-                field.offer(constraints.filter(kind=kind))
-            else:
-                del self.fields[f"{kind}_constraints"]
+        if constraints is not None:
+            self.fields |= set_fields(constraints, Kind(dataset.kind).label_kinds)
         if dataset.kind == Kind.STANDARD:
             del self.fields["format"]
         else:

@@ -72,6 +72,10 @@ class Labels(list[Label]):
             line.append(label.pk)
         return tuple(line)
 
+    def line(self, pk: int) -> tuple[int, ...]:
+        """The lineage of the label with a key."""
+        return self.lineage(self.by_pk[pk])
+
     def find(self, text: str, *, exact: bool = False) -> list[Label]:
         """Those that somebody means with the text, in tree order: see `Index.find`."""
         return [self[place] for place in self._index.find(text, exact=exact)]

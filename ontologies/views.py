@@ -56,7 +56,13 @@ def create(request: Request) -> HttpResponse:
         return redirect(ontology)
     context = {
         "form": form,
-        "examples": {kind: example_json(kind) for kind in OntologyKind.values},
+        "kinds": {
+            kind: {"title": title, "about": about, "example": example_json(kind)}
+            for kind, title, about in (
+                ("entity", "Entities", "What spans of text are: pump, activity, person."),
+                ("relation", "Relations", "How two entities belong together: has part, works for."),
+            )
+        },
         "source": "paste" if form.file_text else form["source"].value(),
         "section": "ontologies",
         "schema_ending": "",

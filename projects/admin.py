@@ -6,6 +6,7 @@ from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils.html import format_html_join
 
+from annotation_service.access import people_with
 from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, link, linked
 from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
@@ -95,7 +96,8 @@ class ProjectAdmin(BlueprintAdmin):
         for project in queryset:
             project.put_into_bin()
             self.message_user(
-                request, f"The project “{project}” is in the bin, from where its managers can bring it back."
+                request,
+                f"The project “{project}” is in the bin, from where its {people_with[Right.KEEP]} can bring it back.",
             )
 
 

@@ -55,25 +55,18 @@ class DetailsForm(EditForm, WordsForm):
 class ConstraintsForm(forms.Form):
     """A constraint set for a project that is there; what existing marks would break is counted, but hinders nothing."""
 
-    constraints = ResourceSetChoice(empty_label="Choose constraints")
-
     def __init__(self, *args: Any, kind: str, constraints: QuerySet[ConstraintSet], **options: Any) -> None:
         super().__init__(*args, **options)
-        field: Any = self.fields["constraints"]
-        field.offer(constraints.filter(kind=kind))
-        field.required = True
+        sets = constraints.filter(kind=kind)
+        self.fields["constraints"] = ResourceSetChoice(sets, required=True, empty_label="Choose constraints")
 
 
 class PreannotationsForm(forms.Form):
     """A preannotation set for a project that is there."""
 
-    preannotations = ResourceSetChoice(empty_label="Choose preannotations")
-
     def __init__(self, *args: Any, offered: QuerySet[PreannotationSet], **options: Any) -> None:
         super().__init__(*args, **options)
-        field: Any = self.fields["preannotations"]
-        field.offer(offered)
-        field.required = True
+        self.fields["preannotations"] = ResourceSetChoice(offered, required=True, empty_label="Choose preannotations")
 
 
 class TaskForm(forms.Form):

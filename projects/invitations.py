@@ -22,6 +22,8 @@ from annotation_service.models import User, fold
 from . import roles
 from .members import Membership
 
+A_MANAGER = roles.ROLES[roles.MANAGER].one
+
 
 def _expiry() -> Any:
     return timezone.now() + timedelta(days=limits.INVITATION_DAYS)
@@ -94,7 +96,8 @@ class Invitation(models.Model):
         role = roles.clean_role(role)
         if not address and Right.MANAGE in roles.ROLES[role].rights:
             raise Refused(
-                "A link can be passed on, so it makes nobody a manager. Invite managers by mail, or add them by name."
+                f"A link can be passed on, so it makes nobody {roles.ROLES[role].one}."
+                f" Invite {roles.ROLES[role].plural} by mail, or add them by name."
             )
         token = secrets.token_urlsafe(32)
         with write():
@@ -123,7 +126,7 @@ class Invitation(models.Model):
             found = self._usable()
             if project.former_members().filter(user=person, left_at__gte=found.created_at).exists():
                 raise Refused(
-                    "You have left this project since this invitation was made. Ask a manager to add you again."
+                    f"You have left this project since this invitation was made. Ask {A_MANAGER} to add you again."
                 )
             project.add_members([person], found.role)
             answer = {} if found.is_link else {"state": self.State.ACCEPTED}
@@ -147,7 +150,7 @@ class Invitation(models.Model):
         if found := Invitation.objects.usable().filter(pk=self.pk).first():
             return found
         raise Refused(
-            "This invitation was used, has expired or was taken back. Ask a manager of the project for another one."
+            f"This invitation was used, has expired or was taken back. Ask {A_MANAGER} of the project for another one."
         )
 
 

@@ -6,6 +6,7 @@ from typing import Any, Self
 from django.db import models
 from django.utils import timezone
 
+from annotation_service.access import people_with
 from annotation_service.blueprints import Blueprint, Existing, Right, purge_at_once
 from annotation_service.db import store, write
 from annotation_service.inputs import Refused
@@ -52,7 +53,8 @@ class HasLifeCycle(HasMembers):
         """Why nobody may change anything in it, or the empty string."""
         if self.archived_at is None:
             return ""
-        return f"The project “{self}” is archived: it can be read, but not changed. Its managers can restore it."
+        keepers = people_with[Right.KEEP]
+        return f"The project “{self}” is archived: it can be read, but not changed. Its {keepers} can restore it."
 
     def rights_of(self, user: Any) -> frozenset[Right]:
         return self.rights_now(super().rights_of(user))

@@ -22,7 +22,7 @@ from .roles import ANNOTATOR, MANAGER
 from .suggesting import SuggestsMarks
 
 AT_ONCE = 500  # annotations in one statement
-NEEDS_MANAGER = "A project needs a manager. Make somebody else one first."
+NEEDS_MANAGER = f"A project needs {roles.ROLES[MANAGER].one}. Make somebody else one first."
 
 
 def no_shortcuts() -> dict[str, dict[str, str]]:

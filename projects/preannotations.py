@@ -125,7 +125,7 @@ def _figures(request: Request, project: Project, thing: PreannotationSet) -> dic
 
 def _own(project: Project, kind: str) -> PreannotationSet | None:
     """Those of a kind that the project has, if any."""
-    if kind not in PreannotationSet.Kind.values:
+    if kind not in PreannotationSet.row_models:
         raise Http404
     return project.preannotation_sets().filter(kind=kind).first()
 

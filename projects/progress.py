@@ -13,6 +13,7 @@ from annotation_service.models import Job, JobState, User
 from datasets.models import GIVEN, Annotation, Dataset, Entity, Mark, Relation, Upload
 from ontologies.label_filters import unused
 from ontologies.models import Ontology, OntologyKind
+from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 from work.models import Comment
 from work.suggesting import history
 
@@ -111,6 +112,12 @@ def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
     return found
 
 
+def _lacking(model: type[ResourceSet], there: Iterable[ResourceSet], ontologies: Collection[str]) -> list[str]:
+    """The kinds of sets that a project could have besides those that are there."""
+    found = {each.kind for each in there}
+    return [kind for kind, rows in model.row_models.items() if kind not in found and rows.marks in ontologies]
+
+
 def overview(project: Project, user: User) -> dict[str, Any]:
     """What every member sees: the project's resources and their own progress."""
     [mine] = with_progress([project], user)
@@ -123,10 +130,8 @@ def overview(project: Project, user: User) -> dict[str, Any]:
         "relation_ontology": ontologies.get(OntologyKind.RELATION),
         "preannotations": others,
         "constraints": constraints,
-        "lacking": [kind for kind in sorted(ontologies) if kind not in {each.kind for each in constraints}],
-        "lacking_preannotations": [kind for kind in sorted(ontologies) if kind not in {each.kind for each in others}]
-        if PREANNOTATIONS.is_on
-        else [],
+        "lacking": _lacking(ConstraintSet, constraints, ontologies),
+        "lacking_preannotations": _lacking(PreannotationSet, others, ontologies) if PREANNOTATIONS.is_on else [],
     }
 
 

@@ -2,6 +2,10 @@
 
 from dataclasses import dataclass
 
+from django.http import HttpRequest
+
+from annotation_service import words
+from annotation_service.access import people_with
 from annotation_service.blueprints import Right
 from annotation_service.inputs import Refused
 from annotation_service.models import User
@@ -20,6 +24,18 @@ class Role:
     article: str = "a"
     # Whether items are assigned to such members, where each item goes to some people only.
     gets_items: bool = False
+
+    def __str__(self) -> str:
+        return self.label.lower()
+
+    @property
+    def plural(self) -> str:
+        return f"{self}s"
+
+    @property
+    def one(self) -> str:
+        """As in “you are an annotator”."""
+        return f"{self.article} {self}"
 
 
 ROLES = {
@@ -46,11 +62,6 @@ STAFF_RIGHTS = frozenset({Right.SEE, Right.READ, Right.REVIEW, Right.MANAGE, Rig
 ARCHIVE_RIGHTS = frozenset({Right.SEE, Right.LOOK, Right.READ, Right.KEEP})
 
 
-def in_words(name: str) -> str:
-    """As in “you are an annotator”."""
-    return f"{ROLES[name].article} {ROLES[name].label.lower()}"
-
-
 def choices() -> list[tuple[str, str]]:
     return [(name, role.label) for name, role in ROLES.items()]
 
@@ -71,7 +82,15 @@ def with_right(right: Right) -> list[str]:
     return [name for name, role in ROLES.items() if right in role.rights]
 
 
+def in_prose(request: HttpRequest) -> dict[str, object]:
+    """What pages call people with a role, and those with a right."""
+    return {"roles": ROLES, "people_with": people_with}
+
+
 def rights_of(user: User, name: str | None) -> frozenset[Right]:
     """What somebody may do in a project where they have a role, or none."""
     rights = ROLES[name].rights if name else frozenset()
     return rights | STAFF_RIGHTS if user.is_staff else rights
+
+
+people_with.update({right: words.listed(ROLES[name].plural for name in with_right(right)) for right in Right})

@@ -228,7 +228,7 @@ def remove_constraints(request: Request, pk: int, kind: str) -> HttpResponse:
 
 def _constraints_of(project: Project, kind: str) -> ConstraintSet | None:
     """Those of a kind that the project has, if any."""
-    if kind not in ConstraintSet.Kind.values:
+    if kind not in ConstraintSet.row_models:
         raise Http404
     return next((each for each in project.constraint_sets() if each.kind == kind), None)
 

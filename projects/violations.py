@@ -16,8 +16,7 @@ from datasets.models.judged import BrokenPlace, broken_in, broken_rules, in_orde
 from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
-from resources.rules import RuleName, Violation
-from resources.tally import EXAMPLES, Tally
+from resources.rules import EXAMPLES, RuleName, Tally, Violation
 
 from .models import Project
 

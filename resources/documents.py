@@ -1,12 +1,13 @@
 """Reading the documents of constraint sets and preannotation sets. They are checked whole, then stored or refused whole."""
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, Any, NamedTuple, TypeVar
 
 from django.conf import settings
 
@@ -21,6 +22,26 @@ PUBLISHED.update({path.stem: path for path in SCHEMAS.glob("*.json")})
 # Stop after so many: explaining takes longer than reading.
 _MOST_PROBLEMS = 10_000
 R = TypeVar("R")
+
+
+class SetKind(NamedTuple):
+    """What people read of a kind of sets."""
+
+    title: str  # what they are about
+    about: str  # the same on the form for a new set
+    free: str  # what holds without them
+
+
+def explained(format: str) -> dict[str, Any]:
+    """The fields of a format with what they mean, and an example as JSON and as a table."""
+    schema = load(SCHEMAS / f"{format}.json")
+    entries, fields = schema["examples"][0], schema["items"]["properties"]
+    rows = [fields, *(map(str, entry.values()) for entry in entries)]
+    return {
+        "fields": {name: field["description"] for name, field in fields.items()},
+        "example": json.dumps(entries, indent=2, ensure_ascii=False),
+        "table": "\n".join(map(",".join, rows)),
+    }
 
 
 @cache

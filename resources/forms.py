@@ -37,7 +37,7 @@ class CreateForm(DocumentForm):
 
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
     description = DescriptionField(rows=2)
-    kind = forms.ChoiceField(choices=ResourceSet.Kind.choices, initial=ResourceSet.Kind.ENTITY)
+    kind = forms.ChoiceField()
     entity_ontology = forms.ModelChoiceField(Ontology.objects.none(), label="Entity labels of", empty_label="Choose…")
     relation_ontology = forms.ModelChoiceField(
         Ontology.objects.none(), label="Relation labels of", empty_label="Choose…"
@@ -50,14 +50,20 @@ class CreateForm(DocumentForm):
 
     def __init__(self, *args: Any, ontologies: QuerySet[Ontology], **options: Any) -> None:
         super().__init__(*args, **options)
+        fields: dict[str, Any] = self.fields
+        fields["kind"].choices = self.model.kinds().items()
+        fields["kind"].initial = next(iter(self.model.row_models))
         for kind in OntologyKind.values:
-            field: Any = self.fields[f"{kind}_ontology"]
-            field.queryset = ontologies.filter(kind=kind).order_by(Lower("name"), "pk")
-        if self.is_bound and self.data.get("kind") != ResourceSet.Kind.RELATION:
-            relations: Any = self.fields["relation_ontology"]
-            relations.clean = lambda value: None  # it is hidden, whatever was chosen there before
+            fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind).order_by(Lower("name"), "pk")
+        if self.is_bound and self.data.get("kind") not in self.about_relations:
+            fields["relation_ontology"].clean = lambda value: None  # it is hidden, whatever was chosen there before
         if not self.is_bound:
             self.fields["name"].widget.attrs["autofocus"] = True
+
+    @property
+    def about_relations(self) -> list[str]:
+        """The kinds that take a relation ontology."""
+        return [kind for kind, rows in self.model.row_models.items() if rows.relation_field]
 
     @cached_property
     def _document(self) -> str | IO[bytes]:

@@ -4,85 +4,58 @@ A tree of thousands of labels does not fit into a table. It shows the labels tha
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import NamedTuple, Self
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple, Self
+from urllib.parse import urlencode
 
-from annotation_service import words
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.functional import cached_property
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_GET
+
+from annotation_service import access
+from annotation_service.http import Request
 from ontologies.labels import Label, Labels
 
-from .rules import EntityRule, Lineage, RelationRule, Rules, Violation
+from .constraint_kinds import MatrixCell, numbered
+from .listing import SHOWN_RULES
+from .models import ConstraintSet, rules_of
+from .rules import Lineage, Rule, Rules
+from .views import head
 
 SHOWN_AT_FIRST = 40
 MOST_SHOWN = 100  # a table of 10,000 cells
+OFFERED_RELATIONS = 300
 
 
-# --- Cells ---------------------------------------------------------------------------------------------------------------
+@require_GET
+def matrix(request: Request, pk: int) -> HttpResponse:
+    """The page or, for what was opened or chosen in it, the table alone."""
+    constraints = access.readable(request, ConstraintSet, pk)
+    name = "resources/_matrix.html" if request.htmx else "resources/matrix.html"
+    return render(request, name, head(request, constraints) | {"table": Matrix(constraints, request)})
 
 
-class Cell(NamedTuple):
-    """What the label of a row may do with the label of a column.
-
-    ``rule`` is the one that says so, if one does; ``is_own`` is whether it names these very labels, and not types above them.
-    """
-
-    state: str  # “excluded”, “inside”, “outside” or, without a rule about it, “free”; of relations “leads” or “barred”
-    rule: EntityRule | RelationRule | None
-    is_own: bool
-    labels: tuple[Lineage, ...]
-    violation: Violation | None
-
-    def in_words(self, name_of: Callable[[int], str]) -> str:
-        if self.violation:
-            return self.violation.in_words(name_of)
-        first, second, last = (f"“{name_of(self.labels[index][0])}”" for index in (0, 1, -1))
-        if isinstance(self.rule, RelationRule):
-            listed = f"“{name_of(_listed(self.rule.range, self.labels[2]))}”"
-            rule = f"rule {words.number(self.rule.position + 1)} lists {listed} for every “{name_of(self.rule.domain)}”"
-            return f"{second} may lead from {first} to {last}: {rule}."
-        if len(self.labels) == 3:
-            return f"{second} may lead from {first} to {last}: no rule limits {second}."
-        if self.rule is None:
-            return f"{last} may stand inside {first}: no rule limits what {first} can contain."
-        listed = f"“{name_of(_listed(self.rule.can_contain or (), self.labels[1]))}”"
-        rule = f"rule {words.number(self.rule.position + 1)} lists {listed} for every “{name_of(self.rule.domain)}”"
-        return f"{last} may stand inside {first}: {rule}."
-
-
-def _listed(labels: Iterable[int], lineage: Lineage) -> int:
-    """The type in a list that the label has."""
-    return next(label for label in labels if label in lineage)
-
-
-def entity_cell(rules: Rules, outer: Lineage, inner: Lineage) -> Cell:
-    """Whether the two cannot share words, and whether the inner one may stand inside the outer one."""
-    if found := rules.against_coexisting(outer, inner):
-        row = found.row
-        is_own = isinstance(row, EntityRule) and any(
-            row.domain == one and other in row.excludes for one, other in ((outer[0], inner[0]), (inner[0], outer[0]))
-        )
-        return Cell("excluded", row, is_own, (outer, inner), found)
-    limit = rules.limiting(outer)
-    if found := rules.against_nesting(outer, inner):
-        return Cell("outside", limit, bool(limit and limit.domain == outer[0]), (outer, inner), found)
-    is_own = bool(limit and limit.domain == outer[0] and inner[0] in (limit.can_contain or ()))
-    return Cell("inside" if limit else "free", limit, is_own, (outer, inner), None)
-
-
-def relation_cell(rules: Rules, source: Lineage, relation: Lineage, target: Lineage) -> Cell:
-    """Whether a relation may lead from the source to the target."""
-    labels = source, relation, target
-    by_domain = rules.of_relation(relation) or {}
-    row = next((by_domain[label] for label in source if label in by_domain), None)
-    names_ends = bool(row and (row.relation, row.domain) == (relation[0], source[0]))
-    if found := rules.against_relating(*labels):
-        return Cell("barred", row, names_ends, labels, found)
-    return Cell("leads", row, names_ends and bool(row and target[0] in row.range), labels, None)
+@require_GET
+def cell(request: Request, pk: int) -> HttpResponse:
+    """Why two labels may or may not do something."""
+    constraints = access.readable(request, ConstraintSet, pk)
+    table = Matrix(constraints, request)
+    pair = [table.labels.by_uid.get(request.GET.get(side, "")) for side in ("row", "column")]
+    row, column = pair
+    if row is None or column is None:
+        raise Http404
+    context = {"constraints": constraints, "row": row, "column": column, "reasons": table.reasons(row, column)}
+    return render(request, "resources/_cell.html", context)
 
 
 # --- Lines ---------------------------------------------------------------------------------------------------------------
 
 
-class Line(NamedTuple):
+class MatrixLine(NamedTuple):
     """A label of the table."""
 
     label: Label
@@ -97,7 +70,7 @@ class Line(NamedTuple):
         return self.children - self.shown if self.shown else 0
 
 
-class Lines(list[Line]):
+class MatrixLines(list[MatrixLine]):
     """The labels that a table shows, in tree order; ``left_out`` are those for which there was no room."""
 
     left_out = 0
@@ -131,12 +104,12 @@ class Branches(NamedTuple):
         )
 
 
-def lines(labels: Labels, named: Collection[int], branches: Branches) -> Lines:
+def lines(labels: Labels, named: Collection[int], branches: Branches) -> MatrixLines:
     """The labels that rules name, with the types above them, level by level while they are few; and what else was opened."""
     named_below: Counter[str] = Counter()  # and the labels themselves
     for pk in named:
         named_below.update(labels.by_pk[above].uid for above in labels.lineage(labels.by_pk[pk]))
-    shown, chosen, at_first = Lines(), dict[str, list[Label]](), 0
+    shown, chosen, at_first = MatrixLines(), dict[str, list[Label]](), 0
     level, room = [""], MOST_SHOWN
     while level:
         below: list[str] = []
@@ -160,18 +133,147 @@ def lines(labels: Labels, named: Collection[int], branches: Branches) -> Lines:
         rest += its_shown[::-1]
         hidden = named_below[label.uid] - (label.pk in named) - sum(named_below[child.uid] for child in its_shown)
         children = labels.children.get(label.uid, [])
-        shown.append(Line(label, labels.lineage(label), len(children), len(its_shown), hidden))
+        shown.append(MatrixLine(label, labels.lineage(label), len(children), len(its_shown), hidden))
     return shown
 
 
-def named_by(rows: Iterable[EntityRule | RelationRule]) -> set[int]:
-    """The entity labels that rules name."""
-    return {label for row in rows for label in (row.domain, *_lists(row))}
+# --- The table ---------------------------------------------------------------------------------------------------------
 
 
-def _lists(row: EntityRule | RelationRule) -> Iterator[int]:
-    if isinstance(row, RelationRule):
-        yield from row.range
-    else:
-        yield from row.excludes
-        yield from row.can_contain or ()
+class MatrixRow(NamedTuple):
+    line: MatrixLine
+    toggle: str
+    """The address of the table with this branch opened or closed."""
+    whole: str
+    """The same with everything in the branch."""
+    cells: SafeString
+
+
+class Matrix:
+    """The rules of a set over the labels that are shown; of relations the rules of one."""
+
+    def __init__(self, constraints: ConstraintSet, request: Request) -> None:
+        self.kind, self.rules = constraints.of_kind, rules_of([constraints]) or Rules([])
+        self.labels = constraints.entity_ontology.labels()
+        self.relation_labels = constraints.relation_ontology.labels() if constraints.relation_ontology else Labels()
+        self.branches = Branches.read(request.GET.get("tree", "")[:10_000])
+        self.relation = self._relation(request.GET.get("relation", ""))
+
+    def _name(self, pk: int) -> str:
+        return (self.labels.by_pk.get(pk) or self.relation_labels.by_pk[pk]).name
+
+    @property
+    def title(self) -> str:
+        return f"Where “{self.relation.name}” may lead" if self.relation else self.kind.matrix_title
+
+    # --- Relations ---
+
+    @cached_property
+    def relations(self) -> list[dict[str, Any]]:
+        """The relations to choose from, in tree order, and how each comes to its rules: those without any, while they are few."""
+        found = []
+        for place, label in enumerate(self.relation_labels):
+            if place >= OFFERED_RELATIONS and label.pk not in self.with_rules and label != self.relation:
+                continue
+            rows = self._rows_of(self.relation_labels.lineage(label))
+            above = self.relation_labels.by_pk[rows[0].key[0]] if rows and rows[0].key[0] != label.pk else None
+            found.append({"label": label, "count": len(rows), "above": above})
+        return found
+
+    @cached_property
+    def with_rules(self) -> set[int]:
+        """The relations that have rules of their own."""
+        return {row.key[0] for row in self.rules.rows} if self.relation_labels else set()
+
+    def _rows_of(self, line: Lineage) -> Sequence[Rule]:
+        """The rules that a relation obeys."""
+        return self.kind.of_relation(self.rules, line)
+
+    def _relation(self, uid: str) -> Label | None:
+        """The one that was chosen or else the first one that has rules."""
+        first = (label for label in self.relation_labels if label.pk in self.with_rules)
+        return self.relation_labels.by_uid.get(uid) or next(first, next(iter(self.relation_labels), None))
+
+    @cached_property
+    def relation_line(self) -> Lineage:
+        return self.relation_labels.lineage(self.relation) if self.relation else ()
+
+    # --- Lines ---
+
+    @cached_property
+    def rows_shown(self) -> Sequence[Rule]:
+        """The rules that the table is about."""
+        return self._rows_of(self.relation_line) if self.relation else self.rules.rows
+
+    @cached_property
+    def lines(self) -> MatrixLines:
+        named = {label for row in self.rows_shown for label in row.named() if label in self.labels.by_pk}
+        return lines(self.labels, named, self.branches)
+
+    @property
+    def other_tops(self) -> int:
+        """How many labels of the top level are left out because no rule names anything in them."""
+        return len(self.labels.children.get("", [])) - sum(line.label.level == 1 for line in self.lines)
+
+    @property
+    def every_top(self) -> str:
+        return self._address(self.branches.with_one("", "whole"))
+
+    def _address(self, branches: Branches) -> str:
+        values = {"relation": self.relation.uid if self.relation else "", "tree": str(branches)}
+        return "?" + urlencode({name: value for name, value in values.items() if value})
+
+    def _toggled(self, line: MatrixLine) -> Branches:
+        uid = line.label.uid
+        if line.shown:
+            return self.branches.with_one(uid, "closed")
+        # What rules name shows by itself, unless there was no room for it at first.
+        by_itself = line.hidden and uid in self.branches.closed
+        return self.branches.with_one(uid, "" if by_itself else "opened")
+
+    # --- Cells ---
+
+    def rows(self) -> Iterator[MatrixRow]:
+        drawn: dict[tuple[str, bool, int], SafeString] = {}  # few cells differ: the text of thousands is made once
+        for row in self.lines:
+            cells: list[tuple[SafeString]] = []
+            for column in self.lines:
+                each = self._cell(row.lineage, column.lineage)
+                key = each.state, each.is_own, each.rule.position if each.rule else -1
+                if key not in drawn:
+                    drawn[key] = self._drawn(each)
+                cells.append((drawn[key],))
+            whole = self._address(self.branches.with_one(row.label.uid, "whole"))
+            yield MatrixRow(row, self._address(self._toggled(row)), whole, format_html_join("", "{}", cells))
+
+    def _cell(self, one: Lineage, other: Lineage) -> MatrixCell:
+        return self.kind.cell(self.rules, one, other, self.relation_line)
+
+    def _drawn(self, cell: MatrixCell) -> SafeString:
+        style = f"{cell.state} own" if cell.is_own else cell.state
+        title = format_html(' title="{}: {}"', numbered(cell.rule), self._says(cell)) if cell.rule else ""
+        return format_html('<td class="{}"{}>{}</td>', style, title, self.kind.glyphs[cell.state])
+
+    def _says(self, cell: MatrixCell) -> str:
+        """Such as “PhysicalObject can contain only Location”."""
+        return cell.rule.in_words("excludes" if cell.state == "excluded" else "", self._name) if cell.rule else ""
+
+    def reasons(self, row: Label, column: Label) -> list[dict[str, Any]]:
+        """What the table says of two labels, in whole sentences: both ways, if that says more."""
+        pairs = [self.labels.lineage(label) for label in (row, column)]
+        cells = [self._cell(*pairs), self._cell(*reversed(pairs))]
+        if row == column or self.relation or cells[0].state == "excluded":
+            cells = cells[:1]
+        return [{"cell": each, "text": self.kind.cell_in_words(each, self._name)} | self._place(each) for each in cells]
+
+    def _place(self, cell: MatrixCell) -> dict[str, Any]:
+        """Where the rule stands on the page of the rules."""
+        if (rule := cell.rule) is None:
+            return {}
+        uid = {label.pk: label.uid for label in (*self.labels, *self.relation_labels)}
+        key = "-".join(uid[label] for label in rule.key)
+        page = rule.position // SHOWN_RULES + 1
+        return {
+            "number": rule.position + 1,
+            "url": f"{reverse('resources:page', args=[rule.set.pk])}?page={page}#rule-{key}",
+        }

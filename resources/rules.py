@@ -6,13 +6,18 @@ holds for everything below the types that it names.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from annotation_service import words
 
+EXAMPLES = 5
+
 Lineage = Sequence[int]
+NameOf = Callable[[int], str]
+"""Gives the name of a label by its key."""
 
 
 class Lie(StrEnum):
@@ -44,52 +49,108 @@ class Placed(Protocol):
 
 
 class SetName(NamedTuple):
-    """Which constraint set a row belongs to."""
+    """Which constraint set a rule belongs to."""
 
     pk: int
     name: str
 
 
-class EntityRule(NamedTuple):
-    """A row of entity constraints; positions count from 0. ``can_contain`` is None if the row sets no limit."""
+NO_SET = SetName(0, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row of a constraint set; positions count from 0. The fields that follow are named and ordered as in the documents."""
+
+    KEY: ClassVar[tuple[str, ...]] = ("domain",)  # the labels that no other rule of its set has together
+    LISTS: ClassVar[tuple[str, ...]]
 
     set: SetName
     position: int
+
+    @property
+    def key(self) -> list[int]:
+        """The label that it is for or, of a relation, the relation and the label that it leads from."""
+        return [getattr(self, name) for name in self.KEY]
+
+    @property
+    def lists(self) -> list[Sequence[int] | None]:
+        return [getattr(self, name) for name in self.LISTS]
+
+    def named(self) -> list[int]:
+        """All labels that it names."""
+        return [*self.key, *(label for listed in self.lists for label in listed or ())]
+
+    def of_labels(self, labels: Mapping[int, int]) -> Self:
+        """The same rule about other labels, by the keys of these."""
+        others: dict[str, Any] = {name: labels[label] for name, label in zip(self.KEY, self.key, strict=True)}
+        for name, listed in zip(self.LISTS, self.lists, strict=True):
+            others[name] = listed and [labels[label] for label in listed]
+        return replace(self, **others)
+
+    def in_words(self, kind: str, named: NameOf) -> str:
+        """What it says, as far as a violation of this kind is concerned, without a full stop."""
+        raise NotImplementedError
+
+    def against(self, broken: "Violation", quoted: NameOf) -> str:
+        """The sentence why marks break it."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, slots=True)
+class EntityRule(Rule):
+    """``can_contain`` is None if the row sets no limit."""
+
+    LISTS = ("excludes", "can_contain")
+
     domain: int
     excludes: Sequence[int]
     can_contain: Sequence[int] | None
 
-    def named(self) -> list[int]:
-        """All labels that it names."""
-        return [self.domain, *self.excludes, *(self.can_contain or ())]
+    def in_words(self, kind: str, named: NameOf) -> str:
+        if kind == "excludes":
+            return f"{named(self.domain)} excludes {_listed(self.excludes, named)}"
+        contents = f"only {_listed(self.can_contain, named)}" if self.can_contain else "nothing"
+        return f"{named(self.domain)} can contain {contents}"
 
-    def of_labels(self, labels: Mapping[int, int]) -> "EntityRule":
-        """The same rule about other labels, by the keys of these."""
-        excludes = [labels[label] for label in self.excludes]
-        contents = None if self.can_contain is None else [labels[label] for label in self.can_contain]
-        return self._replace(domain=labels[self.domain], excludes=excludes, can_contain=contents)
+    def against(self, broken: "Violation", quoted: NameOf) -> str:
+        one, other = broken.labels
+        first, last = quoted(one[0]), quoted(other[0])
+        if broken.kind == "can_contain":
+            return f"{last} cannot stand inside {first}: by {broken.place} every {self.in_words(broken.kind, quoted)}."
+        excluded, domain = quoted(self._excluded(one, other)), quoted(self.domain)
+        return f"{first} cannot share words with {last}: {broken.place} excludes {excluded} for every {domain}."
+
+    def _excluded(self, one: Lineage, other: Lineage) -> int:
+        """The type that it excludes for its domain, which the labels of the two lineages are."""
+        sides = ((one, other), (other, one))
+        return next(
+            label for domain, ends in sides if self.domain in domain for label in self.excludes if label in ends
+        )
 
 
-class RelationRule(NamedTuple):
-    """A row of relation constraints; positions count from 0."""
+@dataclass(frozen=True, slots=True)
+class RelationRule(Rule):
+    KEY = ("relation", "domain")
+    LISTS = ("range",)
 
-    set: SetName
-    position: int
     relation: int
     domain: int
     range: Sequence[int]
 
-    def named(self) -> list[int]:
-        """All labels that it names."""
-        return [self.relation, self.domain, *self.range]
+    def in_words(self, kind: str, named: NameOf) -> str:
+        return f"{named(self.relation)} leads from {named(self.domain)} {self._ends(named)}"
 
-    def of_labels(self, labels: Mapping[int, int]) -> "RelationRule":
-        """The same rule about other labels, by the keys of these."""
-        ends = [labels[label] for label in self.range]
-        return self._replace(relation=labels[self.relation], domain=labels[self.domain], range=ends)
+    def against(self, broken: "Violation", quoted: NameOf) -> str:
+        first, relation, last = (quoted(line[0]) for line in broken.labels)
+        rule = f"by {broken.place} it leads from every {quoted(self.domain)} {self._ends(quoted)}"
+        return f"{relation} cannot lead from {first} to {last}: {rule}."
+
+    def _ends(self, named: NameOf) -> str:
+        return f"only to {_listed(self.range, named)}" if self.range else "nowhere"
 
 
-class Span(NamedTuple):
+class PlacedLabel(NamedTuple):
     """An entity: its tokens ``start`` to ``end``, inclusive, and the lineage of its label."""
 
     start: int
@@ -124,7 +185,7 @@ class Violation(NamedTuple):
 
     kind: str
     set: SetName
-    row: EntityRule | RelationRule | None
+    row: Rule | None
     labels: tuple[Lineage, ...]
 
     @property
@@ -133,47 +194,32 @@ class Violation(NamedTuple):
         return self.row.position if self.row else None
 
     @property
+    def place(self) -> str:
+        """Where that row stands."""
+        return f"rule {words.number((self.position or 0) + 1)} of “{self.set.name}”"
+
+    @property
     def rule(self) -> RuleName:
         return RuleName(self.kind, self.set.pk, self.position, None if self.row else self.labels[1][0])
 
-    def rule_in_words(self, name_of: Callable[[int], str]) -> str:
+    def rule_in_words(self, name_of: NameOf) -> str:
         """The rule that is broken, whichever marks do it."""
         if self.row is None:
-            return f"{_quoted(self.labels[1][:1], name_of)} has rules, but none for the source."
-        domain = _quoted([self.row.domain], name_of)
-        if isinstance(self.row, RelationRule):
-            ends = f"only to {_quoted(self.row.range, name_of)}" if self.row.range else "nowhere"
-            return f"{_quoted([self.row.relation], name_of)} leads from {domain} {ends}."
-        if self.kind == "can_contain":
-            contents = f"only {_quoted(self.row.can_contain, name_of)}" if self.row.can_contain else "nothing"
-            return f"{domain} can contain {contents}."
-        return f"{domain} excludes {_quoted(self.row.excludes, name_of)}."
+            return f"“{name_of(self.labels[1][0])}” has rules, but none for the source."
+        return f"{self.row.in_words(self.kind, _quoted(name_of))}."
 
-    def in_words(self, name_of: Callable[[int], str]) -> str:
-        """A sentence that names the labels and the rule; ``name_of`` gives the name of a label by its key."""
-
-        def quoted(labels: Iterable[int]) -> str:
-            return _quoted(labels, name_of)
-
-        first, second, last = (quoted(self.labels[index][:1]) for index in (0, 1, -1))
+    def in_words(self, name_of: NameOf) -> str:
+        """A sentence that names the labels and the rule."""
         if self.row is None:
-            return f"{second} cannot lead from {first}: “{self.set.name}” has rules for it, but none for this source."
-        rule = f"rule {words.number(self.row.position + 1)} of “{self.set.name}”"
-        domain = f"every {quoted([self.row.domain])}"
-        if isinstance(self.row, RelationRule):
-            ends = f"only to {quoted(self.row.range)}" if self.row.range else "nowhere"
-            return f"{second} cannot lead from {first} to {last}: by {rule} it leads from {domain} {ends}."
-        if self.kind == "can_contain":
-            contents = f"only {quoted(self.row.can_contain)}" if self.row.can_contain else "nothing"
-            return f"{last} cannot stand inside {first}: by {rule} {domain} can contain {contents}."
-        excluded = quoted([_excluded(self.row, *self.labels)])
-        return f"{first} cannot share words with {last}: {rule} excludes {excluded} for {domain}."
+            first, relation = name_of(self.labels[0][0]), name_of(self.labels[1][0])
+            return f"“{relation}” cannot lead from “{first}”: “{self.set.name}” has rules for it, but none for this source."
+        return self.row.against(self, _quoted(name_of))
 
 
 class Rules:
     """The rows of all constraint sets of a project, which decide together."""
 
-    def __init__(self, rows: Iterable[EntityRule | RelationRule]) -> None:
+    def __init__(self, rows: Iterable[Rule]) -> None:
         self._excluded: dict[int, dict[int, EntityRule]] = defaultdict(dict)
         self._containers: dict[int, EntityRule] = {}
         self._relations: dict[int, dict[int, RelationRule]] = defaultdict(dict)
@@ -181,12 +227,16 @@ class Rules:
         for row in self.rows:
             if isinstance(row, RelationRule):
                 self._relations[row.relation][row.domain] = row
-                continue
-            for label in row.excludes:
-                self._excluded[row.domain].setdefault(label, row)
-                self._excluded[label].setdefault(row.domain, row)
-            if row.can_contain is not None:
-                self._containers[row.domain] = row
+            elif isinstance(row, EntityRule):
+                for label in row.excludes:
+                    self._excluded[row.domain].setdefault(label, row)
+                    self._excluded[label].setdefault(row.domain, row)
+                if row.can_contain is not None:
+                    self._containers[row.domain] = row
+
+    def excluding(self, label: int) -> Mapping[int, EntityRule]:
+        """What is excluded for a label by rules that name it, whichever way, and the first rule that does so."""
+        return self._excluded.get(label, {})
 
     def broken(self, rule: RuleName) -> Violation:
         """How a rule is broken, whichever marks do it."""
@@ -194,7 +244,7 @@ class Rules:
         return Violation(rule.kind, row.set, None if rule.position is None else row, ((), (rule.relation or 0,), ()))
 
     @cached_property
-    def _by_position(self) -> dict[tuple[int, int | None], EntityRule | RelationRule]:
+    def _by_position(self) -> dict[tuple[int, int | None], Rule]:
         """The rows by their sets and positions; without a position any of the set."""
         return {(row.set.pk, position): row for row in self.rows for position in (row.position, None)}
 
@@ -217,23 +267,21 @@ class Rules:
             return None
         return Violation("can_contain", row.set, row, (outer, inner))
 
-    def of_relation(self, relation: Lineage) -> dict[int, RelationRule] | None:
-        """The rows that a relation obeys, by their domains; None if there are none."""
-        return next((self._relations[label] for label in relation if label in self._relations), None)
+    def of_relation(self, relation: Lineage) -> dict[int, RelationRule]:
+        """The rows that a relation obeys, by their domains."""
+        return next((self._relations[label] for label in relation if label in self._relations), {})
 
     def against_relating(self, source: Lineage, relation: Lineage, target: Lineage) -> Violation | None:
         """Why a relation cannot lead from a source to a target: of the nearest relation that has rules, the rule for the nearest
         domain does not list the target, or there is none for this source."""
         by_domain = self.of_relation(relation)
-        if by_domain is None:
-            return None
         row = next((by_domain[label] for label in source if label in by_domain), None)
-        if row and not set(row.range).isdisjoint(target):
+        if not by_domain or (row and not set(row.range).isdisjoint(target)):
             return None
         its_set = next(iter(by_domain.values())).set
         return Violation("relation", its_set, row, (source, relation, target))
 
-    def between(self, one: Span, other: Span) -> Iterator[Violation]:
+    def between(self, one: PlacedLabel, other: PlacedLabel) -> Iterator[Violation]:
         """What two entities of a text break together."""
         if lie := Lie.of(one, other):
             yield from self.judge(one.label, other.label, lie)
@@ -247,11 +295,47 @@ class Rules:
             yield found
 
 
-def _quoted(labels: Iterable[int], name_of: Callable[[int], str]) -> str:
-    return words.listed(f"“{name_of(label)}”" for label in labels)
+class Tally:
+    """Counts violations per rule, and keeps the first of each as examples, for people who decide about many marks at once."""
+
+    def __init__(self, name_of: NameOf) -> None:
+        self.name_of = name_of
+        self.total = 0
+        self._rules: dict[RuleName, dict[str, Any]] = {}
+
+    def add(self, violation: Violation, place: str) -> None:
+        self.count(violation)
+        self.show(violation, place)
+
+    def count(self, violation: Violation, times: int = 1) -> bool:
+        """Returns whether there is room for examples."""
+        if (row := self._rules.get(violation.rule)) is None:
+            row = self._rules[violation.rule] = {
+                "set": violation.set.name,
+                "number": None if violation.position is None else violation.position + 1,
+                "text": violation.rule_in_words(self.name_of),
+                "count": 0,
+                "examples": [],
+            }
+        row["count"] += times
+        self.total += times
+        return len(row["examples"]) < EXAMPLES
+
+    def show(self, violation: Violation, place: str) -> None:
+        """One that is counted, as an example if there is room."""
+        examples = self._rules[violation.rule]["examples"]
+        if len(examples) < EXAMPLES:
+            examples.append([place, violation.in_words(self.name_of)])
+
+    def rows(self) -> list[dict[str, Any]]:
+        """For each rule its ``text``, the name of its ``set``, its ``number`` there, the ``count``, and ``examples`` as pairs of
+        place and sentence. What is broken most comes first. JSON can hold it."""
+        return sorted(self._rules.values(), key=lambda row: -row["count"])
 
 
-def _excluded(row: EntityRule, one: Lineage, other: Lineage) -> int:
-    """The type that the row excludes for its domain, which the labels of the two lineages are."""
-    sides = ((one, other), (other, one))
-    return next(label for domain, ends in sides if row.domain in domain for label in row.excludes if label in ends)
+def _quoted(name_of: NameOf) -> NameOf:
+    return lambda label: f"“{name_of(label)}”"
+
+
+def _listed(labels: Iterable[int], named: NameOf) -> str:
+    return words.listed(map(named, labels))

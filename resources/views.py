@@ -1,7 +1,11 @@
-"""The list of constraint sets, creating and downloading."""
+"""The list of constraint sets, creating and downloading; and what the pages of all sets share."""
 
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from functools import wraps
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.db.models.functions import Lower
 from django.http import HttpResponse
@@ -9,39 +13,44 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
 
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
-from annotation_service.http import Request, download
+from annotation_service.blueprints import Right
+from annotation_service.http import Request, download, refused
+from annotation_service.inputs import Refused
 from annotation_service.paging import Column
 from annotation_service.views import blueprints_and_copies, finders
 from annotation_service.words import plural
+from ontologies.labels import Label, Labels
 from ontologies.models import Ontology
 
+from .documents import explained
 from .forms import CreateForm
 from .models import ConstraintSet, ResourceSet
 from .models.sets import ResourceSetQuerySet
 
-EXAMPLES = {
-    "entity": """[
-  {
-    "domain": "Activity",
-    "excludes": ["PhysicalObject", "State"]
-  },
-  {
-    "domain": "PhysicalObject",
-    "excludes": [],
-    "can_contain": ["PhysicalObject", "Location"]
-  }
-]""",
-    "relation": """[
-  {
-    "relation": "hasPart",
-    "domain": "PhysicalObject",
-    "range": ["PhysicalObject"]
-  }
-]""",
-}
+SHOWN_CHOICES = 200
+View = Callable[..., HttpResponse]
+S = TypeVar("S", bound=ResourceSet)
+
+
+def set_view(model: type[S], get: Callable[[Request, type[S], int], S], *methods: str) -> Callable[[View], View]:
+    """Fetch the set through an access function. What is refused is shown as a toast."""
+
+    def decorate(view: View) -> View:
+        @require_http_methods(methods)
+        @wraps(view)
+        def answer(request: Request, pk: int, **options: Any) -> HttpResponse:
+            try:
+                return view(request, get(request, model, pk), **options)
+            except Refused as error:
+                return refused(error)
+
+        return answer
+
+    return decorate
 
 
 @require_GET
@@ -77,12 +86,10 @@ def head(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
 
 @require_http_methods(["GET", "POST"])
 def create(request: Request) -> HttpResponse:
-    return creation(request, CreateForm, "resources/create.html", EXAMPLES)
+    return creation(request, CreateForm, "resources/create.html")
 
 
-def creation(
-    request: Request, form_class: type[CreateForm], template: str, examples: dict[str, str], **context: Any
-) -> HttpResponse:
+def creation(request: Request, form_class: type[CreateForm], template: str, **context: Any) -> HttpResponse:
     """The form for a new set, or the way to its page."""
     form = _create_form(request, form_class)
     if request.method == "POST" and (new := form.save(request.user)):
@@ -93,7 +100,10 @@ def creation(
         return redirect(new)
     context |= {
         "form": form,
-        "examples": examples,
+        "kinds": {
+            kind: {"title": rows.kind.title, "about": rows.kind.about, **explained(form.model.format_of(kind))}
+            for kind, rows in form.model.row_models.items()
+        },
         "source": "paste" if form.file_text else form["source"].value(),
         "section": form.model.namespace or "resources",
         "schema_ending": f"_{form.model.noun}s",
@@ -128,6 +138,65 @@ def download_rules(request: Request, pk: int) -> HttpResponseBase:
 
 def file_name(thing: ResourceSet, ending: str) -> str:
     return f"{slugify(thing.name)[:80] or f'{thing.noun}s-{thing.pk}'}.{ending}"
+
+
+def uses(request: Request, thing: Any) -> dict[str, Any]:
+    """The copies of a set, as far as somebody sees them."""
+    seen = access.projects_seen_by(request.user, Right.READ)
+    copies = thing.copies.exclude(project=None).select_related("project").with_size()
+    return {
+        "copies": [copy for copy in copies if copy.project_id in seen],
+        "copies_elsewhere": sum(copy.project_id not in seen for copy in copies),
+    }
+
+
+# --- Events --------------------------------------------------------------------------------------------------------------
+
+
+def complain(answer: HttpResponse, text: str) -> HttpResponse:
+    return trigger_client_event(answer, "toast", {"text": text, "kind": "error"})
+
+
+def offer_undo(answer: HttpResponse, thing: ResourceSet, text: str) -> HttpResponse:
+    url = f"{thing.address('undo', thing.pk)}?version={thing.version}"
+    shown = {"text": text, "kind": "success", "action": {"label": "Undo", "url": url}}
+    return trigger_client_event(answer, "toast", shown)
+
+
+# --- The dialog in which a label is picked -------------------------------------------------------------------------------
+
+
+class LabelChoice(NamedTuple):
+    """A label in a dialog: ``name`` and ``value`` are sent if it is picked, unless there is a reason ``why_not``. Then it
+    may have a ``link`` instead."""
+
+    label: Label
+    name: str
+    value: str
+    is_picked: bool = False
+    why_not: str = ""
+    link: str = ""
+
+
+def wanted(request: Request, labels: Labels) -> Iterable[Label]:
+    """Those that are looked for."""
+    text = _searched(request)
+    return labels.find_best_first(text) if text.strip() else labels
+
+
+def _searched(request: Request) -> str:
+    return (request.POST if request.method == "POST" else request.GET).get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
+
+
+def offer(request: Request, found: Iterable[LabelChoice]) -> dict[str, Any]:
+    """What the dialog shows of these choices."""
+    left = iter(found)
+    return {"choices": list(islice(left, SHOWN_CHOICES)), "more": sum(1 for _ in left), "searched": _searched(request)}
+
+
+def dialog(request: Request, context: dict[str, Any]) -> HttpResponse:
+    """The dialog or, while somebody searches in it, its labels."""
+    return render(request, f"resources/{'_choices' if 'q' in request.GET else '_pick'}.html", context)
 
 
 finders.append(blueprints_and_copies("Constraints", ConstraintSet))

@@ -22,6 +22,7 @@ from annotation_service import blueprints
 from annotation_service.blueprints import Described
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, User, start_job
+from datasets.exports import DOWNLOAD_FORMATS
 from datasets.models import Annotation, Dataset
 from ontologies.models import Ontology
 from projects.assignment import item_counts
@@ -288,7 +289,12 @@ ROWS = [
     Row("datasets:schema", EVERYBODY, ("rich",)),
     Row("datasets:example", EVERYBODY, ("rich",)),
     *dataset_rows("datasets:uploads", read=True),
-    *dataset_rows("datasets:download_json-lines", read=True),
+    *[
+        row
+        for name in (form.name for form in DOWNLOAD_FORMATS)
+        if name not in ("json", "text")  # which all blueprints have
+        for row in dataset_rows(f"datasets:download_{name}", read=True)
+    ],
     *dataset_rows("datasets:add_items"),
     *dataset_rows("datasets:add_items", {"text": ""}, answer="422"),
     *upload_rows("datasets:upload"),
@@ -712,7 +718,7 @@ def test_everybody_gets_what_they_may_have(row, world):
 # What members may do besides what all of them may, who are not managers. All other changes are up to managers.
 READS = {
     *(f"datasets:{name}" for name in ["page", "item", "uploads", "statistics", "figures", "vocabulary"]),
-    *(f"datasets:download_{form}" for form in ("json", "text", "json-lines")),
+    *(f"datasets:download_{form.name}" for form in DOWNLOAD_FORMATS),
     *(
         f"resources:{name}"
         for name in ["page", "download_json", "checks", "rules", "matrix", "cell", "history", "step"]

@@ -11,8 +11,8 @@ from annotation_service.db import among
 from datasets.models import Dataset, Item
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology, OntologyItem
-from resources.learning import Observed
 from resources.models import ConstraintSet
+from resources.proposals import Observed
 from resources.rules import Lineage
 
 

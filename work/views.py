@@ -1,6 +1,7 @@
 """The page on which a constraint set learns rules from marks: they are proposed, ticked, and added in one step."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,9 +18,9 @@ from datasets.access import marked_datasets
 from datasets.kinds import Kind
 from datasets.models import Dataset
 from ontologies.labels import Label
-from resources.learning import Proposal, can_contain, relating
 from resources.models import ConstraintSet, rules_of
-from resources.rules import EntityRule, RelationRule, Rules
+from resources.proposals import Proposal
+from resources.rules import Rule, Rules
 from resources.views import head
 
 from .evidence import Evidence, Source
@@ -124,7 +125,7 @@ class Shown(NamedTuple):
     domain: Label
     choices: list[Choice]
     proposal: Proposal
-    there: EntityRule | RelationRule | None
+    there: Rule | None
     is_ticked: bool
     is_new: bool
     """Whether it says something that the set does not say yet."""
@@ -145,19 +146,18 @@ class Lesson:
     def __init__(
         self, constraints: ConstraintSet, dataset: Dataset, source: Source, levels: int, sent: Any = None
     ) -> None:
-        self.kind, self.sent = constraints.kind, sent
+        self.kind, self.of_kind, self.sent = constraints.kind, constraints.of_kind, sent
         self.labels = constraints.labels()
         self.evidence = Evidence(constraints, dataset, source)
         self.observed = self.evidence.observed
         self.rules = rules_of([constraints]) or Rules([])
-        self.there = {(getattr(rule, "relation", None), rule.domain): rule for rule in self.rules.rows}
-        propose = relating if self.kind == "relation" else can_contain
-        self.proposals = propose(self.observed, levels)
+        self.there = {tuple(rule.key): rule for rule in self.rules.rows}
+        self.proposals = self.of_kind.propose(self.observed, levels)
 
     @property
     def total(self) -> int:
         """How many pairs of entities or relations there are to learn from."""
-        return (self.observed.related if self.kind == "relation" else self.observed.nested).total()
+        return self.of_kind.observed(self.observed).total()
 
     @property
     def long(self) -> int:
@@ -175,16 +175,16 @@ class Lesson:
         domain = self.labels["entity"].by_pk[proposal.domain]
         relation = self.labels["relation"].by_pk[proposal.relation] if proposal.relation else None
         key = f"{relation.uid}-{domain.uid}" if relation else domain.uid
-        there = self.there.get((proposal.relation, proposal.domain))
+        there = self.there.get(proposal.key)
         choices = list(self._choices(proposal, key, there))
         usual = {label for label in proposal.usual if not self._excluding(proposal, label)}
-        is_new = _listed(there) is None or not all(self._is_allowed(there, label) for label in usual)
+        is_new = self._listed(there) is None or not all(self._is_allowed(there, label) for label in usual)
         is_contradicted = bool(proposal.usual) and not usual
         likely = proposal.is_likely and is_new and not is_contradicted
         ticked = key in self.sent.getlist("rule") if self.sent is not None else likely
         return Shown(key, relation, domain, choices, proposal, there, ticked, is_new)
 
-    def _choices(self, proposal: Proposal, key: str, there: EntityRule | RelationRule | None) -> Iterator[Choice]:
+    def _choices(self, proposal: Proposal, key: str, there: Rule | None) -> Iterator[Choice]:
         sent = self.sent.getlist(f"list-{key}") if self.sent is not None else None
         for each in proposal.listed[:SHOWN_CHOICES]:
             label = self.labels["entity"].by_pk[each.label]
@@ -195,7 +195,7 @@ class Lesson:
             usual = each.is_usual and not excluding
             yield Choice(label, each.times, usual if sent is None else label.uid in sent, note)
 
-    def _excluding(self, proposal: Proposal, label: int) -> EntityRule | RelationRule | None:
+    def _excluding(self, proposal: Proposal, label: int) -> Rule | None:
         """The rule of the set by which the label cannot stand inside the domain, whatever that may contain."""
         if proposal.relation is not None:
             return None
@@ -203,9 +203,13 @@ class Lesson:
         found = self.rules.against_coexisting(lines[proposal.domain], lines[label])
         return found.row if found else None
 
-    def _is_allowed(self, there: EntityRule | RelationRule | None, label: int) -> bool:
+    def _is_allowed(self, there: Rule | None, label: int) -> bool:
         """Whether a rule lists the label or a type above it."""
-        return not set(self.observed.lines[label]).isdisjoint(_listed(there) or ())
+        return not set(self.observed.lines[label]).isdisjoint(self._listed(there) or ())
+
+    def _listed(self, rule: Rule | None) -> Sequence[int] | None:
+        """What a rule allows, None if it sets no limit."""
+        return getattr(rule, self.of_kind.learned_list) if rule else None
 
     def pair(self, key: str, uid: str) -> tuple[Shown, Choice] | None:
         """A proposed rule and a label that it may list."""
@@ -216,9 +220,8 @@ class Lesson:
 
     def chosen(self) -> dict[str, dict[str, list[str] | None]]:
         """The ticked rules, as `ConstraintSet.add_rules` takes them."""
-        field = "range" if self.kind == "relation" else "can_contain"
         chosen: dict[str, dict[str, list[str] | None]] = {
-            each.key: {field: [choice.label.uid for choice in each.choices if choice.is_ticked]}
+            each.key: {self.of_kind.learned_list: [choice.label.uid for choice in each.choices if choice.is_ticked]}
             for each in self.shown
             if each.is_ticked
         }
@@ -237,18 +240,12 @@ class Lesson:
         for each in self.shown:
             if each.is_ticked:
                 labels = [choice.label.pk for choice in each.choices if choice.is_ticked]
-                rules[each.proposal.relation, each.proposal.domain] = _joined(each, labels)
-        return self.observed.broken_by(Rules(rules.values()), self.kind)
+                rules[each.proposal.key] = self._joined(each, labels)
+        return self.of_kind.broken(self.observed, Rules(rules.values()))
 
-
-def _listed(rule: EntityRule | RelationRule | None) -> Iterable[int] | None:
-    """What a rule allows, None if it sets no limit."""
-    return rule.range if isinstance(rule, RelationRule) else rule.can_contain if rule else None
-
-
-def _joined(shown: Shown, labels: list[int]) -> EntityRule | RelationRule:
-    """The rule as it will be, when these labels have been added."""
-    labels = [*(_listed(shown.there) or ()), *labels]
-    if isinstance(shown.there, EntityRule):
-        return shown.there._replace(can_contain=labels)
-    return shown.proposal.rule(labels)
+    def _joined(self, shown: Shown, labels: list[int]) -> Rule:
+        """The rule as it will be, when these labels have been added."""
+        if shown.there is None:
+            return self.of_kind.learned(shown.proposal, labels)
+        joined: dict[str, Any] = {self.of_kind.learned_list: [*(self._listed(shown.there) or ()), *labels]}
+        return replace(shown.there, **joined)

@@ -10,15 +10,12 @@ register = template.Library()
 
 
 @register.simple_block_tag(takes_context=True)
-def answer(context: Context, content: str, anchor: str, question: str, also: str = "") -> SafeString:
-    """One answer, with an address of its own, for the table of contents in ``questions``. ``also``: words to find it by."""
+def answer(context: Context, content: str, anchor: str, question: str) -> SafeString:
+    """One answer, with an address of its own, for the table of contents in ``questions``. Further words to find it by are
+    hidden in it."""
     context["questions"].append((anchor, question))
     return format_html(
-        '<article class="answer" id="{0}" data-also="{1}"><h3><a href="#{0}">{2}</a></h3>{3}</article>',
-        anchor,
-        also,
-        question,
-        content,
+        '<article class="answer" id="{0}"><h3><a href="#{0}">{1}</a></h3>{2}</article>', anchor, question, content
     )
 
 

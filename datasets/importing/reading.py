@@ -11,7 +11,7 @@ from annotation_service import words
 from annotation_service.inputs import Problem, Refused, blocks, lines_of
 from annotation_service.json_input.lists import Element
 from resources.judging import Judge
-from resources.tally import Tally
+from resources.rules import Tally
 
 from ..kinds import Kind
 from .document import (

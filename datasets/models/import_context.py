@@ -95,10 +95,11 @@ class ImportContext:
 
     def _constraint_sets(self) -> list[ConstraintSet]:
         """The constraints that bind the marks: those of the project or, for a blueprint, those that are named."""
-        kinds = self.options.kind.label_kinds
+        about = self.options.kind.label_kinds
+        kinds = [kind for kind, rows in ConstraintSet.row_models.items() if rows.marks in about]
         if self.dataset and self.dataset.project_id:
             return list(ConstraintSet.objects.filter(project=self.dataset.project_id, kind__in=kinds).order_by("kind"))
-        named = {kind: pk for kind in kinds if (pk := self.wanted.get(f"{kind}_constraints"))}
+        named = {kind: pk for kind in kinds if (pk := self.wanted.get(ConstraintSet.format_of(kind)))}
         sets = [ConstraintSet.objects.filter(pk=pk, kind=kind, project=None).first() for kind, pk in named.items()]
         if None in sets:
             raise Refused("The chosen constraints were deleted. Choose others, or none.")

@@ -10,7 +10,7 @@ from django.db import connection
 
 from ontologies.models import OntologyItem
 from resources.models import rules_at
-from resources.rules import Rules, Span, Violation
+from resources.rules import PlacedLabel, Rules, Violation
 
 # Only accepted marks count and, on given annotations, those that came with the dataset. Written out because whoever saves a mark
 # waits for both: 0.1 ms, composed by the ORM 0.9.
@@ -105,7 +105,7 @@ def _broken(
     used = chain(((row[3], row[7]) for row in pairs), ((row[3], row[5], row[7]) for row in relations))
     lines = OntologyItem.lineages(set(chain.from_iterable(used)))
     for item, annotator, one, label, start, end, other, its_label, its_start, its_end in pairs:
-        spans = Span(start, end, lines[label]), Span(its_start, its_end, lines[its_label])
+        spans = PlacedLabel(start, end, lines[label]), PlacedLabel(its_start, its_end, lines[its_label])
         for violation in rules.between(*spans):
             places = (one, label, start, end), (other, its_label, its_start, its_end)
             yield Broken(item, annotator, (one, other), "", violation, places)

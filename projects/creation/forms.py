@@ -10,11 +10,11 @@ from django.urls import reverse_lazy
 from django.utils.text import format_lazy
 
 from annotation_service.inputs import Refused
-from datasets.forms import FREE_ENTITIES, FREE_RELATIONS, ResourceSetChoice
+from datasets.forms import set_fields
 from datasets.models import Dataset, Mark
 from ontologies.models import Ontology, OntologyKind
-from resources.models import FORMATS, ConstraintSet, PreannotationSet
-from resources.tally import Tally
+from resources.models import FORMATS, ConstraintSet, PreannotationSet, ResourceSet
+from resources.rules import Tally
 
 from ..assignment_page import AssignmentForm
 from ..forms import BlueprintChoice, WordsForm
@@ -24,6 +24,10 @@ from ..progress import given_marks
 from ..violations import foreseen
 
 BLUEPRINTS = ("dataset", "entity_ontology", "relation_ontology", *FORMATS)
+ABOUT_RELATIONS = {
+    "relation_ontology",
+    *(name for name, (model, kind) in FORMATS.items() if model.row_models[kind].marks == "relation"),
+}
 ENTITIES, BOTH = Project.Task.ENTITIES, Project.Task.ENTITIES_AND_RELATIONS
 
 
@@ -49,10 +53,6 @@ class ProjectForm(WordsForm, AssignmentForm):
     relation_ontology = BlueprintChoice(
         queryset=Ontology.objects.none(), required=False, empty_label="Choose a relation ontology"
     )
-    entity_constraints = ResourceSetChoice(empty_label=FREE_ENTITIES)
-    relation_constraints = ResourceSetChoice(empty_label=FREE_RELATIONS)
-    entity_preannotations = ResourceSetChoice(empty_label="None: no entities are suggested")
-    relation_preannotations = ResourceSetChoice(empty_label="None: no relations are suggested")
     keep_violations = forms.BooleanField(required=False, label="Keep these marks as they are")
     given_marks = forms.ChoiceField(
         required=False,
@@ -88,11 +88,8 @@ class ProjectForm(WordsForm, AssignmentForm):
         fields["dataset"].queryset = datasets.select_related("owner").order_by("name", "pk")
         for kind in OntologyKind.values:
             fields[f"{kind}_ontology"].queryset = ontologies.filter(kind=kind)
-            fields[f"{kind}_constraints"].offer(constraints.filter(kind=kind))
-            if preannotations is None:
-                del fields[f"{kind}_preannotations"]
-            else:
-                fields[f"{kind}_preannotations"].offer(preannotations.filter(kind=kind))
+        for sets in (constraints, preannotations):
+            fields |= set_fields(sets, OntologyKind.values) if sets is not None else {}
         self._choose_ontologies(fresh)
         if not self.initial.get("task"):
             self.initial["task"] = BOTH if self.initial.get("relation_ontology") else ENTITIES
@@ -118,7 +115,7 @@ class ProjectForm(WordsForm, AssignmentForm):
 
     def chosen(self, name: str) -> Any:
         """What is chosen in a field, sent or not; None if that is nothing, or nothing valid."""
-        if name.startswith("relation_") and not self.is_about_relations:
+        if name in ABOUT_RELATIONS and not self.is_about_relations:
             return None
         try:
             return self.fields[name].clean(self[name].value())
@@ -135,7 +132,9 @@ class ProjectForm(WordsForm, AssignmentForm):
                 if own.kind in ontologies and ontologies[own.kind] != own:
                     asked.append((f"{own.kind}_ontology", partial(dataset.labels_in, ontologies, [own])))
         if ontologies:
-            asked += [(each.format, partial(each.labels_in, ontologies)) for each in (*sets, *self._preannotations())]
+            asked += [
+                (each.format, partial(each.labels_in, ontologies)) for each in (*sets, *self._sets(PreannotationSet))
+            ]
         found = {}
         for name, ask in asked:
             try:
@@ -164,12 +163,16 @@ class ProjectForm(WordsForm, AssignmentForm):
     def _chosen_together(self) -> tuple[Dataset | None, dict[str, Ontology], list[ConstraintSet]]:
         kinds = OntologyKind.values
         ontologies = {kind: found for kind in kinds if (found := self.chosen(f"{kind}_ontology"))}
-        sets = [found for kind in kinds if (found := self.chosen(f"{kind}_constraints"))]
-        return self.chosen("dataset"), ontologies, sets
+        return self.chosen("dataset"), ontologies, self._sets(ConstraintSet)
 
-    def _preannotations(self) -> list[PreannotationSet]:
-        names = [name for name in self.fields if name.endswith("_preannotations")]
+    def _sets(self, model: type[ResourceSet]) -> list[Any]:
+        names = [name for name in FORMATS if FORMATS[name][0] is model and name in self.fields]
         return [found for name in names if (found := self.chosen(name))]
+
+    @property
+    def set_fields(self) -> list[tuple[forms.BoundField, bool]]:
+        """The fields in which sets are chosen, and whether they are about relations."""
+        return [(self[name], name in ABOUT_RELATIONS) for name in FORMATS if name in self.fields]
 
     def clean(self) -> None:
         for name, reason in self.mismatches.items():
@@ -181,7 +184,7 @@ class ProjectForm(WordsForm, AssignmentForm):
     def _clean_task(self) -> None:
         values, dataset = self.cleaned_data, self.cleaned_data.get("dataset")
         if values.get("task") == ENTITIES:
-            for name in [name for name in self.fields if name.startswith("relation_")]:
+            for name in ABOUT_RELATIONS & self.fields.keys():
                 values[name] = None
                 self.errors.pop(name, None)
             if dataset and dataset.relation_ontology:

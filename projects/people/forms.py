@@ -92,7 +92,10 @@ class HandOverForm(forms.Form):
     """To whom a manager hands the project over, and what they are themselves from then on."""
 
     to = forms.ModelChoiceField(
-        Membership.objects.none(), label="New manager", to_field_name="pk", empty_label="Choose a member"
+        Membership.objects.none(),
+        label=f"New {roles.ROLES[roles.MANAGER]}",
+        to_field_name="pk",
+        empty_label="Choose a member",
     )
     role = forms.ChoiceField(
         label="Your role from then on",

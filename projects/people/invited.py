@@ -96,7 +96,7 @@ def _made(form: InvitedForm, invitation: Invitation) -> User | None:
 
 def _welcome(request: Request, invitation: Invitation) -> HttpResponse:
     [project] = with_progress([invitation.project], request.user)
-    welcome = f"Welcome to “{project}”. You are {roles.in_words(invitation.role)} in it."
+    welcome = f"Welcome to “{project}”. You are {roles.ROLES[invitation.role].one} in it."
     if project.is_own:
         items = words.plural(project.progress.left, "item,items") if project.progress.left else "no items"
         welcome += f" You have {items} to annotate."

@@ -90,7 +90,7 @@ def change_role(request: Request, pk: int, member_pk: int) -> HttpResponse:
     if form.is_valid():
         try:
             project.change_role(member, form.cleaned_data["role"], by=request.user)
-            messages.success(request, f"{member.user} is now {roles.in_words(member.role)}.")
+            messages.success(request, f"{member.user} is now {roles.ROLES[member.role].one}.")
             return _to_people(request, project)
         except Refused as error:
             form.add_error("role", str(error))
@@ -109,7 +109,8 @@ def hand_over(request: Request, pk: int) -> HttpResponse:
         try:
             project.hand_over(own, to, form.cleaned_data["role"])
             messages.success(
-                request, f"{to.user} is now a manager of this project, and you are {roles.in_words(own.role)}."
+                request,
+                f"{to.user} is now {roles.ROLES[roles.MANAGER].one} of this project, and you are {roles.ROLES[own.role].one}.",
             )
             return _to_people(request, project)
         except Refused as error:

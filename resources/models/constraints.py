@@ -10,16 +10,16 @@ from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies.models import Ontology
 
-from ..checks import Mistake, inactive, likely_mistakes
+from ..constraint_kinds import ConstraintKind, Mistake, inactive, likely_mistakes
 from ..documents import place_in_document
-from ..rules import EntityRule, RelationRule, Rules, SetName
+from ..rules import Rule, Rules, SetName
 from .journal import RuleChange, rule_name
-from .rows import EntityConstraint, RelationConstraint, Rule, State
+from .rows import EntityConstraint, Lists, RelationConstraint
 from .sets import ResourceSet
 
 
 class ConstraintSet(ResourceSet):
-    """Its rows are called rules. They are named by their keys, and their labels by uids: see `Rule`."""
+    """Its rows are called rules. They are named by their keys, and their labels by uids: see `ConstraintRow`."""
 
     keeps_inactive = True
     noun = "constraint"
@@ -33,9 +33,10 @@ class ConstraintSet(ResourceSet):
     # --- Reading ---
 
     @property
-    def row_model(self) -> type[Rule]:
-        model: type[Rule] = self.row_models[self.kind]
-        return model
+    def of_kind(self) -> ConstraintKind:
+        """All that is special about its kind."""
+        kind: ConstraintKind = self.row_model.kind
+        return kind
 
     def rules_with_keys(self) -> QuerySet[Any]:
         """All rules, with the labels that their keys are made of."""
@@ -51,23 +52,23 @@ class ConstraintSet(ResourceSet):
     def rule_name(self, key: str) -> str:
         return rule_name(self.names_by_uid(), key)
 
-    def rules(self) -> Iterator[EntityRule | RelationRule]:
+    def rules(self) -> Iterator[Rule]:
         """The rows as rules, in their order."""
-        rows: Iterator[EntityRule | RelationRule]
-        rows = self.row_models[self.kind].rules(self.rows(), SetName(self.pk, self.name))
-        return rows
+        rules: Iterator[Rule] = self.row_model.rules(self.rows(), SetName(self.pk, self.name))
+        return rules
 
     def mistakes(self) -> list[Mistake]:
         """Likely mistakes in the rules, in their order."""
         rows, labels = list(self.rules()), self.labels()
-        return sorted([*likely_mistakes(rows, labels), *inactive(rows, labels)], key=lambda each: each.position)
+        found = [*likely_mistakes(self.of_kind, rows, labels), *inactive(rows, labels)]
+        return sorted(found, key=lambda each: each.position)
 
     # --- Making ---
 
     def read(self, source: str | IO[bytes]) -> list[Any]:
         rows, of = super().read(source), SetName(0, self.name)
         rules = [row.as_rule(of, position, row.lists) for position, row in enumerate(rows)]
-        for mistake in likely_mistakes(rules, self.labels()):
+        for mistake in likely_mistakes(self.of_kind, rules, self.labels()):
             self.warnings.add(place_in_document(mistake.position + 1, mistake.place), mistake.text)
         return rows
 
@@ -108,7 +109,7 @@ class ConstraintSet(ResourceSet):
         with self.changing("remove", by=by) as change:
             change.remove(key, was)
 
-    def add_rules(self, new: Mapping[str, State], *, by: User, verb: str = "add") -> int:
+    def add_rules(self, new: Mapping[str, Lists], *, by: User, verb: str = "add") -> int:
         """Add several rules in one step. Where one stands already, its lists get the labels that they do not have; returns how
         many rules are new or have changed."""
         with self.changing(verb, by=by) as change:

@@ -12,7 +12,7 @@ from annotation_service.inputs import Refused
 from annotation_service.journal import Entries, JournalRow, Step
 from annotation_service.words import added_and_dropped, number
 
-from .rows import Rule, State
+from .rows import ConstraintRow, Lists
 
 # Added to positions while others are moved: no two rows of a set may ever have the same one.
 _FAR = 1_000_000_000
@@ -86,9 +86,9 @@ def _names(names: Mapping[str, str], uids: Sequence[str]) -> list[str]:
 class RuleChange(journal.Change):
     """One operation on the rules of a locked constraint set."""
 
-    def add(self, key: str, state: State, position: int | None = None) -> None:
+    def add(self, key: str, state: Lists, position: int | None = None) -> None:
         """Store a new rule, last or at a position."""
-        model: type[Rule] = self.thing.row_model
+        model: type[ConstraintRow] = self.thing.row_model
         uids, count = key.split("-"), self.thing.row_count
         if len(uids) != len(model.key_fields):
             raise Refused(f"A rule needs {'a relation and a domain' if len(model.key_fields) == 2 else 'a domain'}.")
@@ -107,10 +107,10 @@ class RuleChange(journal.Change):
         self._write(row, state)
         self.items[key] = [None, state | {"position": position}]
 
-    def state(self, key: str) -> State:
+    def state(self, key: str) -> Lists:
         return self._rule(key).state()
 
-    def set(self, key: str, wanted: State, was: Mapping[str, str] | None = None) -> None:
+    def set(self, key: str, wanted: Lists, was: Mapping[str, str] | None = None) -> None:
         """Store lists of a rule. Raises `Conflict` if somebody else has changed one of them; see `edits`."""
         row = self._rule(key)
         before = row.state()
@@ -141,8 +141,8 @@ class RuleChange(journal.Change):
             if before is not None and after is not None:
                 self.set(key, before)
 
-    def _rule(self, key: str) -> Rule:
-        row: Rule | None = self.thing.rules_with(key).first()
+    def _rule(self, key: str) -> ConstraintRow:
+        row: ConstraintRow | None = self.thing.rules_with(key).first()
         if row is None:
             raise Refused(f"The rule for “{self.thing.rule_name(key)}” is not there any more.")
         return row
@@ -153,7 +153,7 @@ class RuleChange(journal.Change):
         rows.filter(position__gte=position).update(position=F("position") + _FAR + by)
         rows.filter(position__gte=_FAR).update(position=F("position") - _FAR)
 
-    def _write(self, row: Rule, state: State, changed: Collection[str] | None = None) -> None:
+    def _write(self, row: ConstraintRow, state: Lists, changed: Collection[str] | None = None) -> None:
         """Store a rule, and its lists: all or those that have changed."""
         row.check_lists(state, self.thing.names_by_uid())
         listed = [uid for uids in state.values() for uid in uids or ()]
@@ -167,5 +167,5 @@ class RuleChange(journal.Change):
 class _Seen:
     """A state whose lists are read as fields."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: Lists) -> None:
         self.__dict__.update(state)

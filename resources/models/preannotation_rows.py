@@ -12,8 +12,8 @@ from annotation_service.inputs import Refused, check_text, whole_number
 from annotation_service.words import number
 from ontologies.models import OntologyItem
 
-from ..documents import Entry
-from .rows import Row, unique_rows
+from ..documents import Entry, SetKind
+from .rows import ResourceRow, unique_rows
 
 MAX_OFFSET = 2_147_483_647
 # Those in which a table of 100,000 rows is shown without sorting them.
@@ -25,7 +25,7 @@ RowState = dict[str, Any]
 """The position and the values of a row by their fields, labels as uids."""
 
 
-class Preannotation(Row):
+class Preannotation(ResourceRow):
     """Its primary key names it in the journal, and it comes back with it. Where a row was removed, a position is free."""
 
     derived = ("search_text",)
@@ -33,7 +33,7 @@ class Preannotation(Row):
 
     search_text = models.TextField(editable=False)  # the forms, case-folded, one a line
 
-    class Meta(Row.Meta):
+    class Meta(ResourceRow.Meta):
         abstract = True
 
     @classmethod
@@ -92,6 +92,7 @@ class EntityPreannotation(Preannotation):
     """A text may have several labels, but not the same one twice. It is kept as it is written, for texts of datasets are, too:
     “Pump” and “pump” are two."""
 
+    kind = SetKind("Entities", "Which label a form usually gets.", "None: no entities are suggested")
     repeated = "This text with this label"
     form_fields = ("surface_form",)
 
@@ -108,6 +109,7 @@ class RelationPreannotation(Preannotation):
     """``offset``: the grammatical offset between source and target, 0 if they are contiguous. Two rows differ in at least one
     field."""
 
+    kind = SetKind("Relations", "Which relation two forms usually have.", "None: no relations are suggested")
     relation_field = "label"
     repeated = "The same preannotation"
     form_fields = ("source_surface_form", "target_surface_form")

@@ -16,7 +16,7 @@ from ontologies.pasted_lists import from_fullnames
 
 from .. import documents
 from .preannotation_journal import RowChange
-from .preannotation_rows import EntityPreannotation, Preannotation, RelationPreannotation, RowState
+from .preannotation_rows import EntityPreannotation, RelationPreannotation, RowState
 from .sets import ResourceSet
 
 
@@ -49,11 +49,6 @@ class PreannotationSet(ResourceSet):
     def is_matched(self) -> bool:
         """Whether the suggestions in its project are those of its rows as they are."""
         return self.matched_version == self.version
-
-    @property
-    def row_model(self) -> type[Preannotation]:
-        model: type[Preannotation] = self.row_models[self.kind]
-        return model
 
     def states(self, pks: Collection[int]) -> Iterator[tuple[int, RowState]]:
         """The primary keys and states of those rows that are there."""

@@ -12,8 +12,11 @@ from django.utils.functional import classproperty
 from annotation_service.inputs import Refused
 from ontologies.models import OntologyItem
 
+from ..constraint_kinds import ConstraintKind
 from ..documents import Entry
-from ..rules import EntityRule, RelationRule, SetName
+from ..entity_constraints import EntityConstraints
+from ..relation_constraints import RelationConstraints
+from ..rules import Rule, SetName
 
 BATCH = 2000
 
@@ -31,12 +34,13 @@ def unique_rows(*fields: str) -> list[models.BaseConstraint]:
     ]
 
 
-class Row(models.Model):
+class ResourceRow(models.Model):
     """What one entry of a document becomes. It points to ontology items, so it follows every rename, switch and move.
 
     Each model of rows has ``resource_set``, `unique_rows`, and fields named and ordered as in the documents.
     """
 
+    kind: ClassVar[Any]  # a `SetKind`
     relation_field: ClassVar[str] = ""  # the one that points to the relation ontology, unlike the others, if any
     derived: ClassVar[tuple[str, ...]] = ()  # columns that follow from the others
     repeated: ClassVar[str]  # what a second row with the same values, lists aside, is called
@@ -60,6 +64,11 @@ class Row(models.Model):
     @classproperty
     def label_fields(cls) -> tuple[str, ...]:
         return tuple(field.name for field in cls.content_fields() if field.is_relation)
+
+    @classproperty
+    def marks(cls) -> str:
+        """The kind of marks that they are about."""
+        return "relation" if cls.relation_field else "entity"
 
     @classmethod
     def ontology_kind(cls, field: str) -> str:
@@ -146,17 +155,19 @@ class Row(models.Model):
             )
 
 
-State = dict[str, list[str] | None]
+Lists = dict[str, list[str] | None]
 """The lists of a rule by their names, as uids of labels; the list that limits something may be missing, as None."""
 
 
-class Rule(Row):
+class ConstraintRow(ResourceRow):
     """A row of a constraint set. It has a key, made of the uids of the labels that no other rule of its set has, so that it can
-    be removed and come back."""
+    be removed and come back. What it means is said by its `ConstraintKind`."""
 
+    kind: ClassVar[ConstraintKind]
     optional_list: ClassVar[str] = ""  # the list that limits nothing where it is missing
+    limit_field: ClassVar[str] = ""  # the column that says whether it is there
 
-    class Meta(Row.Meta):
+    class Meta(ResourceRow.Meta):
         abstract = True
 
     @classproperty
@@ -171,29 +182,42 @@ class Rule(Row):
     def key(self) -> str:
         return "-".join(getattr(self, field).uid for field in self.key_fields)
 
-    def state(self) -> State:
+    def state(self) -> Lists:
         lists = self.lists_of(type(self)._default_manager.filter(pk=self.pk))
-        uids = dict(
-            OntologyItem.objects.filter(pk__in={key for each in lists.values() for key in each[self.pk]}).values_list(
-                "pk", "uid"
-            )
-        )
-        return {field: [uids[key] for key in listed[self.pk]] for field, listed in lists.items()}
+        labels = OntologyItem.objects.filter(pk__in={key for each in lists.values() for key in each[self.pk]})
+        uids = dict(labels.values_list("pk", "uid"))
+        return self._limited({field: [uids[key] for key in listed[self.pk]] for field, listed in lists.items()})
+
+    def _limited(self, lists: Any) -> Any:
+        return lists if getattr(self, self.limit_field, True) else {**lists, self.optional_list: None}
+
+    def check_entry(self, entry: Entry) -> None:
+        self.set_limit(entry.values)
+
+    def set_limit(self, lists: Mapping[str, Any]) -> None:
+        """Remember whether the optional list is there."""
+        if self.limit_field:
+            setattr(self, self.limit_field, lists.get(self.optional_list) is not None)
 
     @classmethod
-    def rules(cls, rows: QuerySet[Any], of: SetName) -> "Iterator[EntityRule | RelationRule]":
+    def entries(cls, rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
+        for entry in super().entries(rows, names):
+            if cls.limit_field and not entry.pop(cls.limit_field):
+                del entry[cls.optional_list]
+            yield entry
+
+    @classmethod
+    def rules(cls, rows: QuerySet[Any], of: SetName) -> Iterator[Rule]:
         """Stored rows as rules, in their order."""
         lists = cls.lists_of(rows)
         for row in rows:
             yield row.as_rule(of, row.position, {name: listed[row.pk] for name, listed in lists.items()})
 
-    def as_rule(self, of: SetName, position: int, lists: Mapping[str, list[int]]) -> EntityRule | RelationRule:
-        raise NotImplementedError
+    def as_rule(self, of: SetName, position: int, lists: Mapping[str, list[int]]) -> Rule:
+        keys = {field: getattr(self, f"{field}_id") for field in self.key_fields}
+        return self.kind.rule(set=of, position=position, **keys, **self._limited(lists))
 
-    def set_limit(self, state: State) -> None:
-        """Remember whether the optional list is there."""
-
-    def check_lists(self, state: State, names: Mapping[str, str]) -> None:
+    def check_lists(self, state: Lists, names: Mapping[str, str]) -> None:
         """Refuse lists that no document may have, either; ``names`` are those of labels by uid."""
         for field, uids in state.items():
             if twice := next((uid for uid, count in Counter(uids).items() if count > 1), None):
@@ -207,15 +231,16 @@ class Rule(Row):
         through.objects.bulk_create(through(**{own: self.pk, "ontologyitem_id": label}) for label in labels)
 
 
-class EntityConstraint(Rule):
+class EntityConstraint(ConstraintRow):
     """``excludes``: types that cannot coexist or be nested with the domain. ``can_contain``: types that can be nested within it;
     none at all if the list is empty, and without a limit from this row if there is no list.
 
     A domain has one constraint: two would have to be read together, and the second is most likely a mistake.
     """
 
+    kind = EntityConstraints()
     repeated = "A constraint for this domain"
-    optional_list = "can_contain"
+    optional_list, limit_field = "can_contain", "limits_contents"
 
     resource_set = models.ForeignKey("ConstraintSet", on_delete=models.CASCADE, db_index=False)
     domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
@@ -225,17 +250,10 @@ class EntityConstraint(Rule):
         help_text="Whether only the types of can_contain can be nested within the domain."
     )
 
-    class Meta(Rule.Meta):
+    class Meta(ConstraintRow.Meta):
         constraints = unique_rows("domain")
 
-    def state(self) -> State:
-        state = super().state()
-        return state if self.limits_contents else state | {"can_contain": None}
-
-    def set_limit(self, state: State) -> None:
-        self.limits_contents = state["can_contain"] is not None
-
-    def check_lists(self, state: State, names: Mapping[str, str]) -> None:
+    def check_lists(self, state: Lists, names: Mapping[str, str]) -> None:
         super().check_lists(state, names)
         if both := set(state["excludes"] or ()).intersection(state["can_contain"] or ()):
             raise Refused(
@@ -243,30 +261,20 @@ class EntityConstraint(Rule):
             )
 
     def check_entry(self, entry: Entry) -> None:
-        self.limits_contents = entry.values.get("can_contain") is not None
+        super().check_entry(entry)
         for place, label in enumerate(self.lists["can_contain"]):
             if label in self.lists["excludes"]:
                 text = "The same label is excluded, too. It can only be one of both."
                 entry.add_problem(f".can_contain[{place}]", text)
 
-    @classmethod
-    def entries(cls, rows: QuerySet[Any], names: Mapping[int, str]) -> Iterator[dict[str, Any]]:
-        for entry in super().entries(rows, names):
-            if not entry.pop("limits_contents"):
-                del entry["can_contain"]
-            yield entry
 
-    def as_rule(self, of: SetName, position: int, lists: Mapping[str, list[int]]) -> EntityRule:
-        contents = lists["can_contain"] if self.limits_contents else None
-        return EntityRule(of, position, self.domain_id, lists["excludes"], contents)
-
-
-class RelationConstraint(Rule):
+class RelationConstraint(ConstraintRow):
     """Which types the target of a relation may have if its source has the type ``domain``.
 
     A relation has one constraint for each domain, for the same reason as above.
     """
 
+    kind = RelationConstraints()
     relation_field = "relation"
     repeated = "A constraint for this relation and domain"
 
@@ -275,8 +283,5 @@ class RelationConstraint(Rule):
     domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
     range = models.ManyToManyField(OntologyItem, related_name="+")
 
-    class Meta(Rule.Meta):
+    class Meta(ConstraintRow.Meta):
         constraints = unique_rows("relation", "domain")
-
-    def as_rule(self, of: SetName, position: int, lists: Mapping[str, list[int]]) -> RelationRule:
-        return RelationRule(of, position, self.relation_id, self.domain_id, lists["range"])

@@ -41,17 +41,13 @@ class ResourceSet(Journaled):
     A blueprint names labels of blueprints, a project's copy those of the project's own ontologies.
     """
 
-    class Kind(models.TextChoices):
-        ENTITY = "entity", "Entities"
-        RELATION = "relation", "Relations"
-
     keeps_inactive: ClassVar[bool] = False  # whether documents may name labels that are switched off
     noun: ClassVar[str]  # what a row is, such as “constraint”
     row_words: ClassVar[str]  # what rows are called on pages: see `plural`
-    row_models: ClassVar[dict[str, Any]]  # by kind: models of `Row`
+    row_models: ClassVar[dict[str, Any]]  # by kind: models of `ResourceRow`
     warnings: Problems  # of the document that `create` has just read
 
-    kind = models.CharField(max_length=20, choices=Kind)
+    kind = models.CharField(max_length=20)  # one of ``row_models``
     entity_ontology = models.ForeignKey(Ontology, on_delete=models.RESTRICT, related_name="+")
     relation_ontology = models.ForeignKey(Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="+")
 
@@ -72,6 +68,13 @@ class ResourceSet(Journaled):
     # --- Reading ---
 
     @classmethod
+    def kinds(cls) -> dict[str, str]:
+        return {kind: rows.kind.title for kind, rows in cls.row_models.items()}
+
+    def get_kind_display(self) -> str:
+        return self.kinds()[self.kind]
+
+    @classmethod
     def format_of(cls, kind: str) -> str:
         """The name of the documents of a kind, such as “entity_constraints”."""
         return f"{kind}_{cls.noun}s"
@@ -85,9 +88,13 @@ class ResourceSet(Journaled):
         """What it is, such as “entity constraints”."""
         return self.format.replace("_", " ")
 
+    @property
+    def row_model(self) -> Any:
+        return self.row_models[self.kind]
+
     def rows(self) -> QuerySet[Any]:
         """The rows in the order of their document."""
-        return self.row_models[self.kind].objects.filter(resource_set=self).order_by("position")
+        return self.row_model.objects.filter(resource_set=self).order_by("position")
 
     @property
     def row_count(self) -> int:
@@ -126,7 +133,7 @@ class ResourceSet(Journaled):
         """The entries of its document."""
         stored = Ontology.objects.filter(pk__in=[self.entity_ontology_id, self.relation_ontology_id])
         names = {label.pk: label.fullname for ontology in stored for label in ontology.labels()}
-        entries: Iterator[dict[str, Any]] = self.row_models[self.kind].entries(self.rows(), names)
+        entries: Iterator[dict[str, Any]] = self.row_model.entries(self.rows(), names)
         return entries
 
     # --- Making ---
@@ -166,7 +173,7 @@ class ResourceSet(Journaled):
                 if ontology.locked().version != ontology.version:
                     raise Refused(f"“{ontology}” was changed while the document was read. Try again.")
             resource_set.save(force_insert=True)
-            resource_set.row_models[kind].store(resource_set, rows)
+            resource_set.row_model.store(resource_set, rows)
             resource_set.change_class(resource_set, "create").store(owner, count=len(rows))
         return resource_set
 
@@ -175,7 +182,7 @@ class ResourceSet(Journaled):
         `Refused` with all that is wrong."""
         self._check_ontologies()
         names = {kind: ontology.label_names(bare=True) for kind, ontology in self.ontologies.items()}
-        to_row = self.row_models[self.kind].from_entry
+        to_row = self.row_model.from_entry
         rows, self.warnings = documents.read(source, self.format, names, to_row, keep_inactive=self.keeps_inactive)
         return rows
 
@@ -198,12 +205,12 @@ class ResourceSet(Journaled):
             copy.touch(entity_ontology=theirs["entity"], relation_ontology=theirs.get("relation"), version=0)
             copy._check_ontologies()
             with label_map(source.labels_in({kind: ontology.locked() for kind, ontology in theirs.items()})):
-                for statement in self.row_models[self.kind].copy_statements():
+                for statement in self.row_model.copy_statements():
                     execute(statement, {"source": source.pk, "copy": copy.pk})
         return copy
 
     def _check_ontologies(self) -> None:
-        names_relations = bool(self.row_models[self.kind].relation_field)
+        names_relations = bool(self.row_model.relation_field)
         if names_relations and not self.relation_ontology:
             raise Refused(f"{self.kind_in_words.capitalize()} need a relation ontology, too.")
         if self.relation_ontology and not names_relations:
@@ -221,7 +228,7 @@ class ResourceSet(Journaled):
     def labels_in(self, ontologies: Mapping[str, Ontology]) -> dict[int, int]:
         """For the key of every label that the rows name, that of the one which stands for it in other ontologies, given by kind.
         Raises `Refused` if they do not have all."""
-        fields = self.row_models[self.kind].label_fields
+        fields = self.row_model.label_fields
         is_named = Q(*(("pk__in", self.rows().values(field)) for field in fields), _connector=Q.OR)
         labels: dict[int, int] = {}
         for kind, own in self.ontologies.items():
@@ -235,6 +242,6 @@ class ResourceSet(Journaled):
 
     def content(self) -> Iterator[QuerySet[Any]]:
         yield self.changes.order_by("-version")
-        for field in self.row_models[self.kind]._meta.many_to_many:
+        for field in self.row_model._meta.many_to_many:
             yield field.remote_field.through.objects.filter(**{f"{field.m2m_field_name()}__in": self.rows().order_by()})
         yield self.rows()

@@ -18,9 +18,8 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.words import plural
 from ontologies.labels import Label
 
-from ..answers import View, complain, offer_undo, set_view
-from ..choices import Choice, dialog, offer, wanted
 from ..models import PreannotationSet
+from ..views import LabelChoice, View, complain, dialog, offer, offer_undo, set_view, wanted
 from .table import Cell, ShownRow, Table
 
 TEMPLATES = "resources/preannotations"
@@ -117,8 +116,8 @@ def _picking(request: Request, thing: PreannotationSet, shown: ShownRow, cell: C
     return dialog(request, offer(request, found) | context)
 
 
-def _choice(label: Label, name: str, why_not: str = "") -> Choice:
-    return Choice(label, name, label.uid, why_not=why_not or ("" if label.active else "switched off"))
+def _choice(label: Label, name: str, why_not: str = "") -> LabelChoice:
+    return LabelChoice(label, name, label.uid, why_not=why_not or ("" if label.active else "switched off"))
 
 
 # --- New rows ------------------------------------------------------------------------------------------------------------

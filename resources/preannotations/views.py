@@ -11,43 +11,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import replace_url
 
 from annotation_service import access
-from annotation_service.blueprints import Right
 from annotation_service.http import PREANNOTATIONS, Request, download
 from annotation_service.views import Hit, blueprints_and_copies, finders
 
 from ..forms import PreannotationsForm
 from ..models import PreannotationSet
-from ..views import creation, dry_run, file_name, list_of
+from ..views import creation, dry_run, file_name, list_of, uses
 from .table import Table
-
-EXAMPLES = {
-    "entity": """[
-  {
-    "surface_form": "fuel filter",
-    "label": "PhysicalObject/Filter"
-  },
-  {
-    "surface_form": "replace",
-    "label": "Activity"
-  }
-]""",
-    "relation": """[
-  {
-    "source_surface_form": "replace",
-    "source_label": "Activity",
-    "target_surface_form": "fuel filter",
-    "target_label": "PhysicalObject/Filter",
-    "offset": 0,
-    "label": "hasParticipant"
-  }
-]""",
-}
-TABLES = {
-    "entity": "surface_form,label\nfuel filter,PhysicalObject/Filter\nreplace,Activity\n",
-    "relation": "source_surface_form,source_label,target_surface_form,target_label,offset,label\n"
-    "replace,Activity,fuel filter,PhysicalObject/Filter,0,hasParticipant\n",
-}
-
 
 _find = blueprints_and_copies("Preannotations", PreannotationSet)
 
@@ -66,7 +36,7 @@ def list_sets(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @PREANNOTATIONS.required
 def create(request: Request) -> HttpResponse:
-    return creation(request, PreannotationsForm, "resources/preannotations/create.html", EXAMPLES, tables=TABLES)
+    return creation(request, PreannotationsForm, "resources/preannotations/create.html")
 
 
 @require_POST
@@ -86,7 +56,7 @@ def page(request: Request, pk: int) -> HttpResponse:
         if request.htmx.trigger == "filter":  # at other times the address may be that of a dialog
             replace_url(answer, context["path"])
     else:
-        answer = render(request, "resources/preannotations/page.html", context | _uses(request, thing))
+        answer = render(request, "resources/preannotations/page.html", context | uses(request, thing))
     patch_vary_headers(answer, ["HX-Request", "HX-Target"])
     return answer
 
@@ -107,15 +77,6 @@ def shown(request: Request, thing: PreannotationSet, table: Table) -> dict[str, 
         "editable": editable,
         "undoable": editable and thing.undoable(by),
         "redoable": editable and thing.redoable(by),
-    }
-
-
-def _uses(request: Request, thing: PreannotationSet) -> dict[str, Any]:
-    seen = access.projects_seen_by(request.user, Right.READ)
-    copies = thing.copies.exclude(project=None).select_related("project").with_size()
-    return {
-        "copies": [copy for copy in copies if copy.project_id in seen],
-        "copies_elsewhere": sum(copy.project_id not in seen for copy in copies),
     }
 
 

@@ -11,7 +11,7 @@ const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase
 const answers = [...document.querySelectorAll(".answer")].map((element) => ({
   element,
   line: document.querySelector(`.help-contents a[href="#${element.id}"]`).parentElement,
-  text: fold(`${element.textContent} ${element.dataset.also}`),
+  text: fold(element.textContent),
 }));
 
 /** The words that are looked for: of "marks" also one "mark" will do. */

@@ -25,7 +25,7 @@ def answers():
 
 
 def screens():
-    return [path.read_text() for path in TEMPLATES.rglob("*.html") if path.parent.name != "help"]
+    return [" ".join(path.read_text().split()) for path in TEMPLATES.rglob("*.html") if path.parent.name != "help"]
 
 
 def names_on_screens():

@@ -385,4 +385,4 @@ def test_the_page_says_what_part_is_done_and_never_more_than_all(db):
         page = render_to_string(
             "jobs/_progress.html", {"job": Job(pk=1, state="running", phase="reading", done=done, total=400)}
         )
-        assert f"Reading: {said}\n" in page
+        assert f"Reading: {said} <" in " ".join(page.split())

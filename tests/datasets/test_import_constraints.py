@@ -12,7 +12,7 @@ from datasets.models import Dataset, Entity, Relation, Upload
 from projects.models import Project
 from resources.judging import Judge
 from resources.models import rules_of
-from resources.rules import Span
+from resources.rules import PlacedLabel
 from tests import factories
 from tests.resource_sets import broken_places, make
 
@@ -299,7 +299,7 @@ def test_marks_break_what_they_break_when_all_are_compared(alice, labels, sets, 
     for _ in range(30):
         starts = [chance.randrange(4) for _ in range(12)]
         marks = [NewEntity(str(n), chance.choice(tree).pk, s, s + chance.randrange(4)) for n, s in enumerate(starts)]
-        spans = [Span(mark.start, mark.end, tree.lineage(tree.by_pk[mark.label])) for mark in marks]
+        spans = [PlacedLabel(mark.start, mark.end, tree.lineage(tree.by_pk[mark.label])) for mark in marks]
         expected = Counter(
             (f"$.entities[{last}]", *as_facts(violation))
             for first, last in combinations(range(len(marks)), 2)

@@ -12,7 +12,7 @@ from datasets.models import Annotation, BrokenRule, Entity, Relation, judged
 from datasets.models.judged import Judging, broken_here, broken_rules, judge_some
 from ontologies.models import OntologyItem
 from resources.models import rules_of
-from resources.rules import Span
+from resources.rules import PlacedLabel
 from tests import factories
 from tests.annotations.test_constraints import constrain
 from work.models import figures
@@ -63,7 +63,7 @@ def naive(project):
 
         for one, other in combinations(Entity.objects.filter(annotation=annotation), 2):
             if counts(one, other):
-                spans = (Span(each.start, each.end, lines[each.label_id]) for each in (one, other))
+                spans = (PlacedLabel(each.start, each.end, lines[each.label_id]) for each in (one, other))
                 found.update((annotation.pk, str(each.rule)) for each in rules.between(*spans))
         for each in Relation.objects.filter(annotation=annotation).select_related("source", "target"):
             ends = (lines[key] for key in (each.source.label_id, each.label_id, each.target.label_id))

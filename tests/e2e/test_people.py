@@ -88,4 +88,4 @@ def test_people_come_by_link_and_mail_work_leave_return_and_lose_a_right(
     settled(page)
     problems.expect("403")
     other_page.reload()
-    expect(other_page.get_by_text("Only annotators and managers of the project annotate in it.")).to_be_visible()
+    expect(other_page.get_by_text("Only managers and annotators of the project annotate in it.")).to_be_visible()

@@ -13,7 +13,7 @@ from annotation_service.inputs import Refused
 from annotations import offers
 from annotations.requests import marks_states
 from datasets.models import Annotation, Entity, Relation
-from resources.rules import EntityRule, RelationRule, Rules, SetName, Span
+from resources.rules import EntityRule, PlacedLabel, RelationRule, Rules, SetName
 from tests import factories
 from tests.annotations.test_constraints import constrain
 from tests.soak import amount
@@ -81,7 +81,9 @@ class Case:
             RelationRule(SET, n, name, domain, self.some(entity, 7)) for n, (name, domain) in enumerate(pairs)
         ]
         self.words = chance.choice(SPANS)
-        self.marks = [Span(*chance.choice(SPANS), self.line(chance.choice(entity))) for _ in range(chance.randrange(4))]
+        self.marks = [
+            PlacedLabel(*chance.choice(SPANS), self.line(chance.choice(entity))) for _ in range(chance.randrange(4))
+        ]
         ends = (relation, entity, entity)
         self.triples = [tuple(chance.choice(labels) for labels in ends) for _ in range(20)]
 
@@ -138,7 +140,7 @@ class Case:
 
     def expected(self) -> Iterator[list[set[str | None]]]:
         rules = Rules(self.rows)
-        spans = [Span(*self.words, self.line(key)) for key in self.entity]
+        spans = [PlacedLabel(*self.words, self.line(key)) for key in self.entity]
         yield [self.said(v for mark in self.marks for v in rules.between(span, mark)) for span in spans]
         lines = [tuple(map(self.line, triple)) for triple in self.triples]
         yield [self.said([rules.against_relating(source, name, target)]) for name, source, target in lines]

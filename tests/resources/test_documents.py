@@ -3,6 +3,7 @@
 import json
 
 import hypothesis.strategies as st
+import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 
@@ -35,6 +36,23 @@ def refusal(format, document, owner, labels):
     rows = [row for model in RESOURCE_SETS for row in model.row_models.values()]
     assert not any(model._default_manager.exists() for model in (*RESOURCE_SETS, *rows))
     return [str(problem) for problem in caught.value.problems]
+
+
+# --- What a kind of sets brings ---
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_the_example_of_a_format_obeys_its_schema(format):
+    schema = load(SCHEMAS / f"{format}.json")
+    jsonschema.validate(schema["examples"][0], schema)
+    assert documents.explained(format)["fields"].keys() == schema["items"]["properties"].keys()
+
+
+@pytest.mark.parametrize("rows", ConstraintSet.row_models.values())
+def test_a_kind_of_constraints_and_its_rows_agree(rows):
+    rule = rows.kind.rule
+    assert (rows.key_fields, rows.list_fields) == (rule.KEY, rule.LISTS)
+    assert rows.kind.titles.keys() == set(rule.LISTS)
 
 
 # --- Creating and downloading ---

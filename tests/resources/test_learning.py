@@ -5,10 +5,11 @@ from collections import Counter
 import hypothesis.strategies as st
 from hypothesis import given, settings
 
-from resources.learning import ENOUGH, RARE, Observed, can_contain, relating
+from resources.proposals import ENOUGH, RARE, Observed, can_contain, relating
 from resources.rules import Rules
 from tests.soak import amount
 
+from .test_matrix import ENTITIES, RELATIONS
 from .test_rules import KEYS, NAMES, lineage
 
 
@@ -52,8 +53,8 @@ def test_what_stands_inside_a_type_becomes_its_rule_and_what_is_rare_an_exceptio
         "Activity": "",
         "State": "?",
     }
-    rules = Rules(each.rule(each.usual) for each in can_contain(marks, 1))
-    assert marks.broken_by(rules, "entity") == 1
+    rules = Rules(ENTITIES.learned(each, each.usual) for each in can_contain(marks, 1))
+    assert ENTITIES.broken(marks, rules) == 1
 
 
 def test_what_a_relation_connects_becomes_its_rules():
@@ -81,8 +82,8 @@ def test_what_a_relation_connects_becomes_its_rules():
         "hasPatient Activity": "State 11, Object 2",
         "hasVictim Activity": "State 11",
     }
-    rules = Rules(each.rule(each.usual) for each in relating(marks, 1) if each.is_likely)
-    assert marks.broken_by(rules, "relation") == 1
+    rules = Rules(RELATIONS.learned(each, each.usual) for each in relating(marks, 1) if each.is_likely)
+    assert RELATIONS.broken(marks, rules) == 1
 
 
 # --- A second implementation, over single marks ----------------------------------------------------------------------------
@@ -174,13 +175,13 @@ def test_the_proposals_are_what_a_naive_reading_of_the_marks_says(marked, depth)
     relations = relating(marks, depth)
     assert plain(relations) == {(r, domain): rule for r, rules in expected.items() for domain, rule in rules.items()}
 
-    for proposals, kind in ((contents, "entity"), (relations, "relation")):
-        everything = Rules(each.rule(x.label for x in each.listed) for each in proposals)
-        assert marks.broken_by(everything, kind) == 0
-        rules = Rules(each.rule(each.usual) for each in proposals if each.is_likely)
+    for proposals, kind in ((contents, ENTITIES), (relations, RELATIONS)):
+        everything = Rules(kind.learned(each, [x.label for x in each.listed]) for each in proposals)
+        assert kind.broken(marks, everything) == 0
+        rules = Rules(kind.learned(each, each.usual) for each in proposals if each.is_likely)
         broken = (
             [rules.against_nesting(lines[one], lines[other]) for one, other in nested]
-            if kind == "entity"
+            if kind is ENTITIES
             else [rules.against_relating(*(lines[label] for label in labels)) for labels in related]
         )
-        assert marks.broken_by(rules, kind) == sum(each is not None for each in broken)
+        assert kind.broken(marks, rules) == sum(each is not None for each in broken)

@@ -5,12 +5,15 @@ import pytest
 from hypothesis import given, settings
 
 from ontologies.labels import Label, Labels
-from resources.matrix import MOST_SHOWN, SHOWN_AT_FIRST, Branches, entity_cell, lines, named_by, relation_cell
+from resources.entity_constraints import EntityConstraints
+from resources.matrix import MOST_SHOWN, SHOWN_AT_FIRST, Branches, lines
+from resources.relation_constraints import RelationConstraints
 from resources.rules import Rules
 from tests.soak import amount
 
-from .test_rules import KEYS, NAMES, _worlds, entity_rules, lineage, relation_rules
+from .test_rules import NAMES, _worlds, entity_rules, lineage, relation_rules
 
+ENTITIES, RELATIONS = EntityConstraints(), RelationConstraints()
 RULES = Rules(
     [
         *entity_rules(("Activity", "Object State"), ("Object", "", "Object State"), ("Thermostat", "", "")),
@@ -53,9 +56,9 @@ RULES = Rules(
     ],
 )
 def test_cells_of_entities(row, column, state, is_own, words):
-    cell = entity_cell(RULES, lineage(row), lineage(column))
+    cell = ENTITIES.cell(RULES, lineage(row), lineage(column))
     assert (cell.state, cell.is_own) == (state, is_own)
-    assert words in cell.in_words(NAMES.get)
+    assert words in ENTITIES.cell_in_words(cell, NAMES.get)
 
 
 @pytest.mark.parametrize(
@@ -70,9 +73,9 @@ def test_cells_of_entities(row, column, state, is_own, words):
     ],
 )
 def test_cells_of_relations(row, relation, column, state, is_own, words):
-    cell = relation_cell(RULES, lineage(row), lineage(relation), lineage(column))
+    cell = RELATIONS.cell(RULES, lineage(row), lineage(column), lineage(relation))
     assert (cell.state, cell.is_own) == (state, is_own)
-    assert words in cell.in_words(NAMES.get)
+    assert words in RELATIONS.cell_in_words(cell, NAMES.get)
 
 
 @settings(max_examples=amount(30, 2000))
@@ -84,19 +87,19 @@ def test_cells_say_what_the_rules_say(world):
         lines_of[label] = (label, *(lines_of[parents[label]] if parents[label] is not None else ()))
     for a, one in lines_of.items():
         for other in lines_of.values():
-            cell = entity_cell(rules, one, other)
+            cell = ENTITIES.cell(rules, one, other)
             excluded = rules.against_coexisting(one, other)
             barred = rules.against_nesting(one, other)
             assert cell.state == (
                 "excluded" if excluded else "outside" if barred else "inside" if cell.rule else "free"
             )
             if cell.is_own:
-                assert entity_cell(rules, one[:1], other[:1]).rule == cell.rule
-            assert cell.in_words(str)
+                assert ENTITIES.cell(rules, one[:1], other[:1]).rule == cell.rule
+            assert ENTITIES.cell_in_words(cell, str)
             for line in lines_of.values():
-                found = relation_cell(rules, one, line, other)
+                found = RELATIONS.cell(rules, one, other, line)
                 assert (found.state == "barred") == (rules.against_relating(one, line, other) is not None)
-                assert found.in_words(str)
+                assert RELATIONS.cell_in_words(found, str)
                 assert not found.is_own or (found.rule.domain, found.rule.relation) == (a, line[0])
 
 
@@ -177,11 +180,3 @@ def test_lines_of_any_tree(tops, below, named, branches):
     for line in shown:
         assert all(above in found for above in line.lineage)
         assert not (line.shown and line.label.uid in branches.closed)
-
-
-def test_named_labels():
-    rows = [
-        *entity_rules(("Object", "State", "Motor"), ("Replace", "")),
-        *relation_rules(("hasPart", "Sensor", "Broken")),
-    ]
-    assert named_by(rows) == {KEYS[name] for name in ("Object", "State", "Motor", "Replace", "Sensor", "Broken")}

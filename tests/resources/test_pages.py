@@ -74,7 +74,7 @@ def test_the_page_shows_where_relations_lead(as_alice, relating):
 
 
 def test_rules_are_found_by_their_labels_and_shown_in_pages(as_alice, rules, settings, monkeypatch):
-    monkeypatch.setattr("resources.editor.SHOWN_RULES", 1)
+    monkeypatch.setattr("resources.rules_page.SHOWN_RULES", 1)
     found = as_alice.get(url("rules", rules), {"q": "replac"})
     assert "rule 3" in text_of(found) and "rule 1" not in text_of(found)
     assert "rule 2" in text_of(as_alice.get(url("rules", rules), {"page": "2"}))
@@ -93,7 +93,7 @@ def test_rules_are_found_that_a_label_inherits(as_alice, rules, relating):
 
 
 def test_a_link_leads_to_a_rule_on_its_page(as_alice, rules, relating, monkeypatch):
-    monkeypatch.setattr("resources.editor.SHOWN_RULES", 1)
+    monkeypatch.setattr("resources.rules_page.SHOWN_RULES", 1)
     for each, dialog, query in (
         (rules, "checks", {}),
         (rules, "add_rule", {}),
@@ -219,7 +219,7 @@ def test_a_rule_that_was_removed_meanwhile_leaves_the_page(as_alice, bob, rules,
 def test_labels_are_searched_in_the_dialog(as_alice, rules, monkeypatch):
     found = as_alice.get(url("add_rule", rules), {"q": "therm"})
     assert text_of(found) == "Thermostat"
-    monkeypatch.setattr("resources.choices.SHOWN_CHOICES", 2)
+    monkeypatch.setattr("resources.views.SHOWN_CHOICES", 2)
     assert "5 more labels: search" in text_of(as_alice.get(url("add_rule", rules)))
     assert "No label has this" in text_of(
         as_alice.get(url("pick", rules, uid(rules, "State"), "excludes"), {"q": "zz"})

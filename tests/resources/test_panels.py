@@ -8,15 +8,18 @@ from django.urls import reverse
 
 from ontologies.models import Ontology
 from projects.models import Project
-from resources.panels import reaches, rules_panel
+from resources.listing import reaches, rules_panel
 from resources.rules import Rules
 from tests import factories, resource_sets
 
+from .test_matrix import ENTITIES, RELATIONS
 from .test_rules import NAMES, entity_rules, lineage, relation_rules
 
-RULES = Rules(
+ENTITY_RULES = Rules(
+    entity_rules(("Activity", "Object"), ("Object", "", "State Sensor"), ("Motor", "Motor", ""), ("State", ""))
+)
+RELATION_RULES = Rules(
     [
-        *entity_rules(("Activity", "Object"), ("Object", "", "State Sensor"), ("Motor", "Motor", ""), ("State", "")),
         *relation_rules(
             ("hasPart", "Object", "Sensor"), ("hasPart", "Motor", ""), ("hasParticipant", "Activity", "Object")
         ),
@@ -75,7 +78,7 @@ RULES = Rules(
 def test_what_rules_say_of_a_label(label, expected):
     line = lineage(label)
     found = []
-    for each in reaches(RULES, line):
+    for each in (*reaches(ENTITIES, ENTITY_RULES, line), *reaches(RELATIONS, RELATION_RULES, line)):
         words = [NAMES.get(each.first, ""), each.words, *(NAMES[x] for x in each.labels)]
         above = "" if each.named == line[0] else f" ({NAMES[each.named]})"
         found.append(" ".join(word for word in words if word) + above)

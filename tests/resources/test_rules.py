@@ -6,7 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from resources.rules import EntityRule, RelationRule, Rules, SetName, Span
+from resources.rules import EntityRule, PlacedLabel, RelationRule, Rules, SetName
 from tests.soak import amount
 
 SET = SetName(7, "Maintenance rules")
@@ -56,7 +56,7 @@ def _keys(names):
 
 
 def span(start, end, name):
-    return Span(start, end, lineage(name))
+    return PlacedLabel(start, end, lineage(name))
 
 
 OBJECTS = entity_rules(("Object", "Activity State"), ("State", "Object"), ("Thermostat", "Motor"))
@@ -332,7 +332,7 @@ def test_pairs_are_judged_by_the_tokens_that_they_have(world, marks):
     rules, lines = Rules(entities), {}
     for label in range(len(parents)):
         lines[label] = (label, *(lines[parents[label]] if parents[label] is not None else ()))
-    one, other = (Span(start, start + more, lines[label % len(parents)]) for start, more, label in marks)
+    one, other = (PlacedLabel(start, start + more, lines[label % len(parents)]) for start, more, label in marks)
     tokens = [set(range(each.start, each.end + 1)) for each in (one, other)]
     expected = set()
     if tokens[0] & tokens[1] and rules.against_coexisting(one.label, other.label):

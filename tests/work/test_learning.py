@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from datasets.models import Annotation, Entity, Relation
-from resources.learning import can_contain, relating
+from resources.proposals import can_contain, relating
 from tests import factories, resource_sets
 from tests.datasets import marked
 from work.evidence import Evidence, Source

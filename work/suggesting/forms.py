@@ -34,7 +34,7 @@ def forms_of(preannotations: PreannotationSet, dataset: Dataset) -> Iterator[tup
     tokens = tokens_of(texts, dataset)
     fields = [field.attname for field in model.content_fields()]
     for pk, *values in rows.values_list("pk", *fields).iterator():
-        if preannotations.kind == PreannotationSet.Kind.ENTITY:
+        if preannotations.kind == "entity":
             text, label = values
             if text in tokens:
                 yield pk, EntityForm(tokens[text], label, ignores_case)

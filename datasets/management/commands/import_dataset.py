@@ -129,9 +129,11 @@ def _constraints(keys: list[int], kind: Kind, dataset: Dataset | None) -> dict[s
         raise Refused(f"“{dataset}” obeys the constraints of the project “{dataset.project}”, so it takes no others.")
     chosen: dict[str, int] = {}
     for each in (blueprint(ConstraintSet, pk) for pk in keys):
-        if each.kind not in kind.label_kinds:
-            raise Refused(f"A {kind.label.lower()} has no {each.kind} labels, so it takes no {each.kind_in_words}.")
-        if chosen.setdefault(f"{each.kind}_constraints", each.pk) != each.pk:
+        if each.row_model.marks not in kind.label_kinds:
+            raise Refused(
+                f"A {kind.label.lower()} has no {each.row_model.marks} labels, so it takes no {each.kind_in_words}."
+            )
+        if chosen.setdefault(each.format, each.pk) != each.pk:
             raise Refused(f"Two of the constraint sets are {each.kind_in_words}: give one of each kind.")
     return chosen
 

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from .rules import EntityRule, Lineage, RelationRule, Rules, SetName
+from .rules import Lineage
 
 ENOUGH = 10  # so many marks make a rule likely
 RARE = 0.02  # what is rarer than this is likely to be a mistake
-_NO_SET = SetName(0, "")
 
 
 @dataclass(slots=True)
@@ -27,19 +26,6 @@ class Observed:
     """Pairs of entities, one strictly inside the other, by the labels of the outer and the inner one."""
     related: Counter[tuple[int, int, int]] = field(default_factory=Counter)
     """Relations, by the labels of their source, their own and that of their target."""
-
-    def broken_by(self, rules: Rules, kind: str) -> int:
-        """How many of the pairs or relations break the rules."""
-        if kind == "relation":
-            lines = ([self.lines[label] for label in labels] for labels in self.related)
-            found = zip(lines, self.related.values(), strict=True)
-            return sum(count for labels, count in found if rules.against_relating(*labels))
-        return sum(
-            count
-            for (outer, inner), count in self.nested.items()
-            if rules.against_nesting(self.lines[outer], self.lines[inner])
-            or rules.against_coexisting(self.lines[outer], self.lines[inner])
-        )
 
 
 class Listed(NamedTuple):
@@ -63,14 +49,13 @@ class Proposal(NamedTuple):
     is_likely: bool
 
     @property
+    def key(self) -> tuple[int, ...]:
+        """Of the rule: see `rules.Rule`."""
+        return (self.domain,) if self.relation is None else (self.relation, self.domain)
+
+    @property
     def usual(self) -> frozenset[int]:
         return frozenset(each.label for each in self.listed if each.is_usual)
-
-    def rule(self, labels: Iterable[int]) -> EntityRule | RelationRule:
-        """As a row that lists these labels."""
-        if self.relation is None:
-            return EntityRule(_NO_SET, 0, self.domain, (), tuple(labels))
-        return RelationRule(_NO_SET, 0, self.relation, self.domain, tuple(labels))
 
 
 def can_contain(observed: Observed, depth: int) -> list[Proposal]:

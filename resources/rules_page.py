@@ -1,0 +1,223 @@
+"""The page of a constraint set: its rules and checks, and the dialogs in which labels are picked for them.
+
+Each change of rules answers with the event `constraintsChanged`, upon which the parts of the page fetch themselves again.
+"""
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django_htmx.http import reswap, trigger_client_event
+
+from annotation_service import access
+from annotation_service.db import snapshot
+from annotation_service.edits import Conflict, fingerprint
+from annotation_service.http import Request
+from annotation_service.inputs import Refused
+from annotation_service.paging import search_text
+
+from .listing import SHOWN_RULES, Listing
+from .models import ConstraintRow, ConstraintSet, rules_of
+from .models.journal import rule_name
+from .rules import Rules
+from .views import LabelChoice, complain, dialog, head, offer, offer_undo, set_view, uses, wanted
+
+SHOWN_CHECKS = 200
+LIMITS: dict[str, list[str] | None] = {"0": None, "1": []}
+
+reads = set_view(ConstraintSet, access.readable, "GET")
+acts = set_view(ConstraintSet, access.editable, "POST")
+edits = set_view(ConstraintSet, access.editable, "GET", "POST")
+
+
+def link_to_rule(constraints: ConstraintSet, key: str) -> str:
+    """Leads to a rule, on whichever page of the list it stands."""
+    return f"{reverse('resources:page', args=[constraints.pk])}?rule={key}#rule-{key}"
+
+
+def changed(answer: HttpResponse, constraints: ConstraintSet) -> HttpResponse:
+    return trigger_client_event(answer, "constraintsChanged", {"version": constraints.version})
+
+
+def gone(constraints: ConstraintSet, key: str) -> HttpResponse:
+    """The page still shows a rule that somebody has removed."""
+    text = f"The rule for “{constraints.rule_name(key)}” was removed meanwhile."
+    answer = trigger_client_event(complain(HttpResponse(status=409), text), "closeDialog")
+    return changed(reswap(answer, "none"), constraints)
+
+
+# --- Reading -------------------------------------------------------------------------------------------------------------
+
+
+@reads
+def page(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    context = head(request, constraints) | uses(request, constraints) | _rules_context(request, constraints)
+    return render(request, "resources/page.html", context)
+
+
+@reads
+def rules(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    """The list of rules, with the facts and the buttons above it."""
+    return render(request, "resources/_refreshed.html", _rules_context(request, constraints))
+
+
+def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
+    query, by = search_text(request), request.user
+    listing = Listing(constraints.of_kind, rules_of([constraints]) or Rules([]), constraints.labels())
+    found = listing.found(query)
+    at = next((at for at, (rule, _) in enumerate(found) if listing.key(rule) == request.GET.get("rule")), None)
+    number = request.GET.get("page") if at is None else at // SHOWN_RULES + 1
+    page = Paginator(found, SHOWN_RULES).get_page(number)
+    editable = access.can_edit(by, constraints)
+    return {
+        "constraints": constraints,
+        "query": query,
+        "total": len(listing.rules.rows),
+        "page": page,
+        "rules": [listing.shown(*each) for each in page.object_list],
+        "editable": editable,
+        "undoable": editable and constraints.undoable(by),
+        "redoable": editable and constraints.redoable(by),
+    }
+
+
+@reads
+def checks(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    with snapshot():  # the positions are those of the rules as they were checked
+        mistakes = constraints.mistakes()
+        keys = [rule.key for rule in constraints.rules_with_keys()] if mistakes else []
+        names = constraints.names_by_uid()
+    found = [
+        (rule_name(names, keys[each.position]), link_to_rule(constraints, keys[each.position]), each)
+        for each in mistakes[:SHOWN_CHECKS]
+    ]
+    return render(request, "resources/_checks.html", {"checks": found, "total": len(mistakes)})
+
+
+# --- Changing ------------------------------------------------------------------------------------------------------------
+
+
+@acts
+def remove(request: Request, constraints: ConstraintSet, key: str) -> HttpResponse:
+    if not constraints.rules_with(key).exists():
+        return gone(constraints, key)
+    name = constraints.rule_name(key)
+    try:
+        constraints.remove_rule(key, was=request.POST.get("was"), by=request.user)
+    except Conflict:
+        text = f"Somebody changed the rule for “{name}” meanwhile. You see it as it is now: remove it again if you still want to."
+        return changed(complain(HttpResponse(status=409), text), constraints)
+    return changed(offer_undo(HttpResponse(), constraints, f"The rule for “{name}” was removed."), constraints)
+
+
+@edits
+def add(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    """Add a rule for the picked labels, first a relation, if its rules are about some; then lead on to its first list."""
+    if request.method == "POST":
+        key = request.POST.get("key", "")
+        constraints.add_rule(key, by=request.user)
+        (field, *_) = constraints.row_model.list_fields
+        rule = constraints.rules_with(key).get()
+        answer = dialog(request, _picking(request, constraints, rule, field))
+        return changed(answer, constraints)
+    return dialog(request, _adding(request, constraints))
+
+
+def _adding(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
+    """What the dialog shows in which the label of a new rule is picked, after its relation."""
+    url, labels = reverse("resources:add_rule", args=[constraints.pk]), constraints.labels()
+    relation = labels["relation"].by_uid.get(request.GET.get("relation", "")) if "relation" in labels else None
+    if "relation" in labels and relation is None:
+        steps = (LabelChoice(label, "relation", label.uid) for label in wanted(request, labels["relation"]))
+        return offer(request, steps) | {
+            "heading": "Add a rule: for which relation?",
+            "url": url,
+            "target": "#dialog",
+        }
+    there = {rule.key for rule in constraints.rules_with_keys()}
+    keys = (
+        (label, f"{relation.uid}-{label.uid}" if relation else label.uid) for label in wanted(request, labels["entity"])
+    )
+    choices = (
+        LabelChoice(label, "key", key, why_not="has a rule", link=link_to_rule(constraints, key))
+        if key in there
+        else LabelChoice(label, "key", key)
+        for label, key in keys
+    )
+    return offer(request, choices) | {
+        "heading": f"“{relation.name}” leads from which label?" if relation else "Add a rule: for which label?",
+        "url": f"{url}?relation={relation.uid}" if relation else url,
+        "post_to": url,
+        "target": "#dialog",
+    }
+
+
+@edits
+def pick(request: Request, constraints: ConstraintSet, key: str, field: str) -> HttpResponse:
+    """Put labels into a list of a rule, or take them out: in a dialog that stays open, or from the page."""
+    if field not in constraints.row_model.list_fields:
+        raise Http404
+    status, toast = 200, ""
+    try:
+        if request.method == "POST":
+            _change_list(request, constraints, key, field)
+    except Conflict:
+        status = 409
+        toast = "Somebody changed this list meanwhile. You see it as it is now: do it again if you still want to."
+    except Refused as error:
+        status, toast = 422, str(error)
+    rule = constraints.rules_with(key).first()  # only now, as it has become
+    if rule is None:
+        return gone(constraints, key)
+    if request.method == "GET":
+        return dialog(request, _picking(request, constraints, rule, field))
+    answer = render(request, "resources/_choices.html", _picking(request, constraints, rule, field), status=status)
+    if toast:
+        complain(answer, toast)
+    elif "limit" in request.POST:
+        trigger_client_event(answer, "closeDialog")
+    return changed(answer, constraints)
+
+
+def _change_list(request: Request, constraints: ConstraintSet, key: str, field: str) -> None:
+    wanted, by = request.POST, request.user
+    if "add" in wanted:
+        constraints.add_label(key, field, wanted["add"], limits="limits" in wanted, by=by)
+    elif "drop" in wanted:
+        constraints.drop_label(key, field, wanted["drop"], by=by)
+    elif field == constraints.row_model.optional_list and wanted.get("limit") in LIMITS:
+        was = {field: wanted["was"]} if "was" in wanted else None
+        constraints.change_rule(key, was=was, by=by, **{field: LIMITS[wanted["limit"]]})
+    else:
+        raise Refused("Choose a label.")
+
+
+def _picking(request: Request, constraints: ConstraintSet, rule: ConstraintRow, field: str) -> dict[str, Any]:
+    """What the dialog shows in which labels are picked for a list."""
+    state, labels = rule.state(), constraints.labels()["entity"]
+    own, titles = state[field], constraints.of_kind.titles
+    others = {uid: titles[name] for name, uids in state.items() if name != field for uid in uids or ()}
+    listed = set(own or ())
+    url = reverse("resources:pick", args=[constraints.pk, rule.key, field])
+    choices = (
+        LabelChoice(
+            label,
+            "drop" if label.uid in listed else "add",
+            label.uid,
+            label.uid in listed,
+            f"stands in “{others[label.uid]}”" if label.uid in others else "",
+        )
+        for label in wanted(request, labels)
+    )
+    return offer(request, choices) | {
+        "heading": f"“{constraints.rule_name(rule.key)}” {titles[field]}",
+        "picks_for": field,
+        "url": url,
+        "post_to": url,
+        "target": "#choices",
+        "is_list": True,
+        "starts_limit": own is None,
+        "was": fingerprint(own),
+    }
