@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, either, linked
 
-from .models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
+from .models import Annotation, BrokenRule, Dataset, Entity, Item, Judged, Rejection, Relation, Upload
 
 
 @admin.register(Item)
@@ -77,6 +77,25 @@ admin.site.register(
     list_display=["what", linked("annotation")],
     list_select_related=["annotation__item", "annotation__annotator"],
     search_fields=["=what"],
+)
+admin.site.register(
+    BrokenRule,
+    ReadOnlyAdmin,
+    part_of="annotation__item__dataset",
+    in_index=False,
+    list_display=["rule", "count", linked("annotation__item"), linked("annotation")],
+    list_filter=[("annotation__item__dataset", Chosen), ("annotation__item__dataset__project", Chosen)],
+    list_select_related=["annotation__item", "annotation__annotator"],
+    search_fields=["=rule"],
+)
+admin.site.register(
+    Judged,
+    ReadOnlyAdmin,
+    part_of="dataset",
+    in_index=False,
+    list_display=["__str__", linked("dataset")],
+    list_select_related=["dataset"],
+    search_fields=["dataset__name"],
 )
 for model, columns, read in (
     (Entity, ["start", "end"], []),
