@@ -1,26 +1,35 @@
-"""The requests about all alike: what would happen, doing it as a batch, and taking it back."""
+"""All alike: what would happen, doing it as a batch, and undoing it; the page of what somebody had done so."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from django.http import QueryDict
+from django.db.models import Count, F, Q, QuerySet
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
 
 from annotation_service.blueprints import Right
+from annotation_service.db import among
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.models import User
+from annotation_service.paging import Page, search_text
 from annotation_service.words import number
-from datasets.models import Item
-from projects import access, alike
+from datasets.models import MARKS, Item
+from datasets.models.item import folded
+from ontologies.labels import Label
+from ontologies.models import Ontology
+from projects import access, all_alike
 from projects.models import Project
 from work.alike.places import Place
 from work.alike.preview import in_context
-from work.models import Batch
+from work.models import Batch, BatchChange
 from work.models.batch import JOB_ITEMS
 from work.own_items import work_on
 
-from .finding import own_items
+from .own_lists import own_items
 from .requests import Answer, answers_json, read_body
 
 MAX_BODY, MAX_BODY_DEPTH = 200_000, 6
@@ -41,7 +50,7 @@ ASKED: dict[str, Any] = {
 @answers_json
 def preview(request: Request, pk: int) -> Answer:
     project = access.project(request, pk, Right.ANNOTATE)
-    found = alike.preview(project, request.user, _read(request))
+    found = all_alike.preview(project, request.user, _read(request))
     return {
         "places": found.places,
         "count_items": found.items,
@@ -57,7 +66,7 @@ def preview(request: Request, pk: int) -> Answer:
 @answers_json
 def places(request: Request, pk: int) -> Answer:
     project = access.project(request, pk, Right.ANNOTATE)
-    page, more = alike.next_page(project, request.user, _read(request, after=str))
+    page, more = all_alike.next_page(project, request.user, _read(request, after=str))
     return {"page": _shown(project, request.user, page), "next": more}
 
 
@@ -73,7 +82,7 @@ def apply(request: Request, pk: int) -> Answer:
             )
         if not all(isinstance(key, str) for key in values.get(name, ())):
             raise Refused("This must be a list of places.", place=f"$.{name}")
-    return {"batch": state_of(alike.apply(project, request.user, values))}
+    return {"batch": state_of(all_alike.apply(project, request.user, values))}
 
 
 @require_GET
@@ -96,7 +105,7 @@ def redo(request: Request, pk: int, batch_pk: int) -> Answer:
     batch = access.batch(request, pk, batch_pk)
     if not batch.undone_at:
         raise Refused("This was not undone.")
-    return {"batch": state_of(alike.apply(access.project(request, pk, Right.ANNOTATE), request.user, batch.asked))}
+    return {"batch": state_of(all_alike.apply(access.project(request, pk, Right.ANNOTATE), request.user, batch.asked))}
 
 
 def state_of(batch: Batch) -> Answer:
@@ -134,4 +143,70 @@ def _shown(project: Project, person: User, places: list[Place]) -> list[Answer]:
             "url": reverse("annotations:item", args=[project.pk, row["item"]]),
         }
         for row in in_context(places, items)
+    ]
+
+
+@require_GET
+def page(request: Request, pk: int) -> HttpResponse:
+    project, found = access.batches(request, pk)
+    labels, query = _labels(pk), search_text(request)
+    if query:
+        wanted = folded(query)
+        named = [uid for uid, label in labels.items() if wanted in label.name.casefold()]
+        found = found.filter(Q(search_text__contains=wanted) | Q(label__in=among(named)))
+    page = Page.of(found, request.GET.get("page"))
+    rows = _rows(list(page), labels)
+    is_watched = any(row["batch"].state in ("storing", "undoing") for row in rows)
+    context = {
+        "section": "projects",
+        "project": project,
+        "page": page,
+        "rows": rows,
+        "query": query,
+        "is_watched": is_watched,
+    }
+    return render(request, "annotations/batches.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def confirm_undo(request: Request, pk: int, batch_pk: int) -> HttpResponse:
+    """Tell what an undo does, and do it."""
+    batch = access.batch(request, pk, batch_pk)
+    context: dict[str, Any] = {"batch": batch, "label": _labels(pk).get(batch.label)}
+    if request.method == "POST":
+        try:
+            batch.start_undo()
+        except Refused as error:
+            context["problem"] = str(error)
+        else:
+            return _undone(access.batch(request, pk, batch_pk))
+    context["count"] = batch.to_undo()
+    return render(request, "annotations/_undo_batch.html", context, status=422 if "problem" in context else 200)
+
+
+def _undone(batch: Batch) -> HttpResponse:
+    text = batch.undone_in_words() if batch.undone_at else f"“{batch.words}” is being undone."
+    toast = {"text": text, "kind": "success"}
+    answer = trigger_client_event(HttpResponse(), "toast", toast)
+    return trigger_client_event(trigger_client_event(answer, "batchesChanged", {}), "closeDialog", {})
+
+
+def _labels(project: int) -> dict[str, Label]:
+    return {label.uid: label for ontology in Ontology.objects.filter(project=project) for label in ontology.labels()}
+
+
+def _rows(batches: Sequence[Batch], labels: dict[str, Label]) -> list[dict[str, Any]]:
+    """Each batch with its label, and what is as it left it: how many places, in how many items."""
+    there: dict[int, dict[str, int]] = {}
+    counts = {"places": Count("pk"), "items": Count("annotation", distinct=True)}
+    for kind in MARKS:
+        of_kind = [batch.pk for batch in batches if batch.kind == kind]
+        marks = MARKS[kind]._default_manager.filter(batch__in=of_kind, updated_at=F("batch__created_at"))
+        removed = BatchChange.objects.filter(batch__in=of_kind, batch__verb=Batch.Verb.REMOVE, kind=kind)
+        sets: list[QuerySet[Any]] = [marks, removed]
+        for rows in sets:
+            there |= {row.pop("batch"): row for row in rows.order_by().values("batch").annotate(**counts)}
+    return [
+        {"batch": batch, "label": labels.get(batch.label), **there.get(batch.pk, {"places": 0, "items": 0})}
+        for batch in batches
     ]

@@ -1,5 +1,5 @@
 """The JSON requests that the workspace sends: one for each operation on marks, which may come twice, one that asks for them, one
-that asks how words were labelled before, and those that keep what somebody likes.
+that asks how words were labelled before, those about flags and comments, and those that keep what somebody likes.
 
 A mark's uid is in the body: those that came with a dataset may be any text.
 """
@@ -11,17 +11,19 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation_service.blueprints import Right
-from annotation_service.http import Request
+from annotation_service.http import Request, refused_beside
 from annotation_service.inputs import Refused, check_size, decode
 from annotation_service.json_input import parse_json
-from annotation_service.models import with_defaults
+from annotation_service.models import User, with_defaults
 from annotation_service.words import number
-from datasets.models import MARKS, Annotation, Entity, Mark, Relation
+from datasets.models import MARKS, Annotation, Entity, Item, Mark, Relation
 from projects import access
+from projects.comment_list import show_comment
+from work.models import Comment, Flag
 from work.suggesting import history
 from work.suggesting.labelled import labels_before
 
@@ -258,3 +260,58 @@ def _restorable(mark: Mark) -> list[dict[str, Any]]:
 def _shown(mark: Mark) -> dict[str, Any]:
     place = dict(zip(mark.place_fields, mark.place, strict=True))
     return {"uid": mark.uid, **place, "label": mark.label.uid, "status": mark.status}
+
+
+@require_POST
+@answers_json
+def flag(request: Request, pk: int, item_pk: int) -> Answer:
+    """Set one of the user's flags, with a word of why, or take it away."""
+    values = read_body(request, kind=str, is_set=bool, why=str | None)
+    is_set = values.pop("is_set")
+    with access.annotating(request, pk, item_pk) as item:
+        Flag.put(item, request.user, **values) if is_set else Flag.take_away(item, request.user, kind=values["kind"])
+        return {"flags": flags_of([item], request.user)[item.pk]}
+
+
+@require_POST
+def comment(request: Request, pk: int, item_pk: int) -> HttpResponse:
+    """On one's own work."""
+    try:
+        with access.annotating(request, pk, item_pk) as item:
+            new = Comment.begin(item, request.user, by=request.user, **_said(request))
+    except Refused as error:
+        return refused_beside(error)
+    return show_comment(request, pk, new.pk)
+
+
+@require_POST
+def comment_on(request: Request, pk: int, who: str, item_pk: int) -> HttpResponse:
+    """On somebody else's work, by those who read it."""
+    try:
+        with access.commenting_on(request, pk, who, item_pk) as (item, person):
+            new = Comment.begin(item, person, by=request.user, **_said(request))
+    except Refused as error:
+        return refused_beside(error)
+    return show_comment(request, pk, new.pk)
+
+
+def flags_of(items: Sequence[Item], person: User) -> dict[int, list[dict[str, str]]]:
+    """Those of each item, in the order of their kinds."""
+    flags: dict[int, list[dict[str, str]]] = {item.pk: [] for item in items}
+    kinds = Flag.Kind.values
+    for flag in sorted(Flag.objects.filter(item__in=items, person=person), key=lambda flag: kinds.index(flag.kind)):
+        flags[flag.item_id].append({"kind": flag.kind, "name": flag.get_kind_display(), "why": flag.why})
+    return flags
+
+
+def comments_on(items: Sequence[Item], person: User) -> dict[int, list[Any]]:
+    """Those on each item, the open ones first."""
+    comments: dict[int, list[Any]] = {item.pk: [] for item in items}
+    found = Comment.objects.filter(item__in=items, person=person).with_words().order_by("pk")
+    for comment in sorted(found, key=lambda comment: not comment.is_open):
+        comments[comment.item_id].append(comment)
+    return comments
+
+
+def _said(request: Request) -> dict[str, str]:
+    return {name: request.POST.get(name, "") for name in ("text", "kind", "uid")}

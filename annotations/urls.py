@@ -1,6 +1,6 @@
 from django.urls import URLPattern, URLResolver, include, path
 
-from . import batch_list, batches, comments, finding, own_work, requests, views
+from . import batches, own_lists, requests, views
 
 app_name = "annotations"
 
@@ -18,21 +18,21 @@ item_urls = [
     path("done/", requests.done, name="done"),
     path("marks/", requests.current, name="marks"),
     path("history/", requests.suggest_history, name="suggest_history"),
-    path("flags/", comments.flag, name="flag"),
-    path("comments/", comments.comment, name="comment"),
-    path("place/", finding.place, name="place"),
-    path("skip/", finding.skip, name="skip"),
-    path("skip/take-back/", finding.take_up, name="take_up"),
+    path("flags/", requests.flag, name="flag"),
+    path("comments/", requests.comment, name="comment"),
+    path("place/", own_lists.place, name="place"),
+    path("skip/", own_lists.skip, name="skip"),
+    path("skip/take-back/", own_lists.take_up, name="take_up"),
 ]
 
 project_urls: list[URLPattern | URLResolver] = [
     path("annotate/", views.start, name="start"),
     path("annotate/<int:item_pk>/", views.item, name="item"),
-    path("annotate/batches/", batch_list.batches, name="batches"),
-    path("annotate/batches/<int:batch_pk>/undo/", batch_list.confirm_undo, name="confirm_undo"),
-    path("annotate/items/", finding.items, name="items"),
-    path("annotate/marks/", own_work.marks, name="own_marks"),
-    path("annotate/work/", own_work.work, name="work"),
+    path("annotate/batches/", batches.page, name="batches"),
+    path("annotate/batches/<int:batch_pk>/undo/", batches.confirm_undo, name="confirm_undo"),
+    path("annotate/items/", own_lists.items, name="items"),
+    path("annotate/marks/", own_lists.marks, name="own_marks"),
+    path("annotate/work/", own_lists.work, name="work"),
     path("annotate/progress/", views.progress, name="progress"),
     path("labels/<str:version>/", views.labels, name="labels"),
     path("rules/<str:version>/", views.rules, name="rules"),
@@ -46,7 +46,7 @@ project_urls: list[URLPattern | URLResolver] = [
     path("batches/<int:batch_pk>/redo/", batches.redo, name="redo_batch"),
     path("marks/<str:who>/", views.read_start, name="read_start"),
     path("marks/<str:who>/<int:item_pk>/", views.read, name="read"),
-    path("marks/<str:who>/<int:item_pk>/comments/", comments.comment_on, name="comment_on"),
+    path("marks/<str:who>/<int:item_pk>/comments/", requests.comment_on, name="comment_on"),
     path("items/<int:item_pk>/", include(item_urls)),
 ]
 

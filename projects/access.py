@@ -23,7 +23,7 @@ from work.models.comments import CommentQuerySet, talked_about
 
 from . import roles
 from .assignment.assigned import given_item, given_to, is_given
-from .invitations import InvitationQuerySet, hashed
+from .members import InvitationQuerySet, hashed
 from .models import Invitation, Membership, Project
 
 

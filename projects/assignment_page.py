@@ -14,13 +14,13 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
-from annotation_service.inputs import Refused
 from annotation_service.models import start_job
 
 from . import access
+from .assignment.rule import NUMBERS, AssignmentRule
+from .forms import refusals_in
 from .models import Project
-from .people.table import Person
-from .rule import NUMBERS, Rule
+from .progress import Person
 
 BEFORE = "assignment_before"  # in the session: the last rule that its user has replaced, by project
 SHOWN = 10
@@ -58,9 +58,9 @@ class AssignmentForm(forms.Form):
     )
 
     @property
-    def rule(self) -> Rule:
+    def rule(self) -> AssignmentRule:
         """What was filled in, when it is valid."""
-        return Rule(**{name: self.cleaned_data[name] for name in AssignmentForm.base_fields})
+        return AssignmentRule(**{name: self.cleaned_data[name] for name in AssignmentForm.base_fields})
 
     def clean_overlap(self) -> int:
         share = self.cleaned_data["overlap"] or 0
@@ -95,20 +95,18 @@ def change(request: Request, pk: int) -> HttpResponse:
     form = AssignmentForm(asked if "calibration" in asked else _values(project.rule))
     context: dict[str, Any] = {"project": project, "form": form}
     if form.is_valid():
-        try:
+        with refusals_in(form):
             if request.method == "POST":
                 return _store(request, project, form.rule)
             foreseen = project.foresee_rule(form.rule)
             context |= {"rule": form.rule, "foreseen": foreseen, "marks": sum(each.marks for each in foreseen)}
-        except Refused as error:
-            form.add_error(None, str(error))
     if request.htmx and request.htmx.target == "foreseen":
         return render(request, "projects/assignment/_foreseen.html", {**context, "alone": True})
     status = 422 if request.method == "POST" else 200
     return render(request, "projects/assignment/_change.html", context, status=status)
 
 
-def _store(request: Request, project: Project, rule: Rule) -> HttpResponse:
+def _store(request: Request, project: Project, rule: AssignmentRule) -> HttpResponse:
     """At once, or by a job if many items change hands."""
     before = project.rule
     if project.dataset.item_count * (rule.annotators_per_item or 1) > settings.JOB_ROWS:
@@ -123,10 +121,10 @@ def _store(request: Request, project: Project, rule: Rule) -> HttpResponse:
     return answer
 
 
-def _values(rule: Rule) -> dict[str, Any]:
+def _values(rule: AssignmentRule) -> dict[str, Any]:
     """What the fields of the form show."""
     return {name: value or "" for name, value in rule.values.items()}
 
 
 def _query(values: dict[str, Any]) -> str:
-    return urlencode(_values(Rule(**values)))
+    return urlencode(_values(AssignmentRule(**values)))

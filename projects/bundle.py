@@ -33,7 +33,7 @@ from work.models import Answer, Batch, Comment, Flag
 
 from .models import Project
 from .progress import given_marks
-from .violations import Report
+from .violation_report import ViolationReport
 
 PROJECT_FIELDS = (
     "name",
@@ -157,7 +157,10 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
 
 def _violations(project: Project) -> list[dict[str, Any]]:
     """What breaks the constraints, counted per rule and annotator."""
-    report, files = Report(project, now=True), {each.pk: f"{each.format}.json" for each in project.constraint_sets()}
+    report, files = (
+        ViolationReport(project, now=True),
+        {each.pk: f"{each.format}.json" for each in project.constraint_sets()},
+    )
     return [
         {
             "rule": rule.kind,

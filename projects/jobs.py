@@ -20,12 +20,10 @@ from work.models import Batch
 from work.models.batch import STORE, UNDO
 from work.suggesting.matching import JOB as MATCH
 
-from . import access, alike, bundle
-from .assignment.hand_change import KEPT
-from .duplicating import duplicate
-from .items import by_hand
+from . import access, all_alike, bundle, item_views
+from .assignment.by_hand import KEPT
+from .assignment.rule import AssignmentRule
 from .models import HandChange, Project
-from .rule import Rule
 
 
 @kind("create_project")
@@ -57,7 +55,7 @@ def duplicate_project(job: Job, progress: Progress) -> None:
     _check_creator(job)
     progress(0, 0, "copying")
     target = job.target
-    duplicate(_project(job), by=job.by, job=job, **{name: target[name] for name in ("name", "people", "contents")})
+    _project(job).duplicate(by=job.by, job=job, **{name: target[name] for name in ("name", "people", "contents")})
 
 
 @purge
@@ -80,13 +78,13 @@ def may_watch(request: Request, job: Job) -> None:
 @kind("assign", may_watch)
 def assign(job: Job, progress: Progress) -> None:
     progress(0, 0, "assigning")
-    _project(job).set_rule(Rule(**job.target["rule"]), by=job.by, job=job)
+    _project(job).set_rule(AssignmentRule(**job.target["rule"]), by=job.by, job=job)
 
 
 @kind("by_hand", may_watch)
 def give_or_take(job: Job, progress: Progress) -> None:
     progress(0, 0, "assigning")
-    by_hand.carry_out(_project(job), job)
+    item_views.carry_out(_project(job), job)
 
 
 @kind("undo_by_hand", may_watch)
@@ -132,7 +130,7 @@ def may_watch_batch(request: Request, job: Job) -> None:
 
 @kind(STORE, may_watch_batch)
 def store_batch(job: Job, progress: Progress) -> None:
-    alike.carry_out(_batch(job), progress, job)
+    all_alike.carry_out(_batch(job), progress, job)
 
 
 @kind(UNDO, may_watch_batch)

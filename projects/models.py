@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.db import models
@@ -7,24 +7,26 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from annotation_service import limits, words
-from annotation_service.blueprints import Described, purge_at_once
+from annotation_service.blueprints import Blueprint, Described, Right, purge_at_once
 from annotation_service.db import store, write
+from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
 from annotation_service.models import Job, User
-from datasets.models import Dataset, Mark
+from datasets.models import Contents, Dataset, Mark
 from datasets.models.judged import broken_in, judge_of, places_of
 from ontologies.models import Ontology, OntologyKind
 from resources.models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet
 
 from .assignment.assigned import Assignment, Withheld
-from .assignment.hand_change import HandChange
+from .assignment.by_hand import HandChange
 from .assignment.item_counts import ItemCounts
-from .invitations import Invitation
+from .assignment.rule import AssignmentRule
 from .lifecycle import HasLifeCycle, goes_with_projects
-from .members import FormerMember, Membership, no_shortcuts
+from .members import FormerMember, Invitation, Membership, no_shortcuts
 from .roles import ANNOTATOR, MANAGER
-from .rule import Rule
 
+# What a duplicate has of its own.
+NOT_DUPLICATED = {"id", "name", "created_by", "created_at", "updated_at", "archived_at", "deleted_at"}
 B = TypeVar("B", Ontology, ResourceSet, ConstraintSet)
 
 __all__ = [
@@ -152,7 +154,7 @@ class Project(HasLifeCycle):
         with the dataset is suggested to annotators or, by ``given_marks``, accepted already.
         """
         _check_kinds(dataset, entity_ontology, relation_ontology)
-        rule = Rule(annotators_per_item, overlap, calibration)
+        rule = AssignmentRule(annotators_per_item, overlap, calibration)
         rule.check()
         with write():
             project = cls.objects.create(
@@ -183,6 +185,58 @@ class Project(HasLifeCycle):
                 job.finish(url=project.get_absolute_url(), text=f"The project “{project}” is ready.")
         return project
 
+    def duplicate(
+        self,
+        *,
+        name: str,
+        by: User,
+        people: bool = False,
+        contents: str = Contents.NOTHING,
+        job: Job | None = None,
+    ) -> "Project":
+        """A new project like this one, all or nothing: with copies of its words, settings and resources, and of what is wished of
+        its people, items and marks. What is said about items, and the batches in which marks were made, stay behind."""
+        with write():
+            source = self.locked_as_it_is()
+            if Right.KEEP not in source.rights_of(by):
+                raise Refused("You do not manage this project any more.")
+            if contents == Contents.EVERYBODY:
+                for own in (*source.ontology_set.order_by("kind"), source.dataset):
+                    own.locked()  # before the items, as everybody does
+                source.lock_items()  # marks and their relations are copied as of one moment
+            fields = [field.attname for field in self._meta.concrete_fields if field.name not in NOT_DUPLICATED]
+            settings = {field: getattr(source, field) for field in fields}
+            copy = Project.objects.create(name=clean_title(name), created_by=by, **settings)
+            ItemCounts.objects.create(project=copy)
+            source._copy_people(copy, by, all_of_them=people)
+            source._copy_resources(copy, by, contents)
+            copy.assign_items()
+            if job:
+                job.finish(url=copy.get_absolute_url(), text=f"The project “{copy}” is ready.")
+        return copy
+
+    def _copy_people(self, copy: "Project", by: User, *, all_of_them: bool) -> None:
+        members = self.membership_set.filter(user__is_active=True).exclude(user=by).order_by("pk")
+        own = self.membership_set.filter(user=by).first() or Membership(user=by)
+        own.role = MANAGER
+        for member in [own, *(members if all_of_them else ())]:
+            Membership.objects.create(project=copy, user=member.user, role=member.role, shortcuts=member.shortcuts)
+
+    def _copy_resources(self, copy: "Project", by: User, contents: str) -> None:
+        copies: dict[Any, Any] = {own: own.copy_to(copy, by=by) for own in self.ontology_set.order_by("kind")}
+        theirs = {own.pk: new for own, new in copies.items()}
+        dataset = self.dataset
+        copies[dataset] = dataset.copy_to(
+            copy, by=by, ontologies=theirs, contents=contents, given_status=dataset.given_status
+        )
+        sets = [each for each in self.resources() if PREANNOTATIONS.is_on or not isinstance(each, PreannotationSet)]
+        ontologies = {new.kind: new for new in theirs.values()}
+        copies |= {own: own.copy_to(copy, by=by, ontologies=ontologies) for own in sets}
+        for own, new in copies.items():
+            store(new, copied_from=own.copied_from)  # a blueprint: projects know nothing of each other
+        if any(isinstance(each, PreannotationSet) for each in sets):
+            copy.match_preannotations(by=by)
+
     def _check_given_marks(self) -> None:
         items = [*self.dataset.items().values_list("pk", flat=True)]
         judge = judge_of(self.dataset.pk)
@@ -200,37 +254,28 @@ class Project(HasLifeCycle):
         """Add a copy of a relation ontology to a project that was made without one, or of constraints or preannotations."""
         with write():
             copy = self.locked()._copy(blueprint, by=by)
-            if isinstance(blueprint, PreannotationSet):
-                self.match_preannotations(by=by)
+            self._follow_set(type(blueprint), by=by)
         return copy
 
-    def put_constraints(self, blueprint: ConstraintSet, *, by: User) -> ConstraintSet:
-        """Add a copy of a constraint set, in the place of the one of its kind if there is one. Marks stay as they are."""
+    def put_set(self, blueprint: ResourceSet, *, by: User) -> Job | None:
+        """Add a copy of constraints or preannotations, in the place of those of their kind if there are any. Marks stay as they
+        are; preannotations are matched with the items: at once, or by the job that is returned."""
         with write():
             project = self.locked()
-            project._drop(ConstraintSet, blueprint.kind)
-            return project._copy(blueprint, by=by)
-
-    def take_constraints_away(self, kind: str) -> None:
-        """Delete the project's copy of constraints; nothing else changes."""
-        with write():
-            self.locked()._drop(ConstraintSet, kind)
-
-    def put_preannotations(self, blueprint: PreannotationSet, *, by: User) -> Job | None:
-        """Add a copy of a preannotation set, in the place of the one of its kind if there is one, and match it with the items:
-        at once, or by a job."""
-        with write():
-            project = self.locked()
-            project._drop(PreannotationSet, blueprint.kind)
+            project._drop(type(blueprint), blueprint.kind)
             project._copy(blueprint, by=by)
-            return project.match_preannotations(by=by)
+            return project._follow_set(type(blueprint), by=by)
 
-    def take_preannotations_away(self, kind: str, *, by: User) -> Job | None:
-        """Delete the project's copy of preannotations with the suggestions that nobody touched: at once, or by a job."""
+    def take_set_away(self, model: type[ResourceSet], kind: str, *, by: User) -> Job | None:
+        """Delete the project's copy, of preannotations with the suggestions that nobody touched: at once, or by the job that is
+        returned. Nothing else changes."""
         with write():
             project = self.locked()
-            project._drop(PreannotationSet, kind)
-            return project.match_preannotations(by=by)
+            project._drop(model, kind)
+            return project._follow_set(model, by=by)
+
+    def _follow_set(self, model: type[Blueprint], *, by: User) -> Job | None:
+        return self.match_preannotations(by=by) if issubclass(model, PreannotationSet) else None
 
     def _drop(self, model: type[ResourceSet], kind: str) -> None:
         model.mark_deleted(model._default_manager.filter(project=self, kind=kind))

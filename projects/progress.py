@@ -1,10 +1,11 @@
-"""The figures that the home page and the project pages show: each page a fixed number of grouped queries."""
+"""The figures that the home page and the project pages show, also of people: each page a fixed number of grouped queries."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, QuerySet, When
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
@@ -20,7 +21,7 @@ from work.suggesting import history
 from .assignment import item_counts
 from .assignment.assigned import GivenCounts
 from .models import ItemCounts, Membership, Project
-from .roles import ROLES, getting_items
+from .roles import ROLES, Role, getting_items, with_right
 
 RECENT = 5
 SHOWN = 20
@@ -199,3 +200,57 @@ def _work_of(user: User, projects: Collection[int]) -> dict[int, tuple[int, int]
     work = begun.filter(item__removed_at=None, item__dataset__project__in=projects)
     rows = work.values_list("item__dataset__project").annotate(Count("pk"), Count("done_at"))
     return {pk: (begun, done) for pk, begun, done in rows}
+
+
+@dataclass
+class Person:
+    """A member, or a former one who has left marks, and what they have done in the project."""
+
+    user: User
+    membership: Membership | None = None
+    given: int = 0
+    begun: int = 0
+    done: int = 0
+    last_active: datetime | None = None
+
+    @property
+    def role(self) -> Role | None:
+        return ROLES[self.membership.role] if self.membership else None
+
+    @property
+    def is_given_items(self) -> bool:
+        return bool(self.role and self.role.gets_items)
+
+    @property
+    def folded(self) -> str:
+        return self.user.username_folded
+
+    @property
+    def place(self) -> int:
+        """Of the role, among all."""
+        return [*ROLES.values()].index(self.role) if self.role else len(ROLES)
+
+    @property
+    def joined_at(self) -> datetime | None:
+        return self.membership.joined_at if self.membership else None
+
+
+def people(project: Project) -> tuple[list[Person], list[Person]]:
+    """The members by role and name, and the former members, by name, who have begun items."""
+    members = {each.user_id: each for each in project.members().select_related("user")}
+    work = {row.pop("annotator"): row for row in _work(project)}
+    former = User.objects.in_bulk(work.keys() - members.keys())
+    given = GivenCounts([project])
+    annotating = with_right(Right.ANNOTATE)
+    found = [
+        Person(each.user, each, given=given.of(project.pk, pk) if each.role in annotating else 0, **work.get(pk, {}))
+        for pk, each in members.items()
+    ]
+    left = [Person(user, **work[pk]) for pk, user in former.items()]
+    return sorted(found, key=lambda each: (each.place, each.folded)), sorted(left, key=lambda each: each.folded)
+
+
+def _work(project: Project) -> Any:
+    begun = Annotation.objects.filter(item__dataset__project=project, item__removed_at=None, started_at__isnull=False)
+    by_person = begun.exclude(annotator=None).order_by().values("annotator")
+    return by_person.annotate(begun=Count("pk"), done=Count("done_at"), last_active=Max("changed_at"))

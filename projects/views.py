@@ -1,11 +1,14 @@
-from collections.abc import Iterable
+"""The home page, the list of projects, the page of one, its settings; what ends or repeats it: archive, duplicates, the bin."""
+
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service import access as blueprint_access
-from annotation_service import http
+from annotation_service import http, limits
 from annotation_service.blueprints import Right
 from annotation_service.db import snapshot
 from annotation_service.http import PREANNOTATIONS, Request
@@ -21,18 +24,17 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import start_job
 from annotation_service.paging import Page, named, search_text
 from annotation_service.views import MOST, Hit, finders
-from datasets.models import Dataset
+from datasets.models import Contents, Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet
 from work.models.figures import refresh
 
-from . import access, bundle, comments, progress
+from . import access, bundle, comment_list, progress
 from .assignment_page import card
-from .forms import ConstraintsForm, DetailsForm
-from .items.views import COUNT_SECONDS
+from .forms import DeleteForm, DetailsForm, DuplicateForm, TaskForm, refusals_in, tells_why_not
+from .item_views import COUNT_SECONDS
 from .models import Project
-from .people.table import people
-from .violations import Report, Selection, foreseen_in
+from .violation_report import Selection, ViolationReport
 
 DOWNLOAD_MARKS_AT_ONCE = 20_000
 VIOLATIONS_A_PAGE = 50
@@ -93,9 +95,9 @@ def page(request: Request, pk: int) -> HttpResponse:
     }
     context |= progress.overview(project, request.user)
     said = access.flags(request, project), access.comments(request, project)
-    context["talk"] = comments.figures(*said, reader=None if Right.READ in rights else request.user)
+    context["talk"] = comment_list.talk_figures(*said, reader=None if Right.READ in rights else request.user)
     if Right.READ in rights:
-        members, _ = people(project)
+        members, _ = progress.people(project)
         works = any(member.begun for member in members if member.user == request.user)
         context |= {"reads": True, "people": members, "works": works}
         context["assignment"] = card(request, project, members)
@@ -117,7 +119,7 @@ def violations(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk, Right.READ)
     is_counted = refresh(project.dataset.pk, COUNT_SECONDS)
     with snapshot():
-        report = Report(project)
+        report = ViolationReport(project)
         shown = Selection(report, rule=request.GET.get("rule", ""), who=request.GET.get("who", ""))
         page = Paginator(shown.broken(), VIOLATIONS_A_PAGE).get_page(request.GET.get("page"))
         rows = shown.rows(page)
@@ -132,7 +134,7 @@ def violations_count(request: Request, pk: int) -> HttpResponse:
     """How many marks break the constraints, loaded after the page of the project."""
     project = access.project(request, pk, Right.READ)
     is_counted = refresh(project.dataset.pk, COUNT_SECONDS)
-    context = {"project": project, "report": Report(project), "is_counted": is_counted}
+    context = {"project": project, "report": ViolationReport(project), "is_counted": is_counted}
     return render(request, "projects/_violations_count.html", context)
 
 
@@ -143,7 +145,7 @@ def violations_of_rules(request: Request, pk: int, constraints_pk: int) -> JsonR
     refresh(project.dataset.pk, COUNT_SECONDS)
     url = reverse("projects:violations", args=[pk])
     found: dict[int, dict[str, Any]] = {}
-    for rule, counts in Report(project).by_rule().items():
+    for rule, counts in ViolationReport(project).by_rule().items():
         if rule.set == constraints_pk and rule.position is not None:
             # A rule that is broken in two ways has no list of its own.
             address = url if rule.position in found else f"{url}?rule={rule}"
@@ -187,52 +189,6 @@ def add_ontology(request: Request, pk: int) -> HttpResponse:
     return redirect("projects:settings" if "settings" in request.POST else "projects:page", pk=pk)
 
 
-@require_http_methods(["GET", "POST"])
-def constraints(request: Request, pk: int, kind: str) -> HttpResponse:
-    """Add constraints to a project or replace those that it has; says first how many marks would break them."""
-    project = access.project(request, pk, Right.MANAGE)
-    own = _constraints_of(project, kind)
-    sets = blueprint_access.blueprints(request, ConstraintSet)
-    asked = request.GET if "constraints" in request.GET else None
-    form = ConstraintsForm(request.POST if request.method == "POST" else asked, kind=kind, constraints=sets)
-    context: dict[str, Any] = {"project": project, "kind": kind, "own": own, "form": form}
-    if form.is_valid():
-        chosen = form.cleaned_data["constraints"]
-        try:
-            if request.method == "POST":
-                copy = project.put_constraints(chosen, by=request.user)
-                messages.success(request, f"“{copy}” is now the project’s own, and binds from the next mark on.")
-                return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
-            context["tally"] = foreseen_in(project, chosen)
-        except Refused as error:
-            form.add_error("constraints", str(error))
-    status = 422 if form.is_bound and not form.is_valid() else 200
-    return render(request, "projects/_constraints.html", context, status=status)
-
-
-@require_http_methods(["GET", "POST"])
-def remove_constraints(request: Request, pk: int, kind: str) -> HttpResponse:
-    project = access.project(request, pk, Right.MANAGE)
-    own = _constraints_of(project, kind)
-    if own is None:
-        raise Http404
-    if request.method == "POST":
-        try:
-            project.take_constraints_away(kind)
-        except Refused as error:
-            return http.refused(error)
-        messages.success(request, f"“{own}” was taken away. All marks are as they were.")
-        return HttpResponseClientRedirect(reverse("projects:page", args=[pk]))
-    return render(request, "projects/_remove_constraints.html", {"project": project, "own": own})
-
-
-def _constraints_of(project: Project, kind: str) -> ConstraintSet | None:
-    """Those of a kind that the project has, if any."""
-    if kind not in ConstraintSet.row_models:
-        raise Http404
-    return next((each for each in project.constraint_sets() if each.kind == kind), None)
-
-
 def find_projects(request: Request, text: str) -> Iterable[Hit]:
     found = named(access.projects(request.user), text).select_related("created_by").order_by("-created_at", "-pk")
     for project in found[:MOST]:
@@ -241,3 +197,113 @@ def find_projects(request: Request, text: str) -> Iterable[Hit]:
 
 
 finders.append(find_projects)
+
+
+@require_http_methods(["GET", "POST"])
+def settings_page(request: Request, pk: int) -> HttpResponse:
+    """Everything about a project that can be changed; of an archived one, what is left to do with it."""
+    saves = request.method == "POST"
+    project = access.project(request, pk, Right.MANAGE if saves else Right.KEEP)
+    form = DetailsForm(request.POST if saves else None, thing=project)
+    if form.save():
+        messages.success(request, "Saved.")
+        return redirect("projects:settings", pk=pk)
+    context = {"section": "projects", "project": project, "form": form, "relation_ontology": project.relation_ontology}
+    if context["relation_ontology"] is None and blueprint_access.can_create(request.user):
+        context["task_form"] = TaskForm(ontologies=blueprint_access.blueprints(request, Ontology))
+    return render(request, "projects/settings.html", context, status=form.status)
+
+
+@require_POST
+@tells_why_not
+def archive(request: Request, pk: int) -> HttpResponse:
+    project = access.project(request, pk, Right.MANAGE)
+    project.archive()
+    messages.success(request, f"“{project}” is archived: it can be read and downloaded, but not changed.")
+    return redirect("projects:settings", pk=pk)
+
+
+@require_POST
+@tells_why_not
+def restore(request: Request, pk: int) -> HttpResponse:
+    project = access.project(request, pk, Right.KEEP)
+    project.restore()
+    messages.success(request, f"“{project}” is no longer archived: everybody can go on.")
+    return redirect("projects:settings", pk=pk)
+
+
+@require_http_methods(["GET", "POST"])
+def duplicate_project(request: Request, pk: int) -> HttpResponse:
+    """A new project like this one: at once, or by a job if much is to be copied."""
+    blueprint_access.require_creator(request)
+    project = access.project(request, pk, Right.KEEP)
+    initial = {"name": f"{project} (copy)"[: settings.MAX_NAME_CHARACTERS]}
+    form = DuplicateForm(request.POST if request.method == "POST" else None, initial=initial)
+    if form.is_valid():
+        with refusals_in(form):
+            return HttpResponseClientRedirect(_duplicate(request, project, **form.cleaned_data))
+    context = {"project": project, "form": form, **progress.losses(project)}
+    return render(request, "projects/_duplicate.html", context, status=422 if form.is_bound else 200)
+
+
+def _duplicate(request: Request, project: Project, *, name: str, people: bool, contents: str) -> str:
+    """The address of the new project, or of the job that makes it."""
+    wishes: dict[str, Any] = {"name": name, "people": people, "contents": contents}
+    rows = 0 if contents == Contents.NOTHING else project.dataset.row_count
+    rows += progress.losses(project)["marks"] if contents == Contents.EVERYBODY else 0
+    if rows > settings.JOB_ROWS:
+        target = {"project": project.pk, **wishes}
+        job = start_job("duplicate_project", title=f"Duplicate “{project}”", by=request.user, target=target)
+        return reverse("job", args=[job.pk])
+    copy = project.duplicate(by=request.user, **wishes)
+    messages.success(request, f"“{copy}” is ready. Nothing that is done here reaches “{project}”.")
+    return copy.get_absolute_url()
+
+
+# --- The bin -----------------------------------------------------------------------------------------------------------
+
+
+@require_http_methods(["GET", "POST"])
+@tells_why_not
+def delete(request: Request, pk: int) -> HttpResponse:
+    """Into the bin."""
+    days = limits.DAYS_IN_BIN
+    done = f"The project “{{}}” is in the bin. It can be brought back for {days} days."
+    return _delete(request, access.project(request, pk, Right.KEEP), Project.put_into_bin, done, "projects:list")
+
+
+def _delete(request: Request, project: Project, verb: Callable[[Project], None], done: str, then: str) -> HttpResponse:
+    """Says first what goes with it; the name has to be typed."""
+    form = DeleteForm(request.POST or None, project=project)
+    if request.method == "POST" and form.is_valid():
+        verb(project)
+        messages.success(request, done.format(project))
+        return HttpResponseClientRedirect(reverse(then))
+    context = {"project": project, "form": form, **progress.losses(project)}
+    return render(request, "projects/_delete.html", context, status=422 if form.is_bound else 200)
+
+
+@require_GET
+def bin_page(request: Request) -> HttpResponse:
+    """The deleted projects that the user may bring back, the last deleted first."""
+    page = Page.of(access.binned(request).order_by("-deleted_at", "-pk"), request.GET.get("page"))
+    sizes = dict(Dataset._base_manager.filter(project__in=page.object_list).values_list("project_id", "item_count"))
+    projects = [{"project": project, "items": sizes.get(project.pk, 0)} for project in page.object_list]
+    return render(request, "projects/bin.html", {"section": "projects", "page": page, "projects": projects})
+
+
+@require_POST
+@tells_why_not
+def take_out_of_bin(request: Request, pk: int) -> HttpResponse:
+    project = access.in_bin(request, pk)
+    project.take_out_of_bin()
+    messages.success(request, f"“{project}” is back, with everything that it had.")
+    return redirect("projects:page", pk=pk)
+
+
+@require_http_methods(["GET", "POST"])
+@tells_why_not
+def delete_for_good(request: Request, pk: int) -> HttpResponse:
+    """Without waiting until its time there is over."""
+    done = "The project “{}” was deleted for good."
+    return _delete(request, access.in_bin(request, pk), Project.erase_from_bin, done, "projects:bin")

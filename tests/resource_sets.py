@@ -2,7 +2,7 @@
 
 import json
 
-from projects.violations import Report
+from projects.violation_report import ViolationReport
 from resources.models import FORMATS
 
 # With full names, as downloads have them.
@@ -52,7 +52,7 @@ def make(format, *, owner, entities, relations, document=None, name=""):
 
 def broken_places(project):
     """Where its marks break rules now."""
-    return [place for _, places in Report(project, now=True).places() for place in places]
+    return [place for _, places in ViolationReport(project, now=True).places() for place in places]
 
 
 def document_of(resource):

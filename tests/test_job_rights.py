@@ -6,8 +6,8 @@ from django.contrib.auth.models import Group
 from annotation_service import jobs
 from annotation_service.jobs import KINDS
 from annotation_service.models import Job, JobState, start_job
+from projects.assignment.rule import AssignmentRule
 from projects.models import HandChange, Project
-from projects.rule import Rule
 from tests import factories
 from tests.test_access import READ_AS
 
@@ -140,10 +140,10 @@ def run_without_right(kind, by, project, loss, **target):
 
 @pytest.mark.parametrize("loss", [demote, deactivate])
 def test_a_rule_is_not_changed_for_somebody_who_manages_no_more(project, alice, loss):
-    reason = run_without_right("assign", alice, project, loss, rule=Rule(1).values)
+    reason = run_without_right("assign", alice, project, loss, rule=AssignmentRule(1).values)
     assert "do not manage the project" in reason
     project.refresh_from_db()
-    assert project.rule == Rule()
+    assert project.rule == AssignmentRule()
 
 
 @pytest.mark.parametrize("loss", [demote, deactivate])
@@ -155,7 +155,7 @@ def test_nothing_changes_hands_for_somebody_who_stops_managing_at_the_last_momen
     project.take(project.all_items().filter(position=0), [carol], by=bob)
     before = [project.rule, *project.items_for(carol)]
     wishes = {
-        "assign": {"rule": Rule(1).values},
+        "assign": {"rule": AssignmentRule(1).values},
         "by_hand": {"verb": "give", "filter": "", "count": 3, "people": [carol.pk]},
         "undo_by_hand": {"change": HandChange.objects.get().pk},
     }

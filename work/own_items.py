@@ -75,8 +75,6 @@ class OwnItems(ItemList):
     all_columns: ClassVar = COLUMNS
 
     given: ItemQuerySet
-    given_count: int | None = None
-    """If it is known."""
     person: User
     ontologies: Iterable[Ontology]
     later: Sequence[int] = ()
@@ -106,10 +104,6 @@ class OwnItems(ItemList):
 
     def all_items(self) -> ItemQuerySet:
         return self.given
-
-    @property
-    def known_count(self) -> int | None:
-        return self.given_count
 
     def undone(self) -> "OwnItems":
         """Those of the list that its person has not done."""

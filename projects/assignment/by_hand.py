@@ -1,24 +1,84 @@
-"""The part of a project in which items are given to people, or taken away from them, by hand: on top of its rule."""
+"""Giving items to people, or taking them away, by hand, on top of the rule; what was done last can be undone."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import product
 
+from django.db import models
 from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation_service import words
-from annotation_service.db import among, write
+from annotation_service.db import among, store, write
 from annotation_service.inputs import Refused
+from annotation_service.leaving import leavings
 from annotation_service.models import Job, User
 from datasets.models import Item
 from datasets.models.item import ItemQuerySet
 
 from .assigned import Assignment, Withheld
 from .by_rule import AssignsItems
-from .hand_change import HandChange, who_has
-from .sharing import NONE, Holders
-from .standing import Standing, count_items, pairs_without
+from .holdings import NOBODY, NONE, Holders, Holdings, count_items, pairs_without
+
+# So long it can be undone.
+KEPT = timedelta(days=1)
+
+
+class HandChange(models.Model):
+    """Who had the items that then changed hands, or were withheld from somebody, when items were given or taken by hand: kept for
+    a day, or until that is done again in the project."""
+
+    project = models.OneToOneField("projects.Project", on_delete=models.RESTRICT)
+    text = models.TextField()
+    at = models.DateTimeField(default=timezone.now)
+    # For each of these items the people as `who_has` tells them.
+    before = models.JSONField()
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def keep(cls, project: int, text: str, before: Mapping[str, Holders], after: Mapping[str, Holders]) -> None:
+        """In the place of the one that was kept last, if anything has changed."""
+        pairs = [(before[way], after[way]) for way in before]
+        items = {item for was, now in pairs for item in was.keys() | now.keys() if was.get(item) != now.get(item)}
+        kept = {way: {item: sorted(was.get(item, NOBODY)) for item in items} for way, was in before.items()}
+        if items:
+            cls.objects.filter(project=project).delete()
+            cls.objects.create(project_id=project, text=text, before=kept)
+
+    @property
+    def items(self) -> list[int]:
+        return [int(item) for item in self.before["dealt"]]
+
+    @property
+    def row_count(self) -> int:
+        return sum(1 + len(people) for holders in self.before.values() for people in holders.values())
+
+    def had(self, way: str, now: Holdings) -> Holders:
+        """Who had the items in one of the ways, among the items and people that are still in the project."""
+        people = self.before[way]
+        return {item: now.people.intersection(people[str(item)]) for item in now.keys}
+
+
+def who_has(holdings: Holdings) -> dict[str, Holders]:
+    """To whom each of the items is dealt, and given by hand, and from whom it is withheld."""
+    by_hand = holdings.by_hand
+    dealt = {item: own for item, people in holdings.assigned.items() if (own := people - by_hand.get(item, NOBODY))}
+    return {"dealt": dealt, "given": by_hand, "withheld": holdings.withheld}
+
+
+def forget_name(person: User, addresses: Collection[str]) -> None:
+    """Of somebody who leaves the service, in what is kept as a text: the last changes, and the answers of jobs that made such."""
+    HandChange.objects.filter(text__contains=person.username).delete()
+    for job in Job.objects.filter(kind__in=("by_hand", "undo_by_hand")):
+        if person.username in job.result.get("text", ""):
+            store(job, result={name: value for name, value in job.result.items() if name != "text"})
+
+
+leavings.append(forget_name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +130,7 @@ class AssignsByHand(AssignsItems):
 
     def foresee_give(self, items: QuerySet[Item], people: Sequence[User]) -> Given:
         """What `give` would do."""
-        return self._giving(self._chosen(items, people, self.working()), self.standing(self.all_items()))
+        return self._giving(self._chosen(items, people, self.working()), self.holdings(self.all_items()))
 
     def give(self, items: QuerySet[Item], people: Sequence[User], *, by: User, job: Job | None = None) -> Given:
         """Give each of the items to each of the people."""
@@ -78,8 +138,8 @@ class AssignsByHand(AssignsItems):
             project = self.locked_for(by)
             project.lock_items()
             chosen = project._chosen(items, people, project.working())
-            standing, for_all = project.standing(project.all_items()), chosen.for_all(project.rule)
-            given, before = project._giving(chosen, standing), who_has(standing)
+            holdings, for_all = project.holdings(project.all_items()), chosen.for_all(project.rule)
+            given, before = project._giving(chosen, holdings), who_has(holdings)
             Withheld.delete_pairs(product(chosen.people, chosen.keys))
             Assignment.insert(product(chosen.people, (item for item in chosen.keys if item not in for_all)), by)
             project._follow_hand(given.in_words(people), before, job)
@@ -87,7 +147,7 @@ class AssignsByHand(AssignsItems):
 
     def foresee_take(self, items: QuerySet[Item], people: Sequence[User]) -> Taken:
         """What `take` would do."""
-        return self._taking(self._chosen(items, people, self.all_annotating()), self.standing(self.all_items()))
+        return self._taking(self._chosen(items, people, self.all_annotating()), self.holdings(self.all_items()))
 
     def take(self, items: QuerySet[Item], people: Sequence[User], *, by: User, job: Job | None = None) -> Taken:
         """Take each of the items away from each of the people who have not begun it."""
@@ -95,8 +155,8 @@ class AssignsByHand(AssignsItems):
             project = self.locked_for(by)
             project.lock_items()
             chosen = project._chosen(items, people, project.all_annotating())
-            standing = project.standing(project.all_items())
-            taken, before = project._taking(chosen, standing), who_has(standing)
+            holdings = project.holdings(project.all_items())
+            taken, before = project._taking(chosen, holdings), who_has(holdings)
             Assignment.delete_pairs(pairs_without(chosen.assigned, chosen.begun))
             Withheld.insert(pairs_without(dict.fromkeys(chosen.keys, chosen.people), chosen.begun), by)
             project._follow_hand(taken.in_words(people), before, job)
@@ -105,7 +165,7 @@ class AssignsByHand(AssignsItems):
     def _follow_hand(self, text: str, before: dict[str, Holders], job: Job | None) -> None:
         """Share out the rest anew, and keep the way back."""
         self.assign_items()
-        HandChange.keep(self.pk, text, before, who_has(self.standing(self.all_items())))
+        HandChange.keep(self.pk, text, before, who_has(self.holdings(self.all_items())))
         if job:
             job.finish(text=text, url=reverse("projects:items", args=[self.pk]))
 
@@ -120,7 +180,7 @@ class AssignsByHand(AssignsItems):
                 raise Refused(
                     "This cannot be undone any more: items were given or taken again since, or a day has passed."
                 )
-            now = project.standing(project._among(change.items))
+            now = project.holdings(project._among(change.items))
             Assignment.delete_pairs(pairs_without(now.assigned, now.begun))
             Assignment.insert(pairs_without(change.had("dealt", now), NONE), by=None)
             Assignment.insert(pairs_without(change.had("given", now), NONE), by)
@@ -134,27 +194,27 @@ class AssignsByHand(AssignsItems):
                 job.finish(text=text, url=reverse("projects:items", args=[self.pk]))
         return text
 
-    def _chosen(self, items: QuerySet[Item], people: Sequence[User], able: QuerySet[User]) -> Standing:
+    def _chosen(self, items: QuerySet[Item], people: Sequence[User], able: QuerySet[User]) -> Holdings:
         known = set(able)
         if others := [person.username for person in people if person not in known]:
             raise Refused(f"Nobody annotates in this project by the name of {words.listed(others)}.")
         live = items.filter(dataset__project=self.pk, removed_at=None).order_by()
-        return self.standing(self._among(live.values_list("pk", flat=True)), people)
+        return self.holdings(self._among(live.values_list("pk", flat=True)), people)
 
     def _among(self, keys: Iterable[int]) -> ItemQuerySet:
         return self.all_items().filter(pk__in=among(list(keys)))
 
-    def _giving(self, chosen: Standing, now: Standing) -> Given:
+    def _giving(self, chosen: Holdings, now: Holdings) -> Given:
         had = count_items(chosen.given(self.rule, chosen.assigned)).total()
         marks = self._marks_lost(now, lambda: now.after_giving(chosen, self.rule))
         return Given(len(chosen.keys) * len(chosen.people) - had, had, marks)
 
-    def _taking(self, chosen: Standing, now: Standing) -> Taken:
+    def _taking(self, chosen: Holdings, now: Holdings) -> Taken:
         had, kept = count_items(chosen.given(self.rule, chosen.assigned)).total(), count_items(chosen.begun).total()
         marks = self._marks_lost(now, lambda: now.after_taking(chosen))
         return Taken(had - kept, kept, len(chosen.keys) * len(chosen.people) - had, marks)
 
-    def _marks_lost(self, now: Standing, change: Callable[[], Standing]) -> int:
+    def _marks_lost(self, now: Holdings, change: Callable[[], Holdings]) -> int:
         """How many marks that batches have put on items not begun go with these, when everything is shared out again."""
         if not now.unbegun_marks:
             return 0

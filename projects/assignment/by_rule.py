@@ -19,7 +19,6 @@ from work.models.batch import lock_items
 from work.models.figures import delete_annotations
 
 from ..roles import with_right
-from ..rule import MAX_CALIBRATION, Rule
 from . import item_counts
 from .assigned import (
     Assignment,
@@ -32,7 +31,8 @@ from .assigned import (
     is_open,
     uncalibrated,
 )
-from .standing import Standing, count_items, pairs_without
+from .holdings import Holdings, count_items, pairs_without
+from .rule import MAX_CALIBRATION, AssignmentRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class AssignsItems(Described):
         abstract = True
 
     @property
-    def rule(self) -> Rule:
-        return Rule(self.annotators_per_item, self.overlap, self.calibration)
+    def rule(self) -> AssignmentRule:
+        return AssignmentRule(self.annotators_per_item, self.overlap, self.calibration)
 
     def annotators(self) -> QuerySet[Any, int]:
         """The keys of those among whom the items are shared out."""
@@ -126,35 +126,29 @@ class AssignsItems(Described):
             "withheld": self._about_items(Withheld).filter(item__removed_at=None).count(),
         }
 
-    def gives_all_to(self, person: User) -> bool:
-        """Whether `items_for` finds all items because nothing can be missing."""
-        if self.annotators_per_item or self.calibration:
-            return False
-        return not self._about_items(Withheld).filter(annotator=person).exists()
-
     # --- The rule ---
 
-    def foresee_rule(self, rule: Rule) -> list[Foreseen]:
+    def foresee_rule(self, rule: AssignmentRule) -> list[Foreseen]:
         """What another rule would give to those among whom items are shared out, and to others who have more than everybody."""
         rule.check()
         with snapshot():
-            annotators, standing = list(self.annotators()), self.standing(self.all_items())
-            before = standing.given(self.rule, standing.assigned)
-            after = standing.given(rule, standing.shared(rule, annotators))
-            had, has, begun = (count_items(holders) for holders in (before, after, standing.begun))
+            annotators, holdings = list(self.annotators()), self.holdings(self.all_items())
+            before = holdings.given(self.rule, holdings.assigned)
+            after = holdings.given(rule, holdings.shared(rule, annotators))
+            had, has, begun = (count_items(holders) for holders in (before, after, holdings.begun))
             gained = count_items({item: people - before[item] for item, people in after.items()})
             lost = had + gained - has
             marks = Counter[int]()
-            for (person, item), count in standing.unbegun_marks.items():
+            for (person, item), count in holdings.unbegun_marks.items():
                 marks[person] += 0 if person in after[item] else count
-            own = {*annotators, *begun, *count_items(standing.by_hand), *+marks}
+            own = {*annotators, *begun, *count_items(holdings.by_hand), *+marks}
             return [
                 Foreseen(person, had[key], has[key], gained[key], lost[key], begun[key], marks[key])
                 for person in self.all_annotating()
                 if (key := person.pk) in own
             ]
 
-    def set_rule(self, rule: Rule, *, by: User, job: Job | None = None) -> None:
+    def set_rule(self, rule: AssignmentRule, *, by: User, job: Job | None = None) -> None:
         """Give the items by another rule. What somebody has begun or got by hand stays with them."""
         rule.check()
         with write():
@@ -181,10 +175,10 @@ class AssignsItems(Described):
         return self._follow_up()
 
     def _deal(self) -> None:
-        standing = self.standing(self.all_items())
-        wanted = standing.shared(self.rule, list(self.annotators()))
-        Assignment.delete_pairs(pairs_without(standing.assigned, wanted))
-        Assignment.deal(pairs_without(wanted, standing.assigned))
+        holdings = self.holdings(self.all_items())
+        wanted = holdings.shared(self.rule, list(self.annotators()))
+        Assignment.delete_pairs(pairs_without(holdings.assigned, wanted))
+        Assignment.deal(pairs_without(wanted, holdings.assigned))
 
     def assign_changes(self) -> None:
         """Assign the items that have come, and withdraw those that are gone; the project is locked.
@@ -201,7 +195,7 @@ class AssignsItems(Described):
         loads = self._loads(annotators)
         lacking = self.all_items().filter(~self.rule.for_all()).annotate(holders=count_holders())
         keys = list(lacking.filter(holders__lt=min(per_item, len(annotators))).values_list("pk", flat=True))
-        new = self.standing(self.all_items().filter(pk__in=among(keys)))
+        new = self.holdings(self.all_items().filter(pk__in=among(keys)))
         loads.subtract(count_items(new.assigned))
         Assignment.deal(pairs_without(new.shared(self.rule, annotators, loads), new.assigned))
         loads = self._loads(annotators)
@@ -216,10 +210,10 @@ class AssignsItems(Described):
     def _about_items(self, model: type[Assignment] | type[Withheld]) -> QuerySet[Any]:
         return model._default_manager.filter(item__dataset__project=self.pk)
 
-    def standing(self, items: QuerySet[Item], people: Collection[User] | None = None) -> Standing:
+    def holdings(self, items: QuerySet[Item], people: Collection[User] | None = None) -> Holdings:
         """Who of some people has which of some items; without ``people`` all who annotate."""
         people = self.all_annotating() if people is None else people
-        return Standing(items, frozenset(person.pk for person in people))
+        return Holdings(items, frozenset(person.pk for person in people))
 
     def _follow_up(self) -> int:
         withdrawn = self._withdraw_batches()

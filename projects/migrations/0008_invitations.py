@@ -2,7 +2,6 @@
 
 import django.db.models.deletion
 import django.utils.timezone
-import projects.invitations
 import projects.members
 import projects.roles
 from django.conf import settings
@@ -26,7 +25,7 @@ class Migration(migrations.Migration):
                 ('address_folded', models.CharField(blank=True, db_index=True, editable=False, max_length=500)),
                 ('token_hash', models.CharField(editable=False, max_length=64, unique=True)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('expires_at', models.DateTimeField(default=projects.invitations._expiry)),
+                ('expires_at', models.DateTimeField(default=projects.members._expiry)),
                 ('state', models.CharField(choices=[('open', 'Open'), ('accepted', 'Accepted'), ('declined', 'Declined'), ('revoked', 'Revoked')], default='open', max_length=8)),
                 ('uses', models.PositiveIntegerField(default=0)),
                 ('by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),

@@ -9,7 +9,7 @@ from django.db import OperationalError, connection
 
 from annotation_service import db, jobs
 from annotation_service.db import refresh_statistics, write
-from projects.rule import Rule
+from projects.assignment.rule import AssignmentRule
 from tests import factories
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,7 +59,7 @@ WRITES = {
         "ontologies_ontologyitem",
         lambda project, by: factories.ontology(owner=by, items=[{"name": f"Label {n}"} for n in range(MANY)]),
     ),
-    "dealing": ("projects_assignment", lambda project, by: project.set_rule(Rule(1), by=by)),
+    "dealing": ("projects_assignment", lambda project, by: project.set_rule(AssignmentRule(1), by=by)),
     "putting into the bin": (
         "datasets_item",
         lambda project, by: project.dataset.remove(project.dataset.items(), by=by),

@@ -13,9 +13,9 @@ from annotation_service import jobs
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Rejection, Relation
 from ontologies.models import OntologyItem
-from projects import alike, roles
+from projects import all_alike, roles
+from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, ItemCounts
-from projects.rule import Rule
 from tests import factories
 from tests.resource_sets import broken_places, make
 from work.alike import preview as previews
@@ -482,7 +482,7 @@ def test_nothing_of_others_and_nothing_that_is_done_or_not_given_is_touched(alic
     project.dataset.remove(project.dataset.items().filter(pk=hers[1].pk), by=alice)
     hers = list(project.items_for(carol))
     body = {"verb": "propagate", "kind": "entity", "form": {"tokens": ["pump"], "label": uid}}
-    batch = alike.apply(project, carol, body)
+    batch = all_alike.apply(project, carol, body)
     touched = set(Entity.objects.values_list("annotation__item", "annotation__annotator"))
     assert touched == {
         (item.pk, carol.pk) for item in hers if not Annotation.objects.filter(item=item, done_at__isnull=False)
@@ -494,7 +494,7 @@ def test_what_was_not_begun_goes_with_the_assignment(alice, carol, dave):
     project = factories.project(by=alice, annotators=[carol], annotators_per_item=1, text="pump\n" * 8)
     uid = project.entity_ontology.items().get(name="State").uid
     body = {"verb": "propagate", "kind": "entity", "form": {"tokens": ["pump"], "label": uid}}
-    alike.apply(project, carol, body)
+    all_alike.apply(project, carol, body)
     begun = own(project.items_for(carol)[0], carol)
     project.add_members([dave])
     assert Assignment.objects.filter(annotator=dave).count() == 4
@@ -544,10 +544,10 @@ def after_one_item(monkeypatch):
 def test_what_stops_half_way_is_told_and_can_be_undone(asked, project, carol, as_carol, after_one_item, send):
     after_one_item(project.archive)
     with pytest.raises(Refused, match="is archived"):
-        alike.apply(project, carol, asked())
+        all_alike.apply(project, carol, asked())
     project.restore()
     after_one_item(lambda: None)
-    batches = [Batch.objects.get(), alike.apply(project, carol, asked())]
+    batches = [Batch.objects.get(), all_alike.apply(project, carol, asked())]
     after_one_item(project.archive)
     assert "is archived" in send(f"batches/{batches[1].pk}/undo/", {}, status=422)["error"]
     project.restore()
@@ -566,15 +566,15 @@ def test_what_stops_half_way_is_told_and_can_be_undone(asked, project, carol, as
 
 
 def test_it_goes_on_by_a_rule_that_was_changed_meanwhile(asked, project, carol, after_one_item):
-    after_one_item(lambda: project.set_rule(Rule(calibration=1), by=project.created_by))
-    alike.apply(project, carol, asked())
+    after_one_item(lambda: project.set_rule(AssignmentRule(calibration=1), by=project.created_by))
+    all_alike.apply(project, carol, asked())
     assert [mark[0] for mark in marks(carol)] == [0]
 
 
 def test_a_label_that_is_switched_off_meanwhile_is_not_applied(asked, project, carol, alice, label, after_one_item):
     after_one_item(lambda: label("PhysicalObject").switch(False, by=alice))
     with pytest.raises(Refused, match="switched off"):
-        alike.apply(project, carol, asked())
+        all_alike.apply(project, carol, asked())
     assert len(marks(carol)) == Batch.objects.get().made == 1
 
 
@@ -620,7 +620,7 @@ def test_a_label_that_is_switched_off_is_not_applied(send, asked, label, alice):
 def test_a_preview_of_more_items_asks_no_more_queries(asked, project, carol):
     def queries():
         with CaptureQueriesContext(connection) as captured:
-            alike.preview(project, carol, asked())
+            all_alike.preview(project, carol, asked())
         return len(captured)
 
     before = queries()
@@ -631,7 +631,7 @@ def test_a_preview_of_more_items_asks_no_more_queries(asked, project, carol):
 
 def test_a_batch_stops_when_its_project_is_deleted(asked, project, carol, monkeypatch):
     monkeypatch.setattr("work.models.batch.JOB_ITEMS", 0)
-    alike.apply(project, carol, asked())
+    all_alike.apply(project, carol, asked())
     monkeypatch.setattr("annotation_service.blueprints.purge_deleted", lambda seconds: 0)
     project.erase()
     jobs.run(jobs.claim())

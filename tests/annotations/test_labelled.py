@@ -10,6 +10,7 @@ from datasets.cleaned import key_of
 from datasets.models import Annotation, Entity
 from ontologies.models import OntologyItem
 from projects.models import Project
+from resources.models import PreannotationSet
 from tests import factories
 from tests.resource_sets import make
 from tests.soak import amount
@@ -189,7 +190,7 @@ def test_every_mark_has_the_key_of_its_words_whatever_is_done(as_carol, alice, c
         answer = send(as_carol, f"entities/{path}/", body, to=item, project_pk=project.pk)
         done += answer.status_code == 200
         if n % 20 == 0:
-            project.take_preannotations_away("entity", by=alice)
+            project.take_set_away(PreannotationSet, "entity", by=alice)
             project.suggest()
         assert not wrong_keys(), (path, body)
     assert done > 20

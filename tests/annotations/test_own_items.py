@@ -6,7 +6,7 @@ import pytest
 from django.http import QueryDict
 from django.utils import timezone
 
-from annotations.finding import own_items
+from annotations.own_lists import own_items
 from datasets.items import listing
 from datasets.models import Annotation, Item
 from projects.assignment.assigned import Withheld

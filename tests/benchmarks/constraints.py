@@ -12,7 +12,7 @@ from annotation_service.db import execute, store
 from annotation_service.models import User
 from datasets.models import Annotation, Entity
 from projects.models import Project
-from projects.violations import Report
+from projects.violation_report import ViolationReport
 from resources.models import ConstraintSet
 
 from . import data
@@ -45,7 +45,7 @@ def constraints(service: Service) -> Iterator[Figure]:
     people = [None, *User.objects.filter(username__in=data.ANNOTATORS[1:3])]
     for person in people:
         data.add_marks(bound.dataset, person, ontologies)
-    took = median(3, partial(Report, bound, now=True))
+    took = median(3, partial(ViolationReport, bound, now=True))
     yield Figure(f"report over {len(people) * 45_000:,} marks", took, "s", PATIENCE)
     manager, copy = Browser(service, data.MANAGER), bound.constraintset_set.get()
     times[bound] = milliseconds(20, partial(manager.ask, f"/constraints/{copy.pk}/matrix/", HX_Request="false"))

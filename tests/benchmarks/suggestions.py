@@ -34,7 +34,7 @@ def suggest(service: Service) -> Iterator[Figure]:
     service.forget_peaks()
     idle = service.memory("status", "VmRSS")
     what = f"match {FORMS:,} preannotations with {LINES:,} items"
-    yield Figure(f"{what}, by the job", _seconds(project.put_preannotations(blueprint, by=data.manager())), "s")
+    yield Figure(f"{what}, by the job", _seconds(project.put_set(blueprint, by=data.manager())), "s")
     yield Figure("  peak memory over idle, all processes", service.memory("status", "VmHWM") - idle, "MB")
     yield Figure("  the same again", _seconds(project.match_preannotations(by=data.manager())), "s")
 

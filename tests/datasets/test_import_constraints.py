@@ -11,7 +11,7 @@ from datasets.importing.items import NewEntity, NewItem
 from datasets.models import Dataset, Entity, Relation, Upload
 from projects.models import Project
 from resources.judging import Judge
-from resources.models import rules_of
+from resources.models import ConstraintSet, rules_of
 from resources.rules import PlacedLabel
 from tests import factories
 from tests.resource_sets import broken_places, make
@@ -148,7 +148,7 @@ def test_additions_to_a_project_obey_its_own_constraints(alice, labels, sets, op
     assert found(addition.examine()) == {
         ("relation constraints", None, "“hasPart” has rules, but none for the source."): 1
     }
-    project.take_constraints_away("relation")
+    project.take_set_away(ConstraintSet, "relation", by=alice)
     assert not addition.examine().violations and addition.state == Upload.State.CHECKED
 
 

@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from datasets.models import Annotation, Entity, Item, Rejection, Relation
-from projects import alike
+from projects import all_alike
 from projects.models import Project
 from tests import factories
 from tests.datasets import marked
@@ -112,7 +112,7 @@ def test_batches_of_before_can_be_undone(alice, carol):
     ):
         states.append(as_stored())
         form = {"tokens": [word], "label": label.uid}
-        batches.append(alike.apply(project, carol, {"verb": verb, "kind": "entity", "form": form}))
+        batches.append(all_alike.apply(project, carol, {"verb": verb, "kind": "entity", "form": form}))
     before = changes()
     assert {(row["kind"], bool(row["noted"]), bool(row["its_batch"])) for row in changes(batch__verb="remove")} == {
         ("entity", True, True),

@@ -4,8 +4,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from datasets.models import Annotation
+from projects.assignment.rule import AssignmentRule
 from projects.models import Project
-from projects.rule import Rule
 from tests import factories
 from tests.e2e.test_axe import serious
 
@@ -33,7 +33,7 @@ def test_the_assignment_is_changed_half_way(page: Page, sign_in, alice, carol, d
     dialog.get_by_role("button", name="Assign").click()
     expect(page.get_by_text("What was begun has stayed where it was.")).to_be_visible()
     expect(card.get_by_role("row", name="carol 7 6 6")).to_be_visible()
-    assert Project.objects.get().rule == Rule(1, overlap=20)
+    assert Project.objects.get().rule == AssignmentRule(1, overlap=20)
     card.get_by_role("button", name="Change back…").click()
     expect(dialog.get_by_role("row", name="dave 5 10 +5 0")).to_be_visible()
     dialog.get_by_role("button", name="Assign").click()

@@ -183,7 +183,7 @@ def test_the_screens_of_preannotations(page, sign_in, alice, labels, settings):
     assert not serious(page)
     document = [{"surface_form": "engine", "label": "State"}]
     project = factories.project(by=alice)
-    project.put_preannotations(make("entity_preannotations", owner=alice, document=document, **labels), by=alice)
+    project.put_set(make("entity_preannotations", owner=alice, document=document, **labels), by=alice)
     page.goto(f"/projects/{project.pk}/preannotations/entity/figures/")
     expect(page.locator("#rows tbody tr")).to_have_count(2)
     assert not serious(page)

@@ -11,9 +11,9 @@ from django.urls import reverse
 from annotation_service import jobs
 from annotation_service.models import Job
 from datasets.models import Annotation, Entity
-from projects import alike
+from projects import all_alike
+from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, Project
-from projects.rule import Rule
 from tests import factories
 
 TEXT = "".join(f"item {n}\n" for n in range(10))
@@ -35,7 +35,7 @@ def address(project):
 
 
 def test_the_card_says_the_rule_and_how_far_everybody_is(as_alice, as_carol, project, carol):
-    project.set_rule(Rule(calibration=2), by=project.created_by)
+    project.set_rule(AssignmentRule(calibration=2), by=project.created_by)
     Annotation.start(project.all_items()[0], carol).finish()
     page = as_alice.get(project.get_absolute_url()).content.decode()
     card = page[page.index('id="assignment"') :]
@@ -61,7 +61,7 @@ def test_the_preview_follows_what_is_filled_in_and_stores_nothing(as_alice, proj
     preview = as_alice.get(address(project), asked, headers={"hx-target": "foreseen"}).content.decode()
     assert "20 % of the items go to everybody, each of the others to 1 annotator." in preview and "<form" not in preview
     assert ["carol", "10", "6", "−4", "1"] in rows(preview) and ["dave", "10", "6", "−4", "0"] in rows(preview)
-    assert Project.objects.get().rule == Rule()
+    assert Project.objects.get().rule == AssignmentRule()
     wrong = as_alice.get(address(project), {**asked, "overlap": "100"}, headers={"hx-target": "foreseen"})
     assert "A whole number from 0 to 99 was expected." in wrong.content.decode()
 
@@ -70,7 +70,7 @@ def test_the_preview_counts_the_marks_that_go_with_items_not_begun(as_alice, pro
     body = {"verb": "propagate", "kind": "entity", "form": {"tokens": ["item"]}}
     body["form"]["label"] = project.entity_ontology.items().get(name="State").uid
     for person in (alice, carol):
-        alike.apply(project, person, body)
+        all_alike.apply(project, person, body)
     Annotation.start(project.all_items()[0], carol)
     asked = {"annotators_per_item": "1", "overlap": "", "calibration": ""}
     preview = as_alice.get(address(project), asked, headers={"hx-target": "foreseen"}).content.decode()
@@ -95,13 +95,13 @@ def test_what_makes_no_sense_is_said_and_stays_as_it_was_typed(as_alice, project
     answer = as_alice.post(address(project), {"annotators_per_item": "", "overlap": "", "calibration": "", **values})
     assert answer.status_code == 422 and said in answer.content.decode()
     assert all(f'value="{value}"' in answer.content.decode() for value in values.values())
-    assert Project.objects.get().rule == Rule()
+    assert Project.objects.get().rule == AssignmentRule()
 
 
 def test_the_rule_is_stored_and_changed_back(as_alice, project):
     sent = {"annotators_per_item": "1", "overlap": "", "calibration": "3"}
     assert as_alice.post(address(project), sent).headers["HX-Redirect"] == project.get_absolute_url()
-    assert Project.objects.get().rule == Rule(1, calibration=3) and Assignment.objects.count() == 7
+    assert Project.objects.get().rule == AssignmentRule(1, calibration=3) and Assignment.objects.count() == 7
     page = as_alice.get(project.get_absolute_url()).content.decode()
     back = re.search(r'hx-get="([^"]+)"[^>]*>Change back…', page)[1].replace("&amp;", "&")
     dialog = as_alice.get(back).content.decode()
@@ -142,7 +142,7 @@ def test_many_items_are_assigned_by_a_job(as_alice, project, settings):
     job = Job.objects.get()
     assert answer.headers["HX-Redirect"] == f"/jobs/{job.pk}/" and not Assignment.objects.exists()
     jobs.finish(kind="assign")
-    assert Assignment.objects.count() == 10 and Project.objects.get().rule == Rule(1)
+    assert Assignment.objects.count() == 10 and Project.objects.get().rule == AssignmentRule(1)
     done = as_alice.get(f"/jobs/{job.pk}/", follow=True)
     assert done.redirect_chain == [(project.get_absolute_url(), 302)]
     assert "Each item goes to 1 annotator. What was begun has stayed" in done.content.decode()

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from annotation_service.inputs import Refused
 from annotation_service.leaving import set_active
 from datasets.models import Annotation, Entity
-from projects import alike
+from projects import all_alike
 from projects.assignment.by_hand import Given, Taken
-from projects.assignment.sharing import share_out
+from projects.assignment.holdings import share_out
+from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, HandChange, Project, Withheld
-from projects.rule import Rule
 from tests import factories
 from tests.soak import amount
 
@@ -131,7 +131,7 @@ def test_what_is_given_by_hand_counts_and_what_is_taken_away_goes_to_others(shar
 def test_marks_that_go_with_what_others_lose_are_told(shared, alice, carol, dave):
     label = shared.entity_ontology.items().get(name="State").uid
     form = {"tokens": [shared.items_for(carol)[0].tokens[0]], "label": label}
-    put = alike.apply(shared, carol, {"verb": "propagate", "kind": "entity", "form": form}).made
+    put = all_alike.apply(shared, carol, {"verb": "propagate", "kind": "entity", "form": form}).made
     assert put > 1
     chosen = shared.all_items().filter(pk__in=[item.pk for item in shared.items_for(carol)])
     foreseen = shared.foresee_give(chosen, [dave])
@@ -139,7 +139,7 @@ def test_marks_that_go_with_what_others_lose_are_told(shared, alice, carol, dave
     assert foreseen == shared.give(chosen, [dave], by=alice) and not Entity.objects.filter(batch__isnull=False)
     change = HandChange.objects.get()
     assert f"Deleted: {put} marks that others had put on all alike." in str(change)
-    again = alike.apply(shared, dave, {"verb": "propagate", "kind": "entity", "form": form}).made
+    again = all_alike.apply(shared, dave, {"verb": "propagate", "kind": "entity", "form": form}).made
     others = shared.items_for(dave).exclude(pk__in=chosen)
     kept = Entity.objects.filter(batch__isnull=False, annotation__item__in=others).count()
     told = shared.undo_by_hand(change.pk, by=alice)
@@ -167,15 +167,15 @@ def test_who_cannot_sign_in_is_given_nothing_and_what_they_have_is_taken_away(sh
 @pytest.mark.parametrize(
     ("rule", "reason"),
     [
-        (Rule(0), "1 to 100"),
-        (Rule(101), "1 to 100"),
-        (Rule(1, overlap=100), "0 to 99"),
-        (Rule(overlap=10), "no sample"),
-        (Rule(calibration=501), "Calibration set: A whole number from 0 to 500 was expected."),
+        (AssignmentRule(0), "1 to 100"),
+        (AssignmentRule(101), "1 to 100"),
+        (AssignmentRule(1, overlap=100), "0 to 99"),
+        (AssignmentRule(overlap=10), "no sample"),
+        (AssignmentRule(calibration=501), "Calibration set: A whole number from 0 to 500 was expected."),
     ],
 )
 def test_a_rule_that_makes_no_sense_is_refused(shared, alice, rule, reason):
     for change in (partial(shared.set_rule, by=alice), shared.foresee_rule):
         with pytest.raises(Refused, match=reason):
             change(rule)
-    assert Project.objects.get().rule == Rule(1)
+    assert Project.objects.get().rule == AssignmentRule(1)

@@ -8,8 +8,8 @@ from django.db import DatabaseError, connection
 from annotation_service.db import write
 from datasets.models import Annotation
 from projects.assignment.assigned import given_item
+from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, Project
-from projects.rule import Rule
 from tests import factories, faults
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +25,7 @@ def fail():
 
 
 def set_rule(project, alice):
-    project.set_rule(Rule(2, overlap=25, calibration=2), by=alice)
+    project.set_rule(AssignmentRule(2, overlap=25, calibration=2), by=alice)
 
 
 def give(project, alice):
@@ -66,7 +66,7 @@ def test_a_fault_at_any_statement_leaves_everything_as_it_was(project, change):
 
 def test_what_somebody_begins_while_the_rule_is_changed_stays_with_them(project):
     """Begun before or after the change, never in spite of it."""
-    rules = [Rule(1), Rule(), Rule(2, calibration=2), Rule(1, overlap=50)]
+    rules = [AssignmentRule(1), AssignmentRule(), AssignmentRule(2, calibration=2), AssignmentRule(1, overlap=50)]
     stop, errors, begun = threading.Event(), [], set()
 
     def annotate(person):

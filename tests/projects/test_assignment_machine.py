@@ -10,14 +10,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from annotation_service.models import User
 from datasets.models import Annotation, Item
+from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, Project, Withheld
-from projects.rule import Rule
 from tests import factories
 from tests.projects.test_given import is_for_all
 from tests.soak import amount
 
 rules = st.builds(
-    lambda per_item, overlap, calibration: Rule(per_item, overlap if per_item else 0, calibration),
+    lambda per_item, overlap, calibration: AssignmentRule(per_item, overlap if per_item else 0, calibration),
     st.sampled_from([None, 1, 1, 2, 3]),
     st.sampled_from([0, 0, 10, 30, 50]),
     st.sampled_from([0, 0, 1, 3]),

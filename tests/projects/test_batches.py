@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from annotation_service.inputs import Refused
 from datasets.models import MARKS, Annotation, Dataset, Entity, Rejection, Relation
 from ontologies.models import OntologyItem
-from projects import alike
+from projects import all_alike
 from projects.models import Project
 from tests import factories
 from tests.resource_sets import broken_places, make
@@ -132,10 +132,10 @@ class Work:
             offset = len(ends["source"]["tokens"])
             values |= {"kind": "relation", "form": {**ends, "label": self.has_part.uid, "offset": offset}}
         values["where"] = self.choose(["label", "any"])
-        places = alike.preview(self.project, person, values).page
+        places = all_alike.preview(self.project, person, values).page
         if places and self.draw(number) % 2:
             values["unticked"] = [self.choose(places).key]
-        return alike.apply(self.project, person, values)
+        return all_alike.apply(self.project, person, values)
 
 
 def rows():

@@ -11,7 +11,7 @@ from annotation_service.models import start_job
 from datasets import portions
 from datasets.kinds import Kind
 from datasets.models import Annotation, Entity, Item
-from projects import alike, bundle
+from projects import all_alike, bundle
 from projects.models import Project
 from tests import factories
 from tests.datasets import documents
@@ -89,7 +89,7 @@ def test_annotations_carry_tokens_characters_text_and_full_names(project, carol)
 def test_marks_name_their_origin_and_their_batch(project, carol):
     label = project.entity_ontology.items().get(name="SensingObject")
     form = {"tokens": ["thermostat"], "label": label.uid}
-    batch = alike.apply(project, carol, {"verb": "propagate", "kind": "entity", "form": form})
+    batch = all_alike.apply(project, carol, {"verb": "propagate", "kind": "entity", "form": form})
     mark(project, project.dataset.items()[0], carol)
     files = read(project)
     person, propagated = files["annotations.json"]

@@ -7,7 +7,6 @@ from django.db import DatabaseError, connection
 
 from annotation_service import jobs
 from datasets.models import Annotation, Entity, Mark
-from projects.duplicating import duplicate
 from projects.models import Project
 from tests import factories, faults
 from tests.datasets import marked
@@ -127,7 +126,7 @@ def test_given_marks_are_suggested_or_accepted(given, rows, as_alice, carol, cho
     options = project.dataset.import_options | {"format": "json"}
     factories.upload(late, by=as_alice.user, options=options, dataset=project.dataset).store()
     assert statuses(project) == expected  # those of texts that come later, too
-    assert statuses(duplicate(project, name="Again", by=as_alice.user, contents="given")) == expected
+    assert statuses(project.duplicate(name="Again", by=as_alice.user, contents="given")) == expected
     blueprint = project.dataset.copy_to(by=as_alice.user)
     given_marks = Entity.objects.filter(annotation__item__dataset=blueprint)
     assert set(given_marks.values_list("status", flat=True)) == {Mark.Status.SUGGESTED}

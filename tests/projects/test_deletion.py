@@ -24,8 +24,8 @@ from annotation_service.inputs import Refused
 from annotation_service.models import JobState, start_job
 from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
 from ontologies.models import Ontology, OntologyItem
-from projects import alike
-from projects.invitations import Invitation
+from projects import all_alike
+from projects.members import Invitation
 from projects.models import Membership, Project
 from resources.models import FORMATS, RESOURCE_SETS
 from tests import factories, faults
@@ -95,7 +95,7 @@ class Doomed:
         Flag.put(item, carol, kind="issue", why="Doomed")
         Comment.begin(item, carol, by=carol, text="Doomed?").answer("Doomed.", by=alice)
         form = {"tokens": self.item.tokens[:1], "label": self.label.uid}
-        self.batch = alike.apply(self.project, carol, {"verb": "propagate", "kind": "entity", "form": form})
+        self.batch = all_alike.apply(self.project, carol, {"verb": "propagate", "kind": "entity", "form": form})
         removed = self.project.dataset.items().filter(position=1)
         self.project.dataset.remove(removed, by=alice)
 
@@ -166,7 +166,7 @@ def doomed_fully(doomed, dave):
     for marks in (Entity.objects, Relation.objects):
         marks.filter(annotation__annotator=carol).update(status="accepted")
     form = {"tokens": ["Doomed"], "label": OntologyItem.objects.get(ontology__project=project, name="Replace").uid}
-    alike.apply(project, carol, {"verb": "remove", "kind": "entity", "form": form})
+    all_alike.apply(project, carol, {"verb": "remove", "kind": "entity", "form": form})
     Invitation.make(project, role="annotator", by=doomed.alice)
     project.add_members([dave, erin := factories.user("erin")])
     project.take(items.filter(position=2), [dave], by=doomed.alice)

@@ -14,8 +14,8 @@ from django.test.utils import CaptureQueriesContext
 from annotation_service import jobs
 from annotation_service.models import Job
 from datasets.models import Annotation, Entity
-from projects import alike
-from projects.items.filters import COLUMNS, HAS, STATES, ProjectItems
+from projects import all_alike
+from projects.item_table import COLUMNS, HAS, STATES, ProjectItems
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
 from tests.resource_sets import broken_places, make
@@ -447,7 +447,7 @@ def test_marks_that_go_with_items_that_are_taken_away_are_counted(dealt, as_alic
     label = dealt.entity_ontology.items().get(name="State").uid
     for token in {item.tokens[0] for item in own}:
         form = {"tokens": [token], "label": label}
-        alike.apply(dealt, carol, {"verb": "propagate", "kind": "entity", "form": form})
+        all_alike.apply(dealt, carol, {"verb": "propagate", "kind": "entity", "form": form})
     marks = Entity.objects.filter(annotation__item__in=own[:3], annotation__started_at=None).count()
     asked = {"items": ",".join(str(found.pk) for found in own[:3]), "count": 3, "people": carol.pk}
     dialog = ask(as_alice, dealt, "take", **asked).content.decode()
@@ -535,7 +535,7 @@ def test_who_has_nothing_to_count_finds_that_out_at_once(project, carol, django_
 
 def test_a_reader_waits_only_so_long_for_figures(project, carol, as_alice, monkeypatch):
     work(project, carol, {1: "done"})
-    monkeypatch.setattr("projects.items.views.COUNT_SECONDS", -1)
+    monkeypatch.setattr("projects.item_views.COUNT_SECONDS", -1)
     assert "Still counting" in as_alice.get(place(project)).content.decode()
-    monkeypatch.setattr("projects.items.views.COUNT_SECONDS", 60)
+    monkeypatch.setattr("projects.item_views.COUNT_SECONDS", 60)
     assert "Still counting" not in as_alice.get(place(project)).content.decode()

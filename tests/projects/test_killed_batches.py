@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation_service import jobs
 from annotation_service.models import Job
 from datasets.models import Annotation, Entity, Rejection, Relation
-from projects import alike
+from projects import all_alike
 from tests import factories, faults
 from tests.soak import SOAK
 from work.models import Batch
@@ -91,7 +91,7 @@ def test_a_worker_finishes_what_a_dead_process_left(project, carol, as_carol, ve
     while kills:
         number += 1
         count = Batch.objects.count()
-        kills = killed(number, lambda: alike.apply(project, carol, values))
+        kills = killed(number, lambda: all_alike.apply(project, carol, values))
         if Batch.objects.count() == count:  # killed before anything was stored
             assert as_stored() == before
             continue

@@ -15,10 +15,10 @@ from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, start_job
 from datasets.models import Annotation, Contents, Dataset, Entity, Item, Rejection, Relation
 from datasets.models.item import BIN
-from projects.duplicating import duplicate
 from projects.jobs import empty_bin
 from projects.lifecycle import COPIED
 from projects.models import Assignment, Membership, Project
+from resources.models import ConstraintSet
 from tests import factories, faults
 from tests.projects.test_deletion import Doomed, purged, rows_left
 from tests.soak import amount
@@ -94,7 +94,7 @@ def test_no_verb_changes_an_archived_project(project, alice, bob):
     for write in (
         lambda: project.add_members([bob]),
         lambda: project.edit(name="New"),
-        lambda: project.take_constraints_away("entity"),
+        lambda: project.take_set_away(ConstraintSet, "entity", by=alice),
         lambda: dataset.remove(dataset.items(), by=alice),
         lambda: dataset.items()[0].edit(external_id="new", extra_fields={}),
         lambda: project.match_preannotations(by=alice),
@@ -288,7 +288,7 @@ def test_a_duplicate_of_everything_has_everything(doomed, project, alice, carol)
     label = project.entity_ontology.items().first()
     Rejection.objects.update(what=f"0-0:{label.pk}")
     before = faults.rows()
-    copy = duplicate(project, name="Again", by=alice, people=True, contents=Contents.EVERYBODY)
+    copy = project.duplicate(name="Again", by=alice, people=True, contents=Contents.EVERYBODY)
     assert marks(copy) == marks(project) and all(marks(copy).values())
     assert dict(copy.membership_set.values_list("user__username", "role")) == {"alice": "manager", "carol": "annotator"}
     assert [i.original for i in copy.all_items()] == [i.original for i in project.all_items()]
@@ -345,7 +345,7 @@ def test_who_loses_the_right_a_moment_before_duplicates_nothing(project, alice, 
 
     monkeypatch.setattr(Project, "locked_as_it_is", too_late)
     with pytest.raises(Refused, match="do not manage"):
-        duplicate(project, name="Again", by=alice)
+        project.duplicate(name="Again", by=alice)
 
 
 def test_who_may_duplicate(project, as_carol, as_bob, as_dave):
@@ -396,7 +396,7 @@ class Verb:
         return not Project._base_manager.exists() and not Membership.objects.exists()
 
     def duplicate(self):
-        duplicate(self.project, name="Again", by=self.alice, people=True, contents=Contents.EVERYBODY)
+        self.project.duplicate(name="Again", by=self.alice, people=True, contents=Contents.EVERYBODY)
 
     def duplicate_is_done(self):
         copy = Project.objects.get(name="Again")

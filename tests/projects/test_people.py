@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation_service.leaving import set_active
 from datasets.models import Annotation
-from projects import alike
+from projects import all_alike
 from projects.models import Membership, Project
 from tests import factories
 
@@ -158,7 +158,7 @@ def test_members_leave_by_themselves_unless_nobody_else_manages(as_carol, as_ali
 def test_what_a_batch_put_on_items_not_begun_is_told_to_go(as_alice, as_carol, carol, project, address):
     uid = project.entity_ontology.items().get(name="State").uid
     token = project.items_for(carol)[0].tokens[0]
-    alike.apply(project, carol, {"verb": "propagate", "kind": "entity", "form": {"tokens": [token], "label": uid}})
+    all_alike.apply(project, carol, {"verb": "propagate", "kind": "entity", "form": {"tokens": [token], "label": uid}})
     carols = f"{address}{member(project, carol).pk}/"
     assert "If carol gets no items in the new role, 1 mark put on all alike" in text_of(as_alice.get(f"{carols}role/"))
     assert "Deleted in any case: 1 mark that carol put on all alike" in text_of(as_alice.get(f"{carols}remove/"))
@@ -171,7 +171,7 @@ def test_what_a_batch_put_on_items_not_begun_is_told_to_go(as_alice, as_carol, c
 def test_what_goes_with_items_that_somebody_new_gets_is_told(as_alice, alice, carol, dave):
     project = factories.project(by=alice, annotators=[carol], annotators_per_item=1, text="pump\n" * 8)
     form = {"tokens": ["pump"], "label": project.entity_ontology.items().get(name="State").uid}
-    alike.apply(project, carol, {"verb": "propagate", "kind": "entity", "form": form})
+    all_alike.apply(project, carol, {"verb": "propagate", "kind": "entity", "form": form})
     add = f"/projects/{project.pk}/people/add/"
     told = text_of(as_alice.post(add, {"people": "dave", "role": "annotator"}))
     assert "Added: dave. Deleted: 4 marks that others had put on all alike" in told
@@ -184,7 +184,7 @@ def test_what_goes_with_items_that_somebody_new_gets_is_told(as_alice, alice, ca
 def test_who_hands_a_project_over_is_told_of_such_marks_too(as_alice, alice, carol):
     project = factories.project(by=alice, annotators=[carol], text="pump\n")
     form = {"tokens": ["pump"], "label": project.entity_ontology.items().get(name="State").uid}
-    alike.apply(project, alice, {"verb": "propagate", "kind": "entity", "form": form})
+    all_alike.apply(project, alice, {"verb": "propagate", "kind": "entity", "form": form})
     dialog = text_of(as_alice.get(f"/projects/{project.pk}/people/hand-over/"))
     assert "If you do not annotate from then on, 1 mark that you put on all alike" in dialog
     project.hand_over(member(project, alice), member(project, carol), "observer")

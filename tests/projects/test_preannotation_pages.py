@@ -82,7 +82,7 @@ def test_they_are_chosen_later_replaced_and_taken_away(as_alice, project, lexico
 
 
 def test_while_others_change_the_labels_nothing_is_taken_away(as_alice, project, lexicon, alice, monkeypatch):
-    project.put_preannotations(lexicon, by=alice)
+    project.put_set(lexicon, by=alice)
     changes = count()
     monkeypatch.setattr(Project, "_basis", lambda project: next(changes))
     for name, *args in (("match_preannotations",), ("remove_preannotations", "entity")):
@@ -118,7 +118,7 @@ def test_they_are_chosen_with_a_new_project(as_alice, labels, lexicon, alice, se
 
 
 def test_changed_rows_are_matched_again(as_alice, alice, project, lexicon, settings):
-    project.put_preannotations(lexicon, by=alice)
+    project.put_set(lexicon, by=alice)
     own = project.preannotation_sets().get()
     assert "Match again" not in text_of(as_alice.get(own.get_absolute_url()))
     own.remove_rows(own.rows().filter(surface_form="engine"), by=alice)
@@ -142,7 +142,7 @@ def test_changed_rows_are_matched_again(as_alice, alice, project, lexicon, setti
 
 
 def test_it_is_told_how_each_form_fares(as_alice, as_carol, alice, carol, project, lexicon):
-    project.put_preannotations(lexicon, by=alice)
+    project.put_set(lexicon, by=alice)
     annotation = Annotation.start(project.dataset.items()[0], carol)
     by_label = {mark.label.name: mark for mark in annotation.entity_set.all()}
     by_label["PhysicalObject"].accept()

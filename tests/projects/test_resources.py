@@ -95,10 +95,10 @@ def test_constraints_are_replaced_and_taken_away(alice, labels, blueprints):
     twin = make(
         "entity_constraints", owner=alice, document=[{"domain": "State", "excludes": []}], name="Twin", **labels
     )
-    copy = project.put_constraints(twin, by=alice)
+    assert project.put_set(twin, by=alice) is None
     assert [str(each) for each in project.constraint_sets()] == ["Twin", "relation constraints"]
-    assert copy.copied_from == twin and not ConstraintSet.objects.filter(pk=first.pk).exists()
-    project.take_constraints_away("entity")
+    assert project.constraint_sets()[0].copied_from == twin and not ConstraintSet.objects.filter(pk=first.pk).exists()
+    project.take_set_away(ConstraintSet, "entity", by=alice)
     assert [str(each) for each in project.constraint_sets()] == ["relation constraints"]
     assert document_of(blueprints[0]) == DOCUMENTS["entity_constraints"]
 
@@ -109,7 +109,7 @@ def test_what_cannot_replace_them_leaves_them(alice, labels, blueprints):
     document = [{"domain": "Fan", "excludes": []}]
     stranger = make("entity_constraints", owner=alice, entities=other, relations=None, document=document)
     with pytest.raises(Refused, match="does not have"):
-        project.put_constraints(stranger, by=alice)
+        project.put_set(stranger, by=alice)
     assert [each.copied_from for each in project.constraint_sets()] == blueprints[:1]
 
 

@@ -92,7 +92,7 @@ def marks(project, annotator=None, status="suggested", origin="preannotation"):
 
 def put(project, sets, by):
     for each in sets:
-        assert project.put_preannotations(each, by=by) is None
+        assert project.put_set(each, by=by) is None
 
 
 def mark(project, number, annotator):
@@ -187,7 +187,7 @@ def test_a_rejected_relation_and_a_rejected_end_stay_away(project, alice, carol,
         assert [each for each in marks(project, carol) if "hasPatient" in each] == []
         assert [each for each in marks(project, dave) if "replace" in each] == []
     # What was decided stays, and so does its end, when nothing finds it any more.
-    project.take_preannotations_away("relation", by=alice)
+    project.take_set_away(PreannotationSet, "relation", by=alice)
     assert marks(project, carol) == ["3 replace Replace", *FOUND_BELOW]
     assert marks(project, dave) == FOUND_BELOW
     assert marks(project) == [*FOUND, *FOUND_BELOW]
@@ -270,11 +270,11 @@ def test_taking_a_set_away_takes_what_nobody_touched(project, alice, carol, blue
     find = mark(project, 1, carol)
     find("oil pump", "PhysicalObject").accept()
     find("engine", "State").remove()
-    project.take_preannotations_away("entity", by=alice)
+    project.take_set_away(PreannotationSet, "entity", by=alice)
     assert marks(project) == ["3 replace Replace", "3 oil pump PhysicalObject", "3 replace hasPatient oil pump"]
     assert marks(project, carol) == []
     assert marks(project, carol, "accepted") == ["1 oil pump PhysicalObject"]
-    project.take_preannotations_away("relation", by=alice)
+    project.take_set_away(PreannotationSet, "relation", by=alice)
     assert marks(project) == [] and not project.preannotation_sets().exists()
 
 
@@ -289,7 +289,7 @@ def test_while_they_are_off_nothing_changes_and_what_is_there_can_be_decided(
 ):
     put(project, blueprints(ENTITIES), alice)
     settings.PREANNOTATION_RESOURCES = False
-    for verb in (project.match_preannotations, lambda by: project.take_preannotations_away("entity", by=by)):
+    for verb in (project.match_preannotations, lambda by: project.take_set_away(PreannotationSet, "entity", by=by)):
         with pytest.raises(Refused, match="PREANNOTATION_RESOURCES"):
             verb(by=alice)
     factories.upload(
@@ -319,7 +319,7 @@ def test_a_project_is_created_with_suggestions(alice, blueprints):
 def test_many_are_matched_by_a_job(project, alice, blueprints, settings):
     settings.JOB_ROWS = 3
     [blueprint] = blueprints(ENTITIES)
-    job = project.put_preannotations(blueprint, by=alice)
+    job = project.put_set(blueprint, by=alice)
     assert project.match_preannotations(by=alice) == job  # one that waits does it all
     assert marks(project) == [] and not project.preannotation_sets().get().is_matched
     factories.upload(
@@ -336,7 +336,7 @@ def test_many_are_matched_by_a_job(project, alice, blueprints, settings):
 @pytest.mark.skipif(not connection.features.has_select_for_update, reason="whoever writes waits for all others")
 def test_a_job_that_shall_do_it_all_does_not_begin_before_all_is_there(project, alice, blueprints, settings):
     settings.JOB_ROWS = 3
-    job = project.put_preannotations(*blueprints(ENTITIES), by=alice)
+    job = project.put_set(*blueprints(ENTITIES), by=alice)
 
     def take():
         with suppress(OperationalError), write():
@@ -434,9 +434,9 @@ def test_a_failure_leaves_all_or_nothing(project, alice, carol, blueprints, monk
     with monkeypatch.context() as patch:
         patch.setattr(matching, "execute", failing)
         with pytest.raises(RuntimeError):
-            project.put_preannotations(other, by=alice)
+            project.put_set(other, by=alice)
     assert (marks(project), marks(project, carol)) == before and project.preannotation_sets().count() == 1
-    project.put_preannotations(other, by=alice)
+    project.put_set(other, by=alice)
     assert marks(project) == [FOUND[2], "3 replace Replace", FOUND_BELOW[0], "3 replace hasPatient oil pump"]
     assert marks(project, carol) == [FOUND[2]]
 
@@ -455,7 +455,7 @@ def test_a_kill_at_any_moment_leaves_all_or_nothing(project, alice, carol, bluep
     before = now()
     after = [FOUND[2], "3 replace Replace", FOUND_BELOW[0], "3 replace hasPatient oil pump"], [FOUND[2]], 2
     kills = 0
-    while faults.killed_at(1 + kills * amount(9, 1), lambda: project.put_preannotations(other, by=alice)):
+    while faults.killed_at(1 + kills * amount(9, 1), lambda: project.put_set(other, by=alice)):
         kills += 1
         assert now() in (before, after) and not faults.orphans()
     assert kills > 5 and now() == after
@@ -484,5 +484,5 @@ def test_a_matching_is_a_change_of_the_marks_that_it_adds_and_withdraws_and_of_n
     begun.refresh_from_db()
     begun.entity_set.get().accept()  # which no preannotation takes back
     for kind in ("relation", "entity"):
-        project.take_preannotations_away(kind, by=alice)
+        project.take_set_away(PreannotationSet, kind, by=alice)
     assert revisions() == {(1, ""): 2, (3, ""): 4, (1, "carol"): 2, (3, "dave"): 1}

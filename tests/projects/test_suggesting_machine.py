@@ -73,11 +73,11 @@ class Suggesting(RuleBasedStateMachine):
             "relation": [{**ends, "offset": offset, "label": "r"} for offset in (0, 1)],
         }
         made = make(f"{kind}_preannotations", owner=self.manager, document=documents[kind], **self.blueprints)
-        self.project.put_preannotations(made, by=self.manager)
+        self.project.put_set(made, by=self.manager)
 
     @rule(kind=st.sampled_from(["entity", "relation"]))
     def take_away(self, kind):
-        self.project.take_preannotations_away(kind, by=self.manager)
+        self.project.take_set_away(PreannotationSet, kind, by=self.manager)
 
     @rule()
     def match(self):

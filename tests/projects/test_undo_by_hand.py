@@ -9,9 +9,9 @@ from annotation_service import jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.models import Annotation
+from projects.assignment.rule import AssignmentRule
 from projects.jobs import forget_hand_changes
 from projects.models import Assignment, HandChange, Withheld
-from projects.rule import Rule
 from tests import factories
 
 TEXT = "".join(f"item {n}\n" for n in range(16))
@@ -89,7 +89,7 @@ def test_a_change_of_another_project_is_not_undone(project, alice, as_alice, car
 
 def test_the_rule_the_people_and_the_items_may_have_changed_meanwhile(project, alice, as_alice, carol, dave):
     project.take(project.all_items(), [carol], by=alice)
-    project.set_rule(Rule(), by=alice)
+    project.set_rule(AssignmentRule(), by=alice)
     project.remove_member(project.membership_set.get(user=dave))
     project.dataset.remove(project.all_items().filter(position__lt=2), by=alice)
     assert undo(as_alice, project).status_code == 200

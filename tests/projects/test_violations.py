@@ -266,7 +266,7 @@ def test_the_report_is_of_one_moment(as_alice, broken, monkeypatch):
         removing.join()
         return found
 
-    monkeypatch.setattr("projects.violations.broken_rules", find_and_remove)
+    monkeypatch.setattr("projects.violation_report.broken_rules", find_and_remove)
     numbers = [row["item"].number for row in as_alice.get(f"/projects/{broken.pk}/violations/").context["rows"]]
     assert numbers == [2, 1, 2, 3]
 
@@ -340,7 +340,7 @@ def test_items_that_come_while_marks_are_judged_are_no_matter(as_alice, alice, p
         restoring.join()
         return broken_in(*args)
 
-    monkeypatch.setattr("projects.violations.broken_in", judge)
+    monkeypatch.setattr("projects.violation_report.broken_in", judge)
     response = as_alice.get(f"/projects/{project.pk}/constraints/entity/", {"constraints": chosen.pk})
     assert "All marks in the project obey them." in words_of(response)
     assert project.dataset.items().count() == 3

@@ -9,7 +9,7 @@ from annotation_service.db import snapshot
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand
 from projects.models import Project
-from projects.violations import Report
+from projects.violation_report import ViolationReport
 from resources.rules import RuleName
 
 SHOWN_EXAMPLES = 5
@@ -17,7 +17,7 @@ SHOWN_EXAMPLES = 5
 
 class Command(ServiceCommand):
     help = (
-        "Report the marks of a project that break its constraints: those that came with the dataset, and each"
+        "ViolationReport the marks of a project that break its constraints: those that came with the dataset, and each"
         " annotator's accepted ones; of each in an item at most 300. Exits with 0 whether or not there are any."
     )
 
@@ -37,7 +37,7 @@ class Command(ServiceCommand):
             self._print(project, as_json=options["json"])
 
     def _print(self, project: Project, *, as_json: bool) -> None:
-        report = Report(project, now=True)
+        report = ViolationReport(project, now=True)
         if as_json:
             self.stdout.write(json.dumps(list(report.entries()), ensure_ascii=False, indent=2))
             return

@@ -1,4 +1,5 @@
-"""The preannotations of a project on its pages: choosing them, taking them away, matching, and how they fare."""
+"""The constraints and preannotations of a project on its pages: choosing them, taking them away, matching, and how
+preannotations fare."""
 
 from typing import Any
 
@@ -12,18 +13,26 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
-from annotation_service.http import PREANNOTATIONS, Request, refused
-from annotation_service.inputs import Refused
+from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.models import Job
 from annotation_service.paging import Column, sort_columns
-from resources.models import PreannotationSet
+from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 from resources.preannotations.table import PAGE_SIZE, Table
 from work.suggesting.figures import Figures, figures_of
 
 from . import access
-from .forms import PreannotationsForm
+from .forms import SetForm, refusals_in, tells_why_not
 from .models import Project
+from .violation_report import foreseen_in
 
+CHOSEN: dict[type[ResourceSet], str] = {
+    ConstraintSet: "“{}” is now the project’s own, and binds from the next mark on.",
+    PreannotationSet: "“{}” suggests marks in the project now.",
+}
+TAKEN_AWAY: dict[type[ResourceSet], str] = {
+    ConstraintSet: "“{}” was taken away. All marks are as they were.",
+    PreannotationSet: "“{}” was taken away, with the suggestions that nobody has touched.",
+}
 COLUMNS = [
     Column("made", "Suggested", 0, number=True, big_first=True),
     Column("accepted", "Accepted", 1, number=True, big_first=True),
@@ -33,61 +42,54 @@ COLUMNS = [
 
 
 @require_http_methods(["GET", "POST"])
-@PREANNOTATIONS.required
-def choose(request: Request, pk: int, kind: str) -> HttpResponse:
-    """Add preannotations to a project or replace those that it has, and match them with its items."""
-    project = access.project(request, pk, Right.MANAGE)
-    own = _own(project, kind)
-    offered = blueprint_access.blueprints(request, PreannotationSet).filter(kind=kind)
-    asked = request.GET if "preannotations" in request.GET else None
-    form = PreannotationsForm(request.POST if request.method == "POST" else asked, offered=offered)
+def choose(request: Request, pk: int, kind: str, model: type[ResourceSet]) -> HttpResponse:
+    """Add constraints or preannotations to a project or replace those that it has; of constraints, say first how many marks would
+    break them."""
+    project, name = access.project(request, pk, Right.MANAGE), f"{model.noun}s"
+    own = _own(project, model, kind)
+    offered = blueprint_access.blueprints(request, model).filter(kind=kind)
+    asked = request.GET if name in request.GET else None
+    form = SetForm(request.POST if request.method == "POST" else asked, name=name, offered=offered)
+    context: dict[str, Any] = {"project": project, "kind": kind, "own": own, "form": form}
     if form.is_valid():
-        chosen = form.cleaned_data["preannotations"]
-        try:
+        chosen = form.cleaned_data[name]
+        with refusals_in(form, name):
             if request.method == "POST":
-                job = project.put_preannotations(chosen, by=request.user)
-                return _matched(request, project, job, f"“{chosen}” suggests marks in the project now.")
-            chosen.labels_in({ontology.kind: ontology for ontology in project.ontology_set.all()})
-        except Refused as error:
-            form.add_error("preannotations", str(error))
-    context = {"project": project, "kind": kind, "own": own, "form": form}
+                job = project.put_set(chosen, by=request.user)
+                return _matched(request, project, job, CHOSEN[model].format(chosen))
+            context["tally"] = foreseen_in(project, chosen)
     status = 422 if form.is_bound and not form.is_valid() else 200
-    return render(request, "projects/_preannotations.html", context, status=status)
+    return render(request, f"projects/_{name}.html", context, status=status)
 
 
 @require_http_methods(["GET", "POST"])
-@PREANNOTATIONS.required
-def take_away(request: Request, pk: int, kind: str) -> HttpResponse:
+@tells_why_not
+def take_away(request: Request, pk: int, kind: str, model: type[ResourceSet]) -> HttpResponse:
     project = access.project(request, pk, Right.MANAGE)
-    own = _chosen(project, kind)
+    own = _there(project, model, kind)
     if request.method == "POST":
-        try:
-            job = project.take_preannotations_away(kind, by=request.user)
-        except Refused as error:
-            return refused(error)
-        return _matched(request, project, job, f"“{own}” was taken away, with the suggestions that nobody has touched.")
-    return render(request, "projects/_remove_preannotations.html", {"project": project, "own": own})
+        job = project.take_set_away(model, kind, by=request.user)
+        return _matched(request, project, job, TAKEN_AWAY[model].format(own))
+    return render(request, f"projects/_remove_{model.noun}s.html", {"project": project, "own": own})
 
 
 @require_POST
 @PREANNOTATIONS.required
+@tells_why_not
 def match(request: Request, pk: int) -> HttpResponse:
-    """Match them again, because rows have changed since."""
+    """Match the preannotations again, because rows have changed since."""
     project = access.project(request, pk, Right.MANAGE)
-    try:
-        job = project.match_preannotations(by=request.user)
-    except Refused as error:
-        return refused(error)
+    job = project.match_preannotations(by=request.user)
     here = request.htmx.current_url_abs_path
     return _matched(request, project, job, "The suggestions are those of the preannotations as they are now.", here)
 
 
 def _matched(request: Request, project: Project, job: Job | None, done: str, then: str | None = None) -> HttpResponse:
-    """Lead to the job that matches or, if it is done, to the page ``then``: the project's, unless it is given."""
+    """Lead to the job that matches or, if there is none, to the page ``then``: the project's, unless it is given."""
     if job:
         return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
     messages.success(request, done)
-    return HttpResponseClientRedirect(then or reverse("projects:page", args=[project.pk]))
+    return HttpResponseClientRedirect(then or project.get_absolute_url())
 
 
 @require_GET
@@ -95,7 +97,7 @@ def _matched(request: Request, project: Project, job: Job | None, done: str, the
 def figures(request: Request, pk: int, kind: str) -> HttpResponse:
     """How often each form was suggested, and what people decided. They are counted after the page has come."""
     project = access.project(request, pk, Right.READ)
-    thing = _chosen(project, kind)
+    thing = _there(project, PreannotationSet, kind)
     context = {"section": "projects", "project": project, "resource": thing, "total": thing.row_count}
     context["editable"] = blueprint_access.can_edit(request.user, thing)
     if not (request.htmx and request.htmx.target == "rows"):
@@ -123,14 +125,14 @@ def _figures(request: Request, project: Project, thing: PreannotationSet) -> dic
     }
 
 
-def _own(project: Project, kind: str) -> PreannotationSet | None:
-    """Those of a kind that the project has, if any."""
-    if kind not in PreannotationSet.row_models:
+def _own(project: Project, model: type[ResourceSet], kind: str) -> Any:
+    """The set of a kind that the project has, if any."""
+    if kind not in model.row_models:
         raise Http404
-    return project.preannotation_sets().filter(kind=kind).first()
+    return model._default_manager.filter(project=project, kind=kind).first()
 
 
-def _chosen(project: Project, kind: str) -> PreannotationSet:
-    if own := _own(project, kind):
+def _there(project: Project, model: type[ResourceSet], kind: str) -> Any:
+    if own := _own(project, model, kind):
         return own
     raise Http404

@@ -32,7 +32,7 @@ NUMBERS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AssignmentRule:
     """Its fields are also those of the project.
 
     Everybody gets every item or, with ``annotators_per_item``, each item goes to so many people: except ``overlap`` percent of

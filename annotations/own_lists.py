@@ -1,11 +1,13 @@
-"""Finding an item: the list of a person's own items, the way through it, and what they left for later."""
+"""A person's own lists: their items, the way through these and what they left for later, their marks, and their last days."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from django.contrib import messages
 from django.http import HttpResponse, JsonResponse, QueryDict
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
@@ -17,19 +19,19 @@ from annotation_service.models import User
 from datasets.models import Item
 from projects import access
 from projects.models import Project
+from work.glance import DAYS, glance
 from work.own_items import HAS, STATES, OwnItems, work_on
+from work.own_marks import LOOKED_AT, OwnMarks
 
 MOST_SKIPPED = 1000
 
 
 def own_items(project: Project, person: User, data: QueryDict, *, later: Sequence[int] = ()) -> OwnItems:
     """The items given to somebody, as the filter in an address wants them; ``later`` is what they left for later."""
-    dataset = project.dataset
     return OwnItems.read(
         data,
-        dataset=dataset,
+        dataset=project.dataset,
         given=project.items_for(person),
-        given_count=dataset.item_count if project.gives_all_to(person) else None,
         person=person,
         ontologies=project.ontology_set.order_by("kind"),
         later=later,
@@ -143,3 +145,36 @@ def next_undone(shown: OwnItems, after: int | None) -> int | None:
     later comes last."""
     item = Item.with_removed.filter(dataset=shown.dataset, position=after).first() if after is not None else None
     return shown.undone().first_behind(item)
+
+
+UTC = ZoneInfo("UTC")
+
+
+@require_GET
+def marks(request: Request, pk: int) -> HttpResponse:
+    """A page of the list; a filter request gets the table alone."""
+    project = access.project(request, pk, Right.LOOK)
+    ontologies = list(project.ontology_set.order_by("kind"))
+    shown = OwnMarks.of(request.GET, dataset=project.dataset, person=request.user, ontologies=ontologies)
+    page = shown.page(request.GET.get("page"))
+    context = {"section": "projects", "project": project, "filter": shown, "columns": shown.columns, "page": page}
+    context["looked_at"] = LOOKED_AT
+    query, templates = shown.query_string(page=page.number), ("annotations/_marks.html", "annotations/marks.html")
+    return show_table(request, query, *templates, context, target="marks")
+
+
+@require_GET
+def work(request: Request, pk: int) -> HttpResponse:
+    """The last days, as they are where the annotator is."""
+    project = access.project(request, pk, Right.LOOK)
+    zone = _zone(request.GET.get("zone", ""))
+    context = {"project": project, "glance": glance(project.dataset, request.user, zone), "days": DAYS, "zone": zone}
+    return render(request, "annotations/_work.html", context)
+
+
+def _zone(name: str) -> ZoneInfo:
+    """As a browser names it."""
+    try:
+        return ZoneInfo(name) if re.fullmatch(r"[A-Za-z][\w+/-]{0,60}", name) else UTC
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return UTC

@@ -39,7 +39,7 @@ def waits_for(reader: User | None) -> Q:
     return Q(resolved_at=None) & (~Q(last_by=reader) if reader else Q(last_by=F("person")))
 
 
-def figures(flags: QuerySet[Flag], comments: CommentQuerySet, *, reader: User | None) -> dict[str, Any]:
+def talk_figures(flags: QuerySet[Flag], comments: CommentQuerySet, *, reader: User | None) -> dict[str, Any]:
     """How many flags of each kind there are, and how many comments are open, and wait for the reader."""
     kinds = dict(flags.order_by().values_list("kind").annotate(n=Count("pk")))
     waiting = Count("pk", filter=waits_for(reader))

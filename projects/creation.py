@@ -1,27 +1,36 @@
-"""The form of a new project: one for all steps, so that nothing is lost between them."""
+"""A new project: its form, one for all steps, so that nothing is lost between them; the steps and their review; its pages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.text import format_lazy
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from annotation_service import access as blueprint_access
+from annotation_service import words
+from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.inputs import Refused
+from annotation_service.models import User, start_job
 from datasets.forms import set_fields
 from datasets.models import Dataset, Mark
 from ontologies.models import Ontology, OntologyKind
 from resources.models import FORMATS, ConstraintSet, PreannotationSet, ResourceSet
 from resources.rules import Tally
 
-from ..assignment_page import AssignmentForm
-from ..forms import BlueprintChoice, WordsForm
-from ..models import Project
-from ..people.forms import PeopleField
-from ..progress import given_marks
-from ..violations import foreseen
+from .assignment.rule import AssignmentRule
+from .assignment_page import AssignmentForm
+from .forms import BlueprintChoice, PeopleField, WordsForm, refusals_in
+from .models import Project
+from .progress import given_marks
+from .violation_report import foreseen
 
 BLUEPRINTS = ("dataset", "entity_ontology", "relation_ontology", *FORMATS)
 ABOUT_RELATIONS = {
@@ -198,3 +207,165 @@ class ProjectForm(WordsForm, AssignmentForm):
         values = {**self.cleaned_data, "given_marks": self.cleaned_data["given_marks"] or Mark.Status.SUGGESTED}
         del values["task"]  # follows from the ontologies
         return values
+
+
+# What a step is in, for the mark beside its name: unknown until somebody has left it.
+UNKNOWN, SOUND, WRONG = "", "ok", "bad"
+
+
+@dataclass(frozen=True, slots=True)
+class CreationStep:
+    name: str
+    title: str
+    fields: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return f"step-{self.name}"
+
+
+STEPS = (
+    CreationStep("task", "Task", ("name", "description", "task", "guidelines")),
+    CreationStep("dataset", "Dataset", ("dataset",)),
+    CreationStep("ontologies", "Ontologies", ("entity_ontology", "relation_ontology")),
+    CreationStep("constraints", "Constraints", (*FORMATS, "keep_violations")),
+    CreationStep("given", "Given marks", ("given_marks",)),
+    CreationStep("people", "People", ("annotators", "annotators_per_item", "overlap", "calibration")),
+    CreationStep("review", "Review"),
+)
+
+
+class StepOfForm:
+    """A step as it is filled in; whether it is sound is told when the form is ``checked``."""
+
+    def __init__(self, step: CreationStep, form: ProjectForm, *, checked: bool) -> None:
+        self.step, self.form = step, form
+        self.fields = [form[name] for name in step.fields if name in form.fields]
+        self.errors = [f"{field.label}: {error}" for field in self.fields for error in field.errors] if checked else []
+        self.state = UNKNOWN if not checked or step.name == "review" else WRONG if self.errors else SOUND
+
+    def lines(self) -> list[str]:
+        """What it comes to, for the review."""
+        describe = getattr(self, f"_{self.step.name}", None)
+        return [line for line in describe() if line] if describe else []
+
+    def _task(self) -> Iterator[str]:
+        yield str(self.form.chosen("name") or "")
+        yield "Entities and relations" if self.form.chosen("relation_ontology") else "Entities"
+        yield "" if self.form.chosen("guidelines") else "Without guidelines: you can write them later, too."
+
+    def _dataset(self) -> Iterator[str]:
+        if dataset := self.form.chosen("dataset"):
+            yield f"“{dataset}”: {words.plural(dataset.item_count, 'item,items')}"
+            if not dataset.item_count:
+                yield "There is nothing to annotate in it yet."
+
+    def _ontologies(self) -> Iterator[str]:
+        for kind in ("entity", "relation"):
+            if ontology := self.form.chosen(f"{kind}_ontology"):
+                yield f"“{ontology}” with {words.plural(ontology.size, 'label,labels')}"
+
+    def _constraints(self) -> Iterator[str]:
+        chosen = [found for name in FORMATS if name in self.form.fields and (found := self.form.chosen(name))]
+        yield from (f"“{each}”: {each.content_in_words()}" for each in chosen)
+        yield "" if chosen else "None: every label can be applied everywhere."
+        if (tally := self.form.foreseen) and tally.total:
+            yield f"Marks of the dataset break them {words.plural(tally.total, 'time,times')}."
+
+    def _given(self) -> Iterator[str]:
+        dataset: Dataset | None = self.form.chosen("dataset")
+        if dataset is None or not dataset.given_ontologies():
+            yield "The dataset came without marks."
+            return
+        counts = given_marks(dataset)
+        entities = words.plural(counts["given_entities"], "entity,entities")
+        relations = words.plural(counts["given_relations"], "relation,relations")
+        accepted = self.form.chosen("given_marks") == Mark.Status.ACCEPTED
+        yield f"{entities} and {relations}, {'accepted' if accepted else 'suggested'}"
+
+    def _people(self) -> Iterator[str]:
+        people = self.form.chosen("annotators") or []
+        yield words.listed((str(person) for person in people), 10) if people else ""
+        yield "" if people or self.errors else "Nobody annotates yet: you can add people on the project’s page."
+        rule = AssignmentRule(
+            **{name: self.form.chosen(name) or default for name, default in asdict(AssignmentRule()).items()}
+        )
+        yield str(rule)
+        dataset, per_item = self.form.chosen("dataset"), rule.annotators_per_item
+        if people and dataset and per_item and rule == AssignmentRule(per_item):
+            share = -(-dataset.item_count * min(per_item, len(people)) // len(people))
+            yield f"That is {words.plural(share, 'item,items')} for each, at most."
+        if per_item and 0 < len(people) < per_item:
+            yield f"There are only {words.number(len(people))}: until more come, they all get every item."
+
+
+def steps_of(form: ProjectForm, *, checked: bool) -> list[StepOfForm]:
+    return [StepOfForm(step, form, checked=checked) for step in STEPS]
+
+
+def totals(form: ProjectForm) -> dict[str, Any]:
+    """What the project will have, in figures."""
+    dataset: Dataset | None = form.chosen("dataset")
+    ontologies = [found for kind in ("entity", "relation") if (found := form.chosen(f"{kind}_ontology"))]
+    return {
+        "items": dataset.item_count if dataset else 0,
+        "labels": sum(ontology.size for ontology in ontologies),
+        "people": len(form.chosen("annotators") or []),
+    }
+
+
+@require_http_methods(["GET", "POST"])
+def create(request: Request) -> HttpResponse:
+    """The whole form makes a project; scripts need not know the steps."""
+    blueprint_access.require_creator(request)
+    form = _project_form(request)
+    if request.method == "POST" and form.is_valid():
+        with refusals_in(form):
+            return _create(request.user, form.values())
+    there = {name: form.fields[name].queryset.exists() for name in ("dataset", "entity_ontology")}  # type: ignore[attr-defined]
+    context = {"section": "projects", "form": form, "there": there, "steps": steps_of(form, checked=form.is_bound)}
+    return render(request, "projects/create.html", context, status=422 if form.is_bound else 200)
+
+
+@require_GET
+def ontologies(request: Request) -> HttpResponse:
+    """The choice of ontologies and constraints, with what the marks of the chosen dataset would break."""
+    return render(request, "projects/creation/_chosen.html", {"form": _project_form(request)})
+
+
+@require_POST
+def check(request: Request) -> HttpResponse:
+    """What is wrong with a step that somebody leaves or, without one, the review of all steps."""
+    blueprint_access.require_creator(request)
+    form, name = _project_form(request), request.POST.get("step", "")
+    steps = [each for each in steps_of(form, checked=True) if name in ("", each.step.name)]
+    context: dict[str, Any] = {"form": form, "steps": steps}
+    if not name:
+        context |= {"totals": totals(form), "wrong": [each for each in steps if each.state == WRONG]}
+        context["is_large"] = form.is_valid() and _is_large(form.values())
+    return render(request, "projects/creation/_checked.html", context)
+
+
+def _project_form(request: Request) -> ProjectForm:
+    chosen = {name: request.GET.get(name, "") for name in (*BLUEPRINTS, "task")}
+    models = {"datasets": Dataset, "ontologies": Ontology, "constraints": ConstraintSet}
+    found: dict[str, Any] = {name: blueprint_access.blueprints(request, model) for name, model in models.items()}
+    found["preannotations"] = blueprint_access.blueprints(request, PreannotationSet) if PREANNOTATIONS.is_on else None
+    return ProjectForm(request.POST or None, initial=chosen, fresh="fresh" in request.GET, **found)
+
+
+def _create(user: User, values: dict[str, Any]) -> HttpResponse:
+    """At once, or by a job if much has to be copied."""
+    if not _is_large(values):
+        sets = [found for name in FORMATS if (found := values.pop(name, None))]
+        return redirect("projects:page", pk=Project.create(by=user, resources=sets, **values).pk)
+    target = {name: getattr(value, "pk", value) for name, value in values.items()}
+    target["annotators"] = [person.pk for person in values["annotators"]]
+    job = start_job("create_project", title=f"Create “{values['name']}”", by=user, target=target)
+    return redirect("job", pk=job.pk)
+
+
+def _is_large(values: dict[str, Any]) -> bool:
+    rows = sum(thing.row_count for name in BLUEPRINTS if (thing := values.get(name)))
+    rows += values["dataset"].item_count * (values["annotators_per_item"] or 0)
+    return rows > settings.JOB_ROWS

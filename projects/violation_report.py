@@ -15,7 +15,7 @@ from datasets.models import BrokenRule, Dataset
 from datasets.models.judged import BrokenPlace, broken_in, broken_rules, in_order, judge_of, places_of
 from ontologies.models import Ontology
 from resources.judging import Judge
-from resources.models import ConstraintSet, rules_about
+from resources.models import ConstraintSet, ResourceSet, rules_about
 from resources.rules import EXAMPLES, RuleName, Tally, Violation
 
 from .models import Project
@@ -33,9 +33,13 @@ def foreseen(dataset: Dataset, ontologies: Mapping[str, Ontology], sets: Collect
     return _tally(dataset, ontologies, sets, dataset.labels_in(ontologies))
 
 
-def foreseen_in(project: Project, chosen: ConstraintSet) -> Tally:
-    """What the marks in a project would break if it had these constraints, too. Raises `Refused` as above."""
+def foreseen_in(project: Project, chosen: ResourceSet) -> Tally | None:
+    """What the marks in a project would break if it had these constraints, too; nothing breaks preannotations. Raises `Refused`
+    as above."""
     ontologies = {ontology.kind: ontology for ontology in project.ontology_set.all()}
+    if not isinstance(chosen, ConstraintSet):
+        chosen.labels_in(ontologies)
+        return None
     return _tally(project.dataset, ontologies, [chosen], {})
 
 
@@ -65,7 +69,7 @@ def numbers_of(dataset: Dataset) -> dict[int, int]:
     return {pk: number for number, pk in enumerate(dataset.items().values_list("pk", flat=True), start=1)}
 
 
-class Report:
+class ViolationReport:
     """How often marks break each rule of a project: those that came with the dataset, and each annotator's accepted ones.
 
     To be read in a `snapshot`: annotators change and remove marks meanwhile.
@@ -150,7 +154,7 @@ class Report:
 class Selection:
     """The violations that somebody wants to see: of a rule, of a person, or both; empty means all."""
 
-    def __init__(self, report: Report, *, rule: str, who: str) -> None:
+    def __init__(self, report: ViolationReport, *, rule: str, who: str) -> None:
         self.report, self.rule, self.who = report, rule, who
 
     def broken(self) -> QuerySet[BrokenRule]:

@@ -1,0 +1,170 @@
+"""The page with all items of a project; giving those that are chosen to people, or taking them away, after a preview."""
+
+from dataclasses import asdict
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from annotation_service import words
+from annotation_service.blueprints import Right
+from annotation_service.http import Request, refused, show_table
+from annotation_service.inputs import Refused, whole_number
+from annotation_service.models import Job, User, start_job
+from datasets.items.listing import PAGE_SIZE
+from datasets.models import Item
+from datasets.views.editing import items_changed
+from work.models.figures import refresh
+
+from . import access
+from .forms import tells_why_not
+from .item_table import HAS, ProjectItems, columns_of, rows_of
+from .models import HandChange, Project
+
+# After so long the page is shown with the figures that are there; the worker goes on.
+COUNT_SECONDS = 1
+
+
+@require_GET
+def items(request: Request, pk: int) -> HttpResponse:
+    """The table with its filter; a filter request gets the table alone."""
+    project = access.project(request, pk, Right.READ)
+    if number := whole_number(request.GET.get("number", ""), digits=9):
+        return _jump(request, project, number)
+    shown, rights = ProjectItems.of(project, request.GET).without_selection(), project.rights_of(request.user)
+    is_counted = refresh(shown.dataset.pk, COUNT_SECONDS)
+    page = shown.page(request.GET.get("page"), Item.objects.select_related("work"))
+    people = columns_of(project)
+    found = rows_of(project, list(page.object_list), people, with_marks=bool(people))
+    manages = Right.MANAGE in rights
+    context = {
+        "section": "projects",
+        "project": project,
+        "filter": shown,
+        "columns": shown.columns,
+        "page": page,
+        "rows": [(row.item, row.item.excerpt(shown.q), row) for row in found],
+        "people": people,
+        "everything": request.path,
+        "is_counted": is_counted,
+        "manages": manages,
+        "selects": manages,
+        "keeps": Right.KEEP in rights,
+        "change": HandChange.objects.filter(project=project).defer("before").first(),
+    }
+    query, choices = shown.query_string(page=page.number), partial(_choices, shown)
+    return show_table(
+        request, query, "projects/items/_table.html", "projects/items/page.html", context, choices=choices
+    )
+
+
+def _choices(shown: ProjectItems) -> dict[str, Any]:
+    """What the form of the filter offers, and the one beside it, which leads to an item by its number."""
+    members = shown.project.membership_set.select_related("user").order_by("user__username_folded")
+    people = [member.user for member in members]
+    return {
+        "states": shown.states(),
+        "has": [(value, choice.words) for value, choice in HAS.items()],
+        "members": people if shown.who is None or shown.who in people else [*people, shown.who],
+        "last": shown.project.all_items().last(),
+    }
+
+
+def _jump(request: Request, project: Project, number: int) -> HttpResponse:
+    """To the row of the item with a number or, if there is none, of the one that follows it, on its page of the whole table."""
+    items = project.all_items()
+    found = items.filter(position__gte=number - 1).first() or items.last()
+    if found is None:
+        return redirect("projects:items", pk=project.pk)
+    if found.number != number:
+        what = f"There is no item {words.number(number)}. This is item {words.number(found.number)}."
+        messages.info(request, what)
+    page = items.filter(position__lt=found.position).count() // PAGE_SIZE + 1
+    return redirect(f"{reverse('projects:items', args=[project.pk])}?page={page}#item-{found.number}")
+
+
+@require_GET
+def details(request: Request, pk: int, item_pk: int) -> HttpResponse:
+    """Who has an item, in which state and since when, with the way to everybody's marks on it."""
+    project, item = access.item_to_read(request, pk, item_pk)
+    [row] = rows_of(project, [item], [], with_marks=True)
+    shares = sorted(row.shares(), key=lambda share: not share.marks)
+    context: dict[str, Any] = {"project": project, "row": row, "item": item}
+    context["touched"] = [share for share in shares if share.since or share.marks]
+    context["untouched"] = [share for share in shares if not (share.since or share.marks)]
+    return render(request, "projects/items/_details.html", context)
+
+
+@require_POST
+@tells_why_not
+def by_hand(request: Request, pk: int, verb: str) -> HttpResponse:
+    """Say what would happen, for the people chosen so far, and do it when somebody agrees to so many items."""
+    project = access.project(request, pk, Right.MANAGE)
+    chosen = _chosen(request, project)
+    if chosen is None:
+        return refused("Choose the items first.")
+    refresh(chosen.dataset.pk, COUNT_SECONDS)
+    items, agreed = chosen.without_order().items(), whole_number(request.POST.get("count", ""))
+    count = items.order_by().count()
+    if not count:
+        return refused("None of these items is in the project any more.")
+    able = list(project.working() if verb == "give" else project.all_annotating())
+    people = [person for person in able if str(person.pk) in request.POST.getlist("people")]
+    changed = agreed not in (None, count)
+    context: dict[str, Any] = {"project": project, "filter": chosen, "count": count, "verb": verb}
+    context |= {"able": able, "people": people, "changed": changed}
+    if people and "agree" in request.POST and not changed:
+        if count * len(people) > settings.JOB_ROWS:
+            return _start(request, chosen, verb, count, people)
+        return items_changed(getattr(project, verb)(items, people, by=request.user).in_words(people))
+    if people:
+        context["foreseen"] = asdict(getattr(project, f"foresee_{verb}")(items, people))
+    return render(request, "projects/items/_by_hand.html", context, status=409 if changed else 200)
+
+
+@require_POST
+@tells_why_not
+def undo(request: Request, pk: int) -> HttpResponse:
+    """Undo what was done last, if it is still what the user has seen."""
+    project = access.project(request, pk, Right.MANAGE)
+    change_pk = whole_number(request.POST.get("change", "")[:18]) or 0
+    change = HandChange.objects.filter(pk=change_pk, project=project).first()
+    if change and change.row_count > settings.JOB_ROWS:
+        target = {"project": project.pk, "change": change.pk}
+        job = start_job("undo_by_hand", title=f"Undo in “{project}”", by=request.user, target=target)
+        return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
+    return items_changed(project.undo_by_hand(change_pk, by=request.user))
+
+
+def _chosen(request: Request, project: Project) -> ProjectItems | None:
+    """The selected items or, with ``all``, every item that matches the filter in the address."""
+    asked = request.GET.copy()
+    asked.setlist("items", request.POST.getlist("items"))
+    chosen = ProjectItems.of(project, asked)
+    return chosen if chosen.selected or request.POST.get("all") == "1" else None
+
+
+def _start(request: Request, chosen: ProjectItems, verb: str, count: int, people: list[User]) -> HttpResponse:
+    """Many items are given or taken by a job."""
+    target = {"project": chosen.project.pk, "verb": verb, "filter": chosen.query_string(), "count": count}
+    target |= {"people": [person.pk for person in people]}
+    title = {"give": "Give items of", "take": "Take away items of"}[verb]
+    job = start_job("by_hand", title=f"{title} “{chosen.project}”", by=request.user, target=target)
+    return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
+
+
+def carry_out(project: Project, job: Job) -> None:
+    """What `_start` asked for, if it is about as many items."""
+    target = job.target
+    chosen = ProjectItems.of(project, QueryDict(target["filter"])).without_order()
+    refresh(project.dataset.pk, COUNT_SECONDS)
+    if chosen.items().count() != target["count"]:
+        raise Refused("Meanwhile it has become another number of items. Choose them again in the table of items.")
+    people = list(User.objects.filter(pk__in=target["people"]).order_by("username"))
+    getattr(project, target["verb"])(chosen.items(), people, by=job.by, job=job)
