@@ -21,7 +21,7 @@ from work.models.batch import STORE, UNDO
 from work.suggesting.matching import JOB as MATCH
 
 from . import access, all_alike, bundle, item_views
-from .assignment.by_hand import KEPT
+from .assignment.giving import KEPT
 from .assignment.rule import AssignmentRule
 from .models import HandChange, Project
 

@@ -18,12 +18,12 @@ from resources.models import ConstraintSet, PreannotationSet, rules_of
 from work.suggesting.forms import matcher_of
 from work.suggesting.matching import JOB, Matching, Outcome
 
-from .assignment.by_hand import AssignsByHand
+from .assignment.giving import AssignsItems
 
 _ATTEMPTS = 3
 
 
-class SuggestsMarks(AssignsByHand):
+class SuggestsMarks(AssignsItems):
     """Suggestions are marks on the given annotations of items, and on the annotations that people have begun and not finished.
 
     Matching again adds what is new, and withdraws what nobody touched and no preannotation finds any more.

@@ -26,7 +26,6 @@ from datasets.exports import DOWNLOAD_FORMATS
 from datasets.models import Annotation, Dataset
 from ontologies.models import Ontology
 from projects.assignment import item_counts
-from projects.lifecycle import HasLifeCycle
 from projects.models import Invitation, Project
 from tests import factories, faults
 from tests.resource_sets import make
@@ -949,7 +948,7 @@ def test_whoever_was_too_late_is_told_and_changes_nothing(app, world, monkeypatc
         raise Refused(late[-1])
 
     monkeypatch.setattr(Described, "locked", gone)
-    monkeypatch.setattr(HasLifeCycle, "locked", gone)
+    monkeypatch.setattr(Project, "locked", gone)
     before = stored()
     for row in in_turn(of_app(app)):
         statuses = dict(zip(PEOPLE, row.expected.split(), strict=True))

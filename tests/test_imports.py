@@ -83,14 +83,31 @@ def test_no_model_is_fetched_by_its_name():
                 assert not re.search(r"\bget_model\(|\bimport_module\(|\b__import__\(", path.read_text()), path
 
 
-def test_a_class_of_the_first_apps_has_a_name_of_its_own():
-    """One name means one thing; every module of commands has its `Command`."""
-    names = {
-        path: re.findall(r"^class (\w+)", path.read_text(), re.M)
-        for app in APPS
-        for path in (ROOT / app).rglob("*.py")
-        if not {"migrations", "commands"} & {*path.parts}
-    }
-    used = Counter(name for found in names.values() for name in found)
-    first = {name for path, found in names.items() if path.relative_to(ROOT).parts[0] in APPS[:2] for name in found}
-    assert not {name for name in first if used[name] > 1}
+CONVENTIONS = {"access", "admin", "apps", "forms", "jobs", "management", "models", "urls", "views"}
+NAMED_ONCE = ("annotation_service", "ontologies", "projects", "annotations")
+
+
+def modules():
+    """All but migrations and commands: every module of commands has its `Command`."""
+    for app in APPS:
+        for path in (ROOT / app).rglob("*.py"):
+            if not {"migrations", "commands"} & {*path.parts}:
+                yield app, path
+
+
+def told_twice(names, apps):
+    """Which names of these apps stand for more than one thing, given the apps and names of all."""
+    used = Counter(name for _, name in names)
+    return {name for app, name in names if app in apps and used[name] > 1}
+
+
+def test_a_class_has_a_name_of_its_own():
+    """One name means one thing."""
+    names = [(app, name) for app, path in modules() for name in re.findall(r"^class (\w+)", path.read_text(), re.M)]
+    assert not told_twice(names, NAMED_ONCE)
+
+
+def test_a_module_has_a_name_of_its_own():
+    """A package is named by its folder."""
+    names = [(app, path.parent.name if path.stem == "__init__" else path.stem) for app, path in modules()]
+    assert not told_twice([each for each in names if each[1] not in CONVENTIONS], ("projects", "annotations"))

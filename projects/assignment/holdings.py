@@ -121,7 +121,7 @@ class _Sharing:
         return min(self.load.values(), default=0)
 
 
-class Listed(Aggregate):
+class JoinedKeys(Aggregate):
     """The numbers of a group, separated by commas: to read 200,000 pairs one by one takes a second."""
 
     function = "GROUP_CONCAT"
@@ -198,7 +198,7 @@ class Holdings:
 
     def _holders(self, rows: Any) -> Holders:
         listed = rows.filter(item__in=self.items.order_by().values("pk")).order_by().values("item")
-        found = list(listed.annotate(people=Listed("annotator")).values_list("item", "people"))
+        found = list(listed.annotate(people=JoinedKeys("annotator")).values_list("item", "people"))
         people = json.loads(f"[{','.join(f'[{names}]' for _, names in found)}]")
         return {
             item: own

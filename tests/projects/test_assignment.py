@@ -9,7 +9,7 @@ from annotation_service.inputs import Refused
 from annotation_service.leaving import set_active
 from datasets.models import Annotation, Entity
 from projects import all_alike
-from projects.assignment.by_hand import Given, Taken
+from projects.assignment.giving import Given, Taken
 from projects.assignment.holdings import share_out
 from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, HandChange, Project, Withheld

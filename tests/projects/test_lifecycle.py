@@ -16,8 +16,7 @@ from annotation_service.models import Job, JobState, start_job
 from datasets.models import Annotation, Contents, Dataset, Entity, Item, Rejection, Relation
 from datasets.models.item import BIN
 from projects.jobs import empty_bin
-from projects.lifecycle import COPIED
-from projects.models import Assignment, Membership, Project
+from projects.models import COPIED, Assignment, Membership, Project
 from resources.models import ConstraintSet
 from tests import factories, faults
 from tests.projects.test_deletion import Doomed, purged, rows_left
