@@ -30,7 +30,7 @@ def addresses(project: int) -> dict[str, str]:
 
 @lru_cache(maxsize=1000)  # 0.1 ms
 def _addresses(project: int, versions: frozenset[tuple[Any, ...]]) -> dict[str, str]:
-    of = {name: sorted(row for row in versions if row[0] == name) for name in ("labels", "rules")}
+    of = {name: sorted(row for row in versions if row[0] == name) for name in DOCUMENTS}
     return {name: reverse(f"annotations:{name}", args=[project, _digest(each)]) for name, each in of.items()}
 
 
@@ -67,6 +67,9 @@ def rules_json(project: Project) -> bytes:
                 for rule in each.rules()
             ]
     return to_compact_json(document).encode()
+
+
+DOCUMENTS = {"labels": labels_json, "rules": rules_json}
 
 
 def _named(labels: Any, uids: dict[int, str]) -> Any:

@@ -116,23 +116,21 @@ def place(request: Request, pk: int, item_pk: int) -> JsonResponse:
 @require_POST
 def skip(request: Request, pk: int, item_pk: int) -> HttpResponse:
     """Leave an item for later: the next undone item is another one as long as there is one. Kept until the person signs out."""
-    project, item = access.item_given(request, pk, item_pk)
-    others = [key for key in skipped(request, project) if key != item.pk]
-    _keep_skipped(request, project, [*others, item.pk])
+    _keep_skipped(request, pk, item_pk, is_last=True)
     return HttpResponse(status=204)
 
 
 @require_POST
 def take_up(request: Request, pk: int, item_pk: int) -> HttpResponse:
     """Have an item that was left for later come in its turn again."""
-    project, item = access.item_given(request, pk, item_pk)
-    others = [key for key in skipped(request, project) if key != item.pk]
-    _keep_skipped(request, project, others)
+    _keep_skipped(request, pk, item_pk, is_last=False)
     return HttpResponse()
 
 
-def _keep_skipped(request: Request, project: Project, items: list[int]) -> None:
-    request.session["skipped"] = {**request.session.get("skipped", {}), str(project.pk): items[-MOST_SKIPPED:]}
+def _keep_skipped(request: Request, pk: int, item_pk: int, *, is_last: bool) -> None:
+    project, item = access.item_given(request, pk, item_pk)
+    kept = [key for key in skipped(request, project) if key != item.pk] + [item.pk] * is_last
+    request.session["skipped"] = {**request.session.get("skipped", {}), str(project.pk): kept[-MOST_SKIPPED:]}
 
 
 def skipped(request: Request, project: Project) -> list[int]:

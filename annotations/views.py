@@ -211,17 +211,13 @@ def progress(request: Request, pk: int) -> JsonResponse:
 
 
 @require_GET
-def labels(request: Request, pk: int, version: str) -> HttpResponse:
-    """All labels of the project."""
+def offered(request: Request, pk: int, version: str, what: str) -> HttpResponse:
+    """All labels of the project, or its rules. Browsers keep them for good, if the version in the address is that of now."""
     project = access.project(request, pk)
-    return _kept_by_browsers(request, pk, offers.labels_json(project), "labels")
-
-
-@require_GET
-def rules(request: Request, pk: int, version: str) -> HttpResponse:
-    """The constraints of the project."""
-    project = access.project(request, pk)
-    return _kept_by_browsers(request, pk, offers.rules_json(project), "rules")
+    response = HttpResponse(offers.DOCUMENTS[what](project), content_type="application/json")
+    is_current = offers.addresses(pk)[what] == request.path
+    response["Cache-Control"] = "private, max-age=31536000, immutable" if is_current else "no-store"
+    return response
 
 
 @require_GET
@@ -261,11 +257,3 @@ def _marked_items(project: Project, person: User) -> QuerySet[Item, int]:
     """The keys of the items on which somebody has marks."""
     marks = Entity.objects.filter(annotation__item=OuterRef("pk"), annotation__annotator=person)
     return project.all_items().filter(Exists(marks)).values_list("pk", flat=True)
-
-
-def _kept_by_browsers(request: Request, pk: int, document: bytes, name: str) -> HttpResponse:
-    """A document whose address names its version; for good, if it is the version of now."""
-    response = HttpResponse(document, content_type="application/json")
-    is_current = offers.addresses(pk)[name] == request.path
-    response["Cache-Control"] = "private, max-age=31536000, immutable" if is_current else "no-store"
-    return response

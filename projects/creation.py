@@ -134,16 +134,14 @@ class ProjectForm(WordsForm, AssignmentForm):
     @cached_property
     def mismatches(self) -> dict[str, str]:
         """The fields whose choices do not go together, with the reasons."""
-        dataset, ontologies, sets = self._chosen_together()
+        dataset, ontologies, sets = self.chosen("dataset"), self.chosen_ontologies, self.chosen_sets(ResourceSet)
         asked: list[tuple[str, Callable[[], Any]]] = []
         if dataset:
             for own in dataset.given_ontologies():
                 if own.kind in ontologies and ontologies[own.kind] != own:
                     asked.append((f"{own.kind}_ontology", partial(dataset.labels_in, ontologies, [own])))
         if ontologies:
-            asked += [
-                (each.format, partial(each.labels_in, ontologies)) for each in (*sets, *self._sets(PreannotationSet))
-            ]
+            asked += [(each.format, partial(each.labels_in, ontologies)) for each in sets]
         found = {}
         for name, ask in asked:
             try:
@@ -156,7 +154,7 @@ class ProjectForm(WordsForm, AssignmentForm):
     def foreseen(self) -> Tally | None:
         """What the marks of the chosen dataset break; None if it has none, no constraints are chosen, or something does not go
         together."""
-        dataset, ontologies, sets = self._chosen_together()
+        dataset, ontologies, sets = self.chosen("dataset"), self.chosen_ontologies, self.chosen_sets(ConstraintSet)
         if not (dataset and dataset.given_ontologies() and sets) or self.mismatches:
             return None
         if {own.kind for own in dataset.given_ontologies()} - ontologies.keys():
@@ -169,13 +167,13 @@ class ProjectForm(WordsForm, AssignmentForm):
         dataset = self.chosen("dataset")
         return sum(given_marks(dataset).values()) if dataset and dataset.given_ontologies() else 0
 
-    def _chosen_together(self) -> tuple[Dataset | None, dict[str, Ontology], list[ConstraintSet]]:
-        kinds = OntologyKind.values
-        ontologies = {kind: found for kind in kinds if (found := self.chosen(f"{kind}_ontology"))}
-        return self.chosen("dataset"), ontologies, self._sets(ConstraintSet)
+    @property
+    def chosen_ontologies(self) -> dict[str, Any]:
+        """By their kinds."""
+        return {kind: found for kind in OntologyKind.values if (found := self.chosen(f"{kind}_ontology"))}
 
-    def _sets(self, model: type[ResourceSet]) -> list[Any]:
-        names = [name for name in FORMATS if FORMATS[name][0] is model and name in self.fields]
+    def chosen_sets(self, model: type[ResourceSet]) -> list[Any]:
+        names = [name for name in FORMATS if issubclass(FORMATS[name][0], model) and name in self.fields]
         return [found for name in names if (found := self.chosen(name))]
 
     @property
@@ -261,12 +259,11 @@ class StepOfForm:
                 yield "There is nothing to annotate in it yet."
 
     def _ontologies(self) -> Iterator[str]:
-        for kind in ("entity", "relation"):
-            if ontology := self.form.chosen(f"{kind}_ontology"):
-                yield f"“{ontology}” with {words.plural(ontology.size, 'label,labels')}"
+        for ontology in self.form.chosen_ontologies.values():
+            yield f"“{ontology}” with {words.plural(ontology.size, 'label,labels')}"
 
     def _constraints(self) -> Iterator[str]:
-        chosen = [found for name in FORMATS if name in self.form.fields and (found := self.form.chosen(name))]
+        chosen = self.form.chosen_sets(ResourceSet)
         yield from (f"“{each}”: {each.content_in_words()}" for each in chosen)
         yield "" if chosen else "None: every label can be applied everywhere."
         if (tally := self.form.foreseen) and tally.total:
@@ -306,10 +303,9 @@ def steps_of(form: ProjectForm, *, checked: bool) -> list[StepOfForm]:
 def totals(form: ProjectForm) -> dict[str, Any]:
     """What the project will have, in figures."""
     dataset: Dataset | None = form.chosen("dataset")
-    ontologies = [found for kind in ("entity", "relation") if (found := form.chosen(f"{kind}_ontology"))]
     return {
         "items": dataset.item_count if dataset else 0,
-        "labels": sum(ontology.size for ontology in ontologies),
+        "labels": sum(ontology.size for ontology in form.chosen_ontologies.values()),
         "people": len(form.chosen("annotators") or []),
     }
 

@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -105,14 +106,18 @@ def match_preannotations(job: Job, progress: Progress) -> None:
     _project(job).suggest(progress=progress, job=job)
 
 
-def may_download(request: Request, job: Job) -> None:
-    """Whoever started it, while they manage the project."""
-    if job.by_id != request.user.pk:
-        raise Http404
-    access.project(request, job.target["project"], Right.KEEP)
+def started_with(right: Right) -> Callable[[Request, Job], None]:
+    """Whoever started it, while they have a right in the project."""
+
+    def check(request: Request, job: Job) -> None:
+        if job.by_id != request.user.pk:
+            raise Http404
+        access.project(request, job.target["project"], right)
+
+    return check
 
 
-@kind("bundle", may_download)
+@kind("bundle", started_with(Right.KEEP))
 def make_bundle(job: Job, progress: Progress) -> None:
     project = _project(job)
     with new_file() as (name, target):
@@ -121,19 +126,12 @@ def make_bundle(job: Job, progress: Progress) -> None:
         job.finish(file=name, name=bundle.file_name(project), text=bundle.in_words(manifest))
 
 
-def may_watch_batch(request: Request, job: Job) -> None:
-    """Whoever started it, while they annotate in the project."""
-    if job.by_id != request.user.pk:
-        raise Http404
-    access.project(request, job.target["project"], Right.ANNOTATE)
-
-
-@kind(STORE, may_watch_batch)
+@kind(STORE, started_with(Right.ANNOTATE))
 def store_batch(job: Job, progress: Progress) -> None:
     all_alike.carry_out(_batch(job), progress, job)
 
 
-@kind(UNDO, may_watch_batch)
+@kind(UNDO, started_with(Right.ANNOTATE))
 def undo_batch(job: Job, progress: Progress) -> None:
     undo(_batch(job), progress, job)
 

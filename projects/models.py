@@ -1,5 +1,6 @@
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from django.conf import settings
@@ -53,15 +54,7 @@ def clean_guidelines(text: str) -> str:
     return clean_prose(text, limits.MAX_GUIDELINES_CHARACTERS)
 
 
-def clean_history(whose: str) -> str:
-    return _one_of(Project.History, whose, "Suggestions from marks")
-
-
-def clean_counted(whose: str) -> str:
-    return _one_of(Project.Counted, whose, "Counts of labels")
-
-
-def _one_of(choices: type[models.TextChoices], value: str, field: str) -> str:
+def clean_choice(field: str, choices: type[models.TextChoices], value: str) -> str:
     if value not in choices.values:
         raise Refused(f"{field}: choose one of {', '.join(map(repr, choices.values))}.")
     return value
@@ -98,8 +91,8 @@ class Project(HasMembers):
     WORDS = {
         **Described.WORDS,
         "guidelines": clean_guidelines,
-        "history": clean_history,
-        "counted": clean_counted,
+        "history": partial(clean_choice, "Suggestions from marks", History),
+        "counted": partial(clean_choice, "Counts of labels", Counted),
     }
 
     task = models.CharField(max_length=22, choices=Task)

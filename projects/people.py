@@ -36,8 +36,6 @@ from .progress import with_progress
 
 A_PAGE = 50
 HITS = 8
-
-
 PEOPLE_COLUMNS = (
     Column("name", "Name", "folded"),
     Column("role", "Role", "place"),
@@ -65,8 +63,7 @@ def _context(request: Request, project: Project, **more: Any) -> dict[str, Any]:
     [column] = [each for each in columns if each.direction]
     members, former = progress.people(project)
     rights = project.rights_of(request.user)
-    sign = "-" if column.direction == "descending" else ""
-    shown = _ordered(_matching(members, query), f"{sign}{column.name}")
+    shown = _ordered(_matching(members, query), column)
     context = {
         "section": "projects",
         "project": project,
@@ -83,12 +80,11 @@ def _context(request: Request, project: Project, **more: Any) -> dict[str, Any]:
     return context | more
 
 
-def _ordered(people: list[progress.Person], by: str) -> list[progress.Person]:
-    """By a column of `PEOPLE_COLUMNS`, with a minus in front of it downwards; those who are alike by name."""
-    column = next(each for each in PEOPLE_COLUMNS if each.name == by.removeprefix("-"))
+def _ordered(people: list[progress.Person], column: Column) -> list[progress.Person]:
+    """By a column, those without a value last; those who are alike by name."""
     by_name = sorted(people, key=lambda person: person.folded)
     known = [person for person in by_name if getattr(person, column.order) is not None]
-    known.sort(key=lambda person: getattr(person, column.order), reverse=by.startswith("-"))
+    known.sort(key=lambda person: getattr(person, column.order), reverse=column.direction == "descending")
     return known + [person for person in by_name if getattr(person, column.order) is None]
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
 from django.http import HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -26,7 +25,7 @@ from annotation_service.paging import Page, named, search_text
 from annotation_service.views import MOST, Hit, finders
 from datasets.models import Contents, Dataset
 from ontologies.models import Ontology
-from resources.models import ConstraintSet, PreannotationSet
+from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 from work.models.figures import refresh
 
 from . import access, bundle, comment_list, progress
@@ -64,23 +63,16 @@ def project_list(request: Request) -> HttpResponse:
 def use(request: Request) -> HttpResponse:
     """Where a blueprint can be used: in a new project, or in an own one that lacks this kind."""
     blueprint_access.require_creator(request)
-    if pk := request.GET.get("dataset"):
-        context = {"thing": blueprint_access.readable(request, Dataset, whole_number(pk) or 0), "field": "dataset"}
-    elif pk := request.GET.get("constraints"):
-        thing = blueprint_access.readable(request, ConstraintSet, whole_number(pk) or 0)
-        context = {"thing": thing, "field": thing.format, "projects": _with_labels_of(request, thing.kind)}
-    elif PREANNOTATIONS.is_on and (pk := request.GET.get("preannotations")):
-        lexicon = blueprint_access.readable(request, PreannotationSet, whole_number(pk) or 0)
-        context = {"thing": lexicon, "field": lexicon.format, "projects": _with_labels_of(request, lexicon.kind)}
-    else:
-        ontology = blueprint_access.readable(request, Ontology, whole_number(request.GET.get("ontology", "")) or 0)
-        lacking = access.projects(request.user, Right.MANAGE).exclude(ontology__kind=ontology.kind).order_by("name")
-        context = {"thing": ontology, "field": f"{ontology.kind}_ontology", "projects": lacking}
+    models: dict[str, Any] = {"dataset": Dataset, "constraints": ConstraintSet, "ontology": Ontology}
+    models |= {"preannotations": PreannotationSet} if PREANNOTATIONS.is_on else {}
+    name = next((name for name in models if request.GET.get(name)), "ontology")
+    thing = blueprint_access.readable(request, models[name], whole_number(request.GET.get(name, "")) or 0)
+    managed, context = access.projects(request.user, Right.MANAGE).order_by("name"), {"thing": thing, "field": name}
+    if isinstance(thing, ResourceSet):
+        context |= {"field": thing.format, "projects": managed.filter(ontology__kind=thing.kind)}
+    elif isinstance(thing, Ontology):
+        context |= {"field": f"{thing.kind}_ontology", "projects": managed.exclude(ontology__kind=thing.kind)}
     return render(request, "projects/_use.html", context)
-
-
-def _with_labels_of(request: Request, kind: str) -> QuerySet[Project]:
-    return access.projects(request.user, Right.MANAGE).filter(ontology__kind=kind).order_by("name")
 
 
 @require_GET
