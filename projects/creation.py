@@ -134,7 +134,7 @@ class ProjectForm(WordsForm, AssignmentForm):
     @cached_property
     def mismatches(self) -> dict[str, str]:
         """The fields whose choices do not go together, with the reasons."""
-        dataset, ontologies, sets = self.chosen("dataset"), self.chosen_ontologies, self.chosen_sets(ResourceSet)
+        dataset, ontologies, sets = self.chosen("dataset"), self.chosen_ontologies, self.chosen_sets()
         asked: list[tuple[str, Callable[[], Any]]] = []
         if dataset:
             for own in dataset.given_ontologies():
@@ -172,7 +172,7 @@ class ProjectForm(WordsForm, AssignmentForm):
         """By their kinds."""
         return {kind: found for kind in OntologyKind.values if (found := self.chosen(f"{kind}_ontology"))}
 
-    def chosen_sets(self, model: type[ResourceSet]) -> list[Any]:
+    def chosen_sets(self, model: Any = ResourceSet) -> list[Any]:
         names = [name for name in FORMATS if issubclass(FORMATS[name][0], model) and name in self.fields]
         return [found for name in names if (found := self.chosen(name))]
 
@@ -263,7 +263,7 @@ class StepOfForm:
             yield f"“{ontology}” with {words.plural(ontology.size, 'label,labels')}"
 
     def _constraints(self) -> Iterator[str]:
-        chosen = self.form.chosen_sets(ResourceSet)
+        chosen = self.form.chosen_sets()
         yield from (f"“{each}”: {each.content_in_words()}" for each in chosen)
         yield "" if chosen else "None: every label can be applied everywhere."
         if (tally := self.form.foreseen) and tally.total:

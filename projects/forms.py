@@ -11,7 +11,8 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
+from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service import limits, words
 from annotation_service.blueprint_views import DescriptionField, NameField
@@ -27,6 +28,8 @@ from . import roles
 from .members import Membership
 from .models import Project
 
+View = Callable[..., HttpResponse]
+
 
 @contextmanager
 def refusals_in(form: forms.BaseForm, field: str | None = None) -> Iterator[None]:
@@ -37,21 +40,30 @@ def refusals_in(form: forms.BaseForm, field: str | None = None) -> Iterator[None
         form.add_error(field, str(error))
 
 
-def tells_why_not(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """For what has no field to tell it at: somebody else was quicker. On the page that asked or, without one, on the list of
-    projects."""
+def answers_refusals(answer: Callable[[Request, Refused], HttpResponse]) -> Callable[[View], View]:
+    """For views whose refusals are about no field: somebody else was quicker."""
 
-    @wraps(view)
-    def told(request: Request, *args: Any, **options: Any) -> HttpResponse:
-        try:
-            return view(request, *args, **options)
-        except Refused as error:
-            if request.htmx:
-                return refused(error)
-            messages.error(request, str(error))
-            return redirect("projects:list")
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def told(request: Request, *args: Any, **options: Any) -> HttpResponse:
+            try:
+                return view(request, *args, **options)
+            except Refused as error:
+                return answer(request, error)
 
-    return told
+        return told
+
+    return decorate
+
+
+def _on_list(request: Request, error: Refused) -> HttpResponse:
+    messages.error(request, str(error))
+    address = reverse("projects:list")
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+toasts_refusals = answers_refusals(lambda _, error: refused(error))
+tells_on_list = answers_refusals(_on_list)  # where the page of the project may have gone, too
 
 
 class BlueprintChoice(forms.ModelChoiceField):

@@ -23,7 +23,7 @@ from datasets.views.editing import items_changed
 from work.models.figures import refresh
 
 from . import access
-from .forms import tells_why_not
+from .forms import toasts_refusals
 from .item_table import HAS, ProjectItems, columns_of, rows_of
 from .models import HandChange, Project
 
@@ -102,7 +102,7 @@ def details(request: Request, pk: int, item_pk: int) -> HttpResponse:
 
 
 @require_POST
-@tells_why_not
+@toasts_refusals
 def by_hand(request: Request, pk: int, verb: str) -> HttpResponse:
     """Say what would happen, for the people chosen so far, and do it when somebody agrees to so many items."""
     project = access.project(request, pk, Right.MANAGE)
@@ -129,7 +129,7 @@ def by_hand(request: Request, pk: int, verb: str) -> HttpResponse:
 
 
 @require_POST
-@tells_why_not
+@toasts_refusals
 def undo(request: Request, pk: int) -> HttpResponse:
     """Undo what was done last, if it is still what the user has seen."""
     project = access.project(request, pk, Right.MANAGE)

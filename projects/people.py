@@ -29,7 +29,7 @@ from annotation_service.models import User, fold
 from annotation_service.paging import Column, Page, search_text, sort_columns
 
 from . import access, progress, roles
-from .forms import EndForm, HandOverForm, InviteForm, LinkForm, MembersForm, RoleForm, refusals_in, tells_why_not
+from .forms import EndForm, HandOverForm, InviteForm, LinkForm, MembersForm, RoleForm, refusals_in, toasts_refusals
 from .members import Invitation, Membership
 from .models import Project
 from .progress import with_progress
@@ -261,7 +261,7 @@ def invite_by_link(request: Request, pk: int) -> HttpResponse:
 
 
 @require_POST
-@tells_why_not
+@toasts_refusals
 def revoke_invitation(request: Request, pk: int, invitation_pk: int) -> HttpResponse:
     project = access.project(request, pk, Right.MANAGE)
     invitation = get_object_or_404(access.invitations(project), pk=invitation_pk)

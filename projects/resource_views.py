@@ -21,7 +21,7 @@ from resources.preannotations.table import PAGE_SIZE, Table
 from work.suggesting.figures import Figures, figures_of
 
 from . import access
-from .forms import SetForm, refusals_in, tells_why_not
+from .forms import SetForm, refusals_in, toasts_refusals
 from .models import Project
 from .violation_report import foreseen_in
 
@@ -63,7 +63,7 @@ def choose(request: Request, pk: int, kind: str, model: type[ResourceSet]) -> Ht
 
 
 @require_http_methods(["GET", "POST"])
-@tells_why_not
+@toasts_refusals
 def take_away(request: Request, pk: int, kind: str, model: type[ResourceSet]) -> HttpResponse:
     project = access.project(request, pk, Right.MANAGE)
     own = _there(project, model, kind)
@@ -75,7 +75,7 @@ def take_away(request: Request, pk: int, kind: str, model: type[ResourceSet]) ->
 
 @require_POST
 @PREANNOTATIONS.required
-@tells_why_not
+@toasts_refusals
 def match(request: Request, pk: int) -> HttpResponse:
     """Match the preannotations again, because rows have changed since."""
     project = access.project(request, pk, Right.MANAGE)

@@ -30,7 +30,7 @@ from work.models.figures import refresh
 
 from . import access, bundle, comment_list, progress
 from .assignment_page import card
-from .forms import DeleteForm, DetailsForm, DuplicateForm, TaskForm, refusals_in, tells_why_not
+from .forms import DeleteForm, DetailsForm, DuplicateForm, TaskForm, refusals_in, tells_on_list
 from .item_views import COUNT_SECONDS
 from .models import Project
 from .violation_report import Selection, ViolationReport
@@ -207,7 +207,7 @@ def settings_page(request: Request, pk: int) -> HttpResponse:
 
 
 @require_POST
-@tells_why_not
+@tells_on_list
 def archive(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk, Right.MANAGE)
     project.archive()
@@ -216,7 +216,7 @@ def archive(request: Request, pk: int) -> HttpResponse:
 
 
 @require_POST
-@tells_why_not
+@tells_on_list
 def restore(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk, Right.KEEP)
     project.restore()
@@ -256,7 +256,7 @@ def _duplicate(request: Request, project: Project, *, name: str, people: bool, c
 
 
 @require_http_methods(["GET", "POST"])
-@tells_why_not
+@tells_on_list
 def delete(request: Request, pk: int) -> HttpResponse:
     """Into the bin."""
     days = limits.DAYS_IN_BIN
@@ -285,7 +285,7 @@ def bin_page(request: Request) -> HttpResponse:
 
 
 @require_POST
-@tells_why_not
+@tells_on_list
 def take_out_of_bin(request: Request, pk: int) -> HttpResponse:
     project = access.in_bin(request, pk)
     project.take_out_of_bin()
@@ -294,7 +294,7 @@ def take_out_of_bin(request: Request, pk: int) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@tells_why_not
+@tells_on_list
 def delete_for_good(request: Request, pk: int) -> HttpResponse:
     """Without waiting until its time there is over."""
     done = "The project “{}” was deleted for good."
