@@ -105,6 +105,10 @@ class OwnItems(ItemList):
     def all_items(self) -> ItemQuerySet:
         return self.given
 
+    @property
+    def known_count(self) -> None:
+        """Who has which item is asked each time."""
+
     def undone(self) -> "OwnItems":
         """Those of the list that its person has not done."""
         return replace(self, state="undone") if self.state in ("", "done") else self
