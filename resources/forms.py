@@ -25,7 +25,7 @@ class IgnoreCaseField(forms.BooleanField):
         )
 
 
-class CreateForm(DocumentForm):
+class ResourceSetForm(DocumentForm):
     """A new set: its words, what it is about, and a document of rows. ``ontologies`` are those to choose from."""
 
     model: type[ResourceSet] = ConstraintSet
@@ -110,7 +110,7 @@ class CreateForm(DocumentForm):
         self.add_error(None, error)
 
 
-class PreannotationsForm(CreateForm):
+class PreannotationSetForm(ResourceSetForm):
     model = PreannotationSet
     ignore_case = IgnoreCaseField()
     add_labels = forms.BooleanField(required=False)  # offered by the dry run

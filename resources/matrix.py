@@ -21,10 +21,10 @@ from annotation_service.http import Request
 from ontologies.labels import Label, Labels
 
 from .constraint_kinds import MatrixCell, numbered
-from .listing import SHOWN_RULES
 from .models import ConstraintSet, rules_of
 from .rules import Lineage, Rule, Rules
-from .views import head
+from .rules_shown import SHOWN_RULES
+from .views import standing
 
 SHOWN_AT_FIRST = 40
 MOST_SHOWN = 100  # a table of 10,000 cells
@@ -36,7 +36,7 @@ def matrix(request: Request, pk: int) -> HttpResponse:
     """The page or, for what was opened or chosen in it, the table alone."""
     constraints = access.readable(request, ConstraintSet, pk)
     name = "resources/_matrix.html" if request.htmx else "resources/matrix.html"
-    return render(request, name, head(request, constraints) | {"table": Matrix(constraints, request)})
+    return render(request, name, standing(request, constraints) | {"table": Matrix(constraints, request)})
 
 
 @require_GET
@@ -48,7 +48,7 @@ def cell(request: Request, pk: int) -> HttpResponse:
     row, column = pair
     if row is None or column is None:
         raise Http404
-    context = {"constraints": constraints, "row": row, "column": column, "reasons": table.reasons(row, column)}
+    context = {"row": row, "column": column, "reasons": table.reasons(row, column)}
     return render(request, "resources/_cell.html", context)
 
 

@@ -18,11 +18,11 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.paging import search_text
 
-from .listing import SHOWN_RULES, Listing
 from .models import ConstraintRow, ConstraintSet, rules_of
 from .models.journal import rule_name
 from .rules import Rules
-from .views import LabelChoice, complain, dialog, head, offer, offer_undo, set_view, uses, wanted
+from .rules_shown import SHOWN_RULES, ShownRules
+from .views import LabelChoice, complain, dialog, offer, offer_undo, set_view, standing, uses, wanted
 
 SHOWN_CHECKS = 200
 LIMITS: dict[str, list[str] | None] = {"0": None, "1": []}
@@ -53,7 +53,7 @@ def gone(constraints: ConstraintSet, key: str) -> HttpResponse:
 
 @reads
 def page(request: Request, constraints: ConstraintSet) -> HttpResponse:
-    context = head(request, constraints) | uses(request, constraints) | _rules_context(request, constraints)
+    context = uses(request, constraints) | _rules_context(request, constraints)
     return render(request, "resources/page.html", context)
 
 
@@ -64,22 +64,17 @@ def rules(request: Request, constraints: ConstraintSet) -> HttpResponse:
 
 
 def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
-    query, by = search_text(request), request.user
-    listing = Listing(constraints.of_kind, rules_of([constraints]) or Rules([]), constraints.labels())
+    query = search_text(request)
+    listing = ShownRules(constraints.of_kind, rules_of([constraints]) or Rules([]), constraints.labels())
     found = listing.found(query)
     at = next((at for at, (rule, _) in enumerate(found) if listing.key(rule) == request.GET.get("rule")), None)
     number = request.GET.get("page") if at is None else at // SHOWN_RULES + 1
     page = Paginator(found, SHOWN_RULES).get_page(number)
-    editable = access.can_edit(by, constraints)
-    return {
-        "constraints": constraints,
+    return standing(request, constraints) | {
         "query": query,
         "total": len(listing.rules.rows),
         "page": page,
         "rules": [listing.shown(*each) for each in page.object_list],
-        "editable": editable,
-        "undoable": editable and constraints.undoable(by),
-        "redoable": editable and constraints.redoable(by),
     }
 
 

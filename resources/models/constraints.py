@@ -24,6 +24,7 @@ class ConstraintSet(ResourceSet):
     keeps_inactive = True
     noun = "constraint"
     row_words = "rule,rules"
+    namespace = "resources"
     row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
     change_class = RuleChange
 

@@ -24,6 +24,7 @@ class PreannotationSet(ResourceSet):
     """Made, copied and put into projects only with the setting ``PREANNOTATION_RESOURCES``. What is there already is kept, shown
     in Django admin and exported with its project all the same."""
 
+    feature = PREANNOTATIONS
     noun = "preannotation"
     row_words = "preannotation,preannotations"
     namespace = "preannotations"
@@ -38,10 +39,6 @@ class PreannotationSet(ResourceSet):
 
     class Meta(ResourceSet.Meta):
         pass
-
-    @classmethod
-    def check_enabled(cls) -> None:
-        PREANNOTATIONS.check()
 
     # --- Reading ---
 

@@ -44,7 +44,7 @@ class ShownRule(NamedTuple):
         return " from ".join(label.fullname for label in self.heads)
 
 
-class Listing:
+class ShownRules:
     """Shows the rules of one set; ``labels`` are those of its ontologies, by their kind."""
 
     def __init__(self, kind: ConstraintKind, rules: Rules, labels: Mapping[str, Labels]) -> None:

@@ -1,4 +1,4 @@
-"""Changing the rows of a preannotation set, where they stand in its table and in dialogs.
+"""The page of a preannotation set: its rows as a table, which are changed where they stand and in dialogs.
 
 Each change answers with the event `rowsChanged`, upon which the page fetches its table again; after that of a single row, which
 keeps its place, with `rowChanged`: then only what says how things stand is fetched.
@@ -9,45 +9,54 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import render
-from django_htmx.http import reswap, retarget, trigger_client_event
+from django.utils.cache import patch_vary_headers
+from django_htmx.http import replace_url, reswap, retarget, trigger_client_event
 
 from annotation_service import access
 from annotation_service.edits import Conflict
-from annotation_service.http import PREANNOTATIONS, Request
+from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.words import plural
 from ontologies.labels import Label
 
-from ..models import PreannotationSet
-from ..views import LabelChoice, View, complain, dialog, offer, offer_undo, set_view, wanted
-from .table import Cell, ShownRow, Table
+from . import views
+from .models import PreannotationSet
+from .preannotations_table import Cell, ShownRow, Table
+from .views import LabelChoice, complain, dialog, offer, offer_undo, set_view, uses, wanted
 
 TEMPLATES = "resources/preannotations"
 
 
-def reads(view: View) -> View:
-    return PREANNOTATIONS.required(set_view(PreannotationSet, access.readable, "GET")(view))
+reads = set_view(PreannotationSet, access.readable, "GET")
+acts = set_view(PreannotationSet, access.editable, "POST")
+edits = set_view(PreannotationSet, access.editable, "GET", "POST")
 
 
-def acts(view: View) -> View:
-    return PREANNOTATIONS.required(set_view(PreannotationSet, access.editable, "POST")(view))
-
-
-def edits(view: View) -> View:
-    return PREANNOTATIONS.required(set_view(PreannotationSet, access.editable, "GET", "POST")(view))
-
-
-# --- A row ---------------------------------------------------------------------------------------------------------------
+@reads
+def page(request: Request, thing: PreannotationSet) -> HttpResponse:
+    """The page or, for its search and after a change, the rows and what says how things stand."""
+    table = Table(thing, request.GET)
+    found, address = table.page(), thing.get_absolute_url()
+    query = table.query_string(page=found.number if found.number > 1 else "")
+    path = f"{address}?{query}" if query else address
+    context = views.standing(request, thing) | {"base": address, "table": table, "page": found, "path": path}
+    if request.htmx and request.htmx.target == "rows":
+        answer = render(request, f"{TEMPLATES}/_refreshed.html", context)
+        if request.htmx.trigger == "filter":  # at other times the address may be that of a dialog
+            replace_url(answer, path)
+    else:
+        answer = render(request, f"{TEMPLATES}/page.html", context | uses(request, thing))
+    patch_vary_headers(answer, ["HX-Request", "HX-Target"])
+    return answer
 
 
 @reads
 def standing(request: Request, thing: PreannotationSet) -> HttpResponse:
     """What says how things stand, without the table."""
-    by, editable = request.user, access.can_edit(request.user, thing)
-    context = {"resource": thing, "total": thing.row_count, "editable": editable}
-    if editable:
-        context |= {"undoable": thing.undoable(by), "redoable": thing.redoable(by)}
-    return render(request, f"{TEMPLATES}/_standing.html", context)
+    return render(request, f"{TEMPLATES}/_standing.html", views.standing(request, thing))
+
+
+# --- A row ---------------------------------------------------------------------------------------------------------------
 
 
 @reads
