@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -23,7 +22,7 @@ from ontologies.labels import Label, Labels
 from .constraint_kinds import MatrixCell, numbered
 from .models import ConstraintSet, rules_of
 from .rules import Lineage, Rule, Rules
-from .rules_shown import SHOWN_RULES
+from .rules_shown import link_to_rule
 from .views import standing
 
 SHOWN_AT_FIRST = 40
@@ -270,10 +269,6 @@ class Matrix:
         """Where the rule stands on the page of the rules."""
         if (rule := cell.rule) is None:
             return {}
-        uid = {label.pk: label.uid for label in (*self.labels, *self.relation_labels)}
-        key = "-".join(uid[label] for label in rule.key)
-        page = rule.position // SHOWN_RULES + 1
-        return {
-            "number": rule.position + 1,
-            "url": f"{reverse('resources:page', args=[rule.set.pk])}?page={page}#rule-{key}",
-        }
+        by_pk = self.relation_labels.by_pk | self.labels.by_pk
+        key = "-".join(by_pk[label].uid for label in rule.key)
+        return {"number": rule.position + 1, "url": link_to_rule(rule.set.pk, key)}

@@ -4,17 +4,17 @@ Each change answers with the event `rowsChanged`, upon which the page fetches it
 keeps its place, with `rowChanged`: then only what says how things stand is fetched.
 """
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.utils.cache import patch_vary_headers
 from django_htmx.http import replace_url, reswap, retarget, trigger_client_event
 
 from annotation_service import access
 from annotation_service.edits import Conflict
-from annotation_service.http import Request
+from annotation_service.http import Request, show_table
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.words import plural
 from ontologies.labels import Label
@@ -36,17 +36,15 @@ edits = set_view(PreannotationSet, access.editable, "GET", "POST")
 def page(request: Request, thing: PreannotationSet) -> HttpResponse:
     """The page or, for its search and after a change, the rows and what says how things stand."""
     table = Table(thing, request.GET)
-    found, address = table.page(), thing.get_absolute_url()
+    found = table.page()
     query = table.query_string(page=found.number if found.number > 1 else "")
-    path = f"{address}?{query}" if query else address
-    context = views.standing(request, thing) | {"base": address, "table": table, "page": found, "path": path}
-    if request.htmx and request.htmx.target == "rows":
-        answer = render(request, f"{TEMPLATES}/_refreshed.html", context)
-        if request.htmx.trigger == "filter":  # at other times the address may be that of a dialog
-            replace_url(answer, path)
-    else:
-        answer = render(request, f"{TEMPLATES}/page.html", context | uses(request, thing))
-    patch_vary_headers(answer, ["HX-Request", "HX-Target"])
+    context = views.standing(request, thing) | {"base": thing.get_absolute_url(), "table": table, "page": found}
+    parts = f"{TEMPLATES}/_refreshed.html", f"{TEMPLATES}/page.html"
+    answer = show_table(
+        request, query, *parts, context, choices=partial(uses, request, thing), target="rows", is_pushed=False
+    )
+    if request.htmx.target == "rows" and request.htmx.trigger == "filter":  # else the address may be that of a dialog
+        replace_url(answer, context["path"])
     return answer
 
 
@@ -118,8 +116,8 @@ def _row(request: Request, thing: PreannotationSet, row_pk: int, status: int = 2
 
 def _picking(request: Request, thing: PreannotationSet, shown: ShownRow, cell: Cell) -> HttpResponse:
     url = f"{thing.get_absolute_url()}rows/{shown.pk}/{cell.field}/"
-    labels = thing.labels()[thing.row_model.ontology_kind(cell.field)]
-    found = (_choice(label, "value", "chosen now" if label == cell.label else "") for label in wanted(request, labels))
+    labels = wanted(request, thing.labels_for(cell.field))
+    found = (_choice(label, "value", "chosen now" if label == cell.label else "") for label in labels)
     heading = f"{cell.title} of “{shown.name}”"
     context = {"heading": heading, "url": url, "post_to": f"{url}?was={cell.was}", "target": "#dialog"}
     return dialog(request, offer(request, found) | context)
@@ -176,8 +174,7 @@ def _new(
 
 
 def _picking_for_new(request: Request, thing: PreannotationSet, values: dict[str, str], field: str) -> HttpResponse:
-    labels = thing.labels()[thing.row_model.ontology_kind(field)]
-    found = (_choice(label, field) for label in wanted(request, labels))
+    found = (_choice(label, field) for label in wanted(request, thing.labels_for(field)))
     kept = {name: value for name, value in values.items() if name != field}
     title = next(column.label for column in Table(thing, QueryDict()).columns if column.name == field)
     form = thing.row_model.form_of(field, values)

@@ -21,7 +21,7 @@ from annotation_service.paging import search_text
 from .models import ConstraintRow, ConstraintSet, rules_of
 from .models.journal import rule_name
 from .rules import Rules
-from .rules_shown import SHOWN_RULES, ShownRules
+from .rules_shown import SHOWN_RULES, ShownRules, link_to_rule
 from .views import LabelChoice, complain, dialog, offer, offer_undo, set_view, standing, uses, wanted
 
 SHOWN_CHECKS = 200
@@ -30,11 +30,6 @@ LIMITS: dict[str, list[str] | None] = {"0": None, "1": []}
 reads = set_view(ConstraintSet, access.readable, "GET")
 acts = set_view(ConstraintSet, access.editable, "POST")
 edits = set_view(ConstraintSet, access.editable, "GET", "POST")
-
-
-def link_to_rule(constraints: ConstraintSet, key: str) -> str:
-    """Leads to a rule, on whichever page of the list it stands."""
-    return f"{reverse('resources:page', args=[constraints.pk])}?rule={key}#rule-{key}"
 
 
 def changed(answer: HttpResponse, constraints: ConstraintSet) -> HttpResponse:
@@ -85,7 +80,7 @@ def checks(request: Request, constraints: ConstraintSet) -> HttpResponse:
         keys = [rule.key for rule in constraints.rules_with_keys()] if mistakes else []
         names = constraints.names_by_uid()
     found = [
-        (rule_name(names, keys[each.position]), link_to_rule(constraints, keys[each.position]), each)
+        (rule_name(names, keys[each.position]), link_to_rule(constraints.pk, keys[each.position]), each)
         for each in mistakes[:SHOWN_CHECKS]
     ]
     return render(request, "resources/_checks.html", {"checks": found, "total": len(mistakes)})
@@ -136,7 +131,7 @@ def _adding(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
         (label, f"{relation.uid}-{label.uid}" if relation else label.uid) for label in wanted(request, labels["entity"])
     )
     choices = (
-        LabelChoice(label, "key", key, why_not="has a rule", link=link_to_rule(constraints, key))
+        LabelChoice(label, "key", key, why_not="has a rule", link=link_to_rule(constraints.pk, key))
         if key in there
         else LabelChoice(label, "key", key)
         for label, key in keys

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import IO, Any, ClassVar, Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, UniqueConstraint, Value
 from django.db.models.functions import Coalesce
@@ -104,6 +105,18 @@ class ResourceSet(Journaled):
     def row_count(self) -> int:
         return self.rows().count()
 
+    def room_for(self, more: int) -> int:
+        """How many rows there are, if so many more are allowed."""
+        count = self.row_count
+        if count + more > settings.MAX_RESOURCE_ROWS:
+            rows = plural(settings.MAX_RESOURCE_ROWS, self.row_words)
+            raise Refused(f"A set has at most {rows}.")
+        return count
+
+    def row_names(self, keys: Collection[str]) -> dict[str, str]:
+        """What rows are called, by their keys in the journal; those that are gone, too."""
+        raise NotImplementedError
+
     def content_in_words(self) -> str:
         return plural(self.row_count, self.row_words)
 
@@ -116,6 +129,10 @@ class ResourceSet(Journaled):
     def labels(self) -> dict[str, Labels]:
         """All labels of its ontologies, by their kind."""
         return {kind: ontology.labels() for kind, ontology in self.ontologies.items()}
+
+    def labels_for(self, field: str) -> Labels:
+        """Those that a field of its rows can have."""
+        return self.labels()[self.row_model.ontology_kind(field)]
 
     def names_by_uid(self) -> dict[str, str]:
         return {label.uid: label.name for labels in self.labels().values() for label in labels}
