@@ -89,7 +89,9 @@ def crowded(service: Service) -> Iterator[Figure]:
         browser, at = Browser(service, data.MANAGER), f"{marks:,} marks, {over:,} over a token, all break a rule"
         page, count = f"/projects/{project.pk}/", f"/projects/{project.pk}/violations/count/"
         item = f"/projects/{project.pk}/marks/{annotation.annotator_id}/{annotation.item_id}/"
-        browser.get(f"/projects/{free.pk}/")
+        milliseconds(
+            20, partial(browser.get, f"/projects/{free.pk}/")
+        )  # on all threads: each has a connection of its own
         service.forget_peaks()
         idle = service.memory("status", "VmRSS")
         yield Figure(f"{at}: counted for the first time", seconds(partial(browser.get, count)), "s", felt(2))
