@@ -57,7 +57,8 @@ for model in (model for resource_set in RESOURCE_SETS for model in resource_set.
         search_fields=[*texts, "resource_set__name"],
     )
 
-for change, thing in ((ConstraintChange, "constraint_set"), (PreannotationChange, "preannotation_set")):
+for change in (ConstraintChange, PreannotationChange):
+    thing = change.of
     admin.site.register(
         change,
         ReadOnlyAdmin,

@@ -82,7 +82,9 @@ class ConstraintKind(ABC):
     about: ClassVar[str]
     free: ClassVar[str]
     rule: ClassVar[type[Rule]]
-    how_rules_work: ClassVar[Sequence[str]]  # beside the rules
+    how_rules_work: ClassVar[
+        Sequence[tuple[str, str]]
+    ]  # beside the rules: what a part of one is called, and what it means
     titles: ClassVar[Mapping[str, str]]  # of the lists of a rule
 
     # --- On the page of a set ---

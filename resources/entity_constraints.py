@@ -26,10 +26,16 @@ class EntityConstraints(ConstraintKind):
     title = "Entities"
     about = "Which labels cannot share words, and what may stand inside what."
     how_rules_work = (
-        """Excludes: marks with these labels cannot share words, whichever of the two was there first. It holds for everything
-        below both labels.""",
-        """Can contain: only these labels may stand inside a longer mark of the type. The limit of the nearest label decides;
-        without one, anything may that is not excluded.""",
+        (
+            "Excludes",
+            """marks with these labels cannot share words, whichever of the two was there first. It holds for everything below
+            both labels.""",
+        ),
+        (
+            "Can contain",
+            """only these labels may stand inside a longer mark of the type. The limit of the nearest label decides; without
+            one, anything may that is not excluded.""",
+        ),
     )
     free = "None: entities stand together freely"
     rule = EntityRule

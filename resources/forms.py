@@ -7,7 +7,6 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
 
-from annotation_service import access
 from annotation_service.blueprint_views import BlueprintForm, DescriptionField, DocumentForm, NameField
 from annotation_service.inputs import Problems, Refused, check_text
 from annotation_service.models import User
@@ -25,7 +24,7 @@ class IgnoreCaseField(forms.BooleanField):
         )
 
 
-class CreateForm(DocumentForm):
+class ResourceSetForm(DocumentForm):
     """A new set: its words, what it is about, and a document of rows. ``ontologies`` are those to choose from."""
 
     model: type[ResourceSet] = ConstraintSet
@@ -110,7 +109,7 @@ class CreateForm(DocumentForm):
         self.add_error(None, error)
 
 
-class PreannotationsForm(CreateForm):
+class PreannotationSetForm(ResourceSetForm):
     model = PreannotationSet
     ignore_case = IgnoreCaseField()
     add_labels = forms.BooleanField(required=False)  # offered by the dry run
@@ -131,12 +130,7 @@ class PreannotationsForm(CreateForm):
         return is_sound
 
     def _create(self, **options: Any) -> ResourceSet:
-        if not self.cleaned_data["add_labels"]:
-            return super()._create(**options)
-        for ontology in filter(None, (options["entity_ontology"], options["relation_ontology"])):
-            if not access.can_edit(options["owner"], ontology):
-                raise Refused(f"Only its owner can add labels to “{ontology}”. Duplicate it, or leave these rows out.")
-        return PreannotationSet.create_with_labels(**options)
+        return PreannotationSet.create(add_labels=self.cleaned_data["add_labels"], **options)
 
     def _values(self) -> dict[str, Any]:
         return super()._values() | {"ignore_case": self.cleaned_data["ignore_case"]}

@@ -17,7 +17,7 @@ KEPT = 10_000
 Kind = tuple[int, ...]
 
 
-class Marked(Placed, Protocol):
+class JudgedEntity(Placed, Protocol):
     """An entity; its label is given by the key."""
 
     @property
@@ -55,7 +55,7 @@ class Judge:
         places = {kind: place for place, kind in enumerate(self.kinds)}
         return {label: place for label in self._labels() if (place := places[self.kind(label)])}
 
-    def between(self, one: Marked, other: Marked) -> Iterator[Violation]:
+    def between(self, one: JudgedEntity, other: JudgedEntity) -> Iterator[Violation]:
         """What two entities break together."""
         lie = Lie.of(one, other)
         found = self.judge(self.kind(one.label), self.kind(other.label), lie) if lie else ()

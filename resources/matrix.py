@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
-from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -21,10 +20,10 @@ from annotation_service.http import Request
 from ontologies.labels import Label, Labels
 
 from .constraint_kinds import MatrixCell, numbered
-from .listing import SHOWN_RULES
 from .models import ConstraintSet, rules_of
 from .rules import Lineage, Rule, Rules
-from .views import head
+from .rules_shown import link_to_rule
+from .views import standing
 
 SHOWN_AT_FIRST = 40
 MOST_SHOWN = 100  # a table of 10,000 cells
@@ -36,7 +35,7 @@ def matrix(request: Request, pk: int) -> HttpResponse:
     """The page or, for what was opened or chosen in it, the table alone."""
     constraints = access.readable(request, ConstraintSet, pk)
     name = "resources/_matrix.html" if request.htmx else "resources/matrix.html"
-    return render(request, name, head(request, constraints) | {"table": Matrix(constraints, request)})
+    return render(request, name, standing(request, constraints) | {"table": Matrix(constraints, request)})
 
 
 @require_GET
@@ -48,7 +47,7 @@ def cell(request: Request, pk: int) -> HttpResponse:
     row, column = pair
     if row is None or column is None:
         raise Http404
-    context = {"constraints": constraints, "row": row, "column": column, "reasons": table.reasons(row, column)}
+    context = {"row": row, "column": column, "reasons": table.reasons(row, column)}
     return render(request, "resources/_cell.html", context)
 
 
@@ -270,10 +269,6 @@ class Matrix:
         """Where the rule stands on the page of the rules."""
         if (rule := cell.rule) is None:
             return {}
-        uid = {label.pk: label.uid for label in (*self.labels, *self.relation_labels)}
-        key = "-".join(uid[label] for label in rule.key)
-        page = rule.position // SHOWN_RULES + 1
-        return {
-            "number": rule.position + 1,
-            "url": f"{reverse('resources:page', args=[rule.set.pk])}?page={page}#rule-{key}",
-        }
+        by_pk = self.relation_labels.by_pk | self.labels.by_pk
+        key = "-".join(by_pk[label].uid for label in rule.key)
+        return {"number": rule.position + 1, "url": link_to_rule(rule.set.pk, key)}

@@ -28,7 +28,7 @@ class Observed:
     """Relations, by the labels of their source, their own and that of their target."""
 
 
-class Listed(NamedTuple):
+class MetLabel(NamedTuple):
     """A type that was met inside the domain, or as a target, and how often."""
 
     label: int
@@ -44,7 +44,7 @@ class Proposal(NamedTuple):
 
     relation: int | None
     domain: int
-    listed: tuple[Listed, ...]
+    listed: tuple[MetLabel, ...]
     met: int
     is_likely: bool
 
@@ -113,14 +113,14 @@ def _distinct(
     yield from proposed.values()
 
 
-def _listed(counts: Counter[int], lines: Mapping[int, Lineage]) -> tuple[Listed, ...]:
+def _listed(counts: Counter[int], lines: Mapping[int, Lineage]) -> tuple[MetLabel, ...]:
     """The most frequent first; a type counts as one above it that is listed, too."""
     merged = Counter[int]()
     for label, count in counts.items():
         merged[next(above for above in reversed(lines[label]) if above in counts)] += count
     total = counts.total()
     ordered = sorted(merged.items(), key=lambda each: (-each[1], each[0]))
-    return tuple(Listed(label, count, count >= RARE * total) for label, count in ordered)
+    return tuple(MetLabel(label, count, count >= RARE * total) for label, count in ordered)
 
 
 def _upper(line: Lineage, depth: int) -> Lineage:

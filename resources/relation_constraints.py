@@ -24,10 +24,16 @@ class RelationConstraints(ConstraintKind):
     title = "Relations"
     about = "Which entities a relation may connect."
     how_rules_work = (
-        """Each rule says to which labels a relation may lead from a label. It holds for everything below the labels that it
-        names; the rule for the nearest label decides.""",
-        """Once a relation has a rule, it cannot lead from labels that have none. A relation without rules is free, unless a
-        relation above it has some.""",
+        (
+            "",
+            """Each rule says to which labels a relation may lead from a label. It holds for everything below the labels that it
+            names; the rule for the nearest label decides.""",
+        ),
+        (
+            "",
+            """Once a relation has a rule, it cannot lead from labels that have none. A relation without rules is free, unless a
+            relation above it has some.""",
+        ),
     )
     free = "None: relations connect everything"
     rule = RelationRule

@@ -18,11 +18,11 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.paging import search_text
 
-from .listing import SHOWN_RULES, Listing
 from .models import ConstraintRow, ConstraintSet, rules_of
 from .models.journal import rule_name
 from .rules import Rules
-from .views import LabelChoice, complain, dialog, head, offer, offer_undo, set_view, uses, wanted
+from .rules_shown import SHOWN_RULES, ShownRules, link_to_rule
+from .views import LabelChoice, complain, dialog, offer, offer_undo, set_view, standing, uses, wanted
 
 SHOWN_CHECKS = 200
 LIMITS: dict[str, list[str] | None] = {"0": None, "1": []}
@@ -30,11 +30,6 @@ LIMITS: dict[str, list[str] | None] = {"0": None, "1": []}
 reads = set_view(ConstraintSet, access.readable, "GET")
 acts = set_view(ConstraintSet, access.editable, "POST")
 edits = set_view(ConstraintSet, access.editable, "GET", "POST")
-
-
-def link_to_rule(constraints: ConstraintSet, key: str) -> str:
-    """Leads to a rule, on whichever page of the list it stands."""
-    return f"{reverse('resources:page', args=[constraints.pk])}?rule={key}#rule-{key}"
 
 
 def changed(answer: HttpResponse, constraints: ConstraintSet) -> HttpResponse:
@@ -53,7 +48,7 @@ def gone(constraints: ConstraintSet, key: str) -> HttpResponse:
 
 @reads
 def page(request: Request, constraints: ConstraintSet) -> HttpResponse:
-    context = head(request, constraints) | uses(request, constraints) | _rules_context(request, constraints)
+    context = uses(request, constraints) | _rules_context(request, constraints)
     return render(request, "resources/page.html", context)
 
 
@@ -64,22 +59,17 @@ def rules(request: Request, constraints: ConstraintSet) -> HttpResponse:
 
 
 def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
-    query, by = search_text(request), request.user
-    listing = Listing(constraints.of_kind, rules_of([constraints]) or Rules([]), constraints.labels())
+    query = search_text(request)
+    listing = ShownRules(constraints.of_kind, rules_of([constraints]) or Rules([]), constraints.labels())
     found = listing.found(query)
     at = next((at for at, (rule, _) in enumerate(found) if listing.key(rule) == request.GET.get("rule")), None)
     number = request.GET.get("page") if at is None else at // SHOWN_RULES + 1
     page = Paginator(found, SHOWN_RULES).get_page(number)
-    editable = access.can_edit(by, constraints)
-    return {
-        "constraints": constraints,
+    return standing(request, constraints) | {
         "query": query,
         "total": len(listing.rules.rows),
         "page": page,
         "rules": [listing.shown(*each) for each in page.object_list],
-        "editable": editable,
-        "undoable": editable and constraints.undoable(by),
-        "redoable": editable and constraints.redoable(by),
     }
 
 
@@ -90,7 +80,7 @@ def checks(request: Request, constraints: ConstraintSet) -> HttpResponse:
         keys = [rule.key for rule in constraints.rules_with_keys()] if mistakes else []
         names = constraints.names_by_uid()
     found = [
-        (rule_name(names, keys[each.position]), link_to_rule(constraints, keys[each.position]), each)
+        (rule_name(names, keys[each.position]), link_to_rule(constraints.pk, keys[each.position]), each)
         for each in mistakes[:SHOWN_CHECKS]
     ]
     return render(request, "resources/_checks.html", {"checks": found, "total": len(mistakes)})
@@ -141,7 +131,7 @@ def _adding(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
         (label, f"{relation.uid}-{label.uid}" if relation else label.uid) for label in wanted(request, labels["entity"])
     )
     choices = (
-        LabelChoice(label, "key", key, why_not="has a rule", link=link_to_rule(constraints, key))
+        LabelChoice(label, "key", key, why_not="has a rule", link=link_to_rule(constraints.pk, key))
         if key in there
         else LabelChoice(label, "key", key)
         for label, key in keys

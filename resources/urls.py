@@ -1,34 +1,76 @@
-from django.urls import URLPattern, URLResolver, include, path
+"""The addresses of resource sets. What all sets have is declared once."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.urls import URLPattern, include, path
 
 from annotation_service import blueprint_views
+from annotation_service.edits import EditForm
 from annotation_service.journal_views import history_urls
 
-from . import matrix, rules_page, views
-from .models import ConstraintSet
+from . import matrix, preannotations_page, rules_page, views
+from .forms import PreannotationsEditForm, PreannotationSetForm, ResourceSetForm
 
-app_name = "resources"
+Patterns = list[URLPattern]
 
-of_sets = {"model": ConstraintSet}
 
-set_urls: list[URLPattern | URLResolver] = [
-    path("", rules_page.page, name="page"),
-    path("edit/", blueprint_views.edit, of_sets, name="edit"),
-    path("duplicate/", blueprint_views.duplicate, of_sets, name="duplicate"),
-    path("delete/", blueprint_views.delete, of_sets, name="delete"),
-    path("download.json", views.download_rules, name="download_json"),
-    path("checks/", rules_page.checks, name="checks"),
-    *history_urls(rules_page.reads, rules_page.acts, rules_page.changed),
-    path("matrix/", matrix.matrix, name="matrix"),
-    path("matrix/cell/", matrix.cell, name="cell"),
-    path("rules/", rules_page.rules, name="rules"),
-    path("rules/add/", rules_page.add, name="add_rule"),
-    path("rules/<slug:key>/remove/", rules_page.remove, name="remove_rule"),
-    path("rules/<slug:key>/<slug:field>/", rules_page.pick, name="pick"),
-]
+def urls_of(
+    form_class: type[ResourceSetForm], edit_form: type[EditForm], history: Patterns, own: Patterns
+) -> list[Any]:
+    """The addresses of a class of sets; ``own`` are those that only each of its sets has."""
+    model = form_class.model
+
+    def at(route: str, view: Callable[..., Any], name: str, **options: Any) -> URLPattern:
+        return path(route, views.where_enabled(model, view), options, name=name)
+
+    of_one = [
+        at("edit/", blueprint_views.edit, "edit", model=model, form_class=edit_form),
+        at("duplicate/", blueprint_views.duplicate, "duplicate", model=model),
+        at("delete/", blueprint_views.delete, "delete", model=model),
+        at("download.json", views.download_json, "download_json", model=model),
+        *history,
+        *own,
+    ]
+    return [
+        at("", views.list_sets, "list", model=model),
+        at("new/", views.create, "create", form_class=form_class),
+        at("new/check/", views.check, "check", form_class=form_class),
+        path("<int:pk>/", include(of_one)),
+    ]
+
+
+constraint_urls = urls_of(
+    ResourceSetForm,
+    blueprint_views.BlueprintForm,
+    history_urls(rules_page.reads, rules_page.acts, rules_page.changed),
+    [
+        path("", rules_page.page, name="page"),
+        path("checks/", rules_page.checks, name="checks"),
+        path("matrix/", matrix.matrix, name="matrix"),
+        path("matrix/cell/", matrix.cell, name="cell"),
+        path("rules/", rules_page.rules, name="rules"),
+        path("rules/add/", rules_page.add, name="add_rule"),
+        path("rules/<slug:key>/remove/", rules_page.remove, name="remove_rule"),
+        path("rules/<slug:key>/<slug:field>/", rules_page.pick, name="pick"),
+    ],
+)
+preannotation_urls = urls_of(
+    PreannotationSetForm,
+    PreannotationsEditForm,
+    history_urls(preannotations_page.reads, preannotations_page.acts, preannotations_page.changed),
+    [
+        path("", preannotations_page.page, name="page"),
+        path("download.csv", views.where_enabled(PreannotationSetForm.model, views.download_csv), name="download_csv"),
+        path("standing/", preannotations_page.standing, name="standing"),
+        path("rows/add/", preannotations_page.add, name="add_row"),
+        path("rows/remove/", preannotations_page.remove, name="remove_rows"),
+        path("rows/<int:row_pk>/", preannotations_page.row, name="row"),
+        path("rows/<int:row_pk>/<slug:field>/", preannotations_page.cell, name="cell"),
+    ],
+)
 
 urlpatterns = [
-    path("", views.list_sets, name="list"),
-    path("new/", views.create, name="create"),
-    path("new/check/", views.check, name="check"),
-    path("<int:pk>/", include(set_urls)),
+    path("constraints/", include((constraint_urls, "resources"))),
+    path("preannotations/", include((preannotation_urls, "preannotations"))),
 ]

@@ -1,6 +1,6 @@
-"""The list of constraint sets, creating and downloading; and what the pages of all sets share."""
+"""The lists of resource sets, creating and downloading; and what the pages of all sets share."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar, cast
@@ -21,19 +21,24 @@ from annotation_service.blueprints import Right
 from annotation_service.http import Request, download, refused
 from annotation_service.inputs import Refused
 from annotation_service.paging import Column
-from annotation_service.views import blueprints_and_copies, finders
+from annotation_service.views import Hit, blueprints_and_copies, finders
 from annotation_service.words import plural
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology
 
 from .documents import explained
-from .forms import CreateForm
-from .models import ConstraintSet, ResourceSet
+from .forms import ResourceSetForm
+from .models import RESOURCE_SETS, PreannotationSet, ResourceSet
 from .models.sets import ResourceSetQuerySet
 
 SHOWN_CHOICES = 200
 View = Callable[..., HttpResponse]
 S = TypeVar("S", bound=ResourceSet)
+
+
+def where_enabled(model: type[ResourceSet], view: Callable[..., Any]) -> Callable[..., Any]:
+    """The view or, while this installation has no such sets, a page that says so."""
+    return model.feature.required(view) if model.feature else view
 
 
 def set_view(model: type[S], get: Callable[[Request, type[S], int], S], *methods: str) -> Callable[[View], View]:
@@ -48,18 +53,13 @@ def set_view(model: type[S], get: Callable[[Request, type[S], int], S], *methods
             except Refused as error:
                 return refused(error)
 
-        return answer
+        return where_enabled(model, answer)
 
     return decorate
 
 
 @require_GET
-def list_sets(request: Request) -> HttpResponse:
-    return render(request, "resources/list.html", list_of(request, ConstraintSet))
-
-
-def list_of(request: Request, model: type[ResourceSet]) -> dict[str, Any]:
-    """What a list of sets shows."""
+def list_sets(request: Request, model: type[ResourceSet]) -> HttpResponse:
     found = cast(ResourceSetQuerySet, access.blueprints(request, model)).with_size().defer("description")
     found = found.select_related("entity_ontology", "relation_ontology")
     columns = [
@@ -71,52 +71,36 @@ def list_of(request: Request, model: type[ResourceSet]) -> dict[str, Any]:
         Column("owner", "Owner", Lower("owner__username")),
         Column("changed", "Changed", "updated_at", big_first=True),
     ]
-    return list_context(request, found, columns, "name", "description", "owner__username", "entity_ontology__name")
-
-
-def head(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
-    """What the head of each page about a set shows."""
-    return {
-        "constraints": constraints,
-        "section": "resources" if constraints.is_blueprint else "projects",
-        "total": constraints.row_count,
-        "editable": access.can_edit(request.user, constraints),
-    }
+    context = list_context(request, found, columns, "name", "description", "owner__username", "entity_ontology__name")
+    return render(request, f"resources/{model.noun}s/list.html", context)
 
 
 @require_http_methods(["GET", "POST"])
-def create(request: Request) -> HttpResponse:
-    return creation(request, CreateForm, "resources/create.html")
-
-
-def creation(request: Request, form_class: type[CreateForm], template: str, **context: Any) -> HttpResponse:
+def create(request: Request, form_class: type[ResourceSetForm]) -> HttpResponse:
     """The form for a new set, or the way to its page."""
-    form = _create_form(request, form_class)
+    form, model = _create_form(request, form_class), form_class.model
     if request.method == "POST" and (new := form.save(request.user)):
         messages.success(request, f"“{new}” was created with {new.content_in_words()}.")
         if warnings := new.warnings.total:
             text = f"{plural(warnings, 'place in the rules looks,places in the rules look')} like a mistake: see the checks."
             messages.warning(request, text)
         return redirect(new)
-    context |= {
+    context = {
         "form": form,
         "kinds": {
-            kind: {"title": rows.kind.title, "about": rows.kind.about, **explained(form.model.format_of(kind))}
-            for kind, rows in form.model.row_models.items()
+            kind: {"title": rows.kind.title, "about": rows.kind.about, **explained(model.format_of(kind))}
+            for kind, rows in model.row_models.items()
         },
         "source": "paste" if form.file_text else form["source"].value(),
-        "section": form.model.namespace or "resources",
-        "schema_ending": f"_{form.model.noun}s",
+        "section": model.namespace,
+        "schema_ending": f"_{model.noun}s",
     }
-    return render(request, template, context, status=422 if request.method == "POST" else 200)
+    status = 422 if request.method == "POST" else 200
+    return render(request, f"resources/{model.noun}s/create.html", context, status=status)
 
 
 @require_POST
-def check(request: Request) -> HttpResponse:
-    return dry_run(request, CreateForm)
-
-
-def dry_run(request: Request, form_class: type[CreateForm]) -> HttpResponse:
+def check(request: Request, form_class: type[ResourceSetForm]) -> HttpResponse:
     """What would become of the document: its mistakes, or how many rows it has and what looks wrong."""
     form = _create_form(request, form_class)
     is_sound = form.examine()
@@ -125,19 +109,49 @@ def dry_run(request: Request, form_class: type[CreateForm]) -> HttpResponse:
     )
 
 
-def _create_form(request: Request, form_class: type[CreateForm]) -> CreateForm:
+def _create_form(request: Request, form_class: type[ResourceSetForm]) -> ResourceSetForm:
     sent = {"data": request.POST, "files": request.FILES} if request.method == "POST" else {}
     return form_class(**sent, ontologies=access.blueprints(request, Ontology))
 
 
 @require_GET
-def download_rules(request: Request, pk: int) -> HttpResponseBase:
-    constraints = access.readable(request, ConstraintSet, pk)
-    return download(request, "".join(constraints.json_document()), file_name(constraints, "json"), "application/json")
+def download_json(request: Request, pk: int, model: type[ResourceSet]) -> HttpResponseBase:
+    thing = access.readable(request, model, pk)
+    return download(request, "".join(thing.json_document()), _file_name(thing, "json"), "application/json")
 
 
-def file_name(thing: ResourceSet, ending: str) -> str:
+@require_GET
+def download_csv(request: Request, pk: int) -> HttpResponseBase:
+    thing = access.readable(request, PreannotationSet, pk)
+    return download(request, "".join(thing.csv_document()), _file_name(thing, "csv"), "text/csv; charset=utf-8")
+
+
+def _file_name(thing: ResourceSet, ending: str) -> str:
     return f"{slugify(thing.name)[:80] or f'{thing.noun}s-{thing.pk}'}.{ending}"
+
+
+@finders.append
+def find_sets(request: Request, text: str) -> Iterator[Hit]:
+    for model in RESOURCE_SETS:
+        if model.feature is None or model.feature.is_on:
+            yield from blueprints_and_copies(f"{model.noun}s".capitalize(), model)(request, text)
+
+
+# --- What the pages of all sets show -------------------------------------------------------------------------------------
+
+
+def standing(request: Request, thing: ResourceSet) -> dict[str, Any]:
+    """How things stand with a set."""
+    by = request.user
+    editable = access.can_edit(by, thing)
+    return {
+        "resource": thing,
+        "section": thing.namespace if thing.is_blueprint else "projects",
+        "total": thing.row_count,
+        "editable": editable,
+        "undoable": editable and thing.undoable(by),
+        "redoable": editable and thing.redoable(by),
+    }
 
 
 def uses(request: Request, thing: Any) -> dict[str, Any]:
@@ -197,6 +211,3 @@ def offer(request: Request, found: Iterable[LabelChoice]) -> dict[str, Any]:
 def dialog(request: Request, context: dict[str, Any]) -> HttpResponse:
     """The dialog or, while somebody searches in it, its labels."""
     return render(request, f"resources/{'_choices' if 'q' in request.GET else '_pick'}.html", context)
-
-
-finders.append(blueprints_and_copies("Constraints", ConstraintSet))

@@ -84,7 +84,7 @@ def test_no_model_is_fetched_by_its_name():
 
 
 CONVENTIONS = {"access", "admin", "apps", "forms", "jobs", "management", "models", "urls", "views"}
-NAMED_ONCE = ("annotation_service", "ontologies", "projects", "annotations")
+NAMED_ONCE = ("annotation_service", "ontologies", "resources", "projects", "annotations")
 
 
 def modules():

@@ -5,7 +5,12 @@ from datasets.admin import dataset_parts
 
 from .models import Answer, Batch, BatchChange, Comment, Flag, ItemLabel, ItemWork
 
-dataset_parts += [(Batch, "dataset"), (Flag, "item__dataset"), (Comment, "item__dataset")]
+dataset_parts += [
+    (Batch, "dataset"),
+    (Flag, "item__dataset"),
+    (Comment, "item__dataset"),
+    (ItemWork, "item__dataset"),
+]
 admin.site.register(
     Batch,
     ReadOnlyAdmin,

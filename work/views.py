@@ -21,7 +21,7 @@ from ontologies.labels import Label
 from resources.models import ConstraintSet, rules_of
 from resources.proposals import Proposal
 from resources.rules import Rule, Rules
-from resources.views import head
+from resources.views import standing
 
 from .evidence import Evidence, Source
 from .forms import LearnForm
@@ -53,7 +53,7 @@ def learn(request: Request, pk: int) -> HttpResponse:
             return redirect(constraints)
         except Refused as error:
             problem = str(error)
-    context = head(request, constraints) | {"form": form, "lesson": lesson, "problem": problem}
+    context = standing(request, constraints) | {"form": form, "lesson": lesson, "problem": problem}
     return render(request, "work/learn.html", context, status=422 if problem or form.errors else 200)
 
 

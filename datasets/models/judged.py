@@ -46,18 +46,22 @@ _PAIRS = """
   JOIN datasets_entity o ON o.annotation_id = a.id AND o.start BETWEEN e.start AND e."end" AND (o.start > e.start OR o.id > e.id)
 """
 _WHICH = f"WHERE a.{{which}} AND {COUNTS.format('e', 'o')}"
+# SQLite sorts all pairs to group them, which takes most of the time: what differs most is compared first. Two million in one
+# annotation, seconds of the processor: 1.5, with the annotation first 1.75.
 _PAIR_GROUPS = f"""
 WITH kind (label, number) AS ({{kind}}), alike AS (
-    SELECT a.id, e.label_id AS one, o.label_id AS other, {_LIE} AS lie, COUNT(*) AS count {_PAIRS} {_WHICH} GROUP BY 1, 2, 3, 4
+    SELECT e.label_id AS one, o.label_id AS other, {_LIE} AS lie, a.id, COUNT(*) AS count {_PAIRS} {_WHICH} GROUP BY 1, 2, 3, 4
 )
 SELECT id, COALESCE(k.number, 0), COALESCE(l.number, 0), lie, SUM(count)
   FROM alike LEFT JOIN kind k ON k.label = one LEFT JOIN kind l ON l.label = other
  WHERE k.number IS NOT NULL OR l.number IS NOT NULL GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4
 """
+# Entities that are the first of no such pair are passed over before they are paired.
 _PAIR_PLACES = f"""
 WITH kind (label, number) AS ({{kind}})
 SELECT a.id, e.uid, o.uid, COALESCE(k.number, 0), COALESCE(l.number, 0), {_LIE} {_PAIRS}
   LEFT JOIN kind k ON k.label = e.label_id LEFT JOIN kind l ON l.label = o.label_id {_WHICH}
+   AND (0 IN ({{ones}}) OR e.label_id IN (SELECT label FROM kind WHERE number IN ({{ones}})))
    AND (COALESCE(k.number, 0), COALESCE(l.number, 0), {_LIE}) IN (VALUES {{groups}}) LIMIT {{most}}
 """
 _ENDS = f"""
@@ -205,7 +209,8 @@ def _places(
             ", ".join(f"({', '.join(map(repr, group))})" for group in wanted if isinstance(group[2], str) is is_pair)
             for is_pair in (True, False)
         )
-        statements = [_PAIR_PLACES.replace("{groups}", pairs)] if pairs else []
+        ones = ", ".join({str(group[0]) for group in wanted if isinstance(group[2], str)})
+        statements = [_PAIR_PLACES.replace("{ones}", ones).replace("{groups}", pairs)] if pairs else []
         statements += [_RELATION_PLACES.replace("{groups}", relations)] if relations else []
         for pk, *uids, one, other, last in _rows(judge, f"id IN ({keys(annotations)})", *statements, most=most):
             for rule in _broken_by(judge, one, other, last):

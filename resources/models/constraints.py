@@ -1,6 +1,6 @@
 """Constraints: which entities can stand together, and which of them a relation may connect."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import IO, Any
 
@@ -24,6 +24,7 @@ class ConstraintSet(ResourceSet):
     keeps_inactive = True
     noun = "constraint"
     row_words = "rule,rules"
+    namespace = "resources"
     row_models = {"entity": EntityConstraint, "relation": RelationConstraint}
     change_class = RuleChange
 
@@ -48,6 +49,10 @@ class ConstraintSet(ResourceSet):
         uids = key.split("-")
         rows = self.rules_with_keys()
         return rows.filter(**dict(zip(fields, uids, strict=True))) if len(uids) == len(fields) else rows.none()
+
+    def row_names(self, keys: Collection[str]) -> dict[str, str]:
+        names = self.names_by_uid()
+        return {key: rule_name(names, key) for key in keys}
 
     def rule_name(self, key: str) -> str:
         return rule_name(self.names_by_uid(), key)

@@ -1,16 +1,15 @@
-"""The journal of a constraint set, and the writing of its rules."""
+"""The journals of resource sets; that of a constraint set, and the writing of its rules."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
-from django.conf import settings
 from django.db import models
 from django.db.models import F, UniqueConstraint
 
 from annotation_service import edits, journal
 from annotation_service.inputs import Refused
 from annotation_service.journal import Entries, JournalRow, Step
-from annotation_service.words import added_and_dropped, number
+from annotation_service.words import added_and_dropped
 
 from .rows import ConstraintRow, Lists
 
@@ -19,49 +18,64 @@ _FAR = 1_000_000_000
 Uids = Sequence[str] | None
 
 
-class ConstraintChange(JournalRow):
-    """Rules are named by their keys, labels in their lists by their uids. ``position`` is that of a rule that was added or
-    removed."""
+class ResourceChange(JournalRow):
+    """Labels are named by their uids. The ``position`` is that of a row that was added or removed."""
 
-    nouns = "rule,rules"
-
-    constraint_set = models.ForeignKey(
-        "resources.ConstraintSet", on_delete=models.RESTRICT, related_name="changes", db_index=False
-    )
+    of: ClassVar[str]  # the field that points to the set
 
     class Meta(JournalRow.Meta):
-        constraints = [UniqueConstraint(fields=["constraint_set", "version"], name="constraintchange_version")]
+        abstract = True
 
     @classmethod
     def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
         if not changes:
             return []
-        names = changes[0].constraint_set.names_by_uid()
+        thing = getattr(changes[0], cls.of)
         shown = [(change, list(change.items.items())[:limit]) for change in changes]
-        return [(change, [step for entry in items for step in _steps(names, *entry)]) for change, items in shown]
+        rows, labels = thing.row_names([key for _, items in shown for key, _ in items]), thing.names_by_uid()
+        return [
+            (change, [step for key, entry in items for step in cls.steps_of_row(rows[key], entry, labels)])
+            for change, items in shown
+        ]
+
+    @classmethod
+    def steps_of_row(cls, name: str, entry: Sequence[Any], labels: Mapping[str, str]) -> list[Step]:
+        raise NotImplementedError
 
     def names(self, keys: Collection[str]) -> dict[str, str]:
-        names = self.constraint_set.names_by_uid()
-        return {key: rule_name(names, key) for key in keys}
+        names: dict[str, str] = getattr(self, self.of).row_names(keys)
+        return names
+
+
+class ConstraintChange(ResourceChange):
+    """Rules are named by their keys."""
+
+    nouns = "rule,rules"
+    of = "constraint_set"
+
+    constraint_set = models.ForeignKey(
+        "resources.ConstraintSet", on_delete=models.RESTRICT, related_name="changes", db_index=False
+    )
+
+    class Meta(ResourceChange.Meta):
+        constraints = [UniqueConstraint(fields=["constraint_set", "version"], name="constraintchange_version")]
+
+    @classmethod
+    def steps_of_row(cls, name: str, entry: Sequence[Any], labels: Mapping[str, str]) -> list[Step]:
+        before, after = entry
+        if before is not None and after is not None:
+            return [_step(labels, name, field.replace("_", " "), before[field], after[field]) for field in after]
+        lists = [
+            f"{field.replace('_', ' ')} {_in_words(labels, uids)}"
+            for field, uids in (before or after or {}).items()
+            if field != "position"
+        ]
+        return [Step(name, "", before, after, "; ".join(lists))]
 
 
 def rule_name(names: Mapping[str, str], key: str) -> str:
     """What a rule is called: by its domain or, of a relation, such as “hasPart from Activity”."""
     return " from ".join(_names(names, key.split("-")))
-
-
-def _steps(names: Mapping[str, str], key: str, entry: Sequence[Any]) -> list[Step]:
-    before, after = entry
-    name = rule_name(names, key)
-    if before is None or after is None:
-        state = before or after or {}
-        lists = [
-            f"{field.replace('_', ' ')} {_in_words(names, uids)}"
-            for field, uids in state.items()
-            if field != "position"
-        ]
-        return [Step(name, "", before, after, "; ".join(lists))]
-    return [_step(names, name, field.replace("_", " "), before[field], after[field]) for field in after]
 
 
 def _step(names: Mapping[str, str], name: str, field: str, before: Uids, after: Uids) -> Step:
@@ -89,11 +103,10 @@ class RuleChange(journal.Change):
     def add(self, key: str, state: Lists, position: int | None = None) -> None:
         """Store a new rule, last or at a position."""
         model: type[ConstraintRow] = self.thing.row_model
-        uids, count = key.split("-"), self.thing.row_count
+        uids = key.split("-")
         if len(uids) != len(model.key_fields):
             raise Refused(f"A rule needs {'a relation and a domain' if len(model.key_fields) == 2 else 'a domain'}.")
-        if count >= settings.MAX_RESOURCE_ROWS:
-            raise Refused(f"A set has at most {number(settings.MAX_RESOURCE_ROWS)} rules.")
+        count = self.thing.room_for(1)
         position = count if position is None else min(position, count)
         ends = {
             field: self.thing.hold_labels(model.ontology_kind(field), [uid])[uid]

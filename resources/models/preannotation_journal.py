@@ -3,65 +3,47 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import count
 from types import SimpleNamespace
-from typing import Any, Self
+from typing import Any
 
-from django.conf import settings
 from django.db import models
 from django.db.models import Max, UniqueConstraint
 
 from annotation_service import edits, journal
 from annotation_service.db import among
 from annotation_service.inputs import Refused
-from annotation_service.journal import Entries, JournalRow, Step
-from annotation_service.words import number
+from annotation_service.journal import Entries, Step
 
+from .journal import ResourceChange
 from .preannotation_rows import Preannotation, RowState
 
 BATCH = 2000
 
 
-class PreannotationChange(JournalRow):
-    """Rows are named by their primary keys, labels by their uids. The ``position`` is that of a row that was
-    added or removed."""
+class PreannotationChange(ResourceChange):
+    """Rows are named by their primary keys."""
 
     nouns = "preannotation,preannotations"
+    of = "preannotation_set"
 
     preannotation_set = models.ForeignKey(
         "resources.PreannotationSet", on_delete=models.RESTRICT, related_name="changes", db_index=False
     )
 
-    class Meta(JournalRow.Meta):
+    class Meta(ResourceChange.Meta):
         constraints = [UniqueConstraint(fields=["preannotation_set", "version"], name="preannotationchange_version")]
 
     @classmethod
-    def steps_of(cls, changes: Sequence[Self], limit: int | None = None) -> list[tuple[Self, list[Step]]]:
-        if not changes:
-            return []
-        thing = changes[0].preannotation_set
-        shown = [(change, list(change.items.items())[:limit]) for change in changes]
-        names, labels = thing.row_names([key for _, items in shown for key, _ in items]), thing.names_by_uid()
-        return [
-            (change, [step for key, entry in items for step in _steps(names[key], entry, labels)])
-            for change, items in shown
-        ]
-
-    def names(self, keys: Collection[str]) -> dict[str, str]:
-        names: dict[str, str] = self.preannotation_set.row_names(keys)
-        return names
-
-
-def _steps(name: str, entry: Sequence[Any], labels: Mapping[str, str]) -> list[Step]:
-    before, after = entry
-    if before is None or after is None:
-        return [Step(name, "", before, after)]
-    return [
-        Step(
-            name,
-            field.replace("_", " "),
-            *(labels.get(each, each) if "label" in field else str(each) for each in (before[field], after[field])),
-        )
-        for field in after
-    ]
+    def steps_of_row(cls, name: str, entry: Sequence[Any], labels: Mapping[str, str]) -> list[Step]:
+        before, after = entry
+        if before is None or after is None:
+            return [Step(name, "", before, after)]
+        steps = []
+        for field in after:
+            values = (
+                labels.get(each, each) if "label" in field else str(each) for each in (before[field], after[field])
+            )
+            steps.append(Step(name, field.replace("_", " "), *values))
+        return steps
 
 
 class RowChange(journal.Change):
@@ -99,8 +81,7 @@ class RowChange(journal.Change):
         return self.thing.row_model
 
     def _create(self, rows: Sequence[Preannotation], states: Sequence[RowState]) -> None:
-        if self.thing.row_count + len(rows) > settings.MAX_RESOURCE_ROWS:
-            raise Refused(f"A set has at most {number(settings.MAX_RESOURCE_ROWS)} preannotations.")
+        self.thing.room_for(len(rows))
         self._fill(rows, states)
         self._model.objects.bulk_create(rows, batch_size=BATCH)
         self.items |= {str(row.pk): [None, state] for row, state in zip(rows, states, strict=True)}
@@ -132,12 +113,10 @@ class RowChange(journal.Change):
     def _check_active(self, values: RowState) -> None:
         """Labels that are switched off are not chosen anew."""
         for field in self._model.label_fields:
-            kind = self._model.ontology_kind(field)
-            label = self.thing.labels()[kind].by_uid.get(values.get(field, ""))
+            label = self.thing.labels_for(field).by_uid.get(values.get(field, ""))
             if label and not label.active:
-                raise Refused(
-                    f"“{label.fullname}” is switched off in “{self.thing.ontologies[kind]}”, so it cannot be used."
-                )
+                ontology = self.thing.ontologies[self._model.ontology_kind(field)]
+                raise Refused(f"“{label.fullname}” is switched off in “{ontology}”, so it cannot be used.")
 
     def _next_position(self) -> int:
         last: int | None = self.thing.rows().aggregate(last=Max("position"))["last"]

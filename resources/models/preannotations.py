@@ -8,6 +8,7 @@ from typing import IO, Any, Self
 from django.db import models
 from django.db.models import QuerySet
 
+from annotation_service import access
 from annotation_service.db import among, store, write
 from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused
@@ -24,6 +25,7 @@ class PreannotationSet(ResourceSet):
     """Made, copied and put into projects only with the setting ``PREANNOTATION_RESOURCES``. What is there already is kept, shown
     in Django admin and exported with its project all the same."""
 
+    feature = PREANNOTATIONS
     noun = "preannotation"
     row_words = "preannotation,preannotations"
     namespace = "preannotations"
@@ -38,10 +40,6 @@ class PreannotationSet(ResourceSet):
 
     class Meta(ResourceSet.Meta):
         pass
-
-    @classmethod
-    def check_enabled(cls) -> None:
-        PREANNOTATIONS.check()
 
     # --- Reading ---
 
@@ -61,7 +59,7 @@ class PreannotationSet(ResourceSet):
         raise Refused("This row was removed meanwhile.")
 
     def row_names(self, keys: Collection[str]) -> dict[str, str]:
-        """What rows are called, by their keys in the journal; those that are gone by the forms that they had last."""
+        """Those that are gone are called by the forms that they had last."""
         model = self.row_model
         rows = self.rows().filter(pk__in=among([int(key) for key in keys]))
         names = {str(values["pk"]): model.named(values) for values in rows.values("pk", *model.form_fields)}
@@ -96,17 +94,24 @@ class PreannotationSet(ResourceSet):
         return documents.lacking(source, self.format, names, kinds)
 
     @classmethod
-    def create_with_labels(cls, *, source: str | IO[bytes], owner: User, **options: Any) -> Self:
-        """The same as `create`, after adding the labels that the ontologies lack: one step in the history of each, which can be
+    def create(cls, *, source: str | IO[bytes], owner: User, add_labels: bool = False, **options: Any) -> Self:
+        """With ``add_labels`` after adding the labels that the ontologies lack: one step in the history of each, which can be
         undone when nothing uses them."""
+        if not add_labels:
+            return super().create(source=source, owner=owner, **options)
         cls.check_enabled()
         of = {name: options.get(name) for name in ("kind", "entity_ontology", "relation_ontology")}
         with write():
             draft = cls(**of)
             draft._check_ontologies()
             for kind, names in draft.lacking(source).items():
-                draft.ontologies[kind].add_items(from_fullnames(names), by=owner)
-            return cls.create(source=source, owner=owner, **options)
+                ontology = draft.ontologies[kind]
+                if not access.can_edit(owner, ontology):
+                    raise Refused(
+                        f"Only its owner can add labels to “{ontology}”. Duplicate it, or leave these rows out."
+                    )
+                ontology.add_items(from_fullnames(names), by=owner)
+            return super().create(source=source, owner=owner, **options)
 
     def copy_row(self, **options: Any) -> Self:
         copy = super().copy_row(**options)

@@ -3,12 +3,14 @@
 from collections.abc import Collection, Iterator, Mapping
 from typing import IO, Any, ClassVar, Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, UniqueConstraint, Value
 from django.db.models.functions import Coalesce
 
 from annotation_service.blueprints import Existing
 from annotation_service.db import among, execute, write
+from annotation_service.http import Feature
 from annotation_service.inputs import Problems, Refused, clean_description, clean_title
 from annotation_service.journal import Journaled
 from annotation_service.json_input import json_array, to_json
@@ -41,6 +43,7 @@ class ResourceSet(Journaled):
     A blueprint names labels of blueprints, a project's copy those of the project's own ontologies.
     """
 
+    feature: ClassVar[Feature | None] = None  # without which this installation makes no such sets
     keeps_inactive: ClassVar[bool] = False  # whether documents may name labels that are switched off
     noun: ClassVar[str]  # what a row is, such as “constraint”
     row_words: ClassVar[str]  # what rows are called on pages: see `plural`
@@ -64,6 +67,8 @@ class ResourceSet(Journaled):
     @classmethod
     def check_enabled(cls) -> None:
         """Raises `Refused` if this installation makes no such sets."""
+        if cls.feature:
+            cls.feature.check()
 
     # --- Reading ---
 
@@ -100,6 +105,18 @@ class ResourceSet(Journaled):
     def row_count(self) -> int:
         return self.rows().count()
 
+    def room_for(self, more: int) -> int:
+        """How many rows there are, if so many more are allowed."""
+        count = self.row_count
+        if count + more > settings.MAX_RESOURCE_ROWS:
+            rows = plural(settings.MAX_RESOURCE_ROWS, self.row_words)
+            raise Refused(f"A set has at most {rows}.")
+        return count
+
+    def row_names(self, keys: Collection[str]) -> dict[str, str]:
+        """What rows are called, by their keys in the journal; those that are gone, too."""
+        raise NotImplementedError
+
     def content_in_words(self) -> str:
         return plural(self.row_count, self.row_words)
 
@@ -112,6 +129,10 @@ class ResourceSet(Journaled):
     def labels(self) -> dict[str, Labels]:
         """All labels of its ontologies, by their kind."""
         return {kind: ontology.labels() for kind, ontology in self.ontologies.items()}
+
+    def labels_for(self, field: str) -> Labels:
+        """Those that a field of its rows can have."""
+        return self.labels()[self.row_model.ontology_kind(field)]
 
     def names_by_uid(self) -> dict[str, str]:
         return {label.uid: label.name for labels in self.labels().values() for label in labels}

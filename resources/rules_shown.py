@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from django.db.models import Q
+from django.urls import reverse
 
 from annotation_service.blueprints import Right
 from annotation_service.edits import fingerprint
@@ -44,7 +45,12 @@ class ShownRule(NamedTuple):
         return " from ".join(label.fullname for label in self.heads)
 
 
-class Listing:
+def link_to_rule(set_pk: int, key: str) -> str:
+    """Leads to a rule, on whichever page of the list it stands."""
+    return f"{reverse('resources:page', args=[set_pk])}?rule={key}#rule-{key}"
+
+
+class ShownRules:
     """Shows the rules of one set; ``labels`` are those of its ontologies, by their kind."""
 
     def __init__(self, kind: ConstraintKind, rules: Rules, labels: Mapping[str, Labels]) -> None:

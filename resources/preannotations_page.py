@@ -1,53 +1,60 @@
-"""Changing the rows of a preannotation set, where they stand in its table and in dialogs.
+"""The page of a preannotation set: its rows as a table, which are changed where they stand and in dialogs.
 
 Each change answers with the event `rowsChanged`, upon which the page fetches its table again; after that of a single row, which
 keeps its place, with `rowChanged`: then only what says how things stand is fetched.
 """
 
+from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import render
-from django_htmx.http import reswap, retarget, trigger_client_event
+from django_htmx.http import replace_url, reswap, retarget, trigger_client_event
 
 from annotation_service import access
 from annotation_service.edits import Conflict
-from annotation_service.http import PREANNOTATIONS, Request
+from annotation_service.http import Request, show_table
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.words import plural
 from ontologies.labels import Label
 
-from ..models import PreannotationSet
-from ..views import LabelChoice, View, complain, dialog, offer, offer_undo, set_view, wanted
-from .table import Cell, ShownRow, Table
+from . import views
+from .models import PreannotationSet
+from .preannotations_table import Cell, ShownRow, Table
+from .views import LabelChoice, complain, dialog, offer, offer_undo, set_view, uses, wanted
 
 TEMPLATES = "resources/preannotations"
 
 
-def reads(view: View) -> View:
-    return PREANNOTATIONS.required(set_view(PreannotationSet, access.readable, "GET")(view))
+reads = set_view(PreannotationSet, access.readable, "GET")
+acts = set_view(PreannotationSet, access.editable, "POST")
+edits = set_view(PreannotationSet, access.editable, "GET", "POST")
 
 
-def acts(view: View) -> View:
-    return PREANNOTATIONS.required(set_view(PreannotationSet, access.editable, "POST")(view))
-
-
-def edits(view: View) -> View:
-    return PREANNOTATIONS.required(set_view(PreannotationSet, access.editable, "GET", "POST")(view))
-
-
-# --- A row ---------------------------------------------------------------------------------------------------------------
+@reads
+def page(request: Request, thing: PreannotationSet) -> HttpResponse:
+    """The page or, for its search and after a change, the rows and what says how things stand."""
+    table = Table(thing, request.GET)
+    found = table.page()
+    query = table.query_string(page=found.number if found.number > 1 else "")
+    context = views.standing(request, thing) | {"base": thing.get_absolute_url(), "table": table, "page": found}
+    parts = f"{TEMPLATES}/_refreshed.html", f"{TEMPLATES}/page.html"
+    answer = show_table(
+        request, query, *parts, context, choices=partial(uses, request, thing), target="rows", is_pushed=False
+    )
+    if request.htmx.target == "rows" and request.htmx.trigger == "filter":  # else the address may be that of a dialog
+        replace_url(answer, context["path"])
+    return answer
 
 
 @reads
 def standing(request: Request, thing: PreannotationSet) -> HttpResponse:
     """What says how things stand, without the table."""
-    by, editable = request.user, access.can_edit(request.user, thing)
-    context = {"resource": thing, "total": thing.row_count, "editable": editable}
-    if editable:
-        context |= {"undoable": thing.undoable(by), "redoable": thing.redoable(by)}
-    return render(request, f"{TEMPLATES}/_standing.html", context)
+    return render(request, f"{TEMPLATES}/_standing.html", views.standing(request, thing))
+
+
+# --- A row ---------------------------------------------------------------------------------------------------------------
 
 
 @reads
@@ -109,8 +116,8 @@ def _row(request: Request, thing: PreannotationSet, row_pk: int, status: int = 2
 
 def _picking(request: Request, thing: PreannotationSet, shown: ShownRow, cell: Cell) -> HttpResponse:
     url = f"{thing.get_absolute_url()}rows/{shown.pk}/{cell.field}/"
-    labels = thing.labels()[thing.row_model.ontology_kind(cell.field)]
-    found = (_choice(label, "value", "chosen now" if label == cell.label else "") for label in wanted(request, labels))
+    labels = wanted(request, thing.labels_for(cell.field))
+    found = (_choice(label, "value", "chosen now" if label == cell.label else "") for label in labels)
     heading = f"{cell.title} of “{shown.name}”"
     context = {"heading": heading, "url": url, "post_to": f"{url}?was={cell.was}", "target": "#dialog"}
     return dialog(request, offer(request, found) | context)
@@ -167,8 +174,7 @@ def _new(
 
 
 def _picking_for_new(request: Request, thing: PreannotationSet, values: dict[str, str], field: str) -> HttpResponse:
-    labels = thing.labels()[thing.row_model.ontology_kind(field)]
-    found = (_choice(label, field) for label in wanted(request, labels))
+    found = (_choice(label, field) for label in wanted(request, thing.labels_for(field)))
     kept = {name: value for name, value in values.items() if name != field}
     title = next(column.label for column in Table(thing, QueryDict()).columns if column.name == field)
     form = thing.row_model.form_of(field, values)
