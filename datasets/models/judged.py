@@ -23,11 +23,11 @@ from resources.judging import Judge
 from resources.rules import Lie, RuleName, Rules, Violation
 
 from ..importing.items import NewEntity
-from ..spans import Standing
+from ..spans import TokenSpan
 from .annotation import Annotation
+from .broken import COUNTS, rules_for
 from .item import Item
 from .marks import Entity, Relation
-from .violations import COUNTS, rules_for
 
 # So many items are judged before others can write, and so many places are kept of each annotation.
 ITEMS_AT_ONCE = 500
@@ -313,7 +313,7 @@ class BrokenPlace(NamedTuple):
     annotation: Annotation
     marks: tuple[str, str]
     relation: str
-    spans: tuple[Standing, Standing]
+    spans: tuple[TokenSpan, TokenSpan]
     violation: Violation
     text: str
 
@@ -384,7 +384,7 @@ def places_of(
             label = relations.get((row.annotation_id, of[0])) if of else 0
             if first and last and label is not None:
                 broken = [judge.against(first.label, label, last.label)] if of else judge.between(first, last)
-                spans = Standing(first.start, first.end), Standing(last.start, last.end)
+                spans = TokenSpan(first.start, first.end), TokenSpan(last.start, last.end)
                 found += [
                     BrokenPlace(
                         row.annotation, (one, other), "".join(of), spans, violation, violation.in_words(judge.name_of)

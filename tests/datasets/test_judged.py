@@ -15,7 +15,7 @@ from resources.models import rules_of
 from resources.rules import PlacedLabel
 from tests import factories
 from tests.annotations.test_constraints import constrain
-from work.models import figures
+from work.models import item_work as figures
 
 ENTITIES = [
     {"domain": "PhysicalObject", "excludes": ["Activity"], "can_contain": ["PhysicalObject"]},

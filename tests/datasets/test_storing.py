@@ -16,7 +16,7 @@ from annotation_service.inputs import Refused
 from datasets.importing import storage
 from datasets.importing.items import NewEntity, NewItem
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
-from datasets.models.import_context import ImportContext
+from datasets.models.upload import ImportContext
 from projects.models import Assignment, Project
 from tests import factories
 from tests.threads import at_once

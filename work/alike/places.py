@@ -1,16 +1,135 @@
-"""The places in an item at which something is alike, and what the rules say to each."""
+"""What a person sees in items, the places at which something is alike there, and what the rules say to each."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from datasets.spans import crowded, has_room
+from django.db import connection
+
+from annotation_service.db import keys, snapshot
+from datasets.models.marks import entity_key
+from datasets.spans import Spans, crowded, has_room
 from resources.judging import Judge
+from resources.matching import EntityForm
 
 from ..models import Batch
-from .asked import Asked, Form
-from .states import Marked, Related, State
+from .asked import Asked
 
-Span = tuple[int, int]
+_ANNOTATIONS = """
+SELECT item_id, id, annotator_id IS NULL, done_at IS NOT NULL, revision FROM datasets_annotation
+ WHERE item_id IN ({keys}) AND (annotator_id = %(person)s OR annotator_id IS NULL)
+ ORDER BY annotator_id IS NULL
+"""
+_OWN = "SELECT item_id, id FROM datasets_annotation WHERE item_id IN ({keys}) AND annotator_id = %(person)s"
+_ENTITIES = (
+    'SELECT annotation_id, id, label_id, start, "end", status FROM datasets_entity WHERE annotation_id IN ({keys})'
+)
+_RELATIONS = (
+    "SELECT annotation_id, id, label_id, source_id, target_id, status"
+    " FROM datasets_relation WHERE annotation_id IN ({keys})"
+)
+_REJECTIONS = "SELECT annotation_id, what FROM datasets_rejection WHERE annotation_id IN ({keys})"
+
+
+@dataclass(slots=True, eq=False)
+class SeenEntity:
+    """An entity; the key of one that is to be made is 0."""
+
+    pk: int
+    label: int
+    start: int
+    end: int
+    status: str
+
+    @property
+    def what(self) -> str:
+        """As in `Rejection`."""
+        return entity_key(self.start, self.end, self.label)
+
+
+@dataclass(slots=True, eq=False)
+class SeenRelation:
+    pk: int
+    label: int
+    source: SeenEntity
+    target: SeenEntity
+    status: str
+
+    @property
+    def what(self) -> str:
+        return f"{self.source.what}>{self.target.what}:{self.label}"
+
+
+@dataclass(slots=True)
+class SeenItem:
+    """Of an item: ``annotation`` is the person's own; without one, it ``is_copied`` from the given one, if there is that."""
+
+    annotation: int | None = None
+    is_copied: bool = False
+    is_done: bool = False
+    entities: Spans[SeenEntity] = field(default_factory=Spans)
+    relations: list[SeenRelation] = field(default_factory=list)
+    rejected: set[str] = field(default_factory=set)
+    _relations_at: dict[tuple[SeenEntity, ...], list[SeenRelation]] = field(default_factory=lambda: defaultdict(list))
+
+    def entity(self, label: int, start: int, end: int) -> SeenEntity | None:
+        return next((each for each in self.entities.at(start, end) if each.label == label), None)
+
+    def relate(self, relation: SeenRelation) -> None:
+        self.relations.append(relation)
+        for ends in ((relation.source,), (relation.target,), (relation.source, relation.target)):
+            self._relations_at[ends].append(relation)
+
+    def relations_at(self, *ends: SeenEntity) -> Sequence[SeenRelation]:
+        """Those at an entity, or those that lead from one to another."""
+        return self._relations_at.get(ends, ())
+
+
+def states_of(items: Sequence[int], person: int, *, with_relations: bool) -> dict[int, SeenItem]:
+    """The states of items, by their keys."""
+    states = {item: SeenItem() for item in items}
+    seen: dict[int, SeenItem] = {}
+    own: list[int] = []
+    with snapshot(), connection.cursor() as cursor:
+        cursor.execute(_ANNOTATIONS.format(keys=keys(items)), {"person": person})
+        for item, annotation, is_given, is_done, _ in cursor.fetchall():
+            state = states[item]
+            if not is_given:
+                state.annotation, state.is_done = annotation, bool(is_done)
+                own.append(annotation)
+            elif state.annotation is not None:
+                continue
+            else:
+                state.is_copied = True
+            seen[annotation] = state
+        cursor.execute(_ENTITIES.format(keys=keys(seen)))
+        entities: dict[int, SeenEntity] = {}
+        for annotation, pk, *values in cursor.fetchall():
+            entities[pk] = entity = SeenEntity(pk, *values)
+            seen[annotation].entities.add(entity)
+        if with_relations:
+            cursor.execute(_RELATIONS.format(keys=keys(seen)))
+            for annotation, pk, label, source, target, status in cursor.fetchall():
+                seen[annotation].relate(SeenRelation(pk, label, entities[source], entities[target], status))
+        if own:
+            cursor.execute(_REJECTIONS.format(keys=keys(own)))
+            for annotation, what in cursor.fetchall():
+                seen[annotation].rejected.add(what)
+    return states
+
+
+def versions_of(items: Sequence[int], person: int) -> list[tuple[int, ...]]:
+    """While these are the same, so are the states."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ANNOTATIONS.format(keys=keys(items)), {"person": person})
+        return sorted(cursor.fetchall())
+
+
+def annotations_of(items: Sequence[int], person: int) -> list[tuple[int, int]]:
+    """The items with the person's own annotations."""
+    with connection.cursor() as cursor:
+        cursor.execute(_OWN.format(keys=keys(items)), {"person": person})
+        return cursor.fetchall()
 
 
 @dataclass(slots=True)
@@ -20,11 +139,11 @@ class Place:
     the accepted ones that go with an entity."""
 
     item: int
-    spans: tuple[Span, ...]
-    mark: Marked | Related
-    ends: tuple[Marked, ...] = ()
+    spans: tuple[tuple[int, int], ...]
+    mark: SeenEntity | SeenRelation
+    ends: tuple[SeenEntity, ...] = ()
     against: str = ""
-    changed: tuple[Marked | Related, ...] = ()
+    changed: tuple[SeenEntity | SeenRelation, ...] = ()
     relations: tuple[int, ...] = ()
 
     @property
@@ -45,7 +164,7 @@ class Finder:
         self._wanted = "accepted" if asked.verb == Batch.Verb.REMOVE else "suggested"
 
     def places(
-        self, item: int, tokens: Sequence[str], state: State, is_ticked: Callable[[Place], bool] = lambda place: True
+        self, item: int, tokens: Sequence[str], state: SeenItem, is_ticked: Callable[[Place], bool] = lambda place: True
     ) -> Iterator[Place]:
         if state.is_done:
             return
@@ -64,13 +183,13 @@ class Finder:
 
     # --- What is there ---
 
-    def _marked(self, item: int, tokens: Sequence[str], state: State) -> Iterator[Place]:
+    def _marked(self, item: int, tokens: Sequence[str], state: SeenItem) -> Iterator[Place]:
         form = self.asked.forms[0]
         for mark in sorted(state.entities, key=lambda each: (each.start, each.end)):
             if mark.status == self._wanted and self._is_of(form, mark, tokens):
                 yield Place(item, ((mark.start, mark.end),), mark)
 
-    def _related(self, item: int, tokens: Sequence[str], state: State) -> Iterator[Place]:
+    def _related(self, item: int, tokens: Sequence[str], state: SeenItem) -> Iterator[Place]:
         for mark in sorted(state.relations, key=lambda each: (each.source.start, each.target.start)):
             ends = mark.source, mark.target
             if (
@@ -80,24 +199,24 @@ class Finder:
             ):
                 yield Place(item, _spans(ends), mark, ends)
 
-    def _is_of(self, form: Form, mark: Marked, tokens: Sequence[str]) -> bool:
+    def _is_of(self, form: EntityForm, mark: SeenEntity, tokens: Sequence[str]) -> bool:
         return mark.label == form.label and self.asked.is_of(form, tokens[mark.start : mark.end + 1])
 
     # --- Words that are not marked ---
 
-    def _unmarked(self, item: int, tokens: Sequence[str], state: State) -> Iterator[Place]:
+    def _unmarked(self, item: int, tokens: Sequence[str], state: SeenItem) -> Iterator[Place]:
         for (span,) in self.asked.occurrences(tokens):
             mark = self._end(self.asked.forms[0], span, state)
             if mark and mark.status != "accepted":
                 yield Place(item, (span,), mark)
 
-    def _unrelated(self, item: int, tokens: Sequence[str], state: State) -> Iterator[Place]:
+    def _unrelated(self, item: int, tokens: Sequence[str], state: SeenItem) -> Iterator[Place]:
         label = self.asked.label.pk
         for spans in self.asked.occurrences(tokens):
             source, target = (self._end(form, span, state) for form, span in zip(self.asked.forms, spans, strict=True))
             if source is None or target is None or (not self.asked.new_ends and 0 in (source.pk, target.pk)):
                 continue
-            mark = Related(0, label, source, target, "")
+            mark = SeenRelation(0, label, source, target, "")
             there = [*state.relations_at(source, target), *state.relations_at(target, source)]
             is_free = self.asked.where != "any" or all(known.status == "rejected" for known in there)
             for known in there:
@@ -106,12 +225,12 @@ class Finder:
             if is_free and mark.what not in state.rejected:
                 yield Place(item, spans, mark, (source, target))
 
-    def _end(self, form: Form, span: Span, state: State) -> Marked | None:
+    def _end(self, form: EntityForm, span: tuple[int, int], state: SeenItem) -> SeenEntity | None:
         """The mark of a form at its place, be it one that is to be made; None if it cannot stand there."""
         known = state.entity(form.label, *span)
         if known and known.status == "accepted":
             return known
-        mark = known or Marked(0, form.label, *span, "")
+        mark = known or SeenEntity(0, form.label, *span, "")
         if mark.status == "rejected" or mark.what in state.rejected:
             return None
         for other in state.entities.meeting(mark):
@@ -125,9 +244,9 @@ class Finder:
 
     # --- Rules ---
 
-    def _take(self, place: Place, state: State) -> None:
+    def _take(self, place: Place, state: SeenItem) -> None:
         """Let a place be accepted in the state, or find out why it cannot."""
-        marks = [place.mark] if isinstance(place.mark, Marked) else [*place.ends]
+        marks = [place.mark] if isinstance(place.mark, SeenEntity) else [*place.ends]
         before = [mark.status for mark in marks]
         place.changed = tuple(mark for mark in marks if mark.status != "accepted")
         place.against = self._accept(marks, state) or self._against_relation(place)
@@ -136,13 +255,13 @@ class Finder:
                 mark.status = status
                 if not status:
                     state.entities.discard(mark)
-        elif isinstance(place.mark, Related):
+        elif isinstance(place.mark, SeenRelation):
             place.mark.status = "accepted"
             place.changed += (place.mark,)
             if not place.mark.pk:
                 state.relate(place.mark)
 
-    def _accept(self, marks: Sequence[Marked], state: State) -> str:
+    def _accept(self, marks: Sequence[SeenEntity], state: SeenItem) -> str:
         for mark in marks:
             if mark.status == "accepted":
                 continue
@@ -159,7 +278,7 @@ class Finder:
                 return reason
         return ""
 
-    def _against_standing(self, mark: Marked, others: Sequence[Marked]) -> str:
+    def _against_standing(self, mark: SeenEntity, others: Sequence[SeenEntity]) -> str:
         if self.judge:
             for other in others:
                 if other.status == "accepted" and (broken := next(iter(self.judge.between(mark, other)), None)):
@@ -167,17 +286,17 @@ class Finder:
         return ""
 
     def _against_relation(self, place: Place) -> str:
-        if not isinstance(place.mark, Related) or not self.judge:
+        if not isinstance(place.mark, SeenRelation) or not self.judge:
             return ""
         source, target = place.ends
         broken = self.judge.against(source.label, place.mark.label, target.label)
         return broken.rule_in_words(self.judge.name_of) if broken else ""
 
 
-def _accepted_at(mark: Marked | Related, state: State) -> tuple[int, ...]:
-    at = state.relations_at(mark) if isinstance(mark, Marked) else ()
+def _accepted_at(mark: SeenEntity | SeenRelation, state: SeenItem) -> tuple[int, ...]:
+    at = state.relations_at(mark) if isinstance(mark, SeenEntity) else ()
     return tuple(each.pk for each in at if each.status == "accepted")
 
 
-def _spans(ends: Sequence[Marked]) -> tuple[Span, ...]:
+def _spans(ends: Sequence[SeenEntity]) -> tuple[tuple[int, int], ...]:
     return tuple((end.start, end.end) for end in ends)

@@ -8,16 +8,14 @@ from typing import Any, NamedTuple
 
 from annotation_service.models import User
 from datasets.models import Dataset, Item
+from datasets.models.broken import rules_for
 from datasets.models.item import ItemQuerySet
-from datasets.models.violations import rules_for
 from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.rules import Rules
 
-from .asked import Asked
-from .candidates import candidates, tokens_of
-from .places import Finder, Place
-from .states import states_of
+from .asked import Asked, candidates, tokens_of
+from .places import Finder, Place, states_of
 
 ON_A_PAGE = 50
 CONTEXT = 60  # characters on each side

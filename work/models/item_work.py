@@ -31,11 +31,10 @@ from django.db.models.functions import Coalesce
 
 from annotation_service.db import among, write
 from datasets.models.annotation import UNCOUNTED, Annotation
-from datasets.models.deleting import goes_with_annotations
+from datasets.models.dataset import goes_with_annotations
 from datasets.models.item import Item
 from datasets.models.judged import Judging, judge_again
-from datasets.models.mark import Mark
-from datasets.models.marks import Entity, Relation
+from datasets.models.marks import Entity, Mark, Relation
 
 # So many items are locked and counted before others can write, and so many annotations of them while nobody waits.
 ITEMS_AT_ONCE = 300
