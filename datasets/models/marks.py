@@ -15,7 +15,7 @@ from annotation_service.db import store
 from annotation_service.inputs import Refused
 from ontologies import usage
 from ontologies.models import OntologyItem
-from resources.rules import Rules
+from resources.judging import Judge
 
 from ..cleaned import key_of
 from ..spans import TokenSpan, crowded, has_room
@@ -198,8 +198,8 @@ class Mark(models.Model):
         restored, origin = self._as_it_was(label, restore_token)
         if not self.pk:
             self.origin = origin
-        rules = self.annotation.rules()
-        before = {broken.key for broken in self.broken(rules)} if rules else set()
+        judge = self.annotation.judge()
+        before = {broken.key for broken in self.broken(judge)} if judge else set()
         has_label = self.pk and self.status == self.Status.ACCEPTED and self.label_id == label.pk
         self.label = label
         suggested = [end for end in self.ends() if end.status != self.Status.ACCEPTED]
@@ -210,7 +210,7 @@ class Mark(models.Model):
                 mark.check_room()
             mark.status, mark.updated_at = self.Status.ACCEPTED, timezone.now()
             mark.save()
-        for broken in self.broken(rules) if rules else ():
+        for broken in self.broken(judge) if judge else ():
             if broken.key not in before and broken.fingerprint not in (restored or ()):
                 raise Refused(broken.violation.in_words(lambda pk: OntologyItem.objects.get(pk=pk).name))
 
@@ -235,7 +235,7 @@ class Mark(models.Model):
     def check_room(self) -> None:
         """Refuse it where too many marks share a token."""
 
-    def broken(self, rules: Rules) -> Iterator[Broken]:
+    def broken(self, judge: Judge) -> Iterator[Broken]:
         """What the mark and its ends break, as they are stored."""
         raise NotImplementedError
 
@@ -244,8 +244,8 @@ class Mark(models.Model):
         the mark came from. Empty for a suggestion: bringing it back would accept it."""
         if self.status != self.Status.ACCEPTED:
             return ""
-        rules = self.annotation.rules()
-        broken = [each.fingerprint for each in self.broken(rules)] if rules else []
+        judge = self.annotation.judge()
+        broken = [each.fingerprint for each in self.broken(judge)] if judge else []
         return Signer(salt="datasets.mark.origin").sign_object([self._fact(label), broken, self.origin])
 
     def _as_it_was(self, label: OntologyItem, restore_token: str) -> tuple[list[str] | None, str]:
@@ -325,8 +325,8 @@ class Entity(Mark):
     def with_relations(self) -> list[Mark]:
         return [self, *self.relations().select_related("label", "source", "target")]
 
-    def broken(self, rules: Rules) -> Iterator[Broken]:
-        return broken_by(rules, [self.pk] if self.pk else [], [])
+    def broken(self, judge: Judge) -> Iterator[Broken]:
+        return broken_by(judge, [self.pk] if self.pk else [], [])
 
     def check_room(self) -> None:
         """On tokens that it has already it stays, however many share them."""
@@ -400,8 +400,8 @@ class Relation(Mark):
     def ends(self) -> tuple[Entity, ...]:
         return self.source, self.target
 
-    def broken(self, rules: Rules) -> Iterator[Broken]:
-        return broken_by(rules, [self.source_id, self.target_id], [self.pk] if self.pk else [])
+    def broken(self, judge: Judge) -> Iterator[Broken]:
+        return broken_by(judge, [self.source_id, self.target_id], [self.pk] if self.pk else [])
 
     def reverse(self, source: str, target: str, restore_token: str = "") -> None:
         """Let it lead from this entity to that one, the ends that it has, given by their uids. Whoever does that accepts what was

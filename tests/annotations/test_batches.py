@@ -61,7 +61,7 @@ def asked(form):
 @pytest.fixture
 def related(form, label):
     def related(verb="propagate", **more):
-        ends = {"source": form(), "target": form("line", "SeenItem")}
+        ends = {"source": form(), "target": form("line", "State")}
         return {
             "verb": verb,
             "kind": "relation",
@@ -112,7 +112,7 @@ def own(item, person):
 def test_a_place_with_as_many_marks_as_can_be_is_left_out(send, asked, apply, item, carol, label, settings):
     annotation = own(item(1), carol)
     for end in (1, 2, 3):
-        annotation.add_entity(uid=f"s{end}", label=label("SeenItem"), start=1, end=end)
+        annotation.add_entity(uid=f"s{end}", label=label("State"), start=1, end=end)
     settings.MAX_TOKEN_MARKS = 3
     (forbidden,) = send("alike/preview/", asked())["forbidden"]
     assert forbidden == {"rule": "At most 3 marks can share a word.", "count": 1}
@@ -213,7 +213,7 @@ def test_only_the_ticked(asked, apply, carol, item):
 def test_what_somebody_touched_stays(send, asked, apply, carol, item, label):
     batch = apply(asked())
     annotation = own(item(1), carol)
-    annotation.entity_set.get().relabel(label("SeenItem"))
+    annotation.entity_set.get().relabel(label("State"))
     done = own(item(4), carol)
     done.finish()
     assert batch.to_undo() == (1, 1, 1)
@@ -238,7 +238,7 @@ def test_a_mark_that_was_removed_and_brought_back_stays_and_is_told(send, asked,
 def test_a_mark_that_was_related_stays(asked, apply, carol, item, label):
     batch = apply(asked())
     annotation = own(item(1), carol)
-    annotation.add_entity(uid="leaks", label=label("SeenItem"), start=3, end=3)
+    annotation.add_entity(uid="leaks", label=label("State"), start=3, end=3)
     mark = annotation.entity_set.get(batch=batch)
     annotation.add_relation(uid="r", label=label("hasPart", "relation"), source=mark.uid, target="leaks")
     assert batch.to_undo() == (2, 1, 0)
@@ -254,7 +254,7 @@ def test_a_mark_of_a_batch_that_is_removed_was_no_suggestion(asked, apply, carol
 
 
 def test_it_goes_where_the_words_have_no_mark_with_this_label_or_none_at_all(send, asked, carol, item, label):
-    own(item(1), carol).add_entity(uid="x", label=label("SeenItem"), start=2, end=3)
+    own(item(1), carol).add_entity(uid="x", label=label("State"), start=2, end=3)
     assert send("alike/preview/", asked())["places"] == 3
     assert send("alike/preview/", asked(where="any"))["places"] == 2
     own(item(2), carol).add_entity(uid="x", label=label("PhysicalObject"), start=1, end=2)
@@ -284,8 +284,8 @@ def test_a_suggestion_at_the_place_is_accepted(asked, apply, carol, item, label,
 
 def test_what_a_rule_forbids_is_left_out_and_told(alice, project, send, asked, apply, carol, item, label):
     forbid_state(project, alice)
-    own(item(1), carol).add_entity(uid="x", label=label("SeenItem"), start=2, end=3)
-    told = [{"rule": "“SeenItem” excludes “PhysicalObject”.", "count": 1}]
+    own(item(1), carol).add_entity(uid="x", label=label("State"), start=2, end=3)
+    told = [{"rule": "“State” excludes “PhysicalObject”.", "count": 1}]
     found = send("alike/preview/", asked())
     assert (found["places"], found["forbidden"]) == (2, told)
     assert [place["against"] for place in found["page"]] == [told[0]["rule"], "", ""]
@@ -300,7 +300,7 @@ def forbid_state(project, by):
         owner=by,
         entities=project.entity_ontology.copied_from,
         relations=None,
-        document=[{"domain": "SeenItem", "excludes": ["PhysicalObject"]}],
+        document=[{"domain": "State", "excludes": ["PhysicalObject"]}],
     )
     project.use(rules, by=by)
 
@@ -329,7 +329,7 @@ def test_an_undo_leaves_what_was_suggested_before(asked, apply, carol, item, lab
 
 def test_rejecting_all_alike(asked, apply, carol, item, label, send):
     mark = given(item(1), label("PhysicalObject"), 1, 2)
-    other = given(item(1), label("SeenItem"), 3, 3, uid="given-2")
+    other = given(item(1), label("State"), 3, 3, uid="given-2")
     has_part = label("hasPart", "relation")
     mark.annotation.relation_set.create(
         uid="r", label=has_part, source=mark, target=other, status="suggested", origin="given"
@@ -350,7 +350,7 @@ def test_removing_all_alike(asked, apply, carol, item, label, send):
     first = apply(asked())
     annotation = own(item(1), carol)
     mark = annotation.entity_set.get()
-    annotation.add_entity(uid="leaks", label=label("SeenItem"), start=3, end=3)
+    annotation.add_entity(uid="leaks", label=label("State"), start=3, end=3)
     has_part = label("hasPart", "relation")
     annotation.add_relation(uid="r", label=has_part, source=mark.uid, target="leaks")
     own(item(2), carol).finish()
@@ -401,7 +401,7 @@ def test_what_is_marked_again_is_not_brought_back(asked, apply, carol, item, lab
 def test_only_what_broke_a_rule_before_breaks_it_when_it_is_brought_back(
     alice, project, asked, apply, carol, item, label
 ):
-    physical, state = label("PhysicalObject"), label("SeenItem")
+    physical, state = label("PhysicalObject"), label("State")
     for number, start in ((1, 1), (2, 0)):
         own(item(number), carol).add_entity(uid="x", label=physical, start=start, end=start + 1)
     own(item(1), carol).add_entity(uid="s", label=state, start=1, end=1)
@@ -418,10 +418,10 @@ def test_a_relation_whose_ends_were_removed_one_after_the_other_comes_back_with_
 ):
     annotation = own(item(1), carol)
     source = annotation.add_entity(uid="a", label=label("PhysicalObject"), start=1, end=2)
-    annotation.add_entity(uid="b", label=label("SeenItem"), start=3, end=3)
+    annotation.add_entity(uid="b", label=label("State"), start=3, end=3)
     annotation.add_relation(uid="r", label=label("hasPart", "relation"), source=source.uid, target="b")
     before = as_stored()
-    batches = [apply(asked("remove")), apply(asked("remove", "leaks", "SeenItem"))]
+    batches = [apply(asked("remove")), apply(asked("remove", "leaks", "State"))]
     for batch in batches:
         batch.start_undo()
     assert as_stored() == before
@@ -457,7 +457,7 @@ def test_both_ends_of_a_relation_cannot_be_the_same_mark(form, label, send):
 
 def test_relations_are_accepted_with_their_ends(related, apply, carol, item, label):
     source = given(item(2), label("PhysicalObject"), 0, 1)
-    target = given(item(2), label("SeenItem"), 3, 3, uid="given-2")
+    target = given(item(2), label("State"), 3, 3, uid="given-2")
     source.annotation.relation_set.create(
         uid="r",
         label=label("hasPart", "relation"),
@@ -476,7 +476,7 @@ def test_relations_are_accepted_with_their_ends(related, apply, carol, item, lab
 
 def test_nothing_of_others_and_nothing_that_is_done_or_not_given_is_touched(alice, carol, dave, label, client):
     project = factories.project(by=alice, annotators=[carol, dave], annotators_per_item=1, text="pump\n" * 8)
-    uid = project.entity_ontology.items().get(name="SeenItem").uid
+    uid = project.entity_ontology.items().get(name="State").uid
     hers = list(project.items_for(carol))
     own(hers[0], carol).finish()
     project.dataset.remove(project.dataset.items().filter(pk=hers[1].pk), by=alice)
@@ -492,7 +492,7 @@ def test_nothing_of_others_and_nothing_that_is_done_or_not_given_is_touched(alic
 
 def test_what_was_not_begun_goes_with_the_assignment(alice, carol, dave):
     project = factories.project(by=alice, annotators=[carol], annotators_per_item=1, text="pump\n" * 8)
-    uid = project.entity_ontology.items().get(name="SeenItem").uid
+    uid = project.entity_ontology.items().get(name="State").uid
     body = {"verb": "propagate", "kind": "entity", "form": {"tokens": ["pump"], "label": uid}}
     alike.apply(project, carol, body)
     begun = own(project.items_for(carol)[0], carol)
@@ -608,7 +608,7 @@ def test_open_screens_notice_a_batch_and_its_undo(asked, apply, carol, item, pro
 )
 def test_what_is_wrong_is_said(send, asked, label, change, error):
     body = asked() | change
-    body["form"]["label"] = body["form"]["label"].replace("{}", label("SeenItem").uid)
+    body["form"]["label"] = body["form"]["label"].replace("{}", label("State").uid)
     assert error in send("alike/apply/", body, status=422)["error"]
 
 

@@ -3,10 +3,12 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from django.db import connection
+from django.db.models import F, Q, QuerySet
 
-from annotation_service.db import keys, snapshot
+from annotation_service.db import among, snapshot
+from datasets.models import Annotation, Entity, Rejection, Relation
 from datasets.models.marks import entity_key
 from datasets.spans import Spans, crowded, has_room
 from resources.judging import Judge
@@ -14,21 +16,6 @@ from resources.matching import EntityForm
 
 from ..models import Batch
 from .asked import Asked
-
-_ANNOTATIONS = """
-SELECT item_id, id, annotator_id IS NULL, done_at IS NOT NULL, revision FROM datasets_annotation
- WHERE item_id IN ({keys}) AND (annotator_id = %(person)s OR annotator_id IS NULL)
- ORDER BY annotator_id IS NULL
-"""
-_OWN = "SELECT item_id, id FROM datasets_annotation WHERE item_id IN ({keys}) AND annotator_id = %(person)s"
-_ENTITIES = (
-    'SELECT annotation_id, id, label_id, start, "end", status FROM datasets_entity WHERE annotation_id IN ({keys})'
-)
-_RELATIONS = (
-    "SELECT annotation_id, id, label_id, source_id, target_id, status"
-    " FROM datasets_relation WHERE annotation_id IN ({keys})"
-)
-_REJECTIONS = "SELECT annotation_id, what FROM datasets_rejection WHERE annotation_id IN ({keys})"
 
 
 @dataclass(slots=True, eq=False)
@@ -89,47 +76,45 @@ def states_of(items: Sequence[int], person: int, *, with_relations: bool) -> dic
     """The states of items, by their keys."""
     states = {item: SeenItem() for item in items}
     seen: dict[int, SeenItem] = {}
-    own: list[int] = []
-    with snapshot(), connection.cursor() as cursor:
-        cursor.execute(_ANNOTATIONS.format(keys=keys(items)), {"person": person})
-        for item, annotation, is_given, is_done, _ in cursor.fetchall():
+    with snapshot():
+        for pk, item, annotator, done, _ in _annotations(items, person):
             state = states[item]
-            if not is_given:
-                state.annotation, state.is_done = annotation, bool(is_done)
-                own.append(annotation)
-            elif state.annotation is not None:
-                continue
-            else:
+            if annotator:
+                state.annotation, state.is_done = pk, done is not None
+            elif state.annotation is None:
                 state.is_copied = True
-            seen[annotation] = state
-        cursor.execute(_ENTITIES.format(keys=keys(seen)))
+            else:
+                continue
+            seen[pk] = state
+        of_these = {"annotation__in": among(list(seen))}
         entities: dict[int, SeenEntity] = {}
-        for annotation, pk, *values in cursor.fetchall():
-            entities[pk] = entity = SeenEntity(pk, *values)
+        fields = ("pk", "label", "start", "end", "status")
+        for annotation, *values in Entity.objects.filter(**of_these).values_list("annotation", *fields):
+            entity = SeenEntity(*values)
+            entities[entity.pk] = entity
             seen[annotation].entities.add(entity)
         if with_relations:
-            cursor.execute(_RELATIONS.format(keys=keys(seen)))
-            for annotation, pk, label, source, target, status in cursor.fetchall():
+            ends = Relation.objects.filter(**of_these).values_list(
+                "annotation", "pk", "label", "source", "target", "status"
+            )
+            for annotation, pk, label, source, target, status in ends:
                 seen[annotation].relate(SeenRelation(pk, label, entities[source], entities[target], status))
-        if own:
-            cursor.execute(_REJECTIONS.format(keys=keys(own)))
-            for annotation, what in cursor.fetchall():
-                seen[annotation].rejected.add(what)
+        for annotation, what in Rejection.objects.filter(**of_these).values_list("annotation", "what"):
+            seen[annotation].rejected.add(what)
     return states
 
 
-def versions_of(items: Sequence[int], person: int) -> list[tuple[int, ...]]:
+def versions_of(items: Sequence[int], person: int) -> list[tuple[Any, ...]]:
     """While these are the same, so are the states."""
-    with connection.cursor() as cursor:
-        cursor.execute(_ANNOTATIONS.format(keys=keys(items)), {"person": person})
-        return sorted(cursor.fetchall())
+    return list(_annotations(items, person))
 
 
-def annotations_of(items: Sequence[int], person: int) -> list[tuple[int, int]]:
-    """The items with the person's own annotations."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OWN.format(keys=keys(items)), {"person": person})
-        return cursor.fetchall()
+def _annotations(items: Sequence[int], person: int) -> QuerySet[Annotation, tuple[Any, ...]]:
+    """The person's own, and then the given ones."""
+    found = Annotation.objects.filter(Q(annotator=person) | Q(annotator=None), item__in=among(items))
+    return found.order_by(F("annotator").asc(nulls_last=True), "pk").values_list(
+        "pk", "item", "annotator", "done_at", "revision"
+    )
 
 
 @dataclass(slots=True)

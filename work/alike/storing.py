@@ -14,8 +14,9 @@ from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.cleaned import key_of
 from datasets.importing.document import Progress
-from datasets.models import MARKS, Entity, Mark, Relation
-from datasets.models.broken import rules_for
+from datasets.models import MARKS, Annotation, Entity, Mark, Relation
+from datasets.models.annotation import copy_given_marks
+from datasets.models.broken import judge_of
 from datasets.models.item import ItemQuerySet
 from datasets.models.marks import ENTITY_KEY, RELATION_KEY
 from ontologies.models import OntologyItem
@@ -23,23 +24,7 @@ from ontologies.models import OntologyItem
 from ..models import Batch
 from ..models.batch import COLUMNS, Turns, in_steps, lock_items
 from .asked import GONE, Asked, candidates, tokens_of
-from .places import Place, SeenEntity, SeenItem, SeenRelation, annotations_of, states_of, versions_of
-from .preview import finder_of
-
-
-def _copy(model: type[Mark], ends: str = "", joins: str = "") -> str:
-    """Copies the given marks of items into the annotations of a person; ``ends`` are those of relations."""
-    table, own = model._meta.db_table, {"id", "annotation_id", "source_id", "target_id"}
-    columns = [f'"{field.column}"' for field in model._meta.concrete_fields if field.column not in own]
-    return f"""
-        INSERT INTO {table} (annotation_id, {ends and "source_id, target_id, "}{", ".join(columns)})
-        SELECT o.id, {ends}{", ".join(f"m.{column}" for column in columns)}
-          FROM datasets_annotation o
-          JOIN datasets_annotation g ON g.item_id = o.item_id AND g.annotator_id IS NULL
-          JOIN {table} m ON m.annotation_id = g.id {joins}
-         WHERE o.item_id IN ({{items}}) AND o.annotator_id = %(person)s ORDER BY o.id, m.id
-    """
-
+from .places import Finder, Place, SeenEntity, SeenItem, SeenRelation, states_of, versions_of
 
 # A later batch begins with a higher revision than one that was undone: open screens see that something has changed.
 NEW_ANNOTATIONS = """
@@ -48,13 +33,6 @@ NEW_ANNOTATIONS = """
                (SELECT g.revision FROM datasets_annotation g WHERE g.item_id = i.id AND g.annotator_id IS NULL), 0)
       FROM datasets_item i WHERE i.id IN ({items}) ORDER BY i.position
 """
-_COPIED_ENDS = """
-    JOIN datasets_entity gs ON gs.id = m.source_id
-    JOIN datasets_entity gt ON gt.id = m.target_id
-    JOIN datasets_entity s ON s.annotation_id = o.id AND s.uid = gs.uid
-    JOIN datasets_entity t ON t.annotation_id = o.id AND t.uid = gt.uid
-"""
-COPY_GIVEN = (_copy(Entity), _copy(Relation, "s.id, t.id, ", _COPIED_ENDS))
 _MADE = "status, origin, batch_id, created_at, updated_at"
 MAKE_ENTITIES = (
     f'INSERT INTO datasets_entity (annotation_id, label_id, uid, start, "end", words_key, {_MADE})'
@@ -171,11 +149,11 @@ class Storing:
         begun = [state.annotation for item, state in states.items() if item in items and state.annotation]
         if new := [item for item in items if states[item].annotation is None]:
             execute(NEW_ANNOTATIONS.format(items=keys(new)), self.params)
-            for item, annotation in annotations_of(new, self.batch.person_id):
+            made = Annotation.objects.filter(item__in=among(new), annotator=self.batch.person_id)
+            for item, annotation in made.values_list("item", "pk"):
                 states[item].annotation = annotation
             if copied := {item: texts[item] for item in new if states[item].is_copied}:
-                for statement in COPY_GIVEN:
-                    execute(statement.format(items=keys(copied)), self.params)
+                copy_given_marks(copied, self.batch.person_id)
                 again = self._find(copied)
                 states |= again.states
                 places = [place for place in places if place.item not in copied] + again.places
@@ -191,11 +169,11 @@ class Storing:
 
     def _basis(self, texts: Texts) -> tuple[Any, ...]:
         versions = versions_of(list(texts), self.batch.person_id)
-        return self.asked, rules_for(self.batch.dataset_id), versions
+        return self.asked, judge_of(self.batch.dataset_id), versions
 
     def _find(self, texts: Texts) -> FoundPlaces:
         basis = self._basis(texts)
-        finder = finder_of(self.asked, self.batch.dataset, basis[1])
+        finder = Finder(self.asked, basis[1])
         states = states_of(list(texts), self.batch.person_id, with_relations=not self.asked.is_entity)
         places, left_out = [], Counter[str]()
         for item, tokens in texts.items():

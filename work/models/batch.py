@@ -17,7 +17,7 @@ from annotation_service.db import execute, keys, store, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, Overtaken, start_job
 from datasets.importing.document import Progress
-from datasets.models.broken import broken_by, rules_for
+from datasets.models.broken import broken_by, judge_of
 from datasets.models.item import folded
 from datasets.models.marks import MARKS, Entity, Mark, Relation
 from ontologies.models import OntologyItem
@@ -258,11 +258,11 @@ class BatchChangeQuerySet(QuerySet["BatchChange"]):
     def breaking(self, dataset: int) -> set[int]:
         """The keys of those whose marks, as they are stored now, break a rule of the project."""
         rows = list(self.values_list("pk", "mark", "kind", "annotation__item", "uid"))
-        rules = rules_for(dataset) if rows else None
-        if rules is None:
+        judge = judge_of(dataset) if rows else None
+        if judge is None:
             return set()
         marks = {kind: [mark for _, mark, its_kind, *_ in rows if its_kind == kind] for kind in MARKS}
-        found = broken_by(rules, marks["entity"] or [0], marks["relation"])
+        found = broken_by(judge, marks["entity"] or [0], marks["relation"])
         broken = {place for each in found for place in each.places}
         return {pk for pk, _, *place in rows if tuple(place) in broken}
 
