@@ -22,8 +22,8 @@ from annotation_service.models import with_defaults
 from annotation_service.words import number
 from datasets.models import MARKS, Annotation, Entity, Mark, Relation
 from projects import access
-from work.suggesting import history
-from work.suggesting.labelled import labels_before
+from work.suggestions import history
+from work.suggestions.history import labels_before
 
 from . import offers
 

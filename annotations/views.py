@@ -19,7 +19,7 @@ from projects import access
 from projects.models import Project
 from projects.progress import done_by
 from projects.roles import with_right
-from work.models.figures import refresh_item
+from work.models.item_work import refresh_item
 
 from . import offers
 from .finding import item_address, next_undone, shown_items

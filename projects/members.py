@@ -15,7 +15,7 @@ from annotation_service.inputs import Refused
 from annotation_service.models import User
 from datasets.models import Annotation, Entity, Mark, Relation
 from ontologies.models import OntologyKind
-from work.models.figures import delete_annotations
+from work.models.item_work import delete_annotations
 
 from . import roles
 from .roles import ANNOTATOR, MANAGER

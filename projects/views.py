@@ -24,7 +24,7 @@ from annotation_service.views import MOST, Hit, finders
 from datasets.models import Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet
-from work.models.figures import refresh
+from work.models.item_work import refresh
 
 from . import access, bundle, comments, progress
 from .assignment_page import card

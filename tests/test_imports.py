@@ -12,6 +12,7 @@ from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
 APPS = ("annotation_service", "ontologies", "resources", "datasets", "work", "projects", "annotations")
+UNREPEATED = ("annotation_service", "ontologies", "datasets", "work")
 IN_A_FUNCTION = "\n\ndef later():\n    {}\n"
 FOR_TYPES_ONLY = "\n\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    {}\n"
 
@@ -83,14 +84,29 @@ def test_no_model_is_fetched_by_its_name():
                 assert not re.search(r"\bget_model\(|\bimport_module\(|\b__import__\(", path.read_text()), path
 
 
-def test_a_class_of_the_first_apps_has_a_name_of_its_own():
+CONVENTIONS = {"__init__.py", "access.py", "admin.py", "forms.py", "jobs.py", "models.py", "urls.py", "views.py"}
+
+
+def of_our_apps():
+    for app in APPS:
+        for path in (ROOT / app).rglob("*.py"):
+            if not {"migrations", "commands", "templatetags"} & {*path.parts}:
+                yield app, path
+
+
+def repeated(named, apps):
+    """The names in these apps that stand for more than one thing anywhere."""
+    used = Counter(name for _, name in named)
+    return sorted({name for app, name in named if app in apps and used[name] > 1})
+
+
+def test_a_class_has_a_name_of_its_own():
     """One name means one thing; every module of commands has its `Command`."""
-    names = {
-        path: re.findall(r"^class (\w+)", path.read_text(), re.M)
-        for app in APPS
-        for path in (ROOT / app).rglob("*.py")
-        if not {"migrations", "commands"} & {*path.parts}
-    }
-    used = Counter(name for found in names.values() for name in found)
-    first = {name for path, found in names.items() if path.relative_to(ROOT).parts[0] in APPS[:3] for name in found}
-    assert not {name for name in first if used[name] > 1} - {"Rule"}  # of constraints, and of assignment
+    named = [(app, name) for app, path in of_our_apps() for name in re.findall(r"^class (\w+)", path.read_text(), re.M)]
+    assert repeated(named, UNREPEATED) == []
+
+
+def test_a_module_has_a_name_of_its_own():
+    """But for those that Django's conventions name, and those named after their model."""
+    named = [(app, path.name) for app, path in of_our_apps() if path.name not in CONVENTIONS | {"item.py"}]
+    assert repeated(named, ("datasets", "work")) == []

@@ -15,7 +15,7 @@ from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import Job, User, start_job
 from datasets.views.editing import items_changed
-from work.models.figures import refresh
+from work.models.item_work import refresh
 
 from .. import access
 from ..models import HandChange, Project

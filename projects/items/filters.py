@@ -14,7 +14,7 @@ from annotation_service.db import among
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from annotation_service.paging import Column
-from datasets.items.listing import NOTHING, ItemList, labels_named, selected_in
+from datasets.item_lists import NOTHING, ItemList, labels_named, selected_in
 from datasets.models.item import ItemQuerySet
 from work import own_items as own
 from work.models import Comment, Flag, ItemLabel

@@ -13,9 +13,9 @@ from annotation_service import words
 from annotation_service.blueprints import Right
 from annotation_service.http import Request, show_table
 from annotation_service.inputs import whole_number
-from datasets.items.listing import PAGE_SIZE
+from datasets.item_lists import PAGE_SIZE
 from datasets.models import Item
-from work.models.figures import refresh
+from work.models.item_work import refresh
 
 from .. import access
 from ..models import HandChange, Project

@@ -13,7 +13,7 @@ from projects.models import Project
 from tests import factories
 from tests.resource_sets import make
 from tests.soak import amount
-from work.suggesting import labelled
+from work.suggestions import history as labelled
 
 from .test_workspace import state_of
 
