@@ -135,22 +135,6 @@ def among(keys: Collection[int] | Collection[str]) -> Any:
     return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if key <= most]])
 
 
-class _Apart(models.Func):
-    output_field = models.BooleanField()
-    template = "%(expressions)s"
-
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template="(%(expressions)s) IS TRUE", **context)
-
-
-def apart(condition: models.Q) -> models.Q:
-    """A condition with a query of its own, which PostgreSQL does not join but asks for each row, in a hash or an index.
-
-    As long as it has no statistics, it takes 20,000 rows for one, and a join then compares all with all: for minutes, not 30 ms.
-    """
-    return models.Q(_Apart(condition))
-
-
 # --- What the planner knows ------------------------------------------------------------------------------------------------
 
 # As long as fewer rows of a table have changed, no plan goes wrong by much. PostgreSQL's own upkeep comes up to a minute late, or

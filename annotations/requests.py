@@ -24,8 +24,8 @@ from datasets.models import MARKS, Annotation, Entity, Item, Mark, Relation
 from projects import access
 from projects.comment_list import show_comment
 from work.models import Comment, Flag
-from work.suggesting import history
-from work.suggesting.labelled import labels_before
+from work.suggestions import history
+from work.suggestions.history import labels_before
 
 from . import offers
 

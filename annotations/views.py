@@ -24,7 +24,7 @@ from projects.models import Project
 from projects.progress import done_by
 from projects.roles import with_right
 from work.models import Comment
-from work.models.figures import refresh_item
+from work.models.item_work import refresh_item
 from work.own_items import OwnItems
 
 from . import offers

@@ -8,7 +8,7 @@ from annotation_service.access import can_create, editable, projects_seen_by, re
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
 
-from .kinds import Kind
+from .kinds import DatasetKind
 from .models import Dataset, Upload
 
 
@@ -28,5 +28,5 @@ def marked_datasets(request: Request) -> QuerySet[Dataset]:
     """The datasets with marks that the user may read: those of projects, and blueprints that come with marks."""
     found = Q(project__in=projects_seen_by(request.user, Right.READ))
     if can_create(request.user):
-        found |= Q(project=None, kind__in=[kind for kind in Kind if kind.has_entities])
+        found |= Q(project=None, kind__in=[kind for kind in DatasetKind if kind.has_entities])
     return Dataset.objects.filter(found)

@@ -6,7 +6,7 @@ A new format is a function that writes a dataset in pieces, and its entry in `DO
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import IO
 
 from django.db.models import TextField
 from django.db.models.functions import Cast
@@ -16,7 +16,7 @@ from annotation_service.db import snapshot
 from annotation_service.json_input import json_array, to_json
 
 from .extra_fields import with_floats
-from .kinds import Kind
+from .kinds import DatasetKind
 from .models import GIVEN, Dataset, Entity, Relation
 from .models.item import ItemQuerySet
 from .portions import by_texts
@@ -36,7 +36,7 @@ def json_lines_document(dataset: Dataset, items: ItemQuerySet | None = None) -> 
 def text_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
     """The originals, one a line. If the first begins with a byte order mark, another one goes before it: readers drop one."""
     mark = "\ufeff"
-    for batch in _batches(dataset, items, "original"):
+    for batch in by_texts(dataset.items() if items is None else items, "original"):
         text = "".join(f"{original}\n" for (original,) in batch)
         yield mark + text if text.startswith(mark) else text
         mark = ""
@@ -51,7 +51,7 @@ class DownloadFormat:
     extension: str
     content_type: str
     document: Callable[[Dataset, ItemQuerySet | None], Iterator[str]]
-    kinds: Collection[str] = tuple(Kind)
+    kinds: Collection[str] = tuple(DatasetKind)
 
     def file_name(self, dataset: Dataset) -> str:
         return f"{slugify(dataset.name, allow_unicode=True)[:80] or 'dataset'}.{self.extension}"
@@ -70,17 +70,23 @@ JSON_LINES = DownloadFormat(
 )
 # Standard datasets only: the items of the others may have line ends in them.
 TEXT = DownloadFormat(
-    "text", "Text", "the originals, one a line", "txt", "text/plain; charset=utf-8", text_document, {Kind.STANDARD}
+    "text",
+    "Text",
+    "the originals, one a line",
+    "txt",
+    "text/plain; charset=utf-8",
+    text_document,
+    {DatasetKind.STANDARD},
 )
 DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT)
 
 
 def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]]:
     """Write items as JSON, a list for each batch. Fields that are JSON in the database are not parsed."""
-    kind = Kind(dataset.kind)
+    kind = DatasetKind(dataset.kind)
     names = {pk: to_json(label.fullname) for pk, label in dataset.labels().items()} if kind.has_entities else {}
     texts = (Cast("tokens", TextField()), Cast("extra_fields", TextField()))
-    for batch in _batches(dataset, items, "pk", "original", "external_id", *texts):
+    for batch in by_texts(dataset.items() if items is None else items, "pk", "original", "external_id", *texts):
         keys = [row[0] for row in batch]
         entities = _entities(keys, names, with_ids=kind.has_relations) if kind.has_entities else {}
         relations = _relations(keys, names) if kind.has_relations else {}
@@ -117,7 +123,3 @@ def _relations(items: list[int], names: dict[int, str]) -> dict[int, list[str]]:
         ids = f'"source_id": {to_json(source)}, "target_id": {to_json(target)}'
         found[item].append(f'{{{ids}, "label": {names[label]}}}')
     return found
-
-
-def _batches(dataset: Dataset, items: ItemQuerySet | None, *fields: Any) -> Iterator[list[tuple[Any, ...]]]:
-    return by_texts(dataset.items() if items is None else items, *fields)

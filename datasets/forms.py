@@ -16,7 +16,7 @@ from resources.models import ConstraintSet
 
 from .importing.document import Duplicates
 from .importing.formats import Format
-from .kinds import Kind
+from .kinds import DatasetKind
 from .models import Dataset
 from .preprocessing import OPERATIONS, Operation
 
@@ -42,7 +42,7 @@ class PreviewForm(PreprocessingForm):
 
     sample = forms.CharField(required=False, strip=False)
     file_name = forms.CharField(required=False, max_length=300)
-    kind = forms.ChoiceField(choices=Kind.choices)
+    kind = forms.ChoiceField(choices=DatasetKind.choices)
     format = forms.ChoiceField(choices=Format.choices)
 
 
@@ -142,12 +142,12 @@ class SourceForm(forms.Form):
         return {name: getattr(value, "pk", value) for name, value in values}
 
 
-class CreateForm(SourceForm, PreprocessingForm):
+class NewDatasetForm(SourceForm, PreprocessingForm):
     """A new dataset: its content, how it is read and, for preannotated kinds, the ontologies with its labels."""
 
     name = NameField(required=False)
     description = DescriptionField(rows=2)
-    kind = forms.ChoiceField(choices=Kind.choices, initial=Kind.STANDARD)
+    kind = forms.ChoiceField(choices=DatasetKind.choices, initial=DatasetKind.STANDARD)
     entity_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
     relation_ontology = forms.ModelChoiceField(Ontology.objects.none(), required=False)
 
@@ -165,9 +165,9 @@ class CreateForm(SourceForm, PreprocessingForm):
     def clean(self) -> None:
         super().clean()
         cleaned = self.cleaned_data
-        if cleaned.get("kind") == Kind.STANDARD:
+        if cleaned.get("kind") == DatasetKind.STANDARD:
             cleaned["format"] = Format.TEXT
-        kinds = Kind(cleaned.get("kind", Kind.STANDARD)).label_kinds
+        kinds = DatasetKind(cleaned.get("kind", DatasetKind.STANDARD)).label_kinds
         for name in (f"{of}_ontology" for of in kinds):
             if not cleaned.get(name) and name not in self.errors:
                 self.add_error(name, "Choose the ontology that has the labels.")
@@ -191,8 +191,8 @@ class AddForm(SourceForm):
         super().__init__(*args, **options)
         self.dataset = dataset
         if constraints is not None:
-            self.fields |= set_fields(constraints, Kind(dataset.kind).label_kinds)
-        if dataset.kind == Kind.STANDARD:
+            self.fields |= set_fields(constraints, DatasetKind(dataset.kind).label_kinds)
+        if dataset.kind == DatasetKind.STANDARD:
             del self.fields["format"]
         else:
             self.fields["tokeniser"] = OPERATIONS["tokeniser"].field()

@@ -11,7 +11,7 @@ from annotation_service.schemas import Checker, load
 SCHEMAS = Path(__file__).parent / "schemas"
 
 
-class Kind(TextChoices):
+class DatasetKind(TextChoices):
     """What the items of a dataset come with."""
 
     STANDARD = "standard", "Standard dataset"
@@ -21,11 +21,11 @@ class Kind(TextChoices):
 
     @property
     def has_entities(self) -> bool:
-        return self in {Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION}
+        return self in {DatasetKind.PREANNOTATED_ENTITY, DatasetKind.PREANNOTATED_RELATION}
 
     @property
     def has_relations(self) -> bool:
-        return self == Kind.PREANNOTATED_RELATION
+        return self == DatasetKind.PREANNOTATED_RELATION
 
     @property
     def label_kinds(self) -> list[str]:
@@ -34,7 +34,7 @@ class Kind(TextChoices):
 
     @property
     def example_name(self) -> str:
-        return f"{self}.example.{'txt' if self == Kind.STANDARD else 'json'}"
+        return f"{self}.example.{'txt' if self == DatasetKind.STANDARD else 'json'}"
 
     @property
     def example(self) -> str:
@@ -48,6 +48,6 @@ class Kind(TextChoices):
 
 
 @cache
-def item_checker(kind: Kind) -> Checker:
+def item_checker(kind: DatasetKind) -> Checker:
     """Checks one item of a document."""
     return Checker({"$ref": "#/$defs/item", "$defs": kind.schema["$defs"]})

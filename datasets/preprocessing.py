@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from django import forms
 
-from .kinds import Kind
+from .kinds import DatasetKind
 from .portions import portions
 from .tokenising import TOKENISERS, Span, offsets_of
 
@@ -143,9 +143,9 @@ class Preprocessing:
             raise ValueError(f"There is no tokeniser “{self.tokeniser}”.")
 
     @classmethod
-    def of(cls, values: Mapping[str, Any], kind: Kind) -> "Preprocessing":
+    def of(cls, values: Mapping[str, Any], kind: DatasetKind) -> "Preprocessing":
         """Those chosen in a form or for an upload, among its other fields. Only standard datasets have more than a tokeniser."""
-        names = OPERATIONS if kind == Kind.STANDARD else ("tokeniser",)
+        names = OPERATIONS if kind == DatasetKind.STANDARD else ("tokeniser",)
         return cls(**{name: values[name] for name in names if name in values})
 
     def chosen(self) -> list[tuple[Operation, Any]]:

@@ -15,7 +15,7 @@ P = TypeVar("P", bound=Placed)
 
 
 @dataclass(eq=False, slots=True)
-class Standing:
+class TokenSpan:
     """An entity of which only its tokens matter."""
 
     start: int
@@ -107,7 +107,7 @@ def crowded_token(spans: Collection[Placed]) -> int | None:
 def has_room(span: Placed, others: Collection[Placed]) -> bool:
     """Whether an entity can come to these others."""
     cut = [
-        Standing(max(span.start, other.start), min(span.end, other.end))
+        TokenSpan(max(span.start, other.start), min(span.end, other.end))
         for other in others
         if other.start <= span.end and other.end >= span.start
     ]

@@ -19,7 +19,7 @@ from annotation_service.models import User, fold
 from datasets.models import Annotation, Item
 from datasets.models.item import ItemQuerySet
 from work.models import Batch, Comment, Flag
-from work.models.comments import CommentQuerySet, talked_about
+from work.models.remarks import CommentQuerySet, talked_about
 
 from . import roles
 from .assignment.assigned import given_item, given_to, is_given

@@ -12,8 +12,7 @@ from annotation_service.models import Job, User
 from datasets.importing.document import Progress
 from datasets.models.item import ItemQuerySet
 from work.alike import preview as previews
-from work.alike.asked import Asked
-from work.alike.candidates import candidates
+from work.alike.asked import Asked, candidates
 from work.alike.places import Place
 from work.alike.preview import Preview
 from work.alike.storing import Storing

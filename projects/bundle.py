@@ -24,7 +24,7 @@ from annotation_service.words import plural
 from datasets import exports
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.models import GIVEN, Annotation, Entity, Item, Mark, Relation
 from datasets.portions import by_tokens
 from ontologies.documents import write_time
@@ -69,7 +69,7 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
             _write_all(archive, f"{resource.format}.json", resource.json_document())
             counts[resource.format] = resource.row_count
         _write_all(archive, "dataset.json", exports.json_document(dataset))
-        if Kind(dataset.kind).has_entities:
+        if DatasetKind(dataset.kind).has_entities:
             counts |= given_marks(dataset)
         counts |= dict.fromkeys(("annotations", "annotations_done", "entities", "relations"), 0)
         counts |= dict.fromkeys(("suggested_entities", "suggested_relations", "flags", "comments", "open_comments"), 0)

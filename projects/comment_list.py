@@ -22,7 +22,7 @@ from annotation_service.paging import search_text
 from datasets.models import Item
 from datasets.models.item import ItemQuerySet
 from work.models import Answer, Comment, Flag
-from work.models.comments import CommentQuerySet
+from work.models.remarks import CommentQuerySet
 
 from . import access
 

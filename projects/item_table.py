@@ -16,7 +16,7 @@ from annotation_service.db import among
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from annotation_service.paging import Column
-from datasets.items.listing import NOTHING, ItemList, labels_named, selected_in
+from datasets.item_lists import NOTHING, ItemList, labels_named, selected_in
 from datasets.models import MARKS, Annotation, Item, Mark
 from datasets.models.item import ItemQuerySet
 from datasets.models.judged import broken_rules

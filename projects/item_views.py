@@ -17,10 +17,10 @@ from annotation_service.blueprints import Right
 from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import Job, User, start_job
-from datasets.items.listing import PAGE_SIZE
+from datasets.item_lists import PAGE_SIZE
 from datasets.models import Item
 from datasets.views.editing import items_changed
-from work.models.figures import refresh
+from work.models.item_work import refresh
 
 from . import access
 from .forms import toasts_refusals

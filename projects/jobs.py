@@ -19,7 +19,7 @@ from resources.models import FORMATS
 from work.alike.undoing import undo
 from work.models import Batch
 from work.models.batch import STORE, UNDO
-from work.suggesting.matching import JOB as MATCH
+from work.suggestions.placing import JOB as MATCH
 
 from . import access, all_alike, bundle, item_views
 from .assignment.giving import KEPT

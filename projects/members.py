@@ -20,12 +20,12 @@ from annotation_service.leaving import leavings, switchings
 from annotation_service.models import User, fold
 from datasets.models import Annotation, Entity, Mark, Relation
 from ontologies.models import OntologyKind
-from work.models.figures import delete_annotations
+from work.models.item_work import delete_annotations
 
 from . import roles
 from .assignment.assigned import Assignment
 from .roles import ANNOTATOR, MANAGER
-from .suggestions import SuggestsMarks
+from .suggested_marks import SuggestsMarks
 
 AT_ONCE = 500  # annotations in one statement
 NEEDS_MANAGER = f"A project needs {roles.ROLES[MANAGER].one}. Make somebody else one first."

@@ -17,8 +17,9 @@ from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused, clean_description, clean_prose, clean_title
 from annotation_service.models import Job, User
 from datasets.models import Contents, Dataset, Mark
+from datasets.models.broken import judge_of
 from datasets.models.item import BIN
-from datasets.models.judged import broken_in, judge_of, places_of
+from datasets.models.judged import broken_in, places_of
 from ontologies.models import Ontology, OntologyKind
 from resources.models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet
 

@@ -16,7 +16,7 @@ from ontologies.label_filters import unused
 from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 from work.models import Comment
-from work.suggesting import history
+from work.suggestions import history
 
 from .assignment import item_counts
 from .assignment.assigned import GivenCounts

@@ -18,7 +18,7 @@ from annotation_service.models import Job
 from annotation_service.paging import Column, sort_columns
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 from resources.preannotations_table import PAGE_SIZE, Table
-from work.suggesting.figures import Figures, figures_of
+from work.suggestions.decisions import Figures, figures_of
 
 from . import access
 from .forms import SetForm, refusals_in, toasts_refusals

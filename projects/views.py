@@ -26,7 +26,7 @@ from annotation_service.views import MOST, Hit, finders
 from datasets.models import Contents, Dataset
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
-from work.models.figures import refresh
+from work.models.item_work import refresh
 
 from . import access, bundle, comment_list, progress
 from .assignment_page import card

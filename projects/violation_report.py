@@ -12,7 +12,8 @@ from annotation_service.db import snapshot
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from datasets.models import BrokenRule, Dataset
-from datasets.models.judged import BrokenPlace, broken_in, broken_rules, in_order, judge_of, places_of
+from datasets.models.broken import judge_of
+from datasets.models.judged import BrokenPlace, broken_in, broken_rules, in_order, places_of
 from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.models import ConstraintSet, ResourceSet, rules_about

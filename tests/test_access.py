@@ -29,8 +29,7 @@ from projects.assignment import item_counts
 from projects.models import Invitation, Project
 from tests import factories, faults
 from tests.resource_sets import make
-from work.models import Batch, Comment
-from work.models import figures as item_work
+from work.models import Batch, Comment, item_work
 
 # The columns of the table: nobody; carol's colleague dave, who is in no project; carol, who annotates in alice's project; bob, a
 # project manager who has nothing to do with it; alice, who owns everything here; sam, who is staff.

@@ -83,31 +83,29 @@ def test_no_model_is_fetched_by_its_name():
                 assert not re.search(r"\bget_model\(|\bimport_module\(|\b__import__\(", path.read_text()), path
 
 
-CONVENTIONS = {"access", "admin", "apps", "forms", "jobs", "management", "models", "urls", "views"}
-NAMED_ONCE = ("annotation_service", "ontologies", "resources", "projects", "annotations")
+CONVENTIONS = {"__init__.py", "access.py", "admin.py", "forms.py", "jobs.py", "models.py", "urls.py", "views.py"}
 
 
-def modules():
-    """All but migrations and commands: every module of commands has its `Command`."""
+def of_our_apps():
     for app in APPS:
         for path in (ROOT / app).rglob("*.py"):
-            if not {"migrations", "commands"} & {*path.parts}:
+            if not {"migrations", "commands", "templatetags"} & {*path.parts}:
                 yield app, path
 
 
-def told_twice(names, apps):
-    """Which names of these apps stand for more than one thing, given the apps and names of all."""
-    used = Counter(name for _, name in names)
-    return {name for app, name in names if app in apps and used[name] > 1}
+def repeated(named, apps):
+    """The names in these apps that stand for more than one thing anywhere."""
+    used = Counter(name for _, name in named)
+    return sorted({name for app, name in named if app in apps and used[name] > 1})
 
 
 def test_a_class_has_a_name_of_its_own():
-    """One name means one thing."""
-    names = [(app, name) for app, path in modules() for name in re.findall(r"^class (\w+)", path.read_text(), re.M)]
-    assert not told_twice(names, NAMED_ONCE)
+    """One name means one thing; every module of commands has its `Command`."""
+    named = [(app, name) for app, path in of_our_apps() for name in re.findall(r"^class (\w+)", path.read_text(), re.M)]
+    assert repeated(named, APPS) == []
 
 
 def test_a_module_has_a_name_of_its_own():
-    """A package is named by its folder."""
-    names = [(app, path.parent.name if path.stem == "__init__" else path.stem) for app, path in modules()]
-    assert not told_twice([each for each in names if each[1] not in CONVENTIONS], ("projects", "annotations"))
+    """But for those that Django's conventions name, and those named after their model."""
+    named = [(app, path.name) for app, path in of_our_apps() if path.name not in CONVENTIONS | {"item.py"}]
+    assert repeated(named, ("datasets", "work", "projects", "annotations")) == []

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from annotation_service.inputs import Refused
 from annotation_service.schemas import PUBLISHED, load
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from ontologies.documents import read_ontology
 from resources.models import FORMATS
 from tests import factories
@@ -147,12 +147,12 @@ def test_resources(alice, format, rng, tmp_path, settings):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize("kind", DatasetKind)
 def test_datasets(as_alice, kind, rng, tmp_path):
     labels = {f"{of}_ontology": factories.ontology(owner=as_alice.user, kind=of).pk for of in kind.label_kinds}
     form = {"name": "x", "kind": kind, "tokeniser": "whitespace", **labels}
     for _ in range(amount(8, 2000)):
-        is_text = kind == Kind.STANDARD
+        is_text = kind == DatasetKind.STANDARD
         data = text(rng) if is_text or rng.random() < 0.1 else document(rng, kind.schema)
         format = "text" if is_text else rng.choice(["json", "json", "jsonl", "text"])
         sent = {**form, "format": format, "file": SimpleUploadedFile("x", data)}

@@ -1,5 +1,5 @@
 from annotation_service.jobs import purge
 
-from .models.figures import count_some
+from .models.item_work import count_some
 
 purge(count_some)

@@ -27,14 +27,14 @@ from django.db.models.lookups import GreaterThan
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from annotation_service.paging import Column
-from datasets.items.listing import NOTHING, ItemList, labels_named, with_labels
+from datasets.item_lists import NOTHING, ItemList, labels_named, with_labels
 from datasets.models import MARKS, Annotation, Item, Mark
 from datasets.models.item import ItemQuerySet
 from ontologies.labels import Label
 from ontologies.models import Ontology
 
 from .models import Batch, BatchChange, Comment, Flag
-from .models.figures import marks_in
+from .models.item_work import marks_in
 
 STATES = ("undone", "untouched", "begun", "done")
 HAS = {

@@ -11,7 +11,7 @@ from django.http import QueryDict
 from annotation_service.models import User
 from annotation_service.paging import Column, Page
 from datasets.cleaned import CleanedText
-from datasets.items.listing import Listing, labels_named, with_labels
+from datasets.item_lists import FilteredList, labels_named, with_labels
 from datasets.models import MARKS, Entity, Item, Mark, Relation
 from datasets.models.item import folded
 from ontologies.labels import Label
@@ -29,7 +29,7 @@ _ENDS = {"entity": (), "relation": ("source", "target")}
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnMarks(Listing):
+class OwnMarks(FilteredList):
     """Somebody's accepted marks of one kind that match what is in an address: first those of the item that they worked on
     last. Without a ``kind`` they are entities."""
 

@@ -15,7 +15,7 @@ from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused
 from annotation_service.words import plural
 from datasets.access import marked_datasets
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.models import Dataset
 from ontologies.labels import Label
 from resources.models import ConstraintSet, rules_of
@@ -90,7 +90,7 @@ def _form(request: Request, constraints: ConstraintSet) -> LearnForm:
             continue
         group = choices["This project" if dataset.project_id == constraints.project_id else "Projects"]
         group.append((f"{dataset.pk}-{Source.DONE}", f"{dataset.project}: done by annotators"))
-        if Kind(dataset.kind).has_entities:
+        if DatasetKind(dataset.kind).has_entities:
             group.append((f"{dataset.pk}-{Source.GIVEN}", f"{dataset.project}: came with the dataset"))
     data = request.GET if "source" in request.GET else None
     return LearnForm(data, choices=[(name, group) for name, group in choices.items() if group])
@@ -108,7 +108,7 @@ def _lesson(request: Request, constraints: ConstraintSet, form: LearnForm) -> "L
 # --- What is proposed ----------------------------------------------------------------------------------------------------
 
 
-class Choice(NamedTuple):
+class ProposedLabel(NamedTuple):
     """A label that a proposed rule may list."""
 
     label: Label
@@ -117,13 +117,13 @@ class Choice(NamedTuple):
     note: str
 
 
-class Shown(NamedTuple):
+class ProposedRule(NamedTuple):
     """A proposed rule, with the rule of the set that it would be added to, if there is one."""
 
     key: str
     relation: Label | None
     domain: Label
-    choices: list[Choice]
+    choices: list[ProposedLabel]
     proposal: Proposal
     there: Rule | None
     is_ticked: bool
@@ -164,14 +164,14 @@ class Lesson:
         return self.observed.long.total()
 
     @cached_property
-    def shown(self) -> list[Shown]:
+    def shown(self) -> list[ProposedRule]:
         """The proposals in tree order, those that most marks speak for."""
         order = {label.pk: place for labels in self.labels.values() for place, label in enumerate(labels)}
         found = sorted(self.proposals, key=lambda each: -each.met)[:SHOWN_RULES]
         found.sort(key=lambda each: (order.get(each.relation or 0, 0), order[each.domain]))
         return list(map(self._shown, found))
 
-    def _shown(self, proposal: Proposal) -> Shown:
+    def _shown(self, proposal: Proposal) -> ProposedRule:
         domain = self.labels["entity"].by_pk[proposal.domain]
         relation = self.labels["relation"].by_pk[proposal.relation] if proposal.relation else None
         key = f"{relation.uid}-{domain.uid}" if relation else domain.uid
@@ -182,9 +182,9 @@ class Lesson:
         is_contradicted = bool(proposal.usual) and not usual
         likely = proposal.is_likely and is_new and not is_contradicted
         ticked = key in self.sent.getlist("rule") if self.sent is not None else likely
-        return Shown(key, relation, domain, choices, proposal, there, ticked, is_new)
+        return ProposedRule(key, relation, domain, choices, proposal, there, ticked, is_new)
 
-    def _choices(self, proposal: Proposal, key: str, there: Rule | None) -> Iterator[Choice]:
+    def _choices(self, proposal: Proposal, key: str, there: Rule | None) -> Iterator[ProposedLabel]:
         sent = self.sent.getlist(f"list-{key}") if self.sent is not None else None
         for each in proposal.listed[:SHOWN_CHOICES]:
             label = self.labels["entity"].by_pk[each.label]
@@ -193,7 +193,7 @@ class Lesson:
             if excluding:
                 note = f"excluded by rule {words.number(excluding.position + 1)}"
             usual = each.is_usual and not excluding
-            yield Choice(label, each.times, usual if sent is None else label.uid in sent, note)
+            yield ProposedLabel(label, each.times, usual if sent is None else label.uid in sent, note)
 
     def _excluding(self, proposal: Proposal, label: int) -> Rule | None:
         """The rule of the set by which the label cannot stand inside the domain, whatever that may contain."""
@@ -211,7 +211,7 @@ class Lesson:
         """What a rule allows, None if it sets no limit."""
         return getattr(rule, self.of_kind.learned_list) if rule else None
 
-    def pair(self, key: str, uid: str) -> tuple[Shown, Choice] | None:
+    def pair(self, key: str, uid: str) -> tuple[ProposedRule, ProposedLabel] | None:
         """A proposed rule and a label that it may list."""
         found = ((rule, choice) for rule in self.shown for choice in rule.choices)
         return next(((rule, choice) for rule, choice in found if (rule.key, choice.label.uid) == (key, uid)), None)
@@ -243,7 +243,7 @@ class Lesson:
                 rules[each.proposal.key] = self._joined(each, labels)
         return self.of_kind.broken(self.observed, Rules(rules.values()))
 
-    def _joined(self, shown: Shown, labels: list[int]) -> Rule:
+    def _joined(self, shown: ProposedRule, labels: list[int]) -> Rule:
         """The rule as it will be, when these labels have been added."""
         if shown.there is None:
             return self.of_kind.learned(shown.proposal, labels)

@@ -12,7 +12,7 @@ from annotation_service.inputs import MAX_PROBLEMS, Problem, Problems, Refused
 from annotation_service.json_input import to_json
 from ontologies.models import Ontology
 
-from ..kinds import Kind
+from ..kinds import DatasetKind
 from ..preprocessing import Counts, Preprocessing
 from .items import NewItem
 
@@ -58,7 +58,7 @@ class ImportOptions:
     into tokens. ``ontologies`` have the labels of the marks, by kind.
     """
 
-    kind: Kind
+    kind: DatasetKind
     format: str
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     ontologies: Mapping[str, Ontology] = field(default_factory=dict)
@@ -69,7 +69,7 @@ class ImportOptions:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
         """From `Upload.options`. Raises `Refused` if an ontology is not there any more."""
-        kind = Kind(value.get("kind", Kind.STANDARD))
+        kind = DatasetKind(value.get("kind", DatasetKind.STANDARD))
         return cls(
             kind=kind,
             format=value.get("format", "text"),
@@ -89,7 +89,7 @@ def _ontology(kind: str, pk: int | None) -> Ontology:
 
 
 @dataclass(slots=True)
-class Report(Counts):
+class ImportReport(Counts):
     """Counts of what was found. Complete when the `formats.Reader` is exhausted.
 
     ``labels`` has full names with the numbers of their marks, the most frequent first, for each kind of ontology;
@@ -165,7 +165,7 @@ class Report(Counts):
         return asdict(self)
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> "Report":
+    def from_json(cls, value: dict[str, Any]) -> "ImportReport":
         """The reverse of `as_json`; of an empty object it is an empty report."""
         report = cls(**value)
         if problems := value.get("problems"):

@@ -14,7 +14,7 @@ from annotation_service.inputs import Refused, blocks
 from annotation_service.json_input import parse_json
 from annotation_service.json_input.lists import Element, Elements, json_lines
 
-from ..kinds import Kind
+from ..kinds import DatasetKind
 
 _BYTES = 1_000_000
 _ITEMS = 100
@@ -45,11 +45,11 @@ class Format(TextChoices):
     @classmethod
     def of_kind(cls, kind: str) -> "list[Format]":
         """A standard dataset is made from lines of text, the others from everything."""
-        return [format for format in cls if format.cut is None or kind != Kind.STANDARD]
+        return [format for format in cls if format.cut is None or kind != DatasetKind.STANDARD]
 
 
 class Detected(NamedTuple):
-    kind: Kind
+    kind: DatasetKind
     format: Format
 
 
@@ -60,7 +60,7 @@ def detect(source: Path | bytes, name: str = "") -> Detected:
     extension = Path(name).suffix.lower()
     named = next((format for format in Format if extension in format.extensions), None)
     format = _format(data.decode("utf-8-sig", "replace"), named)
-    return Detected(_kind(data, format.cut) if format.cut else Kind.STANDARD, format)
+    return Detected(_kind(data, format.cut) if format.cut else DatasetKind.STANDARD, format)
 
 
 def _format(text: str, named: Format | None) -> Format:
@@ -81,14 +81,14 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _kind(data: bytes, cut: Cut) -> Kind:
+def _kind(data: bytes, cut: Cut) -> DatasetKind:
     """The kind that has all the fields of the first items."""
     items = list(islice(_objects(data, cut), _ITEMS))
     fields = {field for item in items for field in item}
     entities = [entity for item in items if isinstance(found := item.get("entities"), list) for entity in found]
     if "relations" in fields or any(isinstance(entity, dict) and "id" in entity for entity in entities):
-        return Kind.PREANNOTATED_RELATION
-    return Kind.PREANNOTATED_ENTITY if "entities" in fields else Kind.RICH
+        return DatasetKind.PREANNOTATED_RELATION
+    return DatasetKind.PREANNOTATED_ENTITY if "entities" in fields else DatasetKind.RICH
 
 
 def _objects(data: bytes, cut: Cut) -> Iterator[dict[str, Any]]:

@@ -16,11 +16,11 @@ from resources.rules import Violation
 
 from ..cleaned import CleanedText
 from ..extra_fields import too_large
-from ..kinds import Kind, item_checker
+from ..kinds import DatasetKind, item_checker
 from ..spans import crowded, crowded_token, pairs_of
 from ..tokenising import Span, offsets_of
 
-Mistake = tuple[str, str]
+Flaw = tuple[str, str]
 """A JSON path, and what is wrong there."""
 
 LIMITS: tuple[tuple[str, str, Callable[[Any], int], str], ...] = (
@@ -100,7 +100,7 @@ class NewItem(NamedTuple):
 class ItemBuilder:
     """Makes items of JSON values."""
 
-    def __init__(self, kind: Kind, ontologies: Mapping[str, Ontology], *, keep_inactive: bool = False) -> None:
+    def __init__(self, kind: DatasetKind, ontologies: Mapping[str, Ontology], *, keep_inactive: bool = False) -> None:
         self.kind, self.checker = kind, item_checker(kind)
         # JSON that is shorter exceeds no limit; for extra fields see `too_large`.
         self.short = min(
@@ -108,7 +108,7 @@ class ItemBuilder:
         )
         self.names = {of: _LabelLookup(ontologies[of], keep_inactive) for of in kind.label_kinds}
 
-    def build(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Mistake]]:
+    def build(self, value: Any, place: str, length: int) -> tuple[NewItem | None, list[Flaw]]:
         """The item, or else what is wrong with it. ``length`` is that of its JSON."""
         if not self.checker.is_valid(value):
             return None, list(islice(self._mistakes(value), MAX_PROBLEMS))
@@ -124,7 +124,7 @@ class ItemBuilder:
         offsets = offsets_of(tokens, original)
         return NewItem(place, original, tokens, offsets, external_id, extra_fields, entities, relations), []
 
-    def _entities(self, value: dict[str, Any], mistakes: list[Mistake]) -> list[NewEntity]:
+    def _entities(self, value: dict[str, Any], mistakes: list[Flaw]) -> list[NewEntity]:
         names = self.names["entity"]
         count = len(value["tokens"])
         entities: list[NewEntity] = []
@@ -152,7 +152,7 @@ class ItemBuilder:
             mistakes.append(("$.entities", f"{crowded()} More have token {token}, counted from 0."))
         return entities
 
-    def _relations(self, value: dict[str, Any], mistakes: list[Mistake]) -> list[NewRelation]:
+    def _relations(self, value: dict[str, Any], mistakes: list[Flaw]) -> list[NewRelation]:
         names = self.names["relation"]
         uids = {entity["id"] for entity in value.get("entities") or ()}
         relations: list[NewRelation] = []
@@ -174,8 +174,8 @@ class ItemBuilder:
             relations.append(NewRelation(f"r{index + 1}", label or 0, source, target))
         return relations
 
-    def _mistakes(self, value: Any) -> Iterator[Mistake]:
-        for other in Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION:
+    def _mistakes(self, value: Any) -> Iterator[Flaw]:
+        for other in DatasetKind.PREANNOTATED_ENTITY, DatasetKind.PREANNOTATED_RELATION:
             if item_checker(other).is_valid(value):
                 path, text = _misfit(value, self.kind)
                 yield path, f"{text}; this is an item of a {other.label.lower()}. Choose that kind."
@@ -183,7 +183,7 @@ class ItemBuilder:
         yield from self.checker.problems(value)
 
 
-def _misfit(value: dict[str, Any], kind: Kind) -> Mistake:
+def _misfit(value: dict[str, Any], kind: DatasetKind) -> Flaw:
     """What an item of another kind has that this kind has not, or the other way round."""
     this, relations = kind.label.lower(), value.get("relations") or ()
     ids = [entity["id"] for entity in value.get("entities") or () if "id" in entity]
@@ -232,7 +232,7 @@ class _LabelLookup:
         return self.reasons[text]
 
 
-def _excesses(value: dict[str, Any]) -> Iterator[Mistake]:
+def _excesses(value: dict[str, Any]) -> Iterator[Flaw]:
     for field, name, measure, what in LIMITS:
         if (size := measure(value.get(field) or ())) > (limit := getattr(settings, name)):
             yield f"$.{field}", f"An item has at most {words.number(limit)} {what}; this one has {words.number(size)}."

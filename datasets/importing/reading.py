@@ -13,14 +13,14 @@ from annotation_service.json_input.lists import Element
 from resources.judging import Judge
 from resources.rules import Tally
 
-from ..kinds import Kind
+from ..kinds import DatasetKind
 from .document import (
     PREVIEW_ITEMS,
     Duplicates,
     ImportOptions,
+    ImportReport,
     Inactive,
     Progress,
-    Report,
     Violations,
     no_progress,
     preview_of,
@@ -58,14 +58,14 @@ class Reader:
         self.path, self.options, self.progress, self.on_problem = path, options, progress, on_problem
         self.known_ids, self.known_texts, self.judge = known_ids or {}, known_texts, judge
         self.taken_ids: list[str] = []
-        self.report = Report()
+        self.report = ImportReport()
 
     @property
     def replaced_ids(self) -> list[str]:
         """The external ids of the items of the dataset that new ones replace."""
         return self.taken_ids if self.options.duplicates == Duplicates.REPLACE else []
 
-    def check(self) -> Report:
+    def check(self) -> ImportReport:
         """Read everything, and return what was found, problems included."""
         try:
             for _ in self:
@@ -78,7 +78,9 @@ class Reader:
         report, most, format = self.report, settings.MAX_DATASET_ITEMS, Format(self.options.format)
         try:
             if format not in Format.of_kind(self.options.kind):
-                raise Refused(f"A standard dataset is made from lines of text. Choose the kind “{Kind.RICH.label}”.")
+                raise Refused(
+                    f"A standard dataset is made from lines of text. Choose the kind “{DatasetKind.RICH.label}”."
+                )
             with self.path.open("rb") as file:
                 for item in self._from_json(file, format.cut) if format.cut else self._from_text(file):
                     if report.items > most:

@@ -49,7 +49,6 @@ ORIGIN = "given"
 BATCH, BATCH_CHARACTERS = 2000, 2_000_000
 MARK_CHARACTERS = 100
 KEYS_AT_ONCE = 2000
-Row = tuple[Any, ...]
 _needs_escapes = re.compile(r'[\x00-\x1f"\\]').search
 
 
@@ -57,7 +56,7 @@ class Spool:
     """Takes items with `add`, and puts them into a dataset with `store`."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, list[Row]] = {table: [] for table in COLUMNS}
+        self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS}
         self._keys = {table: new_keys(table) for table in COLUMNS}
         self._positions = count()
 
@@ -164,7 +163,7 @@ def json_unchecked() -> Iterator[None]:
         execute("PRAGMA ignore_check_constraints = OFF")
 
 
-def write_rows(table: str, rows: list[Row]) -> None:
+def write_rows(table: str, rows: list[tuple[Any, ...]]) -> None:
     """Write rows of all columns into a temporary table; nobody else has to wait meanwhile."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
@@ -190,7 +189,7 @@ def write_rows(table: str, rows: list[Row]) -> None:
 # --- Rows ----------------------------------------------------------------------------------------------------------------
 
 
-def _item_row(key: int, position: int, item: NewItem) -> Row:
+def _item_row(key: int, position: int, item: NewItem) -> tuple[Any, ...]:
     """As the database keeps it, JSON as text."""
     _, original, tokens, _, external_id, extra_fields, _, _ = item
     offsets = item.offsets

@@ -2,9 +2,7 @@ from .annotation import Annotation
 from .dataset import Contents, Dataset
 from .item import Item
 from .judged import BrokenRule, Judged
-from .mark import Mark
-from .marks import GIVEN, MARKS, Entity, Relation
-from .rejection import Rejection
+from .marks import GIVEN, MARKS, Entity, Mark, Rejection, Relation
 from .upload import Upload
 
 __all__ = [

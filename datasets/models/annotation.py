@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from typing import Any, Self, TypeVar
 
@@ -8,16 +8,15 @@ from django.db.models import F, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 
 from annotation_service import limits
-from annotation_service.db import first, store
+from annotation_service.db import execute, first, keys, store
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies.models import OntologyItem
-from resources.rules import Rules
+from resources.judging import Judge
 
+from .broken import judge_of
 from .item import Item
-from .mark import Mark
-from .marks import Entity, Relation
-from .violations import rules_for
+from .marks import Entity, Mark, Relation
 
 # Saving a mark runs these, and takes 2 ms in all. Written out they take 0.06 ms each; composed by the ORM 0.3 to 0.5 ms.
 _VISIBLE = """
@@ -44,6 +43,29 @@ SELECT * FROM datasets_entity
  ORDER BY uid <> %(uid)s
 """
 M = TypeVar("M", bound=Mark)
+
+
+def _copy(model: type[Mark], ends: str = "", joins: str = "") -> str:
+    """``ends`` are those of relations."""
+    table, own = model._meta.db_table, {"id", "annotation_id", "source_id", "target_id"}
+    columns = [f'"{field.column}"' for field in model._meta.concrete_fields if field.column not in own]
+    return f"""
+        INSERT INTO {table} (annotation_id, {ends and "source_id, target_id, "}{", ".join(columns)})
+        SELECT o.id, {ends}{", ".join(f"m.{column}" for column in columns)}
+          FROM datasets_annotation o
+          JOIN datasets_annotation g ON g.item_id = o.item_id AND g.annotator_id IS NULL
+          JOIN {table} m ON m.annotation_id = g.id {joins}
+         WHERE o.item_id IN ({{items}}) AND o.annotator_id = %(annotator)s ORDER BY o.id, m.id
+    """
+
+
+_COPIED_ENDS = """
+    JOIN datasets_entity gs ON gs.id = m.source_id
+    JOIN datasets_entity gt ON gt.id = m.target_id
+    JOIN datasets_entity s ON s.annotation_id = o.id AND s.uid = gs.uid
+    JOIN datasets_entity t ON t.annotation_id = o.id AND t.uid = gt.uid
+"""
+_COPY_GIVEN = (_copy(Entity), _copy(Relation, "s.id, t.id, ", _COPIED_ENDS))
 
 
 class WorkStep(Enum):
@@ -136,7 +158,7 @@ class Annotation(models.Model):
         revision = given.revision + 1 if given else 1
         annotation = cls.objects.create(item=item, annotator=annotator, started_at=None, revision=revision)
         if given:
-            annotation.copy_given_marks()
+            copy_given_marks([item.pk], annotator.pk)
         return annotation
 
     @classmethod
@@ -162,9 +184,9 @@ class Annotation(models.Model):
             return label
         raise Refused("The project has no such label. Reload the page.")
 
-    def rules(self) -> Rules | None:
-        """What the project's constraints allow; None if it has none."""
-        return rules_for(self.item.dataset_id)
+    def judge(self) -> Judge | None:
+        """Of the project's constraints; None if it has none."""
+        return judge_of(self.item.dataset_id)
 
     def sources(self) -> list[str]:
         """What put its entities here, in words."""
@@ -173,18 +195,6 @@ class Annotation(models.Model):
         origins = by_hand.values_list("origin", flat=True).distinct()
         batch = ["a batch of theirs"] if entities.exclude(batch=None).exists() else []
         return [*batch, *(Mark.Origin(origin).label for origin in sorted(origins))]
-
-    def copy_given_marks(self) -> None:
-        """Copy the marks that came with the dataset into this annotation."""
-        given = {"annotation__item": self.item_id, "annotation__annotator": None}
-        entities = {entity.pk: entity for entity in Entity.objects.filter(**given).order_by("pk")}
-        relations = list(Relation.objects.filter(**given).order_by("pk"))
-        for mark in (*entities.values(), *relations):
-            mark.pk, mark.annotation = None, self
-        Entity.objects.bulk_create(entities.values())
-        for relation in relations:
-            relation.source, relation.target = entities[relation.source_id], entities[relation.target_id]
-        Relation.objects.bulk_create(relations)
 
     # --- Marks ---
 
@@ -267,3 +277,9 @@ class Annotation(models.Model):
         self.check_open()
         if not 0 < len(uid) <= limits.MAX_MARK_ID_CHARACTERS:
             raise Refused(f"A mark's uid has 1 to {limits.MAX_MARK_ID_CHARACTERS} characters.")
+
+
+def copy_given_marks(items: Iterable[int], annotator: int) -> None:
+    """Copy the marks that came with items into somebody's annotations of them."""
+    for statement in _COPY_GIVEN:
+        execute(statement.format(items=keys(items)), {"annotator": annotator})

@@ -1,8 +1,10 @@
+"""Datasets with their items and bin, and what goes with them when they are removed or deleted."""
+
 import time
-from collections import ChainMap
+from collections import ChainMap, Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import models
@@ -20,15 +22,55 @@ from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
 
 from ..importing import storage
-from ..importing.document import Report
+from ..importing.document import ImportReport
 from ..importing.storage import Spool
-from ..kinds import Kind
+from ..kinds import DatasetKind
 from ..preprocessing import Preprocessing
-from .deleting import MarkCount, goes_after_marks, goes_with_datasets, with_marks
+from .annotation import Annotation
 from .item import BIN, Item, ItemQuerySet
-from .mark import Mark
-from .marks import GIVEN, Entity, Relation
-from .rejection import Rejection
+from .judged import BrokenRule, Judged
+from .marks import GIVEN, Entity, Mark, Rejection, Relation
+
+# Models with a field `annotation`, and models with the field that points to items or datasets. The apps above add theirs.
+goes_with_annotations: list[type[models.Model]] = [Relation, Entity, Rejection, BrokenRule]
+goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
+goes_with_datasets: list[tuple[type[models.Model], str]] = [(Judged, "dataset")]
+# Marks point to these.
+goes_after_marks: list[tuple[type[models.Model], str]] = []
+# When many items are deleted, so many are locked and deleted with their marks before the next.
+ITEMS_AT_ONCE = 500
+
+
+class MarkCount(NamedTuple):
+    """The marks of some items: ``given`` with the dataset, and ``made`` by so many ``people``."""
+
+    given: int
+    made: int
+    people: int
+
+    @classmethod
+    def of(cls, items: ItemQuerySet) -> "MarkCount":
+        """A suggestion is nobody's mark before it is accepted."""
+        given, people = 0, Counter[int]()
+        annotations = Annotation.objects.filter(item__in=items.order_by().values("pk"))
+        for model in (Entity, Relation):
+            marks = model.objects.filter(annotation__in=annotations)
+            given += marks.filter(GIVEN).count()
+            made = marks.filter(annotation__annotator__isnull=False, status=Mark.Status.ACCEPTED)
+            people.update(dict(made.order_by().values_list("annotation__annotator").annotate(Count("pk"))))
+        return cls(given, people.total(), len(people))
+
+
+def with_marks(items: ItemQuerySet) -> Iterator[QuerySet[Any]]:
+    """The rows of items and of all that goes with them, in an order in which they can be deleted. Annotators lock the item whose
+    marks they change, so that none come in between."""
+    locked = items.select_for_update(of=("self",)).values_list("pk", flat=True)
+    while keys := list(locked[:ITEMS_AT_ONCE]):
+        for model in goes_with_annotations:
+            yield model._base_manager.filter(annotation__item__in=among(keys))
+        for model, field in goes_with_items:
+            yield model._base_manager.filter(**{f"{field}__in": among(keys)})
+        yield Item.with_removed.filter(pk__in=among(keys))
 
 
 class Contents(models.TextChoices):
@@ -43,7 +85,7 @@ class Contents(models.TextChoices):
 class Dataset(PagedBlueprint):
     """A list of texts to be annotated, with the tokens that marks refer to."""
 
-    kind = models.CharField(max_length=21, choices=Kind)
+    kind = models.CharField(max_length=21, choices=DatasetKind)
     preprocessing = models.JSONField(default=dict, blank=True)
     entity_ontology = models.ForeignKey(
         Ontology, null=True, blank=True, on_delete=models.RESTRICT, related_name="entity_datasets"
@@ -203,7 +245,7 @@ class Dataset(PagedBlueprint):
                 if dataset.arrived is not None:
                     project.suggest_on(dataset.arrived)
 
-    def append_items(self, spool: Spool, report: Report, *, replaced: Collection[str], by: User) -> int:
+    def append_items(self, spool: Spool, report: ImportReport, *, replaced: Collection[str], by: User) -> int:
         """Append what was read, in the transaction of the caller, who has locked this dataset; returns the first position.
 
         Items with one of the external ids ``replaced`` go to the bin for it.

@@ -9,7 +9,6 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
 
@@ -18,16 +17,15 @@ from django.db.models import QuerySet, UniqueConstraint
 from django.utils import timezone
 
 from annotation_service.db import among, keys, snapshot, store, write
-from ontologies.models import Ontology
 from resources.judging import Judge
-from resources.rules import Lie, RuleName, Rules, Violation
+from resources.rules import Lie, RuleName, Violation
 
 from ..importing.items import NewEntity
-from ..spans import Standing
+from ..spans import TokenSpan
 from .annotation import Annotation
+from .broken import COUNTS, judge_of
 from .item import Item
 from .marks import Entity, Relation
-from .violations import COUNTS, rules_for
 
 # So many items are judged before others can write, and so many places are kept of each annotation.
 ITEMS_AT_ONCE = 500
@@ -134,19 +132,6 @@ class BrokenRule(models.Model):
 
 
 # --- Finding -----------------------------------------------------------------------------------------------------------
-
-
-def judge_of(dataset: int) -> Judge | None:
-    """Of the project's rules, as they are now; None if it has none. Kept in memory until they or its labels change."""
-    if rules := rules_for(dataset):
-        trees = Ontology.objects.filter(project__dataset=dataset).order_by("pk").values_list("pk", "version")
-        return _judge(rules, tuple(trees))
-    return None
-
-
-@lru_cache(maxsize=20)
-def _judge(rules: Rules, trees: tuple[tuple[int, int], ...]) -> Judge:
-    return Judge(rules, Ontology.objects.filter(pk__in=[pk for pk, _ in trees]).order_by("pk"))
 
 
 def broken_in(judge: Judge, items: Sequence[int]) -> Iterator[BrokenRule]:
@@ -318,7 +303,7 @@ class BrokenPlace(NamedTuple):
     annotation: Annotation
     marks: tuple[str, str]
     relation: str
-    spans: tuple[Standing, Standing]
+    spans: tuple[TokenSpan, TokenSpan]
     violation: Violation
     text: str
 
@@ -389,7 +374,7 @@ def places_of(
             label = relations.get((row.annotation_id, of[0])) if of else 0
             if first and last and label is not None:
                 broken = [judge.against(first.label, label, last.label)] if of else judge.between(first, last)
-                spans = Standing(first.start, first.end), Standing(last.start, last.end)
+                spans = TokenSpan(first.start, first.end), TokenSpan(last.start, last.end)
                 found += [
                     BrokenPlace(
                         row.annotation, (one, other), "".join(of), spans, violation, violation.in_words(judge.name_of)

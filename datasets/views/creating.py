@@ -21,10 +21,10 @@ from annotation_service.paging import named, search_text
 from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet
 
-from ..forms import SAMPLE_CHARACTERS, AddForm, CreateForm, PreviewForm, SourceForm
+from ..forms import SAMPLE_CHARACTERS, AddForm, NewDatasetForm, PreviewForm, SourceForm
 from ..importing.formats import Format, detect
 from ..importing.items import NewItem
-from ..kinds import Kind
+from ..kinds import DatasetKind
 from ..models import Dataset, Upload
 from ..preprocessing import Counts, Prepared, Preprocessing
 from ..tokenising import TOKENISERS
@@ -33,10 +33,14 @@ PREVIEW_LINES = 200
 PREVIEW_ROWS = 20
 SHOWN_ONTOLOGIES = 6
 KINDS = [
-    (Kind.STANDARD, "Standard", "Text, an item a line. It is cleaned up and cut into tokens here."),
-    (Kind.RICH, "Rich", "Texts that are cut into tokens already, with ids and fields of their own."),
-    (Kind.PREANNOTATED_ENTITY, "Preannotated entities", "Rich items with marks, whose labels are in an ontology."),
-    (Kind.PREANNOTATED_RELATION, "Preannotated relations", "Rich items with marks and relations between them."),
+    (DatasetKind.STANDARD, "Standard", "Text, an item a line. It is cleaned up and cut into tokens here."),
+    (DatasetKind.RICH, "Rich", "Texts that are cut into tokens already, with ids and fields of their own."),
+    (
+        DatasetKind.PREANNOTATED_ENTITY,
+        "Preannotated entities",
+        "Rich items with marks, whose labels are in an ontology.",
+    ),
+    (DatasetKind.PREANNOTATED_RELATION, "Preannotated relations", "Rich items with marks and relations between them."),
 ]
 
 
@@ -54,9 +58,9 @@ def add_items(request: Request, pk: int) -> HttpResponse:
     return receive(request, add_form(request, dataset, initial={"format": Format.JSON}))
 
 
-def create_form(request: Request, **options: Any) -> CreateForm:
+def create_form(request: Request, **options: Any) -> NewDatasetForm:
     ontologies, constraints = access.blueprints(request, Ontology), access.blueprints(request, ConstraintSet)
-    return CreateForm(*posted(request), ontologies=ontologies, constraints=constraints, **options)
+    return NewDatasetForm(*posted(request), ontologies=ontologies, constraints=constraints, **options)
 
 
 def add_form(request: Request, dataset: Dataset, **options: Any) -> AddForm:
@@ -105,10 +109,10 @@ def show_form(request: Request, form: SourceForm, kept: Upload | None = None) ->
     context: dict[str, Any] = {"form": form, "kept": kept, "start": _beginning(kept) if kept else ""}
     context |= {"tokenisers": TOKENISERS, "dataset": form.dataset}
     if dataset := form.dataset:
-        context |= {"formats": [Kind(dataset.kind)], "upload_formats": Format.of_kind(dataset.kind)}
+        context |= {"formats": [DatasetKind(dataset.kind)], "upload_formats": Format.of_kind(dataset.kind)}
         context |= {"section": "datasets" if dataset.is_blueprint else "projects"}
     else:
-        context |= {"section": "datasets", "kinds": KINDS, "formats": list(Kind), "upload_formats": list(Format)}
+        context |= {"section": "datasets", "kinds": KINDS, "formats": list(DatasetKind), "upload_formats": list(Format)}
         for kind in OntologyKind:
             context[f"{kind}_chooser"] = ontology_choices(request, kind, form[f"{kind}_ontology"].value())
     template = "datasets/add.html" if dataset else "datasets/create.html"
@@ -137,9 +141,9 @@ def preview(request: Request) -> HttpResponse:
     text = values["sample"][:SAMPLE_CHARACTERS]
     if not text.strip():
         return render(request, "datasets/_preview.html")
-    chosen, (kind, format) = Kind(values["kind"]), detect(text.encode(), values["file_name"])
+    chosen, (kind, format) = DatasetKind(values["kind"]), detect(text.encode(), values["file_name"])
     context = {"kind": kind, "format": format, "chosen": chosen}
-    if chosen == Kind.STANDARD or values["format"] == Format.TEXT:
+    if chosen == DatasetKind.STANDARD or values["format"] == Format.TEXT:
         numbered = ((number, line) for number, line in enumerate(split_lines(text), start=1) if line.strip())
         context |= preview_lines(list(islice(numbered, PREVIEW_LINES)), Preprocessing.of(values, chosen))
     response = render(request, "datasets/_preview.html", context)
@@ -207,15 +211,15 @@ def ontologies(request: Request, kind: str) -> HttpResponse:
 @require_GET
 def schema(request: Request, kind: str) -> HttpResponseBase:
     """The JSON Schema of a kind's documents."""
-    if kind not in Kind.values or kind == Kind.STANDARD:
+    if kind not in DatasetKind.values or kind == DatasetKind.STANDARD:
         raise Http404
-    text = json.dumps(Kind(kind).schema, indent=2, ensure_ascii=False)
+    text = json.dumps(DatasetKind(kind).schema, indent=2, ensure_ascii=False)
     return download(request, text, f"{kind}_dataset.schema.json", "application/json")
 
 
 @require_GET
 def example(request: Request, kind: str) -> HttpResponseBase:
-    if kind not in Kind.values:
+    if kind not in DatasetKind.values:
         raise Http404
-    content_type = "text/plain; charset=utf-8" if kind == Kind.STANDARD else "application/json"
-    return download(request, Kind(kind).example, Kind(kind).example_name, content_type)
+    content_type = "text/plain; charset=utf-8" if kind == DatasetKind.STANDARD else "application/json"
+    return download(request, DatasetKind(kind).example, DatasetKind(kind).example_name, content_type)

@@ -13,9 +13,9 @@ from annotation_service.inputs import Refused, whole_number
 
 from .. import extra_fields
 from ..extra_fields import Field
-from ..items.filters import ItemFilter
+from ..item_lists import ItemFilter
 from ..models import Dataset
-from .pages import item_of
+from .browsing import item_of
 
 
 @require_http_methods(["GET", "POST"])

@@ -17,16 +17,16 @@ from annotation_service.paging import Page
 from annotation_service.views import announce_once
 from ontologies.models import Ontology
 
+from .. import drawing
 from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import SourceForm
-from ..importing.document import Duplicates, ImportOptions, Inactive, Report, Violations
+from ..importing.document import Duplicates, ImportOptions, ImportReport, Inactive, Violations
 from ..importing.formats import Format, detect
-from ..items import drawing
-from ..kinds import Kind
+from ..kinds import DatasetKind
 from ..models import Dataset, Upload
+from .browsing import label_chart, shell
 from .creating import add_form, check, create_form, refusal_as_message, show_form
-from .pages import label_chart, shell
 
 MOST_LABELS = 12
 GREY = "#808080"
@@ -68,7 +68,7 @@ def upload_page(request: Request, pk: int) -> HttpResponse:
 
 def _found(upload: Upload) -> dict[str, Any]:
     """The report, with the first items drawn and the labels in their colours."""
-    report, kind = upload.found, Kind(upload.options["kind"])
+    report, kind = upload.found, DatasetKind(upload.options["kind"])
     context: dict[str, Any] = {"report": report, "kind": kind, "decisions": DECISIONS}
     context |= {"kept_marks": list(_kept_marks(upload)), "refused_marks": list(_refused_marks(upload))}
     if report.items:
@@ -108,7 +108,7 @@ def _refused_marks(upload: Upload) -> Iterator[tuple[str, str]]:
         yield "inactive-labels", "the marks with labels that are off"
 
 
-def _named(report: Report) -> Iterator[tuple[str, str, list[tuple[str, int]]]]:
+def _named(report: ImportReport) -> Iterator[tuple[str, str, list[tuple[str, int]]]]:
     """What is wrong with labels that the document names: a title, a note, and the names with the numbers of their marks."""
     for kind in report.labels:
         if off := report.inactive_labels[kind]:

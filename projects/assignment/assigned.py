@@ -27,7 +27,7 @@ from annotation_service.blueprints import Right
 from annotation_service.db import changed, execute, first
 from annotation_service.models import User
 from datasets.models import Annotation, Dataset, Item
-from datasets.models.deleting import goes_with_items
+from datasets.models.dataset import goes_with_items
 
 from ..roles import ROLES, getting_items
 from .rule import AssignmentRule

@@ -22,7 +22,7 @@ from annotation_service.models import Job, User
 from datasets.models import MARKS, Annotation, Dataset, Item
 from datasets.models.item import ItemQuerySet
 from work.models.batch import lock_items
-from work.models.figures import delete_annotations
+from work.models.item_work import delete_annotations
 
 from ..roles import with_right
 from . import item_counts

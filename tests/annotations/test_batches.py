@@ -16,12 +16,12 @@ from ontologies.models import OntologyItem
 from projects import all_alike, roles
 from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, ItemCounts
+from resources.matching import EntityForm
 from tests import factories
 from tests.resource_sets import broken_places, make
 from work.alike import preview as previews
-from work.alike.asked import Asked, Form
-from work.alike.places import Finder
-from work.alike.states import Marked, Related, State
+from work.alike.asked import Asked
+from work.alike.places import Finder, SeenEntity, SeenItem, SeenRelation
 from work.models import Batch
 
 TEXT = "the feed pump leaks\nfeed pump of line 3, Feed Pump of line 4\nthe pump feeds\nfeed pump\n"
@@ -126,16 +126,16 @@ def test_the_steps_of_a_preview_grow_as_the_text_does(verb, kind, asked, related
 
     def steps(words):
         question = Asked.of(project.dataset, related(verb) if kind == "relation" else asked(verb))
-        source, target = (Form(("pump",), form.label) for form in (question.forms[0], question.forms[-1]))
+        source, target = (EntityForm(("pump",), form.label) for form in (question.forms[0], question.forms[-1]))
         forms = (source,) if kind == "entity" else (source, target)
         question = replace(question, forms=forms, offset=0 if kind == "entity" else 1, where="any")
-        state, known = State(), {"accept": "suggested", "reject": "suggested", "remove": "accepted"}.get(verb)
-        ends = [Marked(n + 1, forms[n % len(forms)].label, n, n, known) for n in range(words)] if known else []
+        state, known = SeenItem(), {"accept": "suggested", "reject": "suggested", "remove": "accepted"}.get(verb)
+        ends = [SeenEntity(n + 1, forms[n % len(forms)].label, n, n, known) for n in range(words)] if known else []
         for end in ends:
             state.entities.add(end)
         if kind == "relation":
             for one, other in pairwise(ends):
-                state.relate(Related(one.pk, question.label.pk, one, other, known))
+                state.relate(SeenRelation(one.pk, question.label.pk, one, other, known))
         count = 0
 
         def trace(frame, event, _):

@@ -7,7 +7,7 @@ from django.test import Client
 
 from datasets.models import Annotation
 from ontologies.models import OntologyItem
-from resources.rules import Rules
+from resources.judging import Judge
 from tests import factories
 from tests.resource_sets import broken_places, make
 from tests.threads import for_each
@@ -452,8 +452,8 @@ def test_a_save_judges_the_pairs_of_the_new_mark_alone(add, item, carol, project
     item.save()
     annotation = Annotation.start(item, carol)
     state = OntologyItem.objects.get(ontology__project=project, name="State")
-    judged, between = [], Rules.between
-    monkeypatch.setattr(Rules, "between", lambda *pair: judged.append(pair) or between(*pair))
+    judged, between = [], Judge.between
+    monkeypatch.setattr(Judge, "between", lambda *pair: judged.append(pair) or between(*pair))
 
     def steps(count):
         for n in range(annotation.entity_set.count(), count):

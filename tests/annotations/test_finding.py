@@ -13,7 +13,7 @@ from projects.progress import with_progress
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
 from work.models import Batch, Comment, Flag
-from work.models.figures import count_some
+from work.models.item_work import count_some
 
 TEXT = "replace pump\nleft PUMP leaking\nvalve stuck again\noil low\npump and valve noisy\ncheck filter\n"
 

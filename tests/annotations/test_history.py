@@ -9,7 +9,7 @@ from datasets.models import Annotation, Entity
 from projects.models import Project
 from tests import factories
 from tests.soak import amount
-from work.suggesting import history
+from work.suggestions import history
 
 TEXT = "the cooling fan\nreplace the cooling fan and the fan\nfan\ncooling fan\na cooling fan\n"
 
@@ -121,7 +121,7 @@ def test_the_figures_tell_how_often_suggestions_were_right(as_alice, as_carol, c
     send(as_carol, "entities/label/", {"uid": accepted.uid, "label": accepted.label.uid}, to=project.dataset.items()[1])
     rejected = Entity.objects.get(annotation__item=project.dataset.items()[3])
     send(as_carol, "entities/remove/", {"uid": rejected.uid}, to=project.dataset.items()[3])
-    assert history.figures_of(project.dataset) == (3, 1, 1)
+    assert history.figures_of(project.dataset) == (3, 1, 1, 1)
     page = as_alice.get(f"/projects/{project.pk}/figures/").content.decode()
     assert "3 suggestions so far, 1 accepted and 1 rejected" in page
     assert "<b>50 %</b> of those decided were right" in page
@@ -171,7 +171,7 @@ def test_the_number_of_queries_does_not_grow(
 
 def test_suggestions_are_those_of_a_plain_search(as_carol, carol, dave, project, mark, opened, monkeypatch):
     """Random marks, against a second way to find the same: word by word, without keys and without the database."""
-    monkeypatch.setattr("work.suggesting.labelled.LABELS", 100)
+    monkeypatch.setattr("work.suggestions.history.LABELS", 100)
     chance = random.Random(3)
     names = ["State", "Activity", "PhysicalObject"]
     items = list(project.dataset.items())

@@ -14,7 +14,7 @@ from resources.models import PreannotationSet
 from tests import factories
 from tests.resource_sets import make
 from tests.soak import amount
-from work.suggesting import labelled
+from work.suggestions import history as labelled
 
 from .test_workspace import state_of
 

@@ -7,13 +7,13 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from annotations.own_lists import own_items
-from datasets.items import listing
+from datasets import item_lists as listing
 from datasets.models import Annotation, Item
 from projects.assignment.assigned import Withheld
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
 from work.models import Batch, Flag
-from work.models.figures import count_some
+from work.models.item_work import count_some
 
 WORDS = ("pump leaking", "Pump", "valve stuck again", "oil", "pump and valve", "check filter", "left pump", "oil")
 ITEMS = 40

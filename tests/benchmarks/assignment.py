@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 from urllib.parse import urlencode
 
-from work.models.figures import refresh
+from work.models.item_work import refresh
 
 from . import data, items
 from .figures import PATIENCE, Figure, benchmark, median, seconds

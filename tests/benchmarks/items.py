@@ -6,7 +6,7 @@ from annotation_service.db import execute, write
 from annotation_service.models import User
 from projects.models import Project
 from work.models import Comment, Flag
-from work.models.figures import refresh
+from work.models.item_work import refresh
 
 from . import data
 from .figures import ALL_DAY, RUNS, Figure, benchmark, milliseconds, seconds

@@ -9,7 +9,7 @@ from annotation_service.models import User
 from datasets.models import Annotation
 from projects.models import Project
 from work.models import Comment, Flag
-from work.models.figures import refresh
+from work.models.item_work import refresh
 
 from . import data
 from .figures import ADDING_UP, OWN_LIST, RUNS, Figure, benchmark, milliseconds

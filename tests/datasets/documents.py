@@ -7,7 +7,7 @@ from pathlib import Path
 from datasets.importing.document import ImportOptions
 from datasets.importing.formats import Format
 from datasets.importing.reading import Reader
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from tests import factories
 
 FOLDER = tempfile.TemporaryDirectory()
@@ -45,7 +45,7 @@ class Ontologies:
 
     def options(self, kind, format=Format.JSON, **options):
         """How a document of the kind is read."""
-        kind = Kind(kind)
+        kind = DatasetKind(kind)
         return ImportOptions(
             kind,
             Format(format),
@@ -82,9 +82,9 @@ def document(kind):
     """Items with everything that those of the kind can have."""
     items = [dict(item) for item in RICH]
     for item, marks, relations in zip(items, MARKS, RELATIONS, strict=True):
-        if kind == Kind.PREANNOTATED_ENTITY:
+        if kind == DatasetKind.PREANNOTATED_ENTITY:
             item["entities"] = [{k: v for k, v in mark.items() if k != "id"} for mark in marks]
-        if kind == Kind.PREANNOTATED_RELATION:
+        if kind == DatasetKind.PREANNOTATED_RELATION:
             item |= {"entities": marks, "relations": relations}
     return items
 

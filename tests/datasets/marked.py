@@ -1,6 +1,6 @@
 """Datasets that come with marks, for the tests of the screens that show them."""
 
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
 from tests import factories
 
@@ -10,7 +10,7 @@ def dataset(*, owner, items=None):
     entities = factories.ontology(owner=owner, name="Entities")
     relations = factories.ontology(owner=owner, kind="relation", name="Relations")
     made = Dataset.objects.create(
-        kind=Kind.PREANNOTATED_RELATION,
+        kind=DatasetKind.PREANNOTATED_RELATION,
         name="Marked",
         owner=owner,
         entity_ontology=entities,

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from datasets.models import Annotation, Dataset, Entity, Relation
-from datasets.panels import AROUND, LONG, sentences
+from datasets.sentences import AROUND, LONG, sentences
 from projects.models import Project
 from tests import factories
 from tests.datasets import marked

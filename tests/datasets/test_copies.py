@@ -6,9 +6,9 @@ from django.utils import timezone
 from annotation_service import jobs
 from annotation_service.inputs import Refused
 from datasets import exports
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
-from datasets.models.deleting import goes_after_marks, goes_with_annotations, goes_with_datasets, goes_with_items
+from datasets.models.dataset import goes_after_marks, goes_with_annotations, goes_with_datasets, goes_with_items
 from ontologies.models import OntologyItem
 from projects.models import Project
 from tests import factories
@@ -45,7 +45,7 @@ def dataset(alice, entity_labels, relation_labels):
     dataset = factories.dataset(owner=alice, text="gone\nreplace engine oil\ncheck pump\n", lowercase=True)
     dataset.touch(
         description="Described",
-        kind=Kind.PREANNOTATED_RELATION,
+        kind=DatasetKind.PREANNOTATED_RELATION,
         entity_ontology=entity_labels,
         relation_ontology=relation_labels,
     )
@@ -269,7 +269,7 @@ def test_a_large_dataset_is_duplicated_by_the_worker(as_bob, dataset, settings):
 
 
 def test_everything_that_points_to_annotations_items_or_datasets_goes_with_them():
-    """Whoever adds such a model registers it in `datasets.models.deleting`."""
+    """Whoever adds such a model registers it in `datasets.models.dataset`."""
 
     def pointing(model):
         fields = model._meta.get_fields(include_hidden=True)

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from datasets import exports, portions
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Dataset, Entity, Item
 from ontologies.models import Ontology
 from tests import factories
@@ -29,7 +29,7 @@ def dataset(alice):
     return factories.dataset(owner=alice, text="\n".join(LINES), name="Work orders: März")
 
 
-JSON_KINDS = [Kind.RICH, Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION]
+JSON_KINDS = [DatasetKind.RICH, DatasetKind.PREANNOTATED_ENTITY, DatasetKind.PREANNOTATED_RELATION]
 
 
 @pytest.mark.parametrize("kind", JSON_KINDS)
@@ -81,7 +81,7 @@ def test_a_byte_order_mark_in_the_middle_of_a_text_survives_at_its_beginning(ali
 def test_the_json_of_a_standard_dataset_comes_in_as_a_rich_one(as_alice, dataset):
     text = body(as_alice.get(f"/datasets/{dataset.pk}/download/json/"))
     assert json.loads(text)[0] == {"original": "replace engine oil", "tokens": ["replace", "engine", "oil"]}
-    rich = stored(as_alice.user, Kind.RICH, text)
+    rich = stored(as_alice.user, DatasetKind.RICH, text)
     assert [(i.original, i.tokens, i.offsets) for i in rich.items()] == [
         (i.original, i.tokens, i.offsets) for i in dataset.items()
     ]
@@ -108,7 +108,7 @@ def test_the_marks_of_each_item_stay_with_it(alice):
         }
         for n in range(2500)
     ]
-    dataset = stored(alice, Kind.PREANNOTATED_RELATION, items)
+    dataset = stored(alice, DatasetKind.PREANNOTATED_RELATION, items)
     assert json.loads("".join(exports.json_document(dataset))) == items
 
 
@@ -126,7 +126,7 @@ def test_the_filter_of_the_table_is_respected(as_alice, dataset, format):
 
 
 def test_what_came_since_the_dataset_was_read_breaks_nothing(alice):
-    dataset = stored(alice, Kind.PREANNOTATED_ENTITY, document(Kind.PREANNOTATED_ENTITY))
+    dataset = stored(alice, DatasetKind.PREANNOTATED_ENTITY, document(DatasetKind.PREANNOTATED_ENTITY))
     assert dataset.labels()
     label = Ontology.objects.get(pk=dataset.entity_ontology_id).add_item(name="New", parent=None, by=alice)
     annotation = Annotation.objects.create(item=dataset.items()[1])
@@ -139,8 +139,8 @@ def test_what_came_since_the_dataset_was_read_breaks_nothing(alice):
 @pytest.mark.django_db(transaction=True)
 def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
     monkeypatch.setattr(portions, "MOST_ITEMS", 1)
-    item = document(Kind.PREANNOTATED_ENTITY)[0]
-    dataset = stored(as_alice.user, Kind.PREANNOTATED_ENTITY, [item, {**item, "external_id": "another"}])
+    item = document(DatasetKind.PREANNOTATED_ENTITY)[0]
+    dataset = stored(as_alice.user, DatasetKind.PREANNOTATED_ENTITY, [item, {**item, "external_id": "another"}])
     whole = body(as_alice.get(f"/datasets/{dataset.pk}/download/json/"))
     read = exports._entities
 
@@ -192,7 +192,7 @@ def test_the_log_tells_who_took_which_file(as_alice, dataset, caplog):
 
 
 def test_annotators_marks_are_not_in_it(alice, carol):
-    dataset = stored(alice, Kind.PREANNOTATED_RELATION, document(Kind.PREANNOTATED_RELATION))
+    dataset = stored(alice, DatasetKind.PREANNOTATED_RELATION, document(DatasetKind.PREANNOTATED_RELATION))
     before = "".join(exports.json_document(dataset))
     annotation = Annotation.start(dataset.items()[0], carol)
     assert annotation.entity_set.count() == 3
@@ -219,7 +219,7 @@ def test_odd_names_give_harmless_file_names(alice, name):
 
 
 def test_only_standard_datasets_come_as_text(as_alice, dataset):
-    Dataset.objects.update(kind=Kind.RICH)
+    Dataset.objects.update(kind=DatasetKind.RICH)
     assert as_alice.get(f"/datasets/{dataset.pk}/download/text/").status_code == 404
     assert "download/text/" not in as_alice.get(f"/datasets/{dataset.pk}/").content.decode()
 
@@ -239,11 +239,11 @@ def test_memory_does_not_grow_with_the_dataset(alice):
 
 def test_a_few_queries_bring_a_thousand_items(alice, monkeypatch):
     monkeypatch.setattr(portions, "MOST_ITEMS", 1000)
-    items = document(Kind.PREANNOTATED_RELATION)
+    items = document(DatasetKind.PREANNOTATED_RELATION)
 
     def queries(times):
         many = [{k: v for k, v in item.items() if k != "external_id"} for item in items * times]
-        dataset = stored(alice, Kind.PREANNOTATED_RELATION, many)
+        dataset = stored(alice, DatasetKind.PREANNOTATED_RELATION, many)
         dataset.labels()
         with CaptureQueriesContext(
             connection,

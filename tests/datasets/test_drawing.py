@@ -5,7 +5,7 @@ from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.items import drawing
+from datasets import drawing
 from ontologies.labels import Label
 
 

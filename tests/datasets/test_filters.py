@@ -3,7 +3,7 @@
 import pytest
 from django.http import QueryDict
 
-from datasets.items.filters import ItemFilter
+from datasets.item_lists import ItemFilter
 from datasets.models import Item
 from tests import factories
 from tests.datasets import marked

@@ -7,7 +7,7 @@ import tracemalloc
 import pytest
 
 from datasets.importing.formats import Format, detect
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.preprocessing import Preprocessing
 from tests import factories
 from tests.soak import SOAK, amount
@@ -125,7 +125,7 @@ def check_good(item, options):
     json.dumps(item, ensure_ascii=False, allow_nan=False).encode()
     assert "\0" not in item.original + item.external_id + "".join(item.tokens)
     assert "\\u0000" not in json.dumps(item.extra_fields).replace("\\\\", "")
-    if item.offsets is not None and options.kind != Kind.STANDARD:
+    if item.offsets is not None and options.kind != DatasetKind.STANDARD:
         assert [item.original[start:end] for start, end in item.offsets] == item.tokens
     uids = {entity.uid for entity in item.entities}
     assert len(uids) == len(item.entities)
@@ -143,8 +143,10 @@ def test_damaged_documents_are_read_or_refused(alice, monkeypatch):
     good = bad = 0
     tracemalloc.start()
     for _ in range(amount(300, 5000)):
-        kind = rng.choice(list(Kind))
-        format = Format.TEXT if kind == Kind.STANDARD else rng.choice([Format.JSON, Format.JSON, Format.JSON_LINES])
+        kind = rng.choice(list(DatasetKind))
+        format = (
+            Format.TEXT if kind == DatasetKind.STANDARD else rng.choice([Format.JSON, Format.JSON, Format.JSON_LINES])
+        )
         data = damaged(rng, kind, format)
         monkeypatch.setattr("annotation_service.inputs.BLOCK_BYTES", rng.choice([5, 64, 1 << 18]))
         detect(data)

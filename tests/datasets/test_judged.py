@@ -9,13 +9,14 @@ import pytest
 
 from annotation_service import jobs
 from datasets.models import Annotation, BrokenRule, Entity, Relation, judged
+from datasets.models.broken import judge_of
 from datasets.models.judged import Judging, broken_here, broken_rules, judge_some
 from ontologies.models import OntologyItem
 from resources.models import rules_of
 from resources.rules import PlacedLabel
 from tests import factories
 from tests.annotations.test_constraints import constrain
-from work.models import figures
+from work.models import item_work as figures
 
 ENTITIES = [
     {"domain": "PhysicalObject", "excludes": ["Activity"], "can_contain": ["PhysicalObject"]},
@@ -163,7 +164,7 @@ def test_rows_that_are_fetched_do_not_grow_with_the_pairs(project, carol, monkey
             for n in range(count)
         )
         fetched.clear()
-        assert sum(row.count for row in judged._find(judged.judge_of(item.dataset_id), [item.pk])) > count**2 // 4
+        assert sum(row.count for row in judged._find(judge_of(item.dataset_id), [item.pk])) > count**2 // 4
         return len(fetched)
 
     few = steps(50)

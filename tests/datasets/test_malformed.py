@@ -11,17 +11,17 @@ from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.importing.formats import Format
 from datasets.importing.reading import MAX_PROBLEMS
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories
 
 from .documents import Ontologies, entity, item, relation
 
-STANDARD, RICH, ENTITIES, RELATIONS = Kind
+STANDARD, RICH, ENTITIES, RELATIONS = DatasetKind
 
 
 class Bad(NamedTuple):
-    kind: Kind
+    kind: DatasetKind
     document: bytes
     place: str
     reason: str

@@ -17,7 +17,7 @@ from projects.models import Project
 from tests import factories
 from tests.datasets import marked
 from work.models import Batch, BatchChange, Flag
-from work.models.figures import count_some
+from work.models.item_work import count_some
 
 FILLED_IN_STEPS = {
     "0011_fill_words_key": "MARKS",

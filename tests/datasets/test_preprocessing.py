@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from datasets.importing.items import NewItem
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.preprocessing import OPERATIONS, TEXT_OPERATIONS, Counts, Preprocessing, _search_of_moving
 from datasets.tokenising import TOKENISERS
 from datasets.views.creating import PREVIEW_ROWS, preview_lines
@@ -228,7 +228,7 @@ def test_operations_in_words():
 
 @given(preprocessings)
 def test_json_round_trip(operations):
-    assert Preprocessing.of(json.loads(json.dumps(asdict(operations))), Kind.STANDARD) == operations
+    assert Preprocessing.of(json.loads(json.dumps(asdict(operations))), DatasetKind.STANDARD) == operations
 
 
 def test_json_defaults_and_errors():

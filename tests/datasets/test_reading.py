@@ -10,18 +10,18 @@ from annotation_service import json_input
 from annotation_service.inputs import Problem, Refused
 from annotation_service.json_input.lists import Elements
 from annotation_service.schemas import Checker
-from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Duplicates, Inactive, Report
+from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Duplicates, ImportReport, Inactive
 from datasets.importing.formats import Format, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
 from datasets.importing.reading import Reader
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.preprocessing import Preprocessing
 from ontologies.documents import example_json
 from tests import factories
 
 from .documents import Ontologies, entity, item, reader, relation
 
-JSON_KINDS = [Kind.RICH, Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION]
+JSON_KINDS = [DatasetKind.RICH, DatasetKind.PREANNOTATED_ENTITY, DatasetKind.PREANNOTATED_RELATION]
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_an_item_is_read_with_its_marks(ontologies):
         entities=[entity(0, 0, id="a"), entity(1, 2, "PhysicalObject/DrivingObject", id="b")],
         relations=[relation("a", "b", "hasParticipant/hasPatient")],
     )
-    assert items_of(json.dumps([value]), ontologies.options(Kind.PREANNOTATED_RELATION)) == [
+    assert items_of(json.dumps([value]), ontologies.options(DatasetKind.PREANNOTATED_RELATION)) == [
         NewItem(
             place="item 1",
             original="replace engine oil",
@@ -70,7 +70,7 @@ def test_an_item_is_read_with_its_marks(ontologies):
 
 def test_entities_without_ids_are_numbered(ontologies):
     value = item(entities=[entity(0, 0), entity(1, 1), entity(0, 1)])
-    [read] = items_of(json.dumps([value]), ontologies.options(Kind.PREANNOTATED_ENTITY))
+    [read] = items_of(json.dumps([value]), ontologies.options(DatasetKind.PREANNOTATED_ENTITY))
     assert [e.uid for e in read.entities] == ["e1", "e2", "e3"]
 
 
@@ -96,7 +96,7 @@ def test_tokens_are_searched_from_left_to_right(ontologies):
         ("", ["a"], None),
     ]
     document = json.dumps([{"original": original, "tokens": tokens} for original, tokens, _ in cases])
-    reading = reader(document, ontologies.options(Kind.RICH))
+    reading = reader(document, ontologies.options(DatasetKind.RICH))
     assert [read.offsets for read in reading] == [offsets for *_, offsets in cases]
     assert reading.report.without_offsets == 5
     assert "5 items with tokens that are not in the original" in reading.report.in_words()
@@ -105,13 +105,13 @@ def test_tokens_are_searched_from_left_to_right(ontologies):
 def test_labels_are_normalised(alice, ontologies):
     accents = Ontologies(factories.ontology(owner=alice, items=[{"name": "Café"}]), None)
     value = item(entities=[entity(0, 0, "Cafe\u0301"), entity(1, 1, "Café")])
-    [read] = items_of(json.dumps([value]), accents.options(Kind.PREANNOTATED_ENTITY))
+    [read] = items_of(json.dumps([value]), accents.options(DatasetKind.PREANNOTATED_ENTITY))
     assert len({e.label for e in read.entities}) == 1
 
 
 def test_a_number_that_json_schema_calls_an_integer_is_one(ontologies):
     text = json.dumps([item(entities=[entity(0, 1)])]).replace('"end": 1', '"end": 1.0')
-    [read] = items_of(text, ontologies.options(Kind.PREANNOTATED_ENTITY))
+    [read] = items_of(text, ontologies.options(DatasetKind.PREANNOTATED_ENTITY))
     assert isinstance(read.entities[0].end, int) and read.entities[0].end == 1
 
 
@@ -119,7 +119,7 @@ def test_values_are_kept_as_they_are(ontologies):
     extra = {"deep": [[{"a": None}], True, -1.5e300, 2**63 - 1, "\u2028 \x7f é e\u0301"], "": {}}
     value = {"original": "  x\r\ny \t", "tokens": ["x\r\ny"], "external_id": " id\n", "extra_fields": extra}
     for text in (json.dumps([value]), json.dumps([value], ensure_ascii=False, indent=3)):
-        [read] = items_of(text, ontologies.options(Kind.RICH))
+        [read] = items_of(text, ontologies.options(DatasetKind.RICH))
         assert (read.original, read.tokens) == (value["original"], value["tokens"])
         assert (read.external_id, read.extra_fields) == (value["external_id"], extra)
         assert read.offsets == [(2, 6)]
@@ -132,11 +132,11 @@ def test_values_are_kept_as_they_are(ontologies):
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_lists_and_lines_say_the_same(ontologies, end, mark):
     values = [item(extra_fields={"n": n}, entities=[entity(0, n % 3)]) for n in range(50)]
-    options = ontologies.options(Kind.PREANNOTATED_ENTITY)
+    options = ontologies.options(DatasetKind.PREANNOTATED_ENTITY)
     wanted = [(i.extra_fields["n"], i.entities) for i in items_of(json.dumps(values), options)]
-    lines_options = ontologies.options(Kind.PREANNOTATED_ENTITY, Format.JSON_LINES)
+    lines_options = ontologies.options(DatasetKind.PREANNOTATED_ENTITY, Format.JSON_LINES)
     for document, options in (
-        (json.dumps(values, indent=2), ontologies.options(Kind.PREANNOTATED_ENTITY)),
+        (json.dumps(values, indent=2), ontologies.options(DatasetKind.PREANNOTATED_ENTITY)),
         (as_lines(values), lines_options),
         (as_lines(values).rstrip(), lines_options),
         (as_lines(values).replace("\n", "\n \n\n"), lines_options),
@@ -153,24 +153,24 @@ def test_where_a_block_ends_makes_no_difference(ontologies, monkeypatch, size):
         (json.dumps(values, ensure_ascii=False, indent=1).replace("\n", "\r\n"), Format.JSON),
         (as_lines(values).replace("\n", "\r\n"), Format.JSON_LINES),
     ):
-        read = items_of("\ufeff" + text, ontologies.options(Kind.RICH, format))
+        read = items_of("\ufeff" + text, ontologies.options(DatasetKind.RICH, format))
         assert [(i.original, i.tokens, i.extra_fields) for i in read] == [
             (v["original"], v["tokens"], v["extra_fields"]) for v in values
         ]
-    lines = items_of("a b\r\n\r\né 😀\r\n", ontologies.options(Kind.STANDARD, Format.TEXT))
+    lines = items_of("a b\r\n\r\né 😀\r\n", ontologies.options(DatasetKind.STANDARD, Format.TEXT))
     assert [(i.place, i.original) for i in lines] == [("line 1", "a b"), ("line 3", "é 😀")]
 
 
 def test_places_are_those_of_the_document(ontologies):
     values = [item(), item()]
-    assert [i.place for i in items_of(json.dumps(values), ontologies.options(Kind.RICH))] == ["item 1", "item 2"]
+    assert [i.place for i in items_of(json.dumps(values), ontologies.options(DatasetKind.RICH))] == ["item 1", "item 2"]
     lines = "\n" + as_lines(values)
-    read = items_of(lines, ontologies.options(Kind.RICH, Format.JSON_LINES))
+    read = items_of(lines, ontologies.options(DatasetKind.RICH, Format.JSON_LINES))
     assert [i.place for i in read] == ["line 2", "line 3"]
 
 
 def test_lines_of_text_become_items_of_a_rich_dataset(ontologies):
-    options = ontologies.options(Kind.RICH, Format.TEXT, preprocessing=Preprocessing(tokeniser="punkt"))
+    options = ontologies.options(DatasetKind.RICH, Format.TEXT, preprocessing=Preprocessing(tokeniser="punkt"))
     [read] = items_of("Pump leaks, badly.\n", options)
     assert read.tokens == ["Pump", "leaks", ",", "badly", "."]
     assert read.offsets == [(0, 4), (5, 10), (10, 11), (12, 17), (17, 18)]
@@ -178,7 +178,7 @@ def test_lines_of_text_become_items_of_a_rich_dataset(ontologies):
 
 def test_texts_that_are_there_already_are_duplicates():
     options = Ontologies(None, None).options(
-        Kind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates=True, lowercase=True)
+        DatasetKind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates=True, lowercase=True)
     )
     reading = reader(b"A  b\nc\nC\nd\n", options, known_texts=["a b", "D"])
     assert [read.original for read in reading] == ["c"]
@@ -186,7 +186,7 @@ def test_texts_that_are_there_already_are_duplicates():
 
 
 def test_json_is_no_standard_dataset(ontologies):
-    [problem] = ontologies.report("[{}]", Kind.STANDARD).problems.first
+    [problem] = ontologies.report("[{}]", DatasetKind.STANDARD).problems.first
     assert "“Rich dataset”" in problem.text
 
 
@@ -196,7 +196,7 @@ def test_json_is_no_standard_dataset(ontologies):
 def test_the_report_counts_what_is_there(ontologies):
     marks = {"entities": [entity(0, 0, id="a"), entity(1, 2, "State", id="b")], "relations": [relation("a", "b")]}
     values = [item(**marks), item(), item(entities=[entity(1, 1, "State", id="x")])]
-    report = ontologies.report("\n".join(map(json.dumps, values)) + "\n\n", Kind.PREANNOTATED_RELATION, "jsonl")
+    report = ontologies.report("\n".join(map(json.dumps, values)) + "\n\n", DatasetKind.PREANNOTATED_RELATION, "jsonl")
     assert (report.items, report.tokens, report.entities, report.relations) == (3, 9, 3, 1)
     assert report.labels == {"entity": {"State": 2, "Activity": 1}, "relation": {"hasPart": 1}}
     assert list(report.labels["entity"]) == ["State", "Activity"]
@@ -205,19 +205,19 @@ def test_the_report_counts_what_is_there(ontologies):
 
 def test_the_report_survives_json(ontologies):
     values = [item(external_id="x"), item(external_id="x"), item(entities=[entity(5, 4)]), item(entities=[entity()])]
-    report = ontologies.report(json.dumps(values), Kind.PREANNOTATED_ENTITY)
+    report = ontologies.report(json.dumps(values), DatasetKind.PREANNOTATED_ENTITY)
     assert report.problems.total == 2
     kept = json.loads(json.dumps(report.as_json()))
-    assert json.loads(json.dumps(Report.from_json(kept).as_json())) == kept
-    assert Report.from_json(kept).in_words() == report.in_words()
-    assert Report.from_json(kept).problems.first == report.problems.first
-    assert Report.from_json({}).as_json() == Report().as_json()
+    assert json.loads(json.dumps(ImportReport.from_json(kept).as_json())) == kept
+    assert ImportReport.from_json(kept).in_words() == report.in_words()
+    assert ImportReport.from_json(kept).problems.first == report.problems.first
+    assert ImportReport.from_json({}).as_json() == ImportReport().as_json()
 
 
 def test_the_preview_shows_the_first_items(ontologies):
     report = ontologies.report(
         json.dumps([item(extra_fields={"n": n}, entities=[entity(1, 2)]) for n in range(PREVIEW_ITEMS + 5)]),
-        Kind.PREANNOTATED_ENTITY,
+        DatasetKind.PREANNOTATED_ENTITY,
     )
     assert [shown["extra_fields"]["n"] for shown in report.preview] == list(range(PREVIEW_ITEMS))
     first = report.preview[0]
@@ -226,7 +226,7 @@ def test_the_preview_shows_the_first_items(ontologies):
 
 
 def test_the_preview_shows_good_items_behind_a_problem(ontologies):
-    report = ontologies.report(json.dumps([item(tokens=[]), item(), item(tokens=[""]), item()]), Kind.RICH)
+    report = ontologies.report(json.dumps([item(tokens=[]), item(), item(tokens=[""]), item()]), DatasetKind.RICH)
     assert [shown["place"] for shown in report.preview] == ["item 2", "item 4"]
     assert (report.problems.total, report.items) == (2, 2)
 
@@ -239,7 +239,7 @@ def test_the_preview_of_a_long_item_is_its_beginning(ontologies, occur):
     marks = [entity(0, 0, id="a"), entity(1, last, id="b"), entity(2, 2, id="c")]
     value = {"original": original, "tokens": tokens, "entities": marks}
     value["relations"] = [relation("a", "b"), relation("a", "c")]
-    [shown] = ontologies.report(json.dumps([value]), Kind.PREANNOTATED_RELATION).preview
+    [shown] = ontologies.report(json.dumps([value]), DatasetKind.PREANNOTATED_RELATION).preview
     assert len(shown["tokens"]) == PREVIEW_TOKENS and not shown["is_whole"]
     assert [e["uid"] for e in shown["entities"]] == ["a", "c"]
     assert [(r["source"], r["target"]) for r in shown["relations"]] == [("a", "c")]
@@ -251,7 +251,7 @@ def test_the_preview_of_a_long_item_is_its_beginning(ontologies, occur):
 @pytest.mark.parametrize("tokens", [["x" * 90_000], ["a", "x" * 90_000, "b"], ["not there"] * 10_000])
 def test_the_preview_is_small_whatever_the_item(ontologies, tokens):
     value = {"original": " ".join(tokens)[:90_000], "tokens": tokens, "extra_fields": {"long": "y" * 50_000}}
-    report = ontologies.report(json.dumps([value] * 20), Kind.RICH)
+    report = ontologies.report(json.dumps([value] * 20), DatasetKind.RICH)
     assert report.is_good and len(report.preview) == PREVIEW_ITEMS
     assert not report.preview[0]["is_whole"]
     assert len(json.dumps(report.as_json())) < PREVIEW_ITEMS * 10_000
@@ -260,10 +260,12 @@ def test_the_preview_is_small_whatever_the_item(ontologies, tokens):
 def test_labels_that_cannot_be_used_are_counted(ontologies):
     ontologies.entity.switch_items([ontologies.entity.items().get(name="State").uid], False, by=ontologies.entity.owner)
     values = [item(entities=[entity(0, 0, "State"), entity(1, 1, "Stat"), entity(2, 2, "Activity")])] * 3
-    report = ontologies.report(json.dumps([*values, item(entities=[entity(0, 0, "Stat")])]), Kind.PREANNOTATED_ENTITY)
+    report = ontologies.report(
+        json.dumps([*values, item(entities=[entity(0, 0, "Stat")])]), DatasetKind.PREANNOTATED_ENTITY
+    )
     assert report.unusable_labels == {"entity": {"Stat": 4}, "relation": {}}
     assert report.inactive_labels == {"entity": {"State": 3}, "relation": {}}
-    assert Report.from_json(report.as_json()).unusable_labels == report.unusable_labels
+    assert ImportReport.from_json(report.as_json()).unusable_labels == report.unusable_labels
 
 
 def test_marks_with_labels_that_are_off_are_counted_refused_or_kept(ontologies):
@@ -274,21 +276,21 @@ def test_marks_with_labels_that_are_off_are_counted_refused_or_kept(ontologies):
     document = json.dumps([marked, item(entities=[entity(0, 0, off, id="e1"), entity(1, 1, off, id="e2")])])
     found = {"entity": {off: 3}, "relation": {"hasPart": 1}}
 
-    refused = ontologies.report(document, Kind.PREANNOTATED_RELATION)
+    refused = ontologies.report(document, DatasetKind.PREANNOTATED_RELATION)
     assert (refused.inactive_labels, refused.items, refused.problems.total) == (found, 0, 4)
     assert refused.problems.first[0].text.startswith(f"“{off}” is switched off in “entity labels”")
-    kept = ontologies.report(document, Kind.PREANNOTATED_RELATION, inactive=Inactive.KEEP)
+    kept = ontologies.report(document, DatasetKind.PREANNOTATED_RELATION, inactive=Inactive.KEEP)
     assert (kept.inactive_labels, kept.items, kept.is_good) == (found, 2, True)
     assert kept.in_words().endswith("4 marks with labels that are switched off")
-    assert Report.from_json(kept.as_json()) == kept
+    assert ImportReport.from_json(kept.as_json()) == kept
     missing = json.dumps([item(entities=[entity(0, 0, "Stat")])])
-    assert not ontologies.report(missing, Kind.PREANNOTATED_ENTITY, inactive=Inactive.KEEP).is_good
+    assert not ontologies.report(missing, DatasetKind.PREANNOTATED_ENTITY, inactive=Inactive.KEEP).is_good
 
 
 def test_every_problem_is_told_and_the_first_hundred_are_kept(ontologies):
     told = []
     values = [item(tokens=[]) for _ in range(250)]
-    report = ontologies.report(json.dumps(values), Kind.RICH, on_problem=told.append)
+    report = ontologies.report(json.dumps(values), DatasetKind.RICH, on_problem=told.append)
     assert report.problems.total == len(told) == 250
     assert report.problems.first == told[:100]
     assert told[249] == Problem("item 250, $.tokens", "This list must not be empty.")
@@ -296,7 +298,7 @@ def test_every_problem_is_told_and_the_first_hundred_are_kept(ontologies):
 
 def test_after_a_problem_nothing_comes_and_at_the_end_it_is_raised(ontologies):
     values = [item(), item(tokens=[]), item(), item(tokens=[])]
-    reading, read = reader(json.dumps(values), ontologies.options(Kind.RICH)), []
+    reading, read = reader(json.dumps(values), ontologies.options(DatasetKind.RICH)), []
     with pytest.raises(Refused) as refused:
         for one in reading:
             read.append(one.place)
@@ -316,9 +318,9 @@ def test_progress_is_told_and_may_stop_it(ontologies):
             raise Stop
 
     for document, format, kind in (
-        (json.dumps([item() for _ in range(4000)]), Format.JSON, Kind.RICH),
-        (as_lines([item() for _ in range(4000)]), Format.JSON_LINES, Kind.RICH),
-        ("a b\n" * 200_000, Format.TEXT, Kind.STANDARD),
+        (json.dumps([item() for _ in range(4000)]), Format.JSON, DatasetKind.RICH),
+        (as_lines([item() for _ in range(4000)]), Format.JSON_LINES, DatasetKind.RICH),
+        ("a b\n" * 200_000, Format.TEXT, DatasetKind.STANDARD),
     ):
         told.clear()
         with pytest.raises(Stop):
@@ -335,7 +337,7 @@ SAME = [("a", 1), ("", 2), ("b", 3), ("a", 4), ("c", 5), ("a", 6), ("b", 7)]
 def same_ids(ontologies, duplicates, known=None, format=Format.JSON):
     values = [item(extra_fields={"n": n}, **({"external_id": id} if id else {})) for id, n in SAME]
     text = json.dumps(values) if format == Format.JSON else as_lines(values)
-    options = ontologies.options(Kind.RICH, format, duplicates=duplicates)
+    options = ontologies.options(DatasetKind.RICH, format, duplicates=duplicates)
     reading = reader(text, options, known_ids=known)
     return [(i.external_id, i.extra_fields["n"]) for i in reading], reading
 
@@ -371,13 +373,13 @@ def test_items_with_taken_external_ids_replace_the_others(ontologies):
 
 def test_when_all_are_skipped_nothing_is_left(ontologies):
     text = json.dumps([item(external_id="a")])
-    [problem] = ontologies.report(text, Kind.RICH, known_ids={"a": 1}, duplicates=Duplicates.SKIP).problems.first
+    [problem] = ontologies.report(text, DatasetKind.RICH, known_ids={"a": 1}, duplicates=Duplicates.SKIP).problems.first
     assert "nothing is left to store" in problem.text
 
 
 def test_a_replacement_in_a_broken_document_is_told_once(ontologies):
     text = json.dumps([item(external_id="a"), item(external_id="a")])[:-1]
-    report = ontologies.report(text, Kind.RICH, duplicates=Duplicates.REPLACE)
+    report = ontologies.report(text, DatasetKind.RICH, duplicates=Duplicates.REPLACE)
     assert [problem.text for problem in report.problems.first] == ["The file ends before the list does."]
 
 
@@ -445,7 +447,7 @@ def test_examples_are_valid_and_name_the_labels_of_the_example_ontologies(alice,
 
 
 def test_the_example_of_a_standard_dataset_is_text():
-    report = Ontologies(None, None).report(Kind.STANDARD.example, Kind.STANDARD, Format.TEXT)
+    report = Ontologies(None, None).report(DatasetKind.STANDARD.example, DatasetKind.STANDARD, Format.TEXT)
     assert report.is_good and report.items == 3
 
 
@@ -473,14 +475,14 @@ def test_memory_does_not_grow_with_the_document(ontologies, tmp_path, format):
     def peak(count):
         path = tmp_path / "document"
         values = [item(entities=[entity()], external_id=f"{n}") for n in range(count)]
-        kind = Kind.PREANNOTATED_ENTITY
+        kind = DatasetKind.PREANNOTATED_ENTITY
         if format == "json":
             path.write_text(json.dumps(values))
         elif format == "jsonl":
             path.write_text(as_lines(values))
         else:
             path.write_text("replace engine oil filter\n" * count * 3)
-            kind = Kind.STANDARD
+            kind = DatasetKind.STANDARD
         del values
         tracemalloc.start()
         for _ in Reader(path, ontologies.options(kind, format)):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from datasets import exports
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.preprocessing import Preprocessing
 from datasets.tokenising import TOKENISERS
 from tests import factories
@@ -94,7 +94,7 @@ def ontologies(alice):
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("kind", [Kind.RICH, Kind.PREANNOTATED_ENTITY, Kind.PREANNOTATED_RELATION])
+@pytest.mark.parametrize("kind", [DatasetKind.RICH, DatasetKind.PREANNOTATED_ENTITY, DatasetKind.PREANNOTATED_RELATION])
 @pytest.mark.parametrize("format", ["json", "jsonl"])
 @settings(
     max_examples=amount(12, 400), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]

@@ -95,5 +95,5 @@ def test_figures_are_counted_once_until_the_dataset_changes(alice, django_assert
         statistics_of(dataset), label_counts(dataset)
     Dataset.objects.filter(pk=dataset.pk).update(updated_at=dataset.updated_at + timedelta(microseconds=1))
     dataset.refresh_from_db()
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(5):
         statistics_of(dataset), label_counts(dataset)

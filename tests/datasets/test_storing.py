@@ -16,7 +16,8 @@ from annotation_service.inputs import Refused
 from datasets.importing import storage
 from datasets.importing.items import NewEntity, NewItem
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
-from datasets.models.import_context import ImportContext
+from datasets.models.annotation import copy_given_marks
+from datasets.models.upload import ImportContext
 from projects.models import Assignment, Project
 from tests import factories
 from tests.threads import at_once
@@ -161,8 +162,9 @@ def test_keys_are_free_for_whoever_writes_next(upload, alice):
     """The import takes its keys from where the database takes them."""
     dataset = upload([marked()]).store()
     Item.objects.create(dataset=dataset, position=9, original="x", tokens=["x"], token_count=1, search_text="x")
-    annotation = Annotation.objects.create(item=dataset.items()[0], annotator=alice)
-    annotation.copy_given_marks()
+    item = dataset.items()[0]
+    annotation = Annotation.objects.create(item=item, annotator=alice)
+    copy_given_marks([item.pk], alice.pk)
     assert (annotation.entity_set.count(), annotation.relation_set.count()) == (3, 2)
     upload([marked()]).store()
     assert Entity.objects.count() == 9

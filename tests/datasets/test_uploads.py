@@ -19,7 +19,7 @@ from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.jobs import empty_bins
 from datasets.models import Dataset, Item, Upload
-from datasets.models.import_context import ImportContext
+from datasets.models.upload import ImportContext
 from tests import factories
 
 OPTIONS = {"kind": "standard", "format": "text", "name": "Orders", "description": "From a file"}

@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation_service import jobs
 from annotation_service.models import start_job
 from datasets import portions
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Entity, Item
 from projects import all_alike, bundle
 from projects.models import Project
@@ -232,7 +232,7 @@ def test_a_bundle_that_breaks_off_leaves_no_file(project, alice, settings, monke
 
 
 def test_given_marks_stand_in_the_file_of_the_dataset(alice, carol):
-    kind = Kind.PREANNOTATED_RELATION
+    kind = DatasetKind.PREANNOTATED_RELATION
     dataset = documents.stored(alice, kind, documents.document(kind))
     project = Project.create(
         name="P",
@@ -257,7 +257,7 @@ def test_given_marks_stand_in_the_file_of_the_dataset(alice, carol):
 
 
 def test_suggestions_are_nobodys_and_stand_apart_from_given_marks(alice, carol):
-    kind = Kind.PREANNOTATED_RELATION
+    kind = DatasetKind.PREANNOTATED_RELATION
     dataset = documents.stored(alice, kind, documents.document(kind))
     entities, relations = dataset.entity_ontology, dataset.relation_ontology
     project = Project.create(
@@ -285,7 +285,7 @@ def test_suggestions_are_nobodys_and_stand_apart_from_given_marks(alice, carol):
 
 
 def files_ids(dataset):
-    return [entity["id"] for entity in documents.document(Kind(dataset.kind))[0]["entities"]]
+    return [entity["id"] for entity in documents.document(DatasetKind(dataset.kind))[0]["entities"]]
 
 
 def test_its_files_are_of_the_time_when_it_was_made(project):

@@ -33,7 +33,7 @@ from tests.resource_sets import make
 from tests.soak import amount
 from tests.threads import at_once, running
 from work.models import Batch, Comment, Flag
-from work.models.figures import refresh as refresh_work
+from work.models.item_work import refresh as refresh_work
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ from tests.annotations.own_work import label_of, mark, work
 from tests.resource_sets import broken_places, make
 from tests.soak import SOAK
 from work.models import Comment, Flag, ItemLabel, ItemWork
-from work.models.figures import count_some, delete_annotations, refresh
+from work.models.item_work import count_some, delete_annotations, refresh
 
 TEXT = "".join(f"{word} number {n}\n" for n, word in enumerate(["pump", "valve", "oil", "filter"] * 4, start=1))
 LABELS = ["PhysicalObject", "Thermostat", "Activity", "State"]

@@ -14,7 +14,7 @@ from django.db import connection
 from annotation_service.db import execute, write
 from projects.models import Project
 from tests import factories
-from work.models.figures import refresh
+from work.models.item_work import refresh
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

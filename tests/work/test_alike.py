@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ontologies.labels import Label
+from resources.matching import EntityForm
 from tests.soak import amount
-from work.alike.asked import Asked, Form
-from work.alike.places import Finder
-from work.alike.states import Marked, Related, State
+from work.alike.asked import Asked
+from work.alike.places import Finder, SeenEntity, SeenItem, SeenRelation
 
 A, B, R = (Label(pk, f"u{pk}", name, name, "", True, 1, None, "", []) for pk, name in ((1, "A"), (2, "B"), (3, "R")))
 LABELS = {label.pk: label for label in (A, B, R)}
@@ -69,7 +69,7 @@ def questions(draw, world):
     else:
         pairs = st.one_of(pairs, st.sampled_from([*relations])) if relations else pairs
         kind, found = "relation", draw(pairs.filter(lambda pair: pair[0] != pair[1]))
-    ends = tuple(Form(tuple(tokens[start : end + 1]), label) for label, start, end in found)
+    ends = tuple(EntityForm(tuple(tokens[start : end + 1]), label) for label, start, end in found)
     return Asked(
         verb=draw(st.sampled_from(["propagate", "propagate", "accept", "reject"])),
         kind=kind,
@@ -87,12 +87,12 @@ worlds_and_questions = worlds().flatmap(lambda world: st.tuples(st.just(world), 
 
 
 def state_of(marks, relations, rejected):
-    entities = {key: Marked(n, *key, status) for n, (key, status) in enumerate(marks.items(), start=1)}
+    entities = {key: SeenEntity(n, *key, status) for n, (key, status) in enumerate(marks.items(), start=1)}
     related = [
-        Related(n, R.pk, entities[source], entities[target], status)
+        SeenRelation(n, R.pk, entities[source], entities[target], status)
         for n, ((source, target), status) in enumerate(relations.items(), start=1)
     ]
-    state = State(rejected={f"{start}-{end}:{label}" for label, start, end in rejected})
+    state = SeenItem(rejected={f"{start}-{end}:{label}" for label, start, end in rejected})
     for entity in entities.values():
         state.entities.add(entity)
     for relation in related:

@@ -7,7 +7,7 @@ from annotation_service.inputs import Refused
 from datasets.models import Annotation, Item
 from tests import factories
 from work.models import Answer, Comment, Flag
-from work.models.comments import talked_about
+from work.models.remarks import talked_about
 
 UID = "0123456789abcdef"
 

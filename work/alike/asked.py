@@ -1,25 +1,26 @@
-"""What is asked for: all that is alike, and what shall become of it."""
+"""What is asked for: all that is alike, what shall become of it, and the items in which it may stand."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
+from django.db.models import Exists, OuterRef, TextField
+from django.db.models.functions import Cast
+
+from annotation_service.db import among
 from annotation_service.inputs import Refused
-from datasets.models import Dataset
+from annotation_service.models import User
+from datasets.models import Annotation, Dataset, Item
+from datasets.models.item import ItemQuerySet
+from datasets.portions import parsed
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology
+from resources.matching import EntityForm
 
 from ..models import Batch
 
 MAX_TOKENS, MAX_WORDS = 100, 200
 GONE = "The project has no such label. Reload the page."
-
-
-class Form(NamedTuple):
-    """What an entity looks like: its tokens and the key of its label."""
-
-    tokens: tuple[str, ...]
-    label: int
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Asked:
     verb: str
     kind: str
     label: Label
-    forms: tuple[Form, ...]
+    forms: tuple[EntityForm, ...]
     offset: int
     ignore_case: bool
     where: str
@@ -111,7 +112,7 @@ class Asked:
             if there >= 0 and tuple(tokens[there : there + len(other)]) == other:
                 yield (start, start + len(wanted) - 1), (there, there + len(other) - 1)
 
-    def is_of(self, form: Form, tokens: Sequence[str]) -> bool:
+    def is_of(self, form: EntityForm, tokens: Sequence[str]) -> bool:
         """Whether the words of a mark are those of the form."""
         return self._folded(tokens) == self._folded(form.tokens)
 
@@ -134,17 +135,40 @@ def _places(tokens: Sequence[str], wanted: tuple[str, ...], *, apart: bool = Fal
         return
 
 
-def _forms(tree: Labels, values: Sequence[Any]) -> Iterator[Form]:
+def _forms(tree: Labels, values: Sequence[Any]) -> Iterator[EntityForm]:
     for value in values:
         tokens = value.get("tokens") if isinstance(value, dict) else None
         if not isinstance(tokens, list) or not all(isinstance(token, str) and token for token in tokens):
             raise Refused("The words of a form are a list of tokens.")
         if not 0 < len(tokens) <= MAX_TOKENS:
             raise Refused(f"A form has 1 to {MAX_TOKENS} tokens.")
-        yield Form(tuple(tokens), _label(tree, value.get("label")).pk)
+        yield EntityForm(tuple(tokens), _label(tree, value.get("label")).pk)
 
 
 def _label(tree: Labels | None, uid: Any) -> Label:
     if tree and isinstance(uid, str) and uid in tree.by_uid:
         return tree.by_uid[uid]
     raise Refused(GONE)
+
+
+# By so many of the longest tokens items are found; what is found is looked at token by token.
+_TOKENS, _CHARACTERS = 3, 200
+
+
+def candidates(asked: Asked, items: ItemQuerySet, person: User) -> list[tuple[int, int]]:
+    """The keys and positions of the items, in their order, whose text has the tokens of all forms and which the person has not
+    done."""
+    pieces = {token.casefold()[:_CHARACTERS] for form in asked.forms for token in form.tokens}
+    for piece in sorted(pieces, key=len, reverse=True)[:_TOKENS]:
+        items = items.filter(search_text__contains=piece)
+    done = Annotation.objects.filter(item=OuterRef("pk"), annotator=person, done_at__isnull=False)
+    return list(items.filter(~Exists(done)).order_by("position").values_list("pk", "position"))
+
+
+def tokens_of(asked: Asked, items: Sequence[int]) -> dict[int, list[str]]:
+    """The tokens of those items in which the forms occur."""
+    found = Item.objects.filter(pk__in=among(items)).order_by("position")
+    texts = dict(parsed(found.values_list("pk", Cast("tokens", TextField()))))
+    if asked.is_apart:
+        return texts
+    return {pk: tokens for pk, tokens in texts.items() if next(asked.occurrences(tokens), None)}

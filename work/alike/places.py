@@ -1,16 +1,120 @@
-"""The places in an item at which something is alike, and what the rules say to each."""
+"""What a person sees in items, the places at which something is alike there, and what the rules say to each."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
-from datasets.spans import crowded, has_room
+from django.db.models import F, Q, QuerySet
+
+from annotation_service.db import among, snapshot
+from datasets.models import Annotation, Entity, Rejection, Relation
+from datasets.models.marks import entity_key
+from datasets.spans import Spans, crowded, has_room
 from resources.judging import Judge
+from resources.matching import EntityForm
 
 from ..models import Batch
-from .asked import Asked, Form
-from .states import Marked, Related, State
+from .asked import Asked
 
-Span = tuple[int, int]
+
+@dataclass(slots=True, eq=False)
+class SeenEntity:
+    """An entity; the key of one that is to be made is 0."""
+
+    pk: int
+    label: int
+    start: int
+    end: int
+    status: str
+
+    @property
+    def what(self) -> str:
+        """As in `Rejection`."""
+        return entity_key(self.start, self.end, self.label)
+
+
+@dataclass(slots=True, eq=False)
+class SeenRelation:
+    pk: int
+    label: int
+    source: SeenEntity
+    target: SeenEntity
+    status: str
+
+    @property
+    def what(self) -> str:
+        return f"{self.source.what}>{self.target.what}:{self.label}"
+
+
+@dataclass(slots=True)
+class SeenItem:
+    """Of an item: ``annotation`` is the person's own; without one, it ``is_copied`` from the given one, if there is that."""
+
+    annotation: int | None = None
+    is_copied: bool = False
+    is_done: bool = False
+    entities: Spans[SeenEntity] = field(default_factory=Spans)
+    relations: list[SeenRelation] = field(default_factory=list)
+    rejected: set[str] = field(default_factory=set)
+    _relations_at: dict[tuple[SeenEntity, ...], list[SeenRelation]] = field(default_factory=lambda: defaultdict(list))
+
+    def entity(self, label: int, start: int, end: int) -> SeenEntity | None:
+        return next((each for each in self.entities.at(start, end) if each.label == label), None)
+
+    def relate(self, relation: SeenRelation) -> None:
+        self.relations.append(relation)
+        for ends in ((relation.source,), (relation.target,), (relation.source, relation.target)):
+            self._relations_at[ends].append(relation)
+
+    def relations_at(self, *ends: SeenEntity) -> Sequence[SeenRelation]:
+        """Those at an entity, or those that lead from one to another."""
+        return self._relations_at.get(ends, ())
+
+
+def states_of(items: Sequence[int], person: int, *, with_relations: bool) -> dict[int, SeenItem]:
+    """The states of items, by their keys."""
+    states = {item: SeenItem() for item in items}
+    seen: dict[int, SeenItem] = {}
+    with snapshot():
+        for pk, item, annotator, done, _ in _annotations(items, person):
+            state = states[item]
+            if annotator:
+                state.annotation, state.is_done = pk, done is not None
+            elif state.annotation is None:
+                state.is_copied = True
+            else:
+                continue
+            seen[pk] = state
+        of_these = {"annotation__in": among(list(seen))}
+        entities: dict[int, SeenEntity] = {}
+        fields = ("pk", "label", "start", "end", "status")
+        for annotation, *values in Entity.objects.filter(**of_these).values_list("annotation", *fields):
+            entity = SeenEntity(*values)
+            entities[entity.pk] = entity
+            seen[annotation].entities.add(entity)
+        if with_relations:
+            ends = Relation.objects.filter(**of_these).values_list(
+                "annotation", "pk", "label", "source", "target", "status"
+            )
+            for annotation, pk, label, source, target, status in ends:
+                seen[annotation].relate(SeenRelation(pk, label, entities[source], entities[target], status))
+        for annotation, what in Rejection.objects.filter(**of_these).values_list("annotation", "what"):
+            seen[annotation].rejected.add(what)
+    return states
+
+
+def versions_of(items: Sequence[int], person: int) -> list[tuple[Any, ...]]:
+    """While these are the same, so are the states."""
+    return list(_annotations(items, person))
+
+
+def _annotations(items: Sequence[int], person: int) -> QuerySet[Annotation, tuple[Any, ...]]:
+    """The person's own, and then the given ones."""
+    found = Annotation.objects.filter(Q(annotator=person) | Q(annotator=None), item__in=among(items))
+    return found.order_by(F("annotator").asc(nulls_last=True), "pk").values_list(
+        "pk", "item", "annotator", "done_at", "revision"
+    )
 
 
 @dataclass(slots=True)
@@ -20,11 +124,11 @@ class Place:
     the accepted ones that go with an entity."""
 
     item: int
-    spans: tuple[Span, ...]
-    mark: Marked | Related
-    ends: tuple[Marked, ...] = ()
+    spans: tuple[tuple[int, int], ...]
+    mark: SeenEntity | SeenRelation
+    ends: tuple[SeenEntity, ...] = ()
     against: str = ""
-    changed: tuple[Marked | Related, ...] = ()
+    changed: tuple[SeenEntity | SeenRelation, ...] = ()
     relations: tuple[int, ...] = ()
 
     @property
@@ -45,7 +149,7 @@ class Finder:
         self._wanted = "accepted" if asked.verb == Batch.Verb.REMOVE else "suggested"
 
     def places(
-        self, item: int, tokens: Sequence[str], state: State, is_ticked: Callable[[Place], bool] = lambda place: True
+        self, item: int, tokens: Sequence[str], state: SeenItem, is_ticked: Callable[[Place], bool] = lambda place: True
     ) -> Iterator[Place]:
         if state.is_done:
             return
@@ -64,13 +168,13 @@ class Finder:
 
     # --- What is there ---
 
-    def _marked(self, item: int, tokens: Sequence[str], state: State) -> Iterator[Place]:
+    def _marked(self, item: int, tokens: Sequence[str], state: SeenItem) -> Iterator[Place]:
         form = self.asked.forms[0]
         for mark in sorted(state.entities, key=lambda each: (each.start, each.end)):
             if mark.status == self._wanted and self._is_of(form, mark, tokens):
                 yield Place(item, ((mark.start, mark.end),), mark)
 
-    def _related(self, item: int, tokens: Sequence[str], state: State) -> Iterator[Place]:
+    def _related(self, item: int, tokens: Sequence[str], state: SeenItem) -> Iterator[Place]:
         for mark in sorted(state.relations, key=lambda each: (each.source.start, each.target.start)):
             ends = mark.source, mark.target
             if (
@@ -80,24 +184,24 @@ class Finder:
             ):
                 yield Place(item, _spans(ends), mark, ends)
 
-    def _is_of(self, form: Form, mark: Marked, tokens: Sequence[str]) -> bool:
+    def _is_of(self, form: EntityForm, mark: SeenEntity, tokens: Sequence[str]) -> bool:
         return mark.label == form.label and self.asked.is_of(form, tokens[mark.start : mark.end + 1])
 
     # --- Words that are not marked ---
 
-    def _unmarked(self, item: int, tokens: Sequence[str], state: State) -> Iterator[Place]:
+    def _unmarked(self, item: int, tokens: Sequence[str], state: SeenItem) -> Iterator[Place]:
         for (span,) in self.asked.occurrences(tokens):
             mark = self._end(self.asked.forms[0], span, state)
             if mark and mark.status != "accepted":
                 yield Place(item, (span,), mark)
 
-    def _unrelated(self, item: int, tokens: Sequence[str], state: State) -> Iterator[Place]:
+    def _unrelated(self, item: int, tokens: Sequence[str], state: SeenItem) -> Iterator[Place]:
         label = self.asked.label.pk
         for spans in self.asked.occurrences(tokens):
             source, target = (self._end(form, span, state) for form, span in zip(self.asked.forms, spans, strict=True))
             if source is None or target is None or (not self.asked.new_ends and 0 in (source.pk, target.pk)):
                 continue
-            mark = Related(0, label, source, target, "")
+            mark = SeenRelation(0, label, source, target, "")
             there = [*state.relations_at(source, target), *state.relations_at(target, source)]
             is_free = self.asked.where != "any" or all(known.status == "rejected" for known in there)
             for known in there:
@@ -106,12 +210,12 @@ class Finder:
             if is_free and mark.what not in state.rejected:
                 yield Place(item, spans, mark, (source, target))
 
-    def _end(self, form: Form, span: Span, state: State) -> Marked | None:
+    def _end(self, form: EntityForm, span: tuple[int, int], state: SeenItem) -> SeenEntity | None:
         """The mark of a form at its place, be it one that is to be made; None if it cannot stand there."""
         known = state.entity(form.label, *span)
         if known and known.status == "accepted":
             return known
-        mark = known or Marked(0, form.label, *span, "")
+        mark = known or SeenEntity(0, form.label, *span, "")
         if mark.status == "rejected" or mark.what in state.rejected:
             return None
         for other in state.entities.meeting(mark):
@@ -125,9 +229,9 @@ class Finder:
 
     # --- Rules ---
 
-    def _take(self, place: Place, state: State) -> None:
+    def _take(self, place: Place, state: SeenItem) -> None:
         """Let a place be accepted in the state, or find out why it cannot."""
-        marks = [place.mark] if isinstance(place.mark, Marked) else [*place.ends]
+        marks = [place.mark] if isinstance(place.mark, SeenEntity) else [*place.ends]
         before = [mark.status for mark in marks]
         place.changed = tuple(mark for mark in marks if mark.status != "accepted")
         place.against = self._accept(marks, state) or self._against_relation(place)
@@ -136,13 +240,13 @@ class Finder:
                 mark.status = status
                 if not status:
                     state.entities.discard(mark)
-        elif isinstance(place.mark, Related):
+        elif isinstance(place.mark, SeenRelation):
             place.mark.status = "accepted"
             place.changed += (place.mark,)
             if not place.mark.pk:
                 state.relate(place.mark)
 
-    def _accept(self, marks: Sequence[Marked], state: State) -> str:
+    def _accept(self, marks: Sequence[SeenEntity], state: SeenItem) -> str:
         for mark in marks:
             if mark.status == "accepted":
                 continue
@@ -159,7 +263,7 @@ class Finder:
                 return reason
         return ""
 
-    def _against_standing(self, mark: Marked, others: Sequence[Marked]) -> str:
+    def _against_standing(self, mark: SeenEntity, others: Sequence[SeenEntity]) -> str:
         if self.judge:
             for other in others:
                 if other.status == "accepted" and (broken := next(iter(self.judge.between(mark, other)), None)):
@@ -167,17 +271,17 @@ class Finder:
         return ""
 
     def _against_relation(self, place: Place) -> str:
-        if not isinstance(place.mark, Related) or not self.judge:
+        if not isinstance(place.mark, SeenRelation) or not self.judge:
             return ""
         source, target = place.ends
         broken = self.judge.against(source.label, place.mark.label, target.label)
         return broken.rule_in_words(self.judge.name_of) if broken else ""
 
 
-def _accepted_at(mark: Marked | Related, state: State) -> tuple[int, ...]:
-    at = state.relations_at(mark) if isinstance(mark, Marked) else ()
+def _accepted_at(mark: SeenEntity | SeenRelation, state: SeenItem) -> tuple[int, ...]:
+    at = state.relations_at(mark) if isinstance(mark, SeenEntity) else ()
     return tuple(each.pk for each in at if each.status == "accepted")
 
 
-def _spans(ends: Sequence[Marked]) -> tuple[Span, ...]:
+def _spans(ends: Sequence[SeenEntity]) -> tuple[tuple[int, int], ...]:
     return tuple((end.start, end.end) for end in ends)

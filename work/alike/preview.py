@@ -8,16 +8,11 @@ from typing import Any, NamedTuple
 
 from annotation_service.models import User
 from datasets.models import Dataset, Item
+from datasets.models.broken import judge_of
 from datasets.models.item import ItemQuerySet
-from datasets.models.violations import rules_for
-from ontologies.models import Ontology
-from resources.judging import Judge
-from resources.rules import Rules
 
-from .asked import Asked
-from .candidates import candidates, tokens_of
-from .places import Finder, Place
-from .states import states_of
+from .asked import Asked, candidates, tokens_of
+from .places import Finder, Place, states_of
 
 ON_A_PAGE = 50
 CONTEXT = 60  # characters on each side
@@ -35,11 +30,6 @@ class Preview(NamedTuple):
     page: list[Place]
     more: str | None
     candidates: int
-
-
-def finder_of(asked: Asked, dataset: Dataset, rules: Rules | None) -> Finder:
-    judge = Judge(rules, Ontology.objects.filter(project=dataset.project_id)) if rules else None
-    return Finder(asked, judge)
 
 
 def preview(asked: Asked, dataset: Dataset, items: ItemQuerySet, person: User) -> Preview:
@@ -84,7 +74,7 @@ def next_page(
 
 
 def _places(asked: Asked, dataset: Dataset, items: Sequence[int], person: User) -> Iterator[Place]:
-    finder = finder_of(asked, dataset, rules_for(dataset.pk))
+    finder = Finder(asked, judge_of(dataset.pk))
     for first in range(0, len(items), _AT_ONCE):
         texts = tokens_of(asked, items[first : first + _AT_ONCE])
         with_relations = not asked.is_entity or asked.takes_relations_along

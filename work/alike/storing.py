@@ -14,28 +14,81 @@ from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.cleaned import key_of
 from datasets.importing.document import Progress
-from datasets.models import MARKS, Entity, Mark, Relation
+from datasets.models import MARKS, Annotation, Entity, Mark, Relation
+from datasets.models.annotation import copy_given_marks
+from datasets.models.broken import judge_of
 from datasets.models.item import ItemQuerySet
-from datasets.models.violations import rules_for
+from datasets.models.marks import ENTITY_KEY, RELATION_KEY
 from ontologies.models import OntologyItem
 
 from ..models import Batch
-from ..models.batch import Turns, lock_items, portions
-from . import statements as sql
-from .asked import GONE, Asked
-from .candidates import candidates, tokens_of
-from .places import Place
-from .preview import finder_of
-from .states import Marked, Related, State, annotations_of, states_of, versions_of
+from ..models.batch import COLUMNS, Turns, in_steps, lock_items
+from .asked import GONE, Asked, candidates, tokens_of
+from .places import Finder, Place, SeenEntity, SeenItem, SeenRelation, states_of, versions_of
+
+# A later batch begins with a higher revision than one that was undone: open screens see that something has changed.
+NEW_ANNOTATIONS = """
+    INSERT INTO datasets_annotation (item_id, annotator_id, revision)
+    SELECT i.id, %(person)s, %(batch)s + COALESCE(
+               (SELECT g.revision FROM datasets_annotation g WHERE g.item_id = i.id AND g.annotator_id IS NULL), 0)
+      FROM datasets_item i WHERE i.id IN ({items}) ORDER BY i.position
+"""
+_MADE = "status, origin, batch_id, created_at, updated_at"
+MAKE_ENTITIES = (
+    f'INSERT INTO datasets_entity (annotation_id, label_id, uid, start, "end", words_key, {_MADE})'
+    " VALUES (%s, %s, %s, %s, %s, %s, 'accepted', 'propagation', %s, %s, %s)"
+)
+MAKE_RELATIONS = (
+    f"INSERT INTO datasets_relation (annotation_id, label_id, uid, source_id, target_id, {_MADE})"
+    " VALUES (%s, %s, %s, %s, %s, 'accepted', 'propagation', %s, %s, %s)"
+)
+NEXT_REVISIONS = "UPDATE datasets_annotation SET revision = revision + 1 WHERE id IN ({annotations})"
+
+# The marks that the batch has made.
+KEEP_MADE = tuple(
+    f"""
+    INSERT INTO work_batchchange (batch_id, kind, mark, annotation_id)
+    SELECT batch_id, '{kind}', id, annotation_id FROM datasets_{kind}
+     WHERE batch_id = %(batch)s AND origin = 'propagation' AND annotation_id IN ({{annotations}})
+    """
+    for kind in COLUMNS
+)
+
+
+def _keep(kind: str, what: str, ends: str = "") -> str:
+    """Keeps marks as they are, before they change or go; with what is noted then, unless that was noted before."""
+    columns = [f'"{column}"' for column in COLUMNS[kind]]
+    return f"""
+        INSERT INTO work_batchchange (batch_id, kind, mark, annotation_id, its_batch, noted, {", ".join(columns)})
+        SELECT %(batch)s, '{kind}', m.id, m.annotation_id, m.batch_id, CASE WHEN %(hides)s
+               AND m.origin NOT IN ('person', 'propagation') AND NOT EXISTS (
+                   SELECT 1 FROM datasets_rejection j WHERE j.annotation_id = m.annotation_id AND j.what = {what})
+               THEN {what} ELSE '' END, {", ".join(f"m.{column}" for column in columns)}
+          FROM datasets_{kind} m {ends} WHERE m.id IN ({{marks}})
+    """
+
+
+_ENDS = "JOIN datasets_entity s ON s.id = m.source_id JOIN datasets_entity t ON t.id = m.target_id"
+KEEP = {
+    "entity": _keep("entity", ENTITY_KEY.format("m")),
+    "relation": _keep("relation", RELATION_KEY.format("m", "s", "t"), _ENDS),
+}
+NOTE = """
+    INSERT INTO datasets_rejection (annotation_id, what)
+    SELECT annotation_id, noted FROM work_batchchange
+     WHERE batch_id = %(batch)s AND annotation_id IN ({annotations}) AND noted <> ''
+        ON CONFLICT DO NOTHING
+"""
+
 
 Texts = Mapping[int, Sequence[str]]
 
 
-class Found(NamedTuple):
+class FoundPlaces(NamedTuple):
     """What the person sees in items, the places that are stored, and the reasons why others are not; an empty one, if they were
     unticked. It is so while the ``basis`` is the same."""
 
-    states: dict[int, State]
+    states: dict[int, SeenItem]
     places: list[Place]
     left_out: Counter[str]
     basis: tuple[Any, ...]
@@ -61,7 +114,7 @@ class Storing:
     def run(self, progress: Progress, job: Job) -> None:
         behind = self.items.filter(position__gte=self.batch.reached)
         items, turns = candidates(self.asked, behind, self.batch.person), Turns()
-        for some in portions(items, progress, "marking"):
+        for some in in_steps(items, progress, "marking"):
             texts = tokens_of(self.asked, [pk for pk, _ in some])
             found = self._find(texts)  # before others have to wait
             with turns.write():
@@ -82,7 +135,7 @@ class Storing:
         if any(each.active != active[each.pk] for each in held):
             self.asked = Asked.of(self.batch.dataset, self.batch.asked)
 
-    def _store_on(self, texts: Texts, found: Found, between: tuple[int, int]) -> None:
+    def _store_on(self, texts: Texts, found: FoundPlaces, between: tuple[int, int]) -> None:
         self._hold_labels()
         lock_items(list(texts))
         # By their positions, too: by the keys alone, SQLite would look through the whole dataset each time.
@@ -95,32 +148,32 @@ class Storing:
         items = {place.item for place in places}
         begun = [state.annotation for item, state in states.items() if item in items and state.annotation]
         if new := [item for item in items if states[item].annotation is None]:
-            execute(sql.NEW_ANNOTATIONS.format(items=keys(new)), self.params)
-            for item, annotation in annotations_of(new, self.batch.person_id):
+            execute(NEW_ANNOTATIONS.format(items=keys(new)), self.params)
+            made = Annotation.objects.filter(item__in=among(new), annotator=self.batch.person_id)
+            for item, annotation in made.values_list("item", "pk"):
                 states[item].annotation = annotation
             if copied := {item: texts[item] for item in new if states[item].is_copied}:
-                for statement in sql.COPY_GIVEN:
-                    execute(statement.format(items=keys(copied)), self.params)
+                copy_given_marks(copied, self.batch.person_id)
                 again = self._find(copied)
                 states |= again.states
                 places = [place for place in places if place.item not in copied] + again.places
         if begun:
-            execute(sql.NEXT_REVISIONS.format(annotations=keys(begun)))
+            execute(NEXT_REVISIONS.format(annotations=keys(begun)))
         annotations = [own for item in items if (own := states[item].annotation)]
         self._change(places, annotations)
         if self.batch.verb == Batch.Verb.PROPAGATE:
             self._make(places, states, texts)
-            for statement in sql.KEEP_MADE:
+            for statement in KEEP_MADE:
                 execute(statement.format(annotations=keys(annotations)), self.params)
         self._count_in(len(places), left_out)
 
     def _basis(self, texts: Texts) -> tuple[Any, ...]:
         versions = versions_of(list(texts), self.batch.person_id)
-        return self.asked, rules_for(self.batch.dataset_id), versions
+        return self.asked, judge_of(self.batch.dataset_id), versions
 
-    def _find(self, texts: Texts) -> Found:
+    def _find(self, texts: Texts) -> FoundPlaces:
         basis = self._basis(texts)
-        finder = finder_of(self.asked, self.batch.dataset, basis[1])
+        finder = Finder(self.asked, basis[1])
         states = states_of(list(texts), self.batch.person_id, with_relations=not self.asked.is_entity)
         places, left_out = [], Counter[str]()
         for item, tokens in texts.items():
@@ -129,7 +182,7 @@ class Storing:
                     left_out[place.against] += 1
                 else:
                     places.append(place)
-        return Found(states, places, left_out, basis)
+        return FoundPlaces(states, places, left_out, basis)
 
     def _is_ticked(self, place: Place) -> bool:
         if self.ticked is None:
@@ -141,14 +194,14 @@ class Storing:
         known = [mark for place in places for mark in place.changed if mark.pk]
         if not known:
             return
-        marks = {"entity": [mark.pk for mark in known if isinstance(mark, Marked)]}
-        marks["relation"] = [mark.pk for mark in known if isinstance(mark, Related)]
+        marks = {"entity": [mark.pk for mark in known if isinstance(mark, SeenEntity)]}
+        marks["relation"] = [mark.pk for mark in known if isinstance(mark, SeenRelation)]
         if self.batch.hides:
             marks["relation"] += self._relations_at(marks["entity"])
         for kind in marks:
-            execute(sql.KEEP[kind].format(marks=keys(marks[kind])), self.params)
+            execute(KEEP[kind].format(marks=keys(marks[kind])), self.params)
         if self.batch.hides:
-            execute(sql.NOTE.format(annotations=keys(annotations)), self.params)
+            execute(NOTE.format(annotations=keys(annotations)), self.params)
         if self.batch.verb == Batch.Verb.REMOVE:
             changes = self.batch.changes.filter(annotation__in=among(annotations))
             broken = changes.breaking(self.batch.dataset_id)
@@ -168,14 +221,14 @@ class Storing:
             relations = relations.filter(status=Mark.Status.SUGGESTED)
         return relations.values_list("pk", flat=True)
 
-    def _make(self, places: Sequence[Place], states: Mapping[int, State], texts: Texts) -> None:
+    def _make(self, places: Sequence[Place], states: Mapping[int, SeenItem], texts: Texts) -> None:
         """The marks among them that are not there yet."""
         new = [(place.item, each) for place in places for each in place.changed if not each.pk]
-        entities = [(item, each) for item, each in new if isinstance(each, Marked)]
-        relations = [(item, each) for item, each in new if isinstance(each, Related)]
+        entities = [(item, each) for item, each in new if isinstance(each, SeenEntity)]
+        relations = [(item, each) for item, each in new if isinstance(each, SeenRelation)]
         uids = [self._new_uid() for _ in entities]
         self._insert(
-            sql.MAKE_ENTITIES,
+            MAKE_ENTITIES,
             (
                 (states[item].annotation, each.label, uid, each.start, each.end, _key(texts[item], each))
                 for uid, (item, each) in zip(uids, entities, strict=True)
@@ -186,7 +239,7 @@ class Storing:
             for uid, (_, each) in zip(uids, entities, strict=True):
                 each.pk = made[uid]
         self._insert(
-            sql.MAKE_RELATIONS,
+            MAKE_RELATIONS,
             (
                 (states[item].annotation, each.label, self._new_uid(), each.source.pk, each.target.pk)
                 for item, each in relations
@@ -215,5 +268,5 @@ class Storing:
         }
 
 
-def _key(tokens: Sequence[str], mark: Marked) -> int:
+def _key(tokens: Sequence[str], mark: SeenEntity) -> int:
     return key_of(tokens[mark.start : mark.end + 1])

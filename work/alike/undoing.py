@@ -14,9 +14,8 @@ from datasets.importing.document import Progress
 from datasets.models import MARKS, Annotation, Entity, Mark, Rejection, Relation
 
 from ..models import Batch
-from ..models.batch import Turns, lock_items, portions
-from ..models.batch_change import COLUMNS, PLACES, BatchChange, BatchChangeQuerySet
-from ..models.figures import delete_annotations
+from ..models.batch import COLUMNS, PLACES, BatchChange, BatchChangeQuerySet, Turns, in_steps, lock_items
+from ..models.item_work import delete_annotations
 
 _NEEDED = ("pk", "annotation_id", "kind", "mark", "status", "is_broken", "noted", "source_id", "target_id")
 # A mark that is still there is changed, one that was removed comes back.
@@ -32,7 +31,7 @@ def undo(batch: Batch, progress: Progress, job: Job) -> None:
     """What is left to undo of a batch."""
     places = batch.changes.order_by("annotation__item__position").values_list("annotation", "annotation__item")
     turns = Turns()
-    for some in portions(list(places.distinct()), progress, "undoing"):
+    for some in in_steps(list(places.distinct()), progress, "undoing"):
         with turns.write():
             batch.hold(job)
             lock_items([item for _, item in some])

@@ -1,9 +1,8 @@
-from datasets.models.deleting import goes_after_marks, goes_with_annotations, goes_with_items
+from datasets.models.dataset import goes_after_marks, goes_with_annotations, goes_with_items
 
-from .batch import Batch
-from .batch_change import BatchChange
-from .comments import Answer, Comment, Flag
-from .figures import ItemLabel, ItemWork
+from .batch import Batch, BatchChange
+from .item_work import ItemLabel, ItemWork
+from .remarks import Answer, Comment, Flag
 
 # In this order: the first point to those that follow.
 goes_with_annotations += [BatchChange]

@@ -1,23 +1,25 @@
-"""What somebody had done on many items at once, and taking it back."""
+"""What somebody had done on many items at once, and what it did with each mark: the undo reads nothing else."""
 
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from django.conf import settings
 from django.db import connection, models
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, UniqueConstraint
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation_service import jobs, words
+from annotation_service import jobs, limits, words
 from annotation_service.blueprints import Right
 from annotation_service.db import execute, keys, store, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, Overtaken, start_job
 from datasets.importing.document import Progress
+from datasets.models.broken import broken_by, judge_of
 from datasets.models.item import folded
+from datasets.models.marks import MARKS, Entity, Mark, Relation
 from ontologies.models import OntologyItem
 
 P = TypeVar("P")
@@ -184,7 +186,7 @@ class Batch(models.Model):
         return f"{words.plural(self.made - stay, 'place is,places are')} as before{rest}."
 
 
-def portions(places: Sequence[P], progress: Progress, phase: str) -> Iterator[Sequence[P]]:
+def in_steps(places: Sequence[P], progress: Progress, phase: str) -> Iterator[Sequence[P]]:
     """So many places at a time as others can wait for."""
     for done in range(0, len(places), ITEMS_AT_ONCE):
         progress(done, len(places), phase)
@@ -214,3 +216,95 @@ def lock_items(items: Sequence[int]) -> None:
         execute(
             f"SELECT 1 FROM datasets_item WHERE id IN ({keys(items)}) ORDER BY dataset_id, position FOR NO KEY UPDATE"
         )
+
+
+STATUS = Mark.Status
+ENDS = ("source_id", "target_id")
+# The columns of a mark that are kept beside its key, its annotation and its batch.
+_COLUMNS = ["label_id", "uid", "status", "origin", "created_at", "updated_at"]
+COLUMNS = {"entity": [*_COLUMNS, "start", "end", "words_key"], "relation": [*_COLUMNS, *ENDS]}
+PLACES = {"entity": ("label_id", "start", "end"), "relation": ("label_id", *ENDS)}
+# What the ends of a relation may be, by what it is.
+ENDS_OF: dict[Mark.Status, list[str]] = {
+    STATUS.ACCEPTED: [STATUS.ACCEPTED],
+    STATUS.SUGGESTED: [STATUS.ACCEPTED, STATUS.SUGGESTED],
+    STATUS.REJECTED: [*STATUS.values],
+}
+
+
+class BatchChangeQuerySet(QuerySet["BatchChange"]):
+    def undoable(self, batch: Batch, kind: str) -> Self:
+        """Those of a batch that an undo would take back now. Everything else stays as it is: what is on items that are done, what
+        a person changed, removed or related since, and what was marked again or lacks its label or ends."""
+        marks = MARKS[kind]._default_manager
+        changes = self.filter(kind=kind, annotation__done_at=None)
+        if batch.verb == Batch.Verb.REMOVE:
+            others = marks.filter(annotation=OuterRef("annotation"))
+            place = {name: OuterRef(name) for name in PLACES[kind]}
+            changes = changes.filter(
+                Exists(OntologyItem.objects.filter(pk=OuterRef("label_id"))),
+                ~Exists(others.filter(uid=OuterRef("uid"))),
+                ~Exists(others.filter(**place).exclude(status=STATUS.SUGGESTED)),
+            )
+        else:
+            as_left = {"batch": batch, "updated_at": batch.created_at}
+            changes = changes.filter(Exists(marks.filter(pk=OuterRef("mark"), **as_left)))
+            if kind == "entity":  # the relations of the batch itself go first
+                related = Relation.objects.filter(status=STATUS.ACCEPTED).exclude(**as_left)
+                changes = changes.exclude(Exists(related.filter(source=OuterRef("mark"))))
+                changes = changes.exclude(Exists(related.filter(target=OuterRef("mark"))))
+        return changes.filter(_has_ends()) if kind == "relation" else changes
+
+    def breaking(self, dataset: int) -> set[int]:
+        """The keys of those whose marks, as they are stored now, break a rule of the project."""
+        rows = list(self.values_list("pk", "mark", "kind", "annotation__item", "uid"))
+        judge = judge_of(dataset) if rows else None
+        if judge is None:
+            return set()
+        marks = {kind: [mark for _, mark, its_kind, *_ in rows if its_kind == kind] for kind in MARKS}
+        found = broken_by(judge, marks["entity"] or [0], marks["relation"])
+        broken = {place for each in found for place in each.places}
+        return {pk for pk, _, *place in rows if tuple(place) in broken}
+
+
+def _has_ends() -> Q:
+    fits = Q(status="")
+    for status, allowed in ENDS_OF.items():
+        source, target = (Exists(Entity.objects.filter(pk=OuterRef(end), status__in=allowed)) for end in ENDS)
+        fits |= Q(source, target, status=status)
+    return fits
+
+
+class BatchChange(models.Model):
+    """A mark that a batch touched, with its row as it was before: empty, if the batch made it. It goes with the undo."""
+
+    batch = models.ForeignKey(Batch, on_delete=models.RESTRICT, db_index=False, related_name="changes")
+    annotation = models.ForeignKey("datasets.Annotation", on_delete=models.RESTRICT, related_name="+")
+    kind = models.CharField(max_length=8, choices=[(kind, kind) for kind in MARKS])
+    mark = models.BigIntegerField()
+    # What has been noted with it, see `Rejection.what`.
+    noted = models.CharField(max_length=200, blank=True, db_default="")
+    # Whether what was removed broke a rule: it may do so again, as if it had stayed.
+    is_broken = models.BooleanField(db_default=False)
+
+    # The row of the mark; what it refers to may be gone by the time it comes back.
+    its_batch = models.BigIntegerField(null=True)
+    label_id = models.BigIntegerField(null=True)
+    uid = models.CharField(max_length=limits.MAX_MARK_ID_CHARACTERS, blank=True, db_default="")
+    status = models.CharField(max_length=9, choices=STATUS, blank=True, db_default="")
+    origin = models.CharField(max_length=13, choices=Mark.Origin, blank=True, db_default="")
+    created_at = models.DateTimeField(null=True)
+    updated_at = models.DateTimeField(null=True)
+    start = models.PositiveIntegerField(null=True)
+    end = models.PositiveIntegerField(null=True)
+    words_key = models.BigIntegerField(null=True)
+    source_id = models.BigIntegerField(null=True)
+    target_id = models.BigIntegerField(null=True)
+
+    objects = BatchChangeQuerySet.as_manager()
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["batch", "annotation", "kind", "mark"], name="batch_change_once")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.mark}"

@@ -12,7 +12,7 @@ from annotation_service.management.base import ServiceCommand, add_owner, bluepr
 from annotation_service.models import User
 from datasets.importing.document import Duplicates, Inactive, Violations
 from datasets.importing.formats import Format, detect
-from datasets.kinds import Kind
+from datasets.kinds import DatasetKind
 from datasets.models import Dataset, Upload
 from datasets.preprocessing import OPERATIONS
 from resources.models import ConstraintSet
@@ -30,7 +30,7 @@ class Command(ServiceCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
         target = parser.add_mutually_exclusive_group(required=True)
-        target.add_argument("--kind", choices=Kind.values, help="the kind of the new dataset")
+        target.add_argument("--kind", choices=DatasetKind.values, help="the kind of the new dataset")
         target.add_argument("--into", type=int, metavar="DATASET", help="id of the dataset to add to instead")
         parser.add_argument("--name", help="the name of the new dataset; by default the file's")
         add_owner(parser)
@@ -69,7 +69,7 @@ class Command(ServiceCommand):
     def run(self, **options: Any) -> None:
         path, owner = options["file"], user(options["owner"])
         dataset = None if options["into"] is None else _dataset(options["into"], by=owner)
-        kind = Kind(dataset.kind if dataset else options["kind"])
+        kind = DatasetKind(dataset.kind if dataset else options["kind"])
         _check(options, kind)
         constraints = _constraints(options["constraints"], kind, dataset)
         with errors_of(path):
@@ -107,11 +107,11 @@ def _dataset(pk: int, by: User) -> Dataset:
     return dataset
 
 
-def _check(options: dict[str, Any], kind: Kind) -> None:
+def _check(options: dict[str, Any], kind: DatasetKind) -> None:
     """Refuse what would have no effect."""
     if options["into"] is not None:
         _refuse_any(options, _OF_A_NEW_ONE, "for a new dataset; an addition takes what its dataset has")
-    if kind != Kind.STANDARD:
+    if kind != DatasetKind.STANDARD:
         items = f"the items of a {kind.label.lower()} stay as they come"
         _refuse_any(options, _CLEAN_UP, f"for a standard dataset; {items}")
     for of in ("entity", "relation"):
@@ -123,7 +123,7 @@ def _check(options: dict[str, Any], kind: Kind) -> None:
         raise Refused(f"A {kind.label.lower()} has no marks, so there are none that break constraints.")
 
 
-def _constraints(keys: list[int], kind: Kind, dataset: Dataset | None) -> dict[str, int]:
+def _constraints(keys: list[int], kind: DatasetKind, dataset: Dataset | None) -> dict[str, int]:
     """The upload options for constraint sets."""
     if keys and dataset and dataset.project:
         raise Refused(f"“{dataset}” obeys the constraints of the project “{dataset.project}”, so it takes no others.")

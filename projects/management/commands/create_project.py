@@ -8,7 +8,7 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from projects.models import BrokenRules, Project
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
-from work.suggesting.matching import JOB
+from work.suggestions.placing import JOB
 
 
 class Command(ServiceCommand):

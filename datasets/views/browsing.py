@@ -20,15 +20,15 @@ from annotation_service.views import blueprints_and_copies, finders
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology
 
+from .. import drawing
 from ..exports import DOWNLOAD_FORMATS, DownloadFormat
 from ..extra_fields import Field
-from ..items import drawing
-from ..items.filters import ItemFilter, given_count
-from ..kinds import Kind
+from ..item_lists import ItemFilter, given_count
+from ..kinds import DatasetKind
 from ..models import GIVEN, Annotation, Dataset, Entity, Item, Relation, Upload
 from ..models.item import ItemQuerySet
 from ..models.judged import broken_here
-from ..models.mark import Mark
+from ..models.marks import Mark
 from ..statistics import label_counts, statistics_of
 
 COLUMNS = [
@@ -89,9 +89,9 @@ def _texts(shown: ItemFilter) -> ItemQuerySet:
 def _columns(shown: ItemFilter, page: Page) -> dict[str, Column | None]:
     """The columns beside the text, ``None`` for those that are empty: for each cell a template looks long for what is missing, 3
     of 24 ms for a page."""
-    kind, items = Kind(shown.dataset.kind), page.object_list
+    kind, items = DatasetKind(shown.dataset.kind), page.object_list
     left_out = {
-        "external": kind == Kind.STANDARD and not any(item.external_id for item in items),
+        "external": kind == DatasetKind.STANDARD and not any(item.external_id for item in items),
         "entities": not (kind.has_entities or any(getattr(item, "entity_count", 0) for item in items)),
         "relations": not (kind.has_relations or any(getattr(item, "relation_count", 0) for item in items)),
     }

@@ -1,15 +1,12 @@
 """Example sentences for the codebook of an ontology: texts with accepted marks or, in a blueprint dataset, with those that came
 with it; of what somebody may read."""
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import add
 from typing import Any
 
 from django.db import connection
-from django.db.models import TextField
-from django.db.models.functions import Cast
 
 from annotation_service.access import projects_seen_by
 from annotation_service.blueprints import Right
@@ -21,7 +18,7 @@ from ontologies.models import Ontology
 
 from .cleaned import CleanedText
 from .models import Entity, Item, Relation
-from .portions import by_texts
+from .portions import FETCHED
 
 MOST = 3
 COPIES = 10  # of a blueprint, in projects: those that were changed last
@@ -58,8 +55,6 @@ SELECT a.item_id, l.uid, e.id, {places}
   JOIN datasets_annotation a ON a.id = e.annotation_id
  WHERE l.tree_id IN ({ontologies}) AND l.uid IN ({uids})
 """
-
-Span = tuple[int, int]  # the first token and the last
 
 
 def sentences(request: Request, ontology: Ontology, uids: Collection[str]) -> dict[str, list[Sentence]]:
@@ -103,15 +98,13 @@ def _marks(user: User, ontology: Ontology, uids: Collection[str]) -> Mapping[int
 
 
 def _texts(items: Collection[int]) -> Iterator[tuple[int, int, CleanedText]]:
-    """The key of each item, the length of its text, and the text. The tokens of many are parsed at once, which is quicker."""
-    columns = ("pk", "search_text", Cast("tokens", TextField()))
-    for batch in by_texts(Item.objects.filter(pk__in=among(items)).order_by(), *columns):
-        token_lists = json.loads(f"[{','.join(row[-1] for row in batch)}]")
-        for (item, folded, _), tokens in zip(batch, token_lists, strict=True):
-            yield item, len(folded), CleanedText.unfolded(tokens, folded, len(folded))
+    """The key of each item, the length of its text, and the text."""
+    found = Item.objects.filter(pk__in=among(items)).order_by().values_list("pk", "search_text", "tokens")
+    for item, folded, tokens in found.iterator(chunk_size=FETCHED):
+        yield item, len(folded), CleanedText.unfolded(tokens, folded, len(folded))
 
 
-def _apart(spans: Sequence[Span], gaps: Sequence[str]) -> list[Span]:
+def _apart(spans: Sequence[tuple[int, int]], gaps: Sequence[str]) -> list[tuple[int, int]]:
     """In the order of the text; those with nothing between them are one."""
     first, *others = sorted(spans)
     apart = [first]
@@ -124,7 +117,7 @@ def _apart(spans: Sequence[Span], gaps: Sequence[str]) -> list[Span]:
     return apart
 
 
-def _pieces(gaps: Sequence[str], words: Sequence[str], spans: Sequence[Span]) -> Sentence:
+def _pieces(gaps: Sequence[str], words: Sequence[str], spans: Sequence[tuple[int, int]]) -> Sentence:
     """The text before the first span, in it, behind it, and so on; of a long text only what is near. Each of the words has the
     gap before it."""
     start = max(0, spans[0][0] - NEAR)

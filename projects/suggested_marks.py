@@ -15,8 +15,7 @@ from datasets.models import Dataset
 from datasets.models.item import ItemQuerySet
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet, rules_of
-from work.suggesting.forms import matcher_of
-from work.suggesting.matching import JOB, Matching, Outcome
+from work.suggestions.placing import JOB, Matching, Outcome, matcher_of
 
 from .assignment.giving import AssignsItems
 

@@ -3,40 +3,51 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterator
-from itertools import chain
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.db import connection
 
-from ontologies.models import OntologyItem
+from annotation_service.db import keys
+from ontologies.models import Ontology
+from resources.judging import Judge
 from resources.models import rules_at
-from resources.rules import PlacedLabel, Rules, Violation
+from resources.rules import Rules, Violation
+
+from ..importing.items import NewEntity
 
 # Only accepted marks count and, on given annotations, those that came with the dataset. Written out because whoever saves a mark
 # waits for both: 0.1 ms, composed by the ORM 0.9.
 COUNTS = """(({0}.status = 'accepted' AND {1}.status = 'accepted')
        OR (a.annotator_id IS NULL AND {0}.origin = 'given' AND {1}.origin = 'given'))"""
 _PAIRS = f"""
-SELECT a.item_id, a.annotator_id, e.uid, e.label_id, e.start, e."end", o.uid, o.label_id, o.start, o."end"
+SELECT a.item_id, e.uid, e.label_id, e.start, e."end", o.uid, o.label_id, o.start, o."end"
   FROM datasets_entity e
   JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND o.start <= e."end" AND o."end" >= e.start
   JOIN datasets_annotation a ON a.id = e.annotation_id
- WHERE {COUNTS.format("e", "o")} AND {{which}}
+ WHERE {COUNTS.format("e", "o")} AND e.id IN ({{e}}) AND o.id <> e.id
 """
 _RELATIONS = f"""
-SELECT a.item_id, a.annotator_id, r.uid, r.label_id, s.uid, s.label_id, t.uid, t.label_id
+SELECT a.item_id, r.uid, r.label_id, s.uid, s.label_id, t.uid, t.label_id
   FROM datasets_relation r
   JOIN datasets_entity s ON s.id = r.source_id
   JOIN datasets_entity t ON t.id = r.target_id
   JOIN datasets_annotation a ON a.id = r.annotation_id
- WHERE {COUNTS.format("r", "r")} AND {{which}}
+ WHERE {COUNTS.format("r", "r")} AND (r.id IN ({{r}}) OR r.source_id IN ({{e}}) OR r.target_id IN ({{e}}))
 """
 _CONSTRAINTS = """
 SELECT c.id, c.name, c.updated_at
   FROM resources_constraintset c
   JOIN datasets_dataset d ON d.project_id = c.project_id
- WHERE d.id = %(dataset)s
+ WHERE d.id = %s
  ORDER BY c.kind
+"""
+_TREES = """
+SELECT o.id, o.version
+  FROM ontologies_ontology o
+  JOIN datasets_dataset d ON d.project_id = o.project_id
+ WHERE d.id = %s
+ ORDER BY o.id
 """
 
 
@@ -44,18 +55,12 @@ class Broken(NamedTuple):
     """Two entities, or a relation, that break a constraint; ``marks`` are the uids of the two or, of a relation, of its ends."""
 
     item: int
-    annotator: int | None
     marks: tuple[str, str]
     relation: str
     """The uid of the relation, empty for entities."""
     violation: Violation
     state: tuple[Any, ...]
     """The labels and places of all marks involved."""
-
-    @property
-    def uids(self) -> tuple[str, ...]:
-        """The uids of all marks involved."""
-        return (*self.marks, self.relation) if self.relation else self.marks
 
     @property
     def places(self) -> list[tuple[str, int, str]]:
@@ -76,39 +81,36 @@ class Broken(NamedTuple):
         return hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
 
 
-def rules_for(dataset: int) -> Rules | None:
-    """What the constraints of a dataset's project allow; None if it has none."""
+def judge_of(dataset: int) -> Judge | None:
+    """Of the rules of a dataset's project as they are now, None if it has none. Kept until they or its labels change."""
     with connection.cursor() as cursor:
-        cursor.execute(_CONSTRAINTS, {"dataset": dataset})
-        return rules_at(tuple(cursor.fetchall()))
+        cursor.execute(_CONSTRAINTS, [dataset])
+        rules = rules_at(tuple(cursor.fetchall()))
+        if rules is None:
+            return None
+        cursor.execute(_TREES, [dataset])
+        return _judge(rules, tuple(cursor.fetchall()))
 
 
-def broken_by(rules: Rules, entities: Collection[int], relations: Collection[int]) -> Iterator[Broken]:
+@lru_cache(maxsize=20)
+def _judge(rules: Rules, trees: tuple[tuple[int, int], ...]) -> Judge:
+    return Judge(rules, Ontology.objects.filter(pk__in=[pk for pk, _ in trees]).order_by("pk"))
+
+
+def broken_by(judge: Judge, entities: Collection[int], relations: Collection[int]) -> Iterator[Broken]:
     """What entities and relations with these keys break, together with the other marks of their annotation."""
     if not entities:  # a mark that is not stored yet
         return
-    one_of = {"e": ", ".join(map(str, entities)) or "0", "r": ", ".join(map(str, relations)) or "0"}
-    at_ends = "(r.id IN ({r}) OR r.source_id IN ({e}) OR r.target_id IN ({e}))".format(**one_of)
-    yield from _broken(rules, "e.id IN ({e}) AND o.id <> e.id".format(**one_of), at_ends)
-
-
-def _broken(
-    rules: Rules,
-    which_pairs: str,
-    which_relations: str,
-) -> Iterator[Broken]:
+    at = {"e": keys(entities), "r": keys(relations)}
     with connection.cursor() as cursor:
-        cursor.execute(_PAIRS.format(which=which_pairs))
+        cursor.execute(_PAIRS.format(**at))
         pairs = cursor.fetchall()
-        cursor.execute(_RELATIONS.format(which=which_relations))
-        relations = cursor.fetchall()
-    used = chain(((row[3], row[7]) for row in pairs), ((row[3], row[5], row[7]) for row in relations))
-    lines = OntologyItem.lineages(set(chain.from_iterable(used)))
-    for item, annotator, one, label, start, end, other, its_label, its_start, its_end in pairs:
-        spans = PlacedLabel(start, end, lines[label]), PlacedLabel(its_start, its_end, lines[its_label])
-        for violation in rules.between(*spans):
-            places = (one, label, start, end), (other, its_label, its_start, its_end)
-            yield Broken(item, annotator, (one, other), "", violation, places)
-    for item, annotator, uid, label, source, source_label, target, target_label in relations:
-        if found := rules.against_relating(lines[source_label], lines[label], lines[target_label]):
-            yield Broken(item, annotator, (source, target), uid, found, (source_label, label, target_label))
+        cursor.execute(_RELATIONS.format(**at))
+        related = cursor.fetchall()
+    for item, *values in pairs:
+        one, other = NewEntity(*values[:4]), NewEntity(*values[4:])
+        for violation in judge.between(one, other):
+            yield Broken(item, (one.uid, other.uid), "", violation, (one, other))
+    for item, uid, label, source, source_label, target, target_label in related:
+        if found := judge.against(source_label, label, target_label):
+            yield Broken(item, (source, target), uid, found, (source_label, label, target_label))

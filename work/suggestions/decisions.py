@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from datasets.models import Dataset
-from datasets.models.rejection import ENTITY_KEY, RELATION_KEY
+from datasets.models.marks import ENTITY_KEY, RELATION_KEY
+from datasets.portions import token_lists
 from resources.matching import EntityForm
 from resources.models import PreannotationSet
 
-from .forms import Form, forms_of
-from .texts import token_lists
+from .placing import Form, forms_of
 
 ITEMS_AT_ONCE = 1000
 What = tuple[int, ...]
@@ -42,13 +42,17 @@ _REJECTIONS = (
 
 
 class Figures(NamedTuple):
-    """``made`` is how often it was suggested, each place in an item counted once; ``open`` are the places about which nobody has
-    decided. ``accepted`` and ``rejected`` are the decisions of all annotators."""
+    """``made`` is how often something was suggested, ``open`` how often nobody has decided; ``accepted`` and ``rejected``
+    are the decisions of all annotators."""
 
     made: int = 0
     accepted: int = 0
     rejected: int = 0
     open: int = 0
+
+    @property
+    def decided(self) -> int:
+        return self.accepted + self.rejected
 
     @classmethod
     def total(cls, several: "Iterable[Figures]") -> "Figures":
@@ -56,7 +60,8 @@ class Figures(NamedTuple):
 
 
 def figures_of(preannotations: PreannotationSet, dataset: Dataset) -> dict[int, Figures]:
-    """By the primary keys of rows, without those that were never suggested. Rows with the same tokens and labels share theirs."""
+    """By the primary keys of rows, without those that were never suggested. Rows with the same tokens and labels share theirs;
+    each place in an item is counted once."""
     counts: dict[str, Counter[Any]] = {name: Counter() for name in Figures._fields}
     texts = token_lists(dataset.items())
     while batch := dict(islice(texts, ITEMS_AT_ONCE)):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from annotation_service.json_input import to_json
 from ontologies.labels import Label
 
-from ..cleaned import CleanedText
+from .cleaned import CleanedText
 
 
 class Box(NamedTuple):

@@ -1,0 +1,407 @@
+"""Putting what preannotations suggest on the items of a project's dataset.
+
+The texts are matched outside of any transaction, into temporary tables; then statements for whole tables add and withdraw what
+differs from these. Nothing depends on what was matched before, so it can be done again at any time.
+
+In the SQL, for both databases, ``t`` is an annotation of an item that was looked through: the given one, or somebody's. ``s`` and
+``o`` are entities that preannotations suggest on its item, ``w`` is a relation between two of them.
+"""
+
+import secrets
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from annotation_service.db import execute
+from annotation_service.words import number, plural
+from datasets.cleaned import key_of
+from datasets.importing.document import Progress, no_progress
+from datasets.importing.items import NewEntity
+from datasets.importing.storage import write_rows
+from datasets.kinds import DatasetKind
+from datasets.models import Dataset
+from datasets.models.item import ItemQuerySet
+from datasets.models.marks import ENTITY_KEY, RELATION_KEY
+from datasets.portions import token_lists
+from datasets.preprocessing import Counts, Preprocessing
+from datasets.spans import Spans, TokenSpan, has_room
+from ontologies.models import Ontology
+from resources.judging import Judge
+from resources.matching import EntityForm, Matcher, RelationForm, Suggestions
+from resources.models import PreannotationSet
+from resources.rules import Rules
+
+Form = EntityForm | RelationForm
+
+
+def matcher_of(sets: Iterable[PreannotationSet], dataset: Dataset) -> Matcher:
+    """Finds the forms of all rows whose labels can be applied."""
+    entities: list[EntityForm] = []
+    relations: list[RelationForm] = []
+    for each in sets:
+        active = {label.pk for labels in each.labels().values() for label in labels if label.active}
+        for _, form in forms_of(each, dataset):
+            if isinstance(form, EntityForm):
+                entities += [form] * (form.label in active)
+            else:
+                relations += [form] * ({form.source.label, form.target.label, form.label} <= active)
+    return Matcher(entities, relations)
+
+
+def forms_of(preannotations: PreannotationSet, dataset: Dataset) -> Iterator[tuple[int, Form]]:
+    """The primary keys of rows, with their forms; without those of which the preprocessing leaves nothing."""
+    model, ignores_case = preannotations.row_model, preannotations.ignore_case
+    rows = preannotations.rows()
+    texts = {text for field in model.form_fields for text in rows.values_list(field, flat=True)}
+    tokens = tokens_of(texts, dataset)
+    fields = [field.attname for field in model.content_fields()]
+    for pk, *values in rows.values_list("pk", *fields).iterator():
+        if preannotations.kind == "entity":
+            text, label = values
+            if text in tokens:
+                yield pk, EntityForm(tokens[text], label, ignores_case)
+        else:
+            source, source_label, target, target_label, offset, label = values
+            if source in tokens and target in tokens:
+                ends = (
+                    EntityForm(tokens[source], source_label, ignores_case),
+                    EntityForm(tokens[target], target_label, ignores_case),
+                )
+                yield pk, RelationForm(*ends, offset, label)
+
+
+def tokens_of(texts: Collection[str], dataset: Dataset) -> dict[str, tuple[str, ...]]:
+    """The tokens of texts, as those of the dataset's lines; at white space where its items came with tokens."""
+    if dataset.kind != DatasetKind.STANDARD:
+        return {text: tuple(text.split()) for text in texts}
+    preprocessing = replace(Preprocessing(**dataset.preprocessing), remove_duplicates=False)
+    lines = list(texts)
+    prepared = preprocessing.prepare(enumerate(lines), Counts())
+    return {lines[each.number]: tuple(each.tokens) for each in prepared}
+
+
+COLUMNS = {
+    "suggested_item": "item_id bigint PRIMARY KEY",
+    "suggested_entity": 'id bigint PRIMARY KEY, item_id bigint, start integer, "end" integer, label_id bigint, uid text,'
+    " own integer, words_key bigint",
+    "suggested_relation": "id bigint PRIMARY KEY, item_id bigint, source_id bigint, target_id bigint, label_id bigint, uid text",
+    "suggested_refused": "annotation_id bigint, entity_id bigint, PRIMARY KEY (annotation_id, entity_id)",
+}
+TABLES = (*COLUMNS, "suggested_to", "suggested_pair", "withdrawn_relation", "withdrawn_entity")
+# Nothing but the last ones tells the databases what is in these tables.
+INDEXES = (
+    "CREATE INDEX suggested_entity_item ON suggested_entity (item_id)",
+    "CREATE INDEX suggested_relation_item ON suggested_relation (item_id)",
+    *(f"ANALYZE {table}" for table in list(COLUMNS)[:3]),
+)
+
+_SAME = 'e.annotation_id = {0}.id AND e.label_id = {1}.label_id AND e.start = {1}.start AND e."end" = {1}."end"'
+
+
+def _is_there(entity: str) -> str:
+    return f"EXISTS (SELECT 1 FROM datasets_entity e WHERE {_SAME.format('t', entity)})"
+
+
+def _is_rejected(what: str) -> str:
+    return f"EXISTS (SELECT 1 FROM datasets_rejection j WHERE j.annotation_id = t.id AND j.what = {what})"
+
+
+def _is_refused(entity: str) -> str:
+    return f"EXISTS (SELECT 1 FROM suggested_refused f WHERE f.annotation_id = t.id AND f.entity_id = {entity}.id)"
+
+
+def _can_be_an_end(entity: str) -> str:
+    hidden = f"EXISTS (SELECT 1 FROM datasets_entity e WHERE {_SAME.format('t', entity)} AND e.status = 'rejected')"
+    return f"NOT {hidden} AND NOT {_is_rejected(ENTITY_KEY.format(entity))} AND NOT {_is_refused(entity)}"
+
+
+_INSERT_ENTITIES = (
+    "INSERT INTO datasets_entity"
+    ' (annotation_id, label_id, uid, start, "end", words_key, status, origin, created_at, updated_at) '
+)
+_NEW_ENTITY = "t.id, s.label_id, s.uid, s.start, s.\"end\", s.words_key, 'suggested', 'preannotation', %(now)s, %(now)s"
+
+PREPARE = (
+    # Every item with suggestions gets a given annotation.
+    """
+    INSERT INTO datasets_annotation (item_id, started_at)
+    SELECT i.id, %(now)s FROM datasets_item i
+    WHERE i.removed_at IS NULL AND i.id IN (SELECT item_id FROM suggested_entity)
+      AND NOT EXISTS (SELECT 1 FROM datasets_annotation a WHERE a.item_id = i.id AND a.annotator_id IS NULL)
+    ORDER BY i.position
+    """,
+    """
+    CREATE TEMPORARY TABLE suggested_to AS
+    SELECT a.id, a.item_id, a.annotator_id IS NULL AS is_given, (a.annotator_id IS NULL OR a.done_at IS NULL) AS is_open
+    FROM suggested_item m
+    JOIN datasets_item i ON i.id = m.item_id AND i.removed_at IS NULL
+    JOIN datasets_annotation a ON a.item_id = i.id
+    ORDER BY a.id
+    """,
+    "CREATE INDEX suggested_to_id ON suggested_to (id)",
+    "ANALYZE suggested_to",
+)
+
+MEETING_ACCEPTED = f"""
+    SELECT t.id, s.id, s.label_id, s.start, s."end", a.label_id, a.start, a."end"
+    FROM suggested_to t
+    JOIN datasets_entity a ON a.annotation_id = t.id AND a.status = 'accepted'
+    JOIN suggested_entity s ON s.item_id = t.item_id AND s.start <= a."end" AND s."end" >= a.start
+    WHERE t.is_open AND NOT {_is_there("s")}
+"""
+
+# Annotations in which some token may get more entities than the limit: what is there, without what may be withdrawn, and what
+# is suggested and not there.
+CROWDED = """
+    SELECT t.id FROM suggested_to t
+    JOIN (SELECT item_id, COUNT(*) AS count FROM suggested_entity GROUP BY item_id) s ON s.item_id = t.item_id
+    WHERE t.is_open AND s.count + (
+        SELECT COUNT(*) FROM datasets_entity e WHERE e.annotation_id = t.id AND e.status <> 'rejected') > %(most)s
+"""
+STANDING = """
+    SELECT start, "end" FROM datasets_entity
+    WHERE annotation_id = %(annotation)s AND status <> 'rejected'
+      AND NOT (status = 'suggested' AND origin = 'preannotation')
+"""
+COMING = f"""
+    SELECT s.id, s.start, s."end" FROM suggested_to t JOIN suggested_entity s ON s.item_id = t.item_id
+    WHERE t.id = %(annotation)s AND NOT {_is_refused("s")} AND NOT EXISTS (
+        SELECT 1 FROM datasets_entity e WHERE {_SAME.format("t", "s")}
+           AND NOT (e.status = 'suggested' AND e.origin = 'preannotation'))
+    ORDER BY s.id
+"""
+
+_WITHDRAWN_RELATIONS = """
+    CREATE TEMPORARY TABLE withdrawn_relation AS
+    SELECT r.id, t.id AS annotation_id FROM suggested_to t
+    JOIN datasets_relation r ON r.annotation_id = t.id AND r.status = 'suggested' AND r.origin = 'preannotation'
+    JOIN datasets_entity a ON a.id = r.source_id
+    JOIN datasets_entity b ON b.id = r.target_id
+    WHERE NOT EXISTS (
+        SELECT 1 FROM suggested_relation w
+        JOIN suggested_entity s ON s.id = w.source_id
+        JOIN suggested_entity o ON o.id = w.target_id
+        WHERE w.item_id = t.item_id AND w.label_id = r.label_id
+          AND s.label_id = a.label_id AND s.start = a.start AND s."end" = a."end"
+          AND o.label_id = b.label_id AND o.start = b.start AND o."end" = b."end")
+"""
+_WITHDRAW_RELATIONS = "DELETE FROM datasets_relation WHERE id IN (SELECT id FROM withdrawn_relation)"
+_ADD_ENTITIES = f"""
+    {_INSERT_ENTITIES}
+    SELECT {_NEW_ENTITY} FROM suggested_to t JOIN suggested_entity s ON s.item_id = t.item_id
+    WHERE t.is_open AND s.own = 1
+      AND NOT {_is_there("s")} AND NOT {_is_rejected(ENTITY_KEY.format("s"))} AND NOT {_is_refused("s")}
+    ORDER BY t.id, s.id
+"""
+_PAIRS = f"""
+    CREATE TEMPORARY TABLE suggested_pair AS
+    SELECT t.id AS annotation_id, w.source_id, w.target_id, w.label_id, w.uid
+    FROM suggested_to t
+    JOIN suggested_relation w ON w.item_id = t.item_id
+    JOIN suggested_entity s ON s.id = w.source_id
+    JOIN suggested_entity o ON o.id = w.target_id
+    WHERE t.is_open AND {_can_be_an_end("s")} AND {_can_be_an_end("o")}
+      AND NOT {_is_rejected(RELATION_KEY.format("w", "s", "o"))}
+    ORDER BY t.id, w.id
+"""
+_ADD_ENDS = f"""
+    {_INSERT_ENTITIES}
+    SELECT {_NEW_ENTITY} FROM suggested_to t
+    JOIN (SELECT annotation_id, source_id AS id FROM suggested_pair
+          UNION SELECT annotation_id, target_id FROM suggested_pair) p ON p.annotation_id = t.id
+    JOIN suggested_entity s ON s.id = p.id
+    WHERE NOT {_is_there("s")}
+    ORDER BY t.id, s.id
+"""
+_ADD_RELATIONS = """
+    INSERT INTO datasets_relation
+        (annotation_id, source_id, target_id, label_id, uid, status, origin, created_at, updated_at)
+    SELECT p.annotation_id, a.id, b.id, p.label_id, p.uid, 'suggested', 'preannotation', %(now)s, %(now)s
+    FROM suggested_pair p
+    JOIN suggested_entity s ON s.id = p.source_id
+    JOIN suggested_entity o ON o.id = p.target_id
+    JOIN datasets_entity a ON a.annotation_id = p.annotation_id
+     AND a.label_id = s.label_id AND a.start = s.start AND a."end" = s."end"
+    JOIN datasets_entity b ON b.annotation_id = p.annotation_id
+     AND b.label_id = o.label_id AND b.start = o.start AND b."end" = o."end"
+    WHERE NOT EXISTS (
+        SELECT 1 FROM datasets_relation r WHERE r.source_id = a.id AND r.target_id = b.id AND r.label_id = p.label_id)
+"""
+# Last: an entity at which something stands is kept, be it a relation that somebody rejected.
+_WITHDRAWN_ENTITIES = f"""
+    CREATE TEMPORARY TABLE withdrawn_entity AS
+    SELECT e.id, t.id AS annotation_id FROM suggested_to t
+    JOIN datasets_entity e ON e.annotation_id = t.id AND e.status = 'suggested' AND e.origin = 'preannotation'
+    WHERE NOT EXISTS (
+        SELECT 1 FROM suggested_entity s WHERE s.item_id = t.item_id AND s.own = 1 AND {_SAME.format("t", "s")})
+      AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.source_id = e.id)
+      AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.target_id = e.id)
+"""
+_WITHDRAW_ENTITIES = "DELETE FROM datasets_entity WHERE id IN (SELECT id FROM withdrawn_entity)"
+# New rows have higher keys than there were before.
+_NEXT_REVISIONS = """
+    UPDATE datasets_annotation SET revision = revision + 1
+    WHERE id <= %(annotation)s AND id IN (SELECT id FROM suggested_to) AND id IN (
+        SELECT annotation_id FROM withdrawn_relation
+        UNION SELECT annotation_id FROM withdrawn_entity
+        UNION SELECT annotation_id FROM datasets_entity WHERE id > %(entity)s
+        UNION SELECT annotation_id FROM datasets_relation WHERE id > %(relation)s)
+"""
+
+STORE = (
+    _WITHDRAWN_RELATIONS,
+    _WITHDRAW_RELATIONS,
+    _ADD_ENTITIES,
+    _PAIRS,
+    _ADD_ENDS,
+    _ADD_RELATIONS,
+    _WITHDRAWN_ENTITIES,
+    _WITHDRAW_ENTITIES,
+    _NEXT_REVISIONS,
+)
+LAST_KEY = "SELECT COALESCE(MAX(id), 0) FROM datasets_{}"
+COUNT = tuple(
+    f"SELECT COUNT(*) FROM suggested_to t JOIN {table} m ON m.annotation_id = t.id"
+    " WHERE t.is_given AND m.origin = 'preannotation'"
+    for table in ("datasets_entity", "datasets_relation")
+)
+
+
+ITEMS_AT_ONCE = 1000
+# The kind of the jobs that match a project: `projects.jobs` has the work.
+JOB = "match_preannotations"
+
+
+class Outcome(NamedTuple):
+    """How many entities and relations are suggested on the items that were looked through, how many suggestions the rules of
+    the project forbid, and how many stand where as many marks share a word as can."""
+
+    entities: int
+    relations: int
+    against_rules: int
+    crowded: int
+
+    def in_words(self) -> str:
+        told = f"{plural(self.entities, 'entity,entities')} and {plural(self.relations, 'relation,relations')}"
+        left_out = f"; {number(self.against_rules)} more would break the constraints" if self.against_rules else ""
+        crowded = f"; {number(self.crowded)} more would share a word with too many others" if self.crowded else ""
+        return f"The preannotations suggest {told}{left_out}{crowded}."
+
+
+class Matching:
+    """First `read`, then `store`, which is called inside a transaction that has locked the items."""
+
+    def __init__(self, dataset: Dataset, matcher: Matcher, rules: Rules | None, ontologies: Sequence[Ontology]) -> None:
+        self.dataset, self.matcher = dataset, matcher
+        self.judge = Judge(rules, ontologies) if rules else None
+        self.against_rules = self.crowded = 0
+        self._prefix = secrets.token_hex(6)  # of the uids: no other matching has the same
+        self._count = 0
+
+    def __enter__(self) -> "Matching":
+        for table in TABLES:
+            execute(f"DROP TABLE IF EXISTS {table}")
+        for table, columns in COLUMNS.items():
+            execute(f"CREATE TEMPORARY TABLE {table} ({columns})")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if error[0] and connection.in_atomic_block:
+            return  # the tables go with the transaction
+        for table in TABLES:
+            execute(f"DROP TABLE IF EXISTS {table}")
+
+    def read(self, items: ItemQuerySet, progress: Progress = no_progress) -> None:
+        """Match the texts of items."""
+        total, done = items.count(), 0
+        texts = token_lists(items)
+        while batch := list(islice(texts, ITEMS_AT_ONCE)):
+            entities: list[Any] = []
+            relations: list[Any] = []
+            for item, tokens in batch:
+                found = self.matcher.suggestions(tokens)
+                if found.entities or found.relations:
+                    self._add(item, tokens, found, entities, relations)
+            for table, rows in (
+                ("suggested_item", [(item,) for item, _ in batch]),
+                ("suggested_entity", entities),
+                ("suggested_relation", relations),
+            ):
+                if rows:
+                    write_rows(table, rows)
+            done += len(batch)
+            progress(done, max(done, total), "matching")
+        for statement in INDEXES:
+            execute(statement)
+
+    def _add(self, item: int, tokens: list[str], found: Suggestions, entities: list[Any], relations: list[Any]) -> None:
+        """Rows for what is suggested on an item. An end that is suggested only with its relation is not its ``own``."""
+        keys = {}
+        for own, suggested in ((1, found.entities), (0, [end for each in found.relations for end in each[:2]])):
+            for entity in suggested:
+                if entity not in keys:
+                    keys[entity] = key = self._next()
+                    words_key = key_of(tokens[entity.start : entity.end + 1])
+                    entities.append((key, item, *entity, f"{self._prefix}-{key}", own, words_key))
+        for source, target, label in found.relations:
+            if self.judge and self.judge.against(source.label, label, target.label):
+                self.against_rules += 1
+                continue
+            key = self._next()
+            relations.append((key, item, keys[source], keys[target], label, f"{self._prefix}-{key}"))
+
+    def _next(self) -> int:
+        self._count += 1
+        return self._count
+
+    def store(self) -> Outcome:
+        """Add what is new, and withdraw what nobody touched and no preannotation finds any more."""
+        params = {name: next(_rows(LAST_KEY.format(name)))[0] for name in ("annotation", "entity", "relation")}
+        params["now"] = connection.ops.adapt_datetimefield_value(timezone.now())
+        for statement in PREPARE:
+            execute(statement, params)
+        if self.judge:
+            self._refuse_against(self.judge)
+        for (annotation,) in list(_rows(CROWDED, {"most": settings.MAX_TOKEN_MARKS})):
+            self._refuse_crowded(annotation)
+        for statement in STORE:
+            execute(statement, params)
+        entities, relations = (next(_rows(statement))[0] for statement in COUNT)
+        return Outcome(entities, relations, self.against_rules, self.crowded)
+
+    def _refuse_against(self, judge: Judge) -> None:
+        """Leave out the entities that break a rule together with accepted marks."""
+        refused: dict[tuple[int, int], None] = {}
+        for annotation, entity, *places in _rows(MEETING_ACCEPTED):
+            pair = NewEntity("", *places[:3]), NewEntity("", *places[3:])
+            if (annotation, entity) not in refused and any(judge.between(*pair)):
+                refused[annotation, entity] = None
+        if refused:
+            write_rows("suggested_refused", list(refused))
+        self.against_rules += len(refused)
+
+    def _refuse_crowded(self, annotation: int) -> None:
+        """Leave out the entities for which there is no room beside what is there, and those before them."""
+        params = {"annotation": annotation}
+        there = Spans(TokenSpan(*place) for place in _rows(STANDING, params))
+        refused = []
+        for entity, *place in _rows(COMING, params):
+            coming = TokenSpan(*place)
+            if has_room(coming, [*there.meeting(coming)]):
+                there.add(coming)
+            else:
+                refused.append((annotation, entity))
+        if refused:
+            write_rows("suggested_refused", refused)
+        self.crowded += len(refused)
+
+
+def _rows(statement: str, params: Mapping[str, Any] | None = None) -> Iterator[Any]:
+    with connection.cursor() as cursor:
+        cursor.execute(statement, params)
+        yield from cursor.fetchall()
