@@ -150,14 +150,6 @@ class RelationRule(Rule):
         return f"only to {_listed(self.range, named)}" if self.range else "nowhere"
 
 
-class PlacedLabel(NamedTuple):
-    """An entity: its tokens ``start`` to ``end``, inclusive, and the lineage of its label."""
-
-    start: int
-    end: int
-    label: Lineage
-
-
 class RuleName(NamedTuple):
     """What is broken: a row of a set or, where a relation has rules but none for the source, the relation."""
 
@@ -280,11 +272,6 @@ class Rules:
             return None
         its_set = next(iter(by_domain.values())).set
         return Violation("relation", its_set, row, (source, relation, target))
-
-    def between(self, one: PlacedLabel, other: PlacedLabel) -> Iterator[Violation]:
-        """What two entities of a text break together."""
-        if lie := Lie.of(one, other):
-            yield from self.judge(one.label, other.label, lie)
 
     def judge(self, one: Lineage, other: Lineage, lie: Lie) -> Iterator[Violation]:
         """What entities with these labels break together, wherever one lies so to the other."""

@@ -1,9 +1,12 @@
 """Makes constraints and preannotations, through the same methods as the product. Labels are those of `tests.factories`."""
 
 import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from projects.violation_report import ViolationReport
 from resources.models import FORMATS
+from resources.rules import Lie, Rules, Violation
 
 # With full names, as downloads have them.
 THERMOSTAT = "PhysicalObject/SensingObject/Thermostat"
@@ -65,3 +68,17 @@ def labels_in(document):
     for row in document:
         for key in (key for key in row if key in keys):
             yield from [row[key]] if isinstance(row[key], str) else row[key]
+
+
+class PlacedLabel(NamedTuple):
+    """An entity: its tokens ``start`` to ``end``, inclusive, and the lineage of its label."""
+
+    start: int
+    end: int
+    label: Sequence[int]
+
+
+def broken_between(rules: Rules, one: PlacedLabel, other: PlacedLabel) -> Iterator[Violation]:
+    """What two entities of a text break together."""
+    if lie := Lie.of(one, other):
+        yield from rules.judge(one.label, other.label, lie)

@@ -12,9 +12,8 @@ from datasets.models import Dataset, Entity, Relation, Upload
 from projects.models import Project
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_of
-from resources.rules import PlacedLabel
 from tests import factories
-from tests.resource_sets import broken_places, make
+from tests.resource_sets import PlacedLabel, broken_between, broken_places, make
 
 from .documents import entity, item, relation
 from .test_import_command import run
@@ -303,7 +302,7 @@ def test_marks_break_what_they_break_when_all_are_compared(alice, labels, sets, 
         expected = Counter(
             (f"$.entities[{last}]", *as_facts(violation))
             for first, last in combinations(range(len(marks)), 2)
-            for violation in rules.between(spans[first], spans[last])
+            for violation in broken_between(rules, spans[first], spans[last])
         )
         found = new_item(marks).broken(judge)
         assert Counter((path, *as_facts(violation)) for path, violation in found) == expected and expected

@@ -11,11 +11,10 @@ from annotation_service import jobs
 from datasets.models import Annotation, BrokenRule, Entity, Relation, judged
 from datasets.models.broken import judge_of
 from datasets.models.judged import Judging, broken_here, broken_rules, judge_some
-from ontologies.models import OntologyItem
 from resources.models import rules_of
-from resources.rules import PlacedLabel
 from tests import factories
 from tests.annotations.test_constraints import constrain
+from tests.resource_sets import PlacedLabel, broken_between
 from work.models import item_work as figures
 
 ENTITIES = [
@@ -55,8 +54,8 @@ def mark(annotation, chance, count=12):
 def naive(project):
     """By annotation and rule, every two marks compared."""
     rules, found = rules_of(project.constraint_sets()), Counter()
-    labels = set(OntologyItem.objects.filter(ontology__project=project).values_list("pk", flat=True))
-    lines = OntologyItem.lineages(labels)
+    trees = [ontology.labels() for ontology in project.ontology_set.all()]
+    lines = {label.pk: tree.lineage(label) for tree in trees for label in tree}
     for annotation in Annotation.objects.filter(item__dataset__project=project, item__removed_at=None):
 
         def counts(*marks, is_given=annotation.annotator_id is None):
@@ -65,7 +64,7 @@ def naive(project):
         for one, other in combinations(Entity.objects.filter(annotation=annotation), 2):
             if counts(one, other):
                 spans = (PlacedLabel(each.start, each.end, lines[each.label_id]) for each in (one, other))
-                found.update((annotation.pk, str(each.rule)) for each in rules.between(*spans))
+                found.update((annotation.pk, str(each.rule)) for each in broken_between(rules, *spans))
         for each in Relation.objects.filter(annotation=annotation).select_related("source", "target"):
             ends = (lines[key] for key in (each.source.label_id, each.label_id, each.target.label_id))
             if counts(each) and (broken := rules.against_relating(*ends)):

@@ -13,9 +13,10 @@ from annotation_service.inputs import Refused
 from annotations import offers
 from annotations.requests import marks_states
 from datasets.models import Annotation, Entity, Relation
-from resources.rules import EntityRule, PlacedLabel, RelationRule, Rules, SetName
+from resources.rules import EntityRule, RelationRule, Rules, SetName
 from tests import factories
 from tests.annotations.test_constraints import constrain
+from tests.resource_sets import PlacedLabel, broken_between
 from tests.soak import amount
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -141,7 +142,7 @@ class Case:
     def expected(self) -> Iterator[list[set[str | None]]]:
         rules = Rules(self.rows)
         spans = [PlacedLabel(*self.words, self.line(key)) for key in self.entity]
-        yield [self.said(v for mark in self.marks for v in rules.between(span, mark)) for span in spans]
+        yield [self.said(v for mark in self.marks for v in broken_between(rules, span, mark)) for span in spans]
         lines = [tuple(map(self.line, triple)) for triple in self.triples]
         yield [self.said([rules.against_relating(source, name, target)]) for name, source, target in lines]
 
