@@ -50,9 +50,10 @@ def child_of(parent: str, index: int) -> str:
 
 def free_child_of(parent: str | None, index: int, taken: Collection[str]) -> str:
     """The colour of a new child, or of a new item at the top level: the first from the n-th on that no sibling has."""
-    wanted = (child_of(parent, at) if parent else top_level(at) for at in range(index, index + SEPARATE_TOPS))
+    most = SEPARATE_CHILDREN if parent else SEPARATE_TOPS
+    wanted = (child_of(parent, at) if parent else top_level(at) for at in range(index, index + most))
     first = next(wanted)
-    if first not in taken or index >= SEPARATE_TOPS:
+    if first not in taken or index >= most:
         return first
     return next((color for color in wanted if color not in taken), first)
 
