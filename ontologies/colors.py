@@ -10,6 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
+from django import template
+
+register = template.Library()
+
 HEX = re.compile(r"#[0-9A-Fa-f]{6}")
 GOLDEN_ANGLE = 180 * (3 - math.sqrt(5))
 FIRST_HUE = 160.0
@@ -91,6 +95,7 @@ HUES += [(308, "violet"), (345, "purple"), (360, "pink")]
 DARK = {"orange": "brown", "yellow": "olive"}
 
 
+@register.filter("color_name")
 @lru_cache(maxsize=10_000)
 def name_of(color: str) -> str:
     """In plain words, such as “dark green”: by the hue and lightness in OKLCH, where the named colours of CSS have theirs."""
