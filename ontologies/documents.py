@@ -119,7 +119,7 @@ class _Reader:
         self.cleaners = [(name, clean) for name, clean in _CLEANERS.items() if name in self.checker.known]
         self.problems = Problems()
         self.tree = JsonTree(
-            lambda: text_blocks(source),
+            text_blocks(source),
             "children",
             limit=_ITEM_CHARACTERS,
             most=settings.MAX_ONTOLOGY_ITEMS,

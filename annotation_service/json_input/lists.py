@@ -63,7 +63,7 @@ class Stream:
         self._blocks = iter(texts)
         self._text = ""
         self._at = 0
-        self._before = 0  # characters of the blocks that are not in memory any more
+        self._known = 0, 1, 1  # a position in the text before this one, its line and its column
         self._decoder = Decoder()
 
     def _read_on(self) -> bool:
@@ -75,9 +75,15 @@ class Stream:
             missing -= len(block)
         if len(parts) == 1:
             return False
-        self._before += self._at
+        self._known = 0, *self._line_and_column()
         self._text, self._at = "".join(parts), 0
         return True
+
+    def _line_and_column(self) -> tuple[int, int]:
+        position, line, column = self._known
+        line, column = place_after(self._text[position : self._at], line, column)
+        self._known = self._at, line, column
+        return line, column
 
 
 class Elements(Stream):
@@ -86,8 +92,6 @@ class Elements(Stream):
     After an element that is refused the next one follows. Raises `Refused`, naming line and column, where the list itself is
     wrong, and for an element that does not end within the limit.
     """
-
-    _known = 0, 1, 1  # a position in the text before this one, its line and its column
 
     def __iter__(self) -> Iterator[Element]:
         if (char := self._next_char()) != "[":
@@ -167,19 +171,6 @@ class Elements(Stream):
             self._at = len(self._text)
             if not self._read_on():
                 return ""
-
-    def _read_on(self) -> bool:
-        line, column = self._line_and_column()
-        if not super()._read_on():
-            return False
-        self._known = 0, line, column
-        return True
-
-    def _line_and_column(self) -> tuple[int, int]:
-        position, line, column = self._known
-        line, column = place_after(self._text[position : self._at], line, column)
-        self._known = self._at, line, column
-        return line, column
 
     def _place(self) -> str:
         line, column = self._line_and_column()
