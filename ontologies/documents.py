@@ -127,7 +127,6 @@ class _Reader:
         )
         self.names: dict[int, dict[bytes, int]] = {}  # of the items below each item that is open
         self.uids: dict[str, int] = {}
-        self.others = 0
 
     def read(self, *, keep: bool = True) -> list[NewLabel]:
         """The items, if they are to be kept. They come after those below them, and are put before them."""
@@ -149,8 +148,6 @@ class _Reader:
         """Report what is no object in a list. Those that are come from the tree by themselves."""
         for index, value in enumerate(values):
             if not isinstance(value, dict):
-                self.others += 1
-                self.tree.check_count(self.others)
                 self.checker.sound_fields(value, f"{above}{index + 1}".__add__, self.problems)
 
     def _check_item(self, value: dict[str, Any], number: int, above: int, level: int) -> NewLabel | None:

@@ -80,11 +80,6 @@ class JsonTree(Stream):
             number = self._above[number]
         return f"item {'.'.join(reversed(steps))}" + (f", ${path}" if path else "")
 
-    def check_count(self, others: int = 0) -> None:
-        """Raises `Refused` if there are too many objects, with so many others in their lists that are none."""
-        if self._begun + others > self.most:
-            raise Refused(f"{self.what} has at most {words.number(self.most)} items; this has more.", place="$")
-
     def __iter__(self) -> Iterator[Node]:
         opened = [_Open(-1, 0)]
         while end := self._end_of_part():
@@ -126,7 +121,8 @@ class JsonTree(Stream):
     def _begin(self, top: _Open, part: str) -> _Open:
         """The object that begins behind a part of another one, or of the whole list."""
         self._begun += 1
-        self.check_count()
+        if self._begun > self.most:
+            raise Refused(f"{self.what} has at most {words.number(self.most)} items; this has more.", place="$")
         top.last = self._index_behind(top, part)
         if top.last is None:
             return _Open(top.number, -1)
