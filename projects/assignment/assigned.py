@@ -189,19 +189,21 @@ def is_open(person: Any, calibration: Any, left: QuerySet[Item]) -> Q:
     return Q(position__lt=calibration) | Exists(begun) | ~Exists(left)
 
 
-# These stand for the values in a statement that is composed once.
+# These stand for parameters in a statement that is composed once. Each by its name: Django takes 0.03 ms to look for 20 others.
 _PERSON, _PROJECT, _ITEM = -1, -2, -3
+_NAMES = {_PERSON: "%(person)s", _PROJECT: "%(project)s", _ITEM: "%(item)s"}
 
 
 @cache
-def _given_item() -> tuple[str, tuple[Any, ...]]:
+def _given_item() -> str:
     project = "dataset__project__"
     open_projects = {f"{project}pk": _PROJECT, f"{project}archived_at": None, f"{project}deleted_at": None}
     items = Item.objects.filter(is_given(_PERSON), pk=_ITEM, **open_projects, **{f"{project}membership__user": _PERSON})
     left = uncalibrated(Item.objects.filter(dataset=OuterRef("dataset")), _PERSON, OuterRef(f"{project}calibration"))
     found = items.filter(is_open(_PERSON, F(f"{project}calibration"), left)).order_by()
     role = F(f"{project}membership__role")
-    return found.annotate(role=role).values("id", "dataset_id", "tokens", "role").query.sql_with_params()
+    sql, params = found.annotate(role=role).values("id", "dataset_id", "tokens", "role").query.sql_with_params()
+    return sql.replace("%%", "%%%%") % tuple(_NAMES.get(value, value) for value in params)
 
 
 def given_item(person: User, project_pk: int, item_pk: int) -> Item | None:
@@ -209,9 +211,7 @@ def given_item(person: User, project_pk: int, item_pk: int) -> Item | None:
     takes 0.1 ms of 3 ms in all; composed anew it would take 3 ms."""
     if max(project_pk, item_pk) >= 2**63:
         return None
-    sql, params = _given_item()
-    values = {_PERSON: person.pk, _PROJECT: project_pk, _ITEM: item_pk}
-    item: Any = first(Item, sql, [values.get(value, value) for value in params])
+    item: Any = first(Item, _given_item(), {"person": person.pk, "project": project_pk, "item": item_pk})
     return item if item and Right.ANNOTATE in ROLES[item.role].rights else None
 
 

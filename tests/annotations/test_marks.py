@@ -506,10 +506,10 @@ def test_nul_in_a_text_is_refused(as_carol, send, entity):
 
 def test_saving_a_mark_takes_few_queries(as_carol, send, entity, django_assert_max_num_queries):
     send(as_carol, "entities/add/", entity())
-    # session and user, begin, item, membership, annotation, label, known, room, constraints, insert, commit,
-    # versions of labels and rules; and on PostgreSQL the locks of item and label
+    # session and user, begin, item with membership, annotation, label, marks there, versions of labels and rules, insert, commit,
+    # versions for the answer; and on PostgreSQL the locks of item and label
     body = entity(uid=OTHER, start=3, end=3)
-    with django_assert_max_num_queries(12 + 2 * connection.features.has_select_for_update):
+    with django_assert_max_num_queries(11 + 2 * connection.features.has_select_for_update):
         assert send(as_carol, "entities/add/", body).status_code == 200
 
 
@@ -517,5 +517,5 @@ def test_saving_takes_no_more_queries_with_many_marks(as_carol, send, entity, dj
     for n in range(40):
         send(as_carol, "entities/add/", entity(uid=f"{n:08}", name=("State", "Activity")[n % 2], start=n % 6, end=5))
     body = entity(uid=OTHER, name="Replace", start=3, end=3)
-    with django_assert_max_num_queries(12 + 2 * connection.features.has_select_for_update):
+    with django_assert_max_num_queries(11 + 2 * connection.features.has_select_for_update):
         assert send(as_carol, "entities/add/", body).status_code == 200
