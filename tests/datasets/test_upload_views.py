@@ -535,7 +535,7 @@ def test_an_addition_to_a_project_says_that_annotators_get_it_at_once(as_alice, 
     dataset = project.dataset
     assert "at once" in html(as_alice.get(f"/datasets/{dataset.pk}/add/"))
     page = shown(as_alice, as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "two\n"}))
-    assert "at once" in page and f'<p class="crumb"><a href="/projects/{dataset.project.pk}/">' in page
+    assert "at once" in page and f'<p class="crumb"> <a href="/projects/{dataset.project.pk}/">' in page
     store(as_alice)
     assert [item.original for item in project.items_for(as_carol.user)] == ["one", "two"]
 
