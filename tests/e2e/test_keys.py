@@ -5,9 +5,8 @@ from playwright.sync_api import expect
 
 from datasets.models import Annotation
 from tests.annotations.test_constraints import constrain
-from tests.e2e.test_workspace import Desk, desk
+from tests.e2e.desk import Desk
 
-__all__ = ["desk"]
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 

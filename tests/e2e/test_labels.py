@@ -8,20 +8,16 @@ from tests import factories
 from tests.annotations.test_constraints import constrain
 from tests.e2e.test_axe import serious
 from tests.e2e.test_picker import Picker
-from tests.e2e.test_workspace import TEXT
 from tests.e2e.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def desk(page, sign_in, alice, carol) -> Picker:
-    project = factories.project(by=alice, annotators=[carol], text=TEXT)
+def desk(page, sign_in, project, carol) -> Picker:
     constrain(project, entities=[{"domain": "PhysicalObject", "excludes": ["Activity"]}], relations=None)
     sign_in(page, carol)
-    desk = Picker(page, project, carol)
-    desk.open()
-    return desk
+    return Picker(page, project, carol).open()
 
 
 def test_a_sticky_label_marks_every_selection_until_escape(desk, page):

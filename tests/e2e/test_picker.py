@@ -10,7 +10,7 @@ from datasets.models import Annotation
 from resources.models import ConstraintSet
 from tests import factories
 from tests.annotations.test_constraints import constrain
-from tests.e2e.test_workspace import Desk
+from tests.e2e.desk import Desk
 from tests.e2e.waiting import settled
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]

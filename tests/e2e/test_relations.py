@@ -10,8 +10,8 @@ from tests import factories
 from tests.annotations.test_constraints import constrain
 
 from .conftest import watched_page
+from .desk import Desk
 from .test_axe import serious
-from .test_workspace import Desk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 

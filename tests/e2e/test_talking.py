@@ -6,28 +6,12 @@ import pytest
 from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, Route, expect
 
-from tests import factories
+from tests.e2e.desk import Desk
 from tests.e2e.test_axe import serious
-from tests.e2e.test_workspace import Desk
 from tests.e2e.waiting import until
 from work.models import Answer, Comment, Flag
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
-
-TEXT = "left air conditioner thermostat not working\nreplace engine oil\ncheck coolant level\n"
-
-
-@pytest.fixture
-def project(alice, carol):
-    return factories.project(by=alice, annotators=[carol], text=TEXT)
-
-
-@pytest.fixture
-def desk(page, sign_in, project, carol):
-    sign_in(page, carol)
-    desk = Desk(page, project, carol)
-    desk.open()
-    return desk
 
 
 @pytest.fixture
