@@ -13,6 +13,12 @@ from tests.e2e.waiting import all_saved
 TEXT = "left air conditioner thermostat not working replace\nreplace engine oil\ncheck coolant level\n"
 
 
+def arrived(page: Page, number: int) -> None:
+    """At the item with this number, whose keys work."""
+    expect(page.locator(".item-bar > b")).to_have_text(str(number))
+    expect(page.locator("html[data-ready]")).to_be_attached()
+
+
 class Desk:
     def __init__(self, page: Page, project, user) -> None:
         self.page, self.project, self.user = page, project, user
@@ -23,8 +29,7 @@ class Desk:
         return self
 
     def ready(self, number: int) -> None:
-        expect(self.page.locator(".item-bar > b")).to_have_text(str(number))
-        expect(self.page.locator("html[data-ready]")).to_be_attached()
+        arrived(self.page, number)
 
     def token(self, i: int):
         return self.page.locator(f".tok[data-i='{i}']")

@@ -53,7 +53,7 @@ def test_a_sticky_label_marks_every_selection_until_escape(desk, page):
     row.hover()
     row.get_by_role("button", name="Pin State").click()
     expect(chip).to_contain_text("Marking with State")
-    factories.item(desk.project.entity_ontology, "State").switch(False, by=desk.project.created_by)
+    desk.switch_off("State")
     desk.open(2)
     expect(page.locator(".toast")).to_contain_text("“State” was switched off")
     expect(chip).to_be_hidden()
@@ -143,7 +143,7 @@ def test_labels_beyond_nine_have_two_digits_and_stand_below_those_that_these_wor
 
 
 def test_what_these_words_had_moves_no_row_when_it_is_known_late(desk, page):
-    label = factories.item(desk.project.entity_ontology, "Activity").uid
+    label = desk.label("Activity").uid
     held = []
     page.route("**/words/?*", lambda route: held.append(route))
     desk.token(0).click()

@@ -53,9 +53,7 @@ def desk(page, sign_in, alice, carol) -> Page:
     project = factories.project(by=alice, annotators=[carol], text=TEXT)
     carol.choose_comfort("on_page", "10")
     sign_in(page, carol)
-    desk = Page(page, project, carol)
-    desk.open()
-    return desk
+    return Page(page, project, carol).open()
 
 
 def test_a_page_of_ten_items_is_annotated_by_keys(desk):
@@ -201,9 +199,7 @@ def test_the_mouse_enters_an_item_and_what_is_refused_in_another_one_is_taken_ba
 
 def test_how_many_stand_on_a_page_is_chosen_and_works_on_a_narrow_screen(desk):
     page = desk.page
-    state = desk.project.entity_ontology.items().get(name="State")
-    given = Annotation.objects.create(item=desk.project.dataset.items()[8])
-    given.entity_set.create(uid="given-1", label=state, start=0, end=0, status="suggested")
+    desk.suggest(("State", 0, 0), number=9)
     page.set_viewport_size({"width": 360, "height": 700})
     desk.open()
     desk.press("Alt+ArrowDown")  # to the only suggestion of the page
