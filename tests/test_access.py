@@ -815,7 +815,7 @@ def told(response):
     """What an answer says: in the page, in a toast, or in a message on the page that it leads to."""
     toast = json.loads(response.headers.get("HX-Trigger", "{}")).get("toast", {}).get("text", "")
     messages = getattr(response.wsgi_request, "_messages", ())
-    return " ".join([html.unescape(response.content.decode()), toast, *map(str, messages)])
+    return " ".join([html.unescape(response.text), toast, *map(str, messages)])
 
 
 # What these change is not the thing as a whole: they lock an upload, a comment, or a project in the bin.

@@ -44,7 +44,7 @@ def test_people_sign_in_by_user_name_or_email(client, carol, login):
 @pytest.mark.parametrize("login", ["carol", "carol@example.org", "nobody", "nobody@example.org"])
 def test_a_wrong_password_is_refused_where_it_was_typed(client, carol, login):
     response = sign_in(client, login, "wrong")
-    assert "The name, the address or the password is not correct." in response.content.decode()
+    assert "The name, the address or the password is not correct." in response.text
     assert client.get("/").status_code == 302
 
 
@@ -70,7 +70,7 @@ def test_the_session_gets_a_new_key_at_sign_in(client, carol):
 
 
 def test_nobody_can_register_unless_it_is_opened(client, settings, db):
-    assert "Accounts are by invitation" in client.get("/accounts/signup/").content.decode()
+    assert "Accounts are by invitation" in client.get("/accounts/signup/").text
     settings.OPEN_REGISTRATION = True
     data = {"username": "new", "email": "new@example.org", "password1": PASSWORD, "password2": PASSWORD}
     client.post("/accounts/signup/", data)
@@ -207,7 +207,7 @@ def test_an_expired_session_leads_fragments_and_data_to_the_sign_in_page(client,
 def test_error_pages_are_pages_of_the_service(as_carol, path, status):
     response = as_carol.get(path)
     assert response.status_code == status
-    assert "css/app" in response.content.decode()
+    assert "css/app" in response.text
     assert "frame-ancestors 'none'" in response["Content-Security-Policy"]
 
 
@@ -220,7 +220,7 @@ def test_the_page_for_errors_of_the_service_needs_nothing(client, settings, db, 
     client.force_login(factories.user("erin"))
     response = client.get("/")
     assert response.status_code == 500
-    assert "css/app" in response.content.decode()
+    assert "css/app" in response.text
 
 
 ODD_REQUESTS = {
@@ -242,7 +242,7 @@ def test_an_odd_request_is_one_line_of_the_log(client, carol, settings, monkeypa
             if type(handler) is logging.StreamHandler:
                 monkeypatch.setattr(handler, "stream", log)
     answer = request_of(client)
-    assert answer.status_code == 400 and "css/app" in answer.content.decode()
+    assert answer.status_code == 400 and "css/app" in answer.text
     assert re.fullmatch(r"\S+ \S+ ERROR django\.security\.\w+: .+\n", log.getvalue())
     assert not mail.outbox
 
@@ -347,7 +347,7 @@ def test_names_that_read_alike_are_one_name_everywhere(client, as_sam, alice, st
     project = factories.project(by=alice)
     person = User.objects.create_user(stored, password=PASSWORD)
     assert sign_in(client, typed).status_code == 302
-    assert f'value="{person.pk}"' in as_sam.get(PEOPLE, {"q": typed}).content.decode()
+    assert f'value="{person.pk}"' in as_sam.get(PEOPLE, {"q": typed}).text
     added = Client()
     added.force_login(alice)
     added.post(f"/projects/{project.pk}/people/add/", {"people": typed, "role": "annotator"})
@@ -409,7 +409,7 @@ def test_a_reset_writes_to_nobody_who_has_no_account(client, carol, typed):
         for email in (typed, "carol@example.org")
     ]
     assert answers[0].redirect_chain == answers[1].redirect_chain
-    pages = [re.sub(r'"X-CSRFToken": "\w+"', "", answer.content.decode()) for answer in answers]
+    pages = [re.sub(r'"X-CSRFToken": "\w+"', "", answer.text) for answer in answers]
     assert pages[0] == pages[1]
     assert [message.to for message in mail.outbox] == [["carol@example.org"]]
 
@@ -455,7 +455,7 @@ def test_of_two_who_take_a_name_at_the_same_time_one_is_told(settings, monkeypat
 
     def sign_up(name):
         fields = {"username": name, "email": f"{name}@example.org", "password1": PASSWORD, "password2": PASSWORD}
-        return Client().post("/accounts/signup/", fields, follow=True).content.decode()
+        return Client().post("/accounts/signup/", fields, follow=True).text
 
     pages = for_each(sign_up, ["Erin", "eRIN"])
     assert sorted("Choose another one" in page for page in pages) == [False, True]
@@ -478,7 +478,7 @@ def test_of_two_administrators_who_give_a_name_at_the_same_time_one_is_told(monk
         client = Client()
         client.force_login(sam)
         fields = {"username": name, "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
-        return client.post(f"{PEOPLE}add/", fields, follow=True).content.decode()
+        return client.post(f"{PEOPLE}add/", fields, follow=True).text
 
     pages = for_each(add, ["Erin", "eRIN"])
     assert sorted("already exists" in page for page in pages) == [False, True]

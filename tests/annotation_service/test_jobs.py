@@ -223,9 +223,9 @@ def test_a_page_says_when_a_worker_is_not_heard_of(as_alice):
     job = queued(as_alice.user)
     Job.objects.update(state=JobState.RUNNING, heartbeat_at=timezone.now())
     address = f"/jobs/{job.pk}/progress/"
-    assert "No news" not in as_alice.get(address).content.decode()
+    assert "No news" not in as_alice.get(address).text
     Job.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=20))
-    assert "No news from the worker for 2" in as_alice.get(address).content.decode()
+    assert "No news from the worker for 2" in as_alice.get(address).text
 
 
 @pytest.mark.django_db(transaction=True)
@@ -354,7 +354,7 @@ def test_a_job_is_seen_by_who_started_it_and_by_staff(as_alice, as_bob, as_sam):
     for client, status in ((as_alice, 200), (as_sam, 200), (as_bob, 404)):
         assert client.get(f"/jobs/{job.pk}/").status_code == status
     assert as_bob.post(f"/jobs/{job.pk}/cancel/").status_code == 404
-    assert "No worker is running" in as_alice.get(f"/jobs/{job.pk}/").content.decode()
+    assert "No worker is running" in as_alice.get(f"/jobs/{job.pk}/").text
 
 
 def test_a_finished_job_leads_to_its_outcome(as_alice, work, settings):
@@ -364,7 +364,7 @@ def test_a_finished_job_leads_to_its_outcome(as_alice, work, settings):
     assert as_alice.get(f"/jobs/{job.pk}/")["Location"] == "/ontologies/"
     progress = as_alice.get(f"/jobs/{job.pk}/progress/")
     assert "reload" in progress["HX-Trigger-After-Swap"]
-    assert "hx-trigger" not in progress.content.decode()  # nothing is asked any more while the page is loaded again
+    assert "hx-trigger" not in progress.text  # nothing is asked any more while the page is loaded again
     settings.UPLOAD_DIR.mkdir(exist_ok=True)
     (settings.UPLOAD_DIR / "abc").write_bytes(b"zip")
     Job.objects.update(result={"file": "abc", "name": "pumps.zip"})
@@ -376,7 +376,7 @@ def test_a_finished_job_leads_to_its_outcome(as_alice, work, settings):
 def test_the_outcome_is_told_once(as_alice, work):
     work(lambda job, progress: job.finish(url="/ontologies/", text="“Pumps” is yours."))
     job = done(queued(as_alice.user))
-    told = ["is yours" in as_alice.get(f"/jobs/{job.pk}/", follow=True).content.decode() for _ in range(2)]
+    told = ["is yours" in as_alice.get(f"/jobs/{job.pk}/", follow=True).text for _ in range(2)]
     assert told == [True, False]
 
 

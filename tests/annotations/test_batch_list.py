@@ -22,7 +22,7 @@ def project(alice, carol):
 @pytest.fixture
 def page(client, carol, project):
     client.force_login(carol)
-    return lambda **query: client.get(reverse("annotations:batches", args=[project.pk]), query).content.decode()
+    return lambda **query: client.get(reverse("annotations:batches", args=[project.pk]), query).text
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_undoing_is_told_before_and_refused_twice(client, page, make, project):
     page()
     batch = make()
     url = reverse("annotations:confirm_undo", args=[project.pk, batch.pk])
-    assert "takes back <b>3</b> of 3 places" in client.get(url).content.decode()
+    assert "takes back <b>3</b> of 3 places" in client.get(url).text
     answer = client.post(url)
     assert answer.status_code == 200 and "3 places are as before." in answer.headers["HX-Trigger"]
     assert not Annotation.objects.filter(entity__batch=batch).exists()
@@ -106,7 +106,7 @@ def test_every_place_is_accounted_for_before_undoing(client, page, make, project
     first, second, _ = [item.annotation_set.get().entity_set for item in project.dataset.items()]
     first.all().delete()
     second.update(updated_at=timezone.now())
-    html = client.get(reverse("annotations:confirm_undo", args=[project.pk, batch.pk])).content.decode()
+    html = client.get(reverse("annotations:confirm_undo", args=[project.pk, batch.pk])).text
     assert "takes back <b>1</b> of 3 places: this mark goes." in html
     assert "2 places were changed, removed or related since and stay as they are." in html
     assert "· 1 still as it was left" in page()
@@ -121,7 +121,7 @@ def test_one_that_is_being_stored_can_be_stopped(client, page, make, carol, proj
         "being stored" in html and "it waits until a worker runs" in html and "every 1s" in html and "Undo…" not in html
     )
     answer = client.post(reverse("cancel_job", args=[Batch.objects.get().job_id]), follow=True)
-    html = answer.content.decode()
+    html = answer.text
     assert "stopped half-way" in html and "Undo…" in html and "every 1s" not in html
 
 
@@ -133,11 +133,7 @@ def test_its_items_can_be_listed(client, page, make, project):
     removed.changes.create(annotation=mark.annotation, kind="entity", mark=mark.pk)
 
     def listed(**query):
-        return (
-            client.get(reverse("annotations:items", args=[project.pk]), query)
-            .content.decode()
-            .count('class="row-link"')
-        )
+        return client.get(reverse("annotations:items", args=[project.pk]), query).text.count('class="row-link"')
 
     assert [listed(batch=each.pk) for each in (batch, other, removed)] == [2, 3, 1]
     assert listed(batch="x") == listed(batch=10**17) == 0

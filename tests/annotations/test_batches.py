@@ -551,7 +551,7 @@ def test_what_stops_half_way_is_told_and_can_be_undone(asked, project, carol, as
     after_one_item(project.archive)
     assert "is archived" in send(f"batches/{batches[1].pk}/undo/", {}, status=422)["error"]
     project.restore()
-    html = as_carol.get(batches[0].get_absolute_url()).content.decode()
+    html = as_carol.get(batches[0].get_absolute_url()).text
     assert ">stopped half-way<" in html and ">undo stopped half-way<" in html and html.count("Undo…") == 2
     assert [(batch.state, batch.made) for batch in Batch.objects.order_by("pk")] == [
         ("stopped", 1),

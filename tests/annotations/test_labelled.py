@@ -194,8 +194,8 @@ def test_every_mark_has_the_key_of_its_words_whatever_is_done(as_carol, alice, c
             project.suggest()
         assert not wrong_keys(), (path, body)
     assert done > 20
-    copied = Project.create(
-        name="Copy", by=alice, dataset=project.dataset, entity_ontology=project.entity_ontology, annotators=[carol]
+    copied = factories.project(
+        by=alice, name="Copy", of=project.dataset, entities=project.entity_ontology, relations=False, annotators=[carol]
     )
     assert Entity.objects.filter(annotation__item__dataset=copied.dataset).exists() and not wrong_keys()
 

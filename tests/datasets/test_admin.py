@@ -75,7 +75,7 @@ def test_a_list_with_more_rows_than_are_counted_says_so(as_sam, alice, monkeypat
     factories.dataset(owner=alice, text="".join(f"line {n}\n" for n in range(5)))
     url = reverse("admin:datasets_item_changelist") + query
     monkeypatch.setattr("annotation_service.admin_base.CappedPaginator.limit", 5)
-    assert "5 items" in as_sam.get(url).content.decode()
+    assert "5 items" in as_sam.get(url).text
     monkeypatch.setattr("annotation_service.admin_base.CappedPaginator.limit", 4)
-    page = as_sam.get(url).content.decode()
+    page = as_sam.get(url).text
     assert "more than 4 items" in page and "\n4 items" not in page

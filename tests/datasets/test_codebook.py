@@ -153,7 +153,7 @@ def test_the_codebook_takes_as_many_queries_with_many_marks(project, ontology, a
                 mark(project.dataset, position, label, 0, 0, carol)
         as_alice.get(path)
         with CaptureQueriesContext(connection) as queries:
-            page = as_alice.get(path).content.decode()
+            page = as_alice.get(path).text
         numbers.append(len(queries))
     assert "<mark>replace</mark> engine oil" in page
     assert numbers[0] == numbers[1]

@@ -202,8 +202,8 @@ def test_annotators_marks_are_not_in_it(alice, carol):
 def test_the_page_says_where_annotators_marks_are(as_alice, dataset):
     project = factories.project(by=as_alice.user)
     note = f'<a href="/projects/{project.pk}/">bundle of the project</a>'
-    assert note in as_alice.get(f"/datasets/{project.dataset.pk}/").content.decode()
-    assert "bundle" not in as_alice.get(f"/datasets/{dataset.pk}/").content.decode()
+    assert note in as_alice.get(f"/datasets/{project.dataset.pk}/").text
+    assert "bundle" not in as_alice.get(f"/datasets/{dataset.pk}/").text
 
 
 def test_the_file_is_named_after_the_dataset(as_alice, dataset):
@@ -221,7 +221,7 @@ def test_odd_names_give_harmless_file_names(alice, name):
 def test_only_standard_datasets_come_as_text(as_alice, dataset):
     Dataset.objects.update(kind=DatasetKind.RICH)
     assert as_alice.get(f"/datasets/{dataset.pk}/download/text/").status_code == 404
-    assert "download/text/" not in as_alice.get(f"/datasets/{dataset.pk}/").content.decode()
+    assert "download/text/" not in as_alice.get(f"/datasets/{dataset.pk}/").text
 
 
 def test_memory_does_not_grow_with_the_dataset(alice):

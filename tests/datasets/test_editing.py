@@ -22,7 +22,7 @@ def dataset(alice):
 
 
 def html(response):
-    return unescape(response.content.decode())
+    return unescape(response.text)
 
 
 def numbers(items):

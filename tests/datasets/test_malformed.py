@@ -316,7 +316,7 @@ def test_it_is_refused_with_its_place_and_not_stored(as_alice, ontologies, case)
     with pytest.raises(Refused) as refused:
         upload.store()
     assert refused.value.problems[0] == problem
-    said = unescape(as_alice.get(upload.get_absolute_url()).content.decode())
+    said = unescape(as_alice.get(upload.get_absolute_url()).text)
     assert problem.place in said and problem.text in said
     assert nothing_is_stored()
 

@@ -15,7 +15,7 @@ from tests.datasets import marked
 
 
 def html(response):
-    return unescape(response.content.decode())
+    return unescape(response.text)
 
 
 def texts(response):
@@ -81,7 +81,7 @@ def test_text_of_items_is_escaped(as_alice):
     item = dataset.items().get()
     item.edit(external_id="<b>id", extra_fields={"<u>": "<script>alert"})
     for address in ("", "?q=<u>", f"items/{item.pk}/", f"items/{item.pk}/edit/", "statistics/", "statistics/figures/"):
-        content = as_alice.get(f"/datasets/{dataset.pk}/{address}").content.decode()
+        content = as_alice.get(f"/datasets/{dataset.pk}/{address}").text
         assert not [tag for tag in ("<script>alert", "<u>", "<i>n", "<b>id") if tag in content], address
 
 

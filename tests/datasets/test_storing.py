@@ -18,7 +18,7 @@ from datasets.importing.items import NewEntity, NewItem
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from datasets.models.annotation import copy_given_marks
 from datasets.models.upload import ImportContext
-from projects.models import Assignment, Project
+from projects.models import Assignment
 from tests import factories
 from tests.threads import at_once
 
@@ -333,13 +333,7 @@ def test_an_addition_takes_kind_ontologies_and_preprocessing_from_its_dataset(up
 
 def test_the_labels_of_an_addition_to_a_project_are_those_of_the_project(upload, alice):
     dataset = upload([marked()]).store()
-    project = Project.create(
-        name="P",
-        by=alice,
-        dataset=dataset,
-        entity_ontology=dataset.entity_ontology,
-        relation_ontology=dataset.relation_ontology,
-    )
+    project = factories.project(by=alice, of=dataset)
     own = project.entity_ontology.add_item("Own", by=alice)
     new = item(entities=[entity(0, 1, "Own", id="e1")], relations=[])
     upload([new], to=project.dataset).store()
@@ -425,11 +419,12 @@ def test_more_are_replaced_than_are_named_in_one_statement(upload):
 def shared(alice, carol, dave, upload):
     """A project of which every item goes to one of two annotators."""
     dataset = upload([item(external_id=str(n)) for n in range(4)], kind="rich").store()
-    return Project.create(
-        name="Dealt",
+    return factories.project(
         by=alice,
-        dataset=dataset,
-        entity_ontology=factories.ontology(owner=alice),
+        name="Dealt",
+        of=dataset,
+        entities=factories.ontology(owner=alice),
+        relations=False,
         annotators=[carol, dave],
         annotators_per_item=1,
     )

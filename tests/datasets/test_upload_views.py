@@ -61,7 +61,7 @@ def post_rich(client, document, **values):
 
 
 def html(response):
-    return unescape(response.content.decode())
+    return unescape(response.text)
 
 
 def shown(client, response):
@@ -248,7 +248,7 @@ def test_problems_are_listed_with_their_places_and_all_of_them_can_be_downloaded
 
 def test_if_there_are_too_many_problems_to_read_on_the_page_says_at_least(as_alice, monkeypatch):
     monkeypatch.setattr("datasets.importing.reading.MAX_PROBLEMS", 150)
-    page = unescape(as_alice.get(post_rich(as_alice, [{}] * 200)["Location"]).content.decode())
+    page = unescape(as_alice.get(post_rich(as_alice, [{}] * 200)["Location"]).text)
     assert "At least 151 problems" in page and "The first 100 of at least 151 problems." in page
     assert "at least 151 problems have to be solved" in page
 
@@ -279,7 +279,7 @@ def test_texts_of_a_file_are_escaped(as_alice, labels):
     response = post(
         as_alice, file=named_file(document, "<u>.json"), kind="preannotated_relation", format="json", **labels
     )
-    content = as_alice.get(response["Location"]).content.decode()
+    content = as_alice.get(response["Location"]).text
     assert "&lt;script&gt;" in content
     assert not [tag for tag in ("<script>alert", "<u>") if tag in content]
 
@@ -379,7 +379,7 @@ def test_a_file_for_which_there_is_no_room_is_told(as_alice, monkeypatch):
     monkeypatch.setattr(Upload, "begin", full)
     as_alice.raise_request_exception = False
     response = post(as_alice, file=b"first\n")
-    assert response.status_code == 507 and "no room left" in response.content.decode()
+    assert response.status_code == 507 and "no room left" in response.text
 
 
 # --- External ids ---
@@ -729,7 +729,7 @@ def test_odd_values_in_the_preview_are_told(as_alice):
     assert preview(as_alice, "a", remove_characters="x" * 201).status_code == 422
     assert preview(as_alice, "a\0b").status_code == 422
     assert preview(as_alice, "x" * 1_000_000).status_code == 200
-    assert "<script>alert" not in preview(as_alice, "<script>alert(1)</script>").content.decode()
+    assert "<script>alert" not in preview(as_alice, "<script>alert(1)</script>").text
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tests import factories
 
 
 def html(response):
-    return unescape(response.content.decode())
+    return unescape(response.text)
 
 
 def shown(response):

@@ -244,7 +244,7 @@ def test_the_browser_names_what_is_wrong_and_stores_nothing(as_alice, data, plac
     assert answer.status_code == 422
     form = answer.context["form"]
     assert_named("\n".join(str(problem) for problem in form.problems), place, words)
-    assert "Typed name" in answer.content.decode()
+    assert "Typed name" in answer.text
     assert not Ontology.objects.exists() and not OntologyItem.objects.exists()
 
 
@@ -294,7 +294,7 @@ def test_all_problems_are_counted_and_the_first_hundred_named(as_alice):
         reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "paste", "text": text}
     )
     assert len(answer.context["form"].problems) == 100
-    assert "The first 100 of 250 problems" in answer.content.decode()
+    assert "The first 100 of 250 problems" in answer.text
 
 
 def test_all_problems_of_one_item_are_told_at_once():
@@ -319,8 +319,8 @@ def test_pasted_text_beyond_the_limit_is_refused_and_kept(as_alice, settings):
     answer = as_alice.post(
         reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "paste", "text": text}
     )
-    assert answer.status_code == 422 and "the limit is" in answer.content.decode()
-    assert "a" * 100 in answer.content.decode()
+    assert answer.status_code == 422 and "the limit is" in answer.text
+    assert "a" * 100 in answer.text
 
 
 def test_a_file_beyond_the_limit_is_refused(as_alice, settings):
@@ -329,7 +329,7 @@ def test_a_file_beyond_the_limit_is_refused(as_alice, settings):
     answer = as_alice.post(
         reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "file", "file": upload}
     )
-    assert answer.status_code == 422 and "the limit is" in answer.content.decode()
+    assert answer.status_code == 422 and "the limit is" in answer.text
 
 
 def test_more_items_than_allowed_are_refused(settings):
@@ -340,7 +340,7 @@ def test_more_items_than_allowed_are_refused(settings):
 
 def test_the_page_tells_the_limit_of_files(as_alice, settings):
     settings.MAX_ONTOLOGY_BYTES = 7_000_000
-    assert "up to 7 MB and" in as_alice.get(reverse("ontologies:create")).content.decode()
+    assert "up to 7 MB and" in as_alice.get(reverse("ontologies:create")).text
 
 
 def test_items_beyond_the_limit_are_not_even_looked_at(settings, monkeypatch):

@@ -416,7 +416,7 @@ def test_annotators_see_only_how_often_they_used_a_label(as_alice, as_carol, as_
     home = f"/ontologies/{project.entity_ontology.pk}/"
     for client, marks in ((as_alice, {label.uid: 2}), (as_carol, {label.uid: 1}), (as_dave, {})):
         assert client.get(f"{home}figures/").json()["columns"]["marks"]["own"] == marks
-        told = client.get(f"{home}items/{label.uid}/usage/").content.decode()
+        told = client.get(f"{home}items/{label.uid}/usage/").text
         assert [f"{n} mark" in told for n in (1, 2)] == [n in marks.values() for n in (1, 2)]
 
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from annotation_service.models import User
 from datasets.models import Annotation, Item
 from projects.assignment.rule import AssignmentRule
-from projects.models import Assignment, Project, Withheld
+from projects.models import Assignment, Withheld
 from tests import factories
 from tests.projects.test_given import is_for_all
 from tests.soak import amount
@@ -38,11 +38,11 @@ class Assigning(RuleBasedStateMachine):
     def create(self, rule, items):
         text = "".join(f"item {n}\n" for n in range(items or 1))
         dataset = factories.dataset(owner=self.manager, text=text)
-        self.project = Project.create(
-            name="P",
+        self.project = factories.project(
             by=self.manager,
-            dataset=dataset,
-            entity_ontology=factories.ontology(owner=self.manager, items=[{"name": "A"}]),
+            of=dataset,
+            entities=factories.ontology(owner=self.manager, items=[{"name": "A"}]),
+            relations=False,
             annotators=self.people[:2],
             **rule.values,
         )

@@ -14,11 +14,11 @@ from tests import factories
 
 
 def text_of(response):
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.text))
 
 
 def rows(response):
-    body = response.content.decode().split("<tbody>")[1].split("</tbody>")[0]
+    body = response.text.split("<tbody>")[1].split("</tbody>")[0]
     return [
         re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", row)).split(" Role… ")[0].strip()
         for row in body.split("</tr>")[:-1]
@@ -49,7 +49,7 @@ def test_the_table_says_what_everybody_has_been_given_begun_and_done(as_alice, c
         "carol Annotator just now 2 2 1 just now Read",
         "dave Annotator just now 2 0 0 never",
     ]
-    bars = re.findall(r'max="(\d+)" value="(\d+)" aria-label="Progress of (\w+)"', page.content.decode())
+    bars = re.findall(r'max="(\d+)" value="(\d+)" aria-label="Progress of (\w+)"', page.text)
     assert bars == [("2", "1", "carol"), ("2", "0", "dave")]
 
 
@@ -215,7 +215,7 @@ def test_marks_are_deleted_only_with_the_typed_name(as_alice, carol, project, ad
 
 
 def test_the_field_for_new_members_completes_no_names_of_members(as_alice, project, address, carol, dave):
-    found = re.search(r'data-complete="([^"]+)"', as_alice.get(address).content.decode())[1]
+    found = re.search(r'data-complete="([^"]+)"', as_alice.get(address).text)[1]
     factories.user("carola")
     assert as_alice.get(f"{found}&q=carol").json() == {"names": ["carola"]}
 
@@ -257,15 +257,15 @@ def test_all_pages_of_a_project_lead_to_each_other_for_those_who_read_it(as_alic
     project.change_role(member(project, dave), "observer")
     page = f"/projects/{project.pk}/"
     for name in ("", "items/", "people/", "comments/", "settings/"):
-        shown = as_alice.get(page + name).content.decode()
+        shown = as_alice.get(page + name).text
         assert f'href="{page}{name}" aria-current="page"' in shown
         assert all(f'href="{page}{other}"' in shown for other in ("items/", "people/", "comments/", "settings/"))
-    broken_rules = as_alice.get(f"{page}violations/").content.decode()
+    broken_rules = as_alice.get(f"{page}violations/").text
     assert all(f'href="{page}{other}"' in broken_rules for other in ("items/", "people/", "comments/", "settings/"))
     for name in ("", "items/", "people/", "comments/", "violations/"):
-        shown = as_dave.get(page + name).content.decode()
+        shown = as_dave.get(page + name).text
         assert 'aria-label="Project"' in shown and "settings/" not in shown
-    assert 'aria-label="Project"' not in as_carol.get(page).content.decode()
+    assert 'aria-label="Project"' not in as_carol.get(page).text
 
 
 def test_roles_are_told_with_their_article(as_alice, as_carol, carol, dave, project, address):

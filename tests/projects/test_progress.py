@@ -20,7 +20,7 @@ TEXT = "".join(f"item {n}\n" for n in range(5))
 
 
 def page_of(client, url):
-    return client.get(url).content.decode()
+    return client.get(url).text
 
 
 def shown(project, user):

@@ -295,6 +295,6 @@ def test_a_project_is_created_with_them(alice, labels, blueprints, capsys):
 
 def test_the_page_of_a_project_lists_its_constraints(as_alice, alice, labels, blueprints):
     project = create(alice, labels, blueprints)
-    page = " ".join(as_alice.get(project.get_absolute_url()).content.decode().split())
+    page = " ".join(as_alice.get(project.get_absolute_url()).text.split())
     for resource in project.resources():
         assert f"{resource.name}</a> <span" in page and resource.content_in_words() in page

@@ -11,7 +11,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from datasets.models import Annotation, Entity, Relation
-from projects.models import Project
 from resources.matching import EntityForm, RelationForm
 from resources.models import PreannotationSet
 from tests import factories
@@ -45,12 +44,11 @@ class Suggesting(RuleBasedStateMachine):
         entities = factories.ontology(owner=self.manager, items=nodes)
         relations = factories.ontology(owner=self.manager, kind="relation", items=[{"name": "r"}, {"name": "s"}])
         self.blueprints = {"entities": entities, "relations": relations}
-        self.project = Project.create(
-            name="P",
+        self.project = factories.project(
             by=self.manager,
-            dataset=factories.dataset(owner=self.manager, text="a b c a\nb a\n", tokeniser="whitespace"),
-            entity_ontology=entities,
-            relation_ontology=relations,
+            of=factories.dataset(owner=self.manager, text="a b c a\nb a\n", tokeniser="whitespace"),
+            entities=entities,
+            relations=relations,
             annotators=self.people,
         )
         self.labels = {label.name: label for o in self.project.ontology_set.all() for label in o.items()}

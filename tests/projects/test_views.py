@@ -14,7 +14,7 @@ from tests import factories
 
 
 def page_of(response):
-    return response.content.decode()
+    return response.text
 
 
 @pytest.fixture

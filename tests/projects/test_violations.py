@@ -182,7 +182,7 @@ def test_or_its_manager_keeps_them_and_the_report_tells(options, capsys):
 
 
 def words_of(response):
-    return " ".join(response.content.decode().split())
+    return " ".join(response.text.split())
 
 
 @pytest.fixture
