@@ -9,6 +9,7 @@ import re
 
 import hypothesis
 import pytest
+from django.core.cache import cache
 from django.core.management.commands import flush
 from django.db import connection
 from django.test import Client
@@ -142,6 +143,16 @@ as_bob = pytest.fixture(lambda bob: _signed_in(bob))
 as_carol = pytest.fixture(lambda carol: _signed_in(carol))
 as_dave = pytest.fixture(lambda dave: _signed_in(dave))
 as_sam = pytest.fixture(lambda sam: _signed_in(sam))
+
+
+@pytest.fixture
+def with_preannotations(settings):
+    settings.PREANNOTATION_RESOURCES = True
+
+
+@pytest.fixture
+def no_attempts_yet(db):
+    cache.clear()
 
 
 @pytest.fixture

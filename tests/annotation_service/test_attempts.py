@@ -18,9 +18,7 @@ from tests.threads import for_each
 HOME, AWAY, ABROAD = "203.0.113.7", "203.0.113.8", "2001:db8::7"
 
 
-@pytest.fixture(autouse=True)
-def no_attempts_yet(db):
-    cache.clear()
+pytestmark = pytest.mark.usefixtures("no_attempts_yet")
 
 
 @pytest.fixture

@@ -26,13 +26,6 @@ def names(ontology):
 # --- The tree again ------------------------------------------------------------------------------------------------------
 
 
-def test_the_tree_comes_with_the_branches_that_were_open(as_alice, large):
-    first = large.items()[0]
-    answer = as_alice.post(url("tree", large.pk), {"open": first.uid})
-    assert len(uids_in(answer)) == 10 + 60
-    assert 'id="facts"' in answer.text and 'id="undo"' in answer.text
-
-
 def test_an_item_is_shown_wherever_it_is(as_alice, large):
     top, hidden = large.items().filter(level=1)[1], large.items().filter(level=2)[200]
     answer = as_alice.post(url("tree", large.pk), {"within": top.uid, "reveal": hidden.uid})
@@ -49,13 +42,10 @@ def test_one_branch_is_shown_alone(as_alice, large):
 
 
 @pytest.mark.parametrize("uid", ["\0", "x", "ffffffff", "f" * 300])
-def test_odd_names_of_items_are_those_of_no_item(as_alice, ontology, uid):
+def test_odd_names_of_items_are_those_of_no_item(as_alice, ontology, large, uid):
     answer = as_alice.post(url("tree", ontology.pk), {"within": uid, "reveal": uid, "item": uid})
     assert answer.status_code == 200 and 'id="details-none"' in answer.text
-
-
-def test_branches_that_cannot_be_any_are_not_open(as_alice, large):
-    answer = as_alice.post(url("tree", large.pk), {"open": f"\0,,{large.items()[0].uid}"})
+    answer = as_alice.post(url("tree", large.pk), {"open": f"{uid},,{large.items()[0].uid}"})
     assert answer.status_code == 200 and len(uids_in(answer)) == 10 + 60
 
 
@@ -100,12 +90,9 @@ def test_descriptions_and_example_terms_are_searched(as_alice, ontology, text, m
     assert f"<mark>{marked}</mark>" in page and page.count("data-match") == 1
 
 
-def test_only_so_many_matches_are_shown_but_all_are_counted(as_alice, large):
+def test_only_so_many_matches_are_shown_but_all_of_the_branch_are_counted(as_alice, large):
     answer = find(as_alice, large, "c")
     assert answer.text.count("data-match") == 200 and 'data-total="600"' in answer.text
-
-
-def test_a_search_stays_in_its_branch(as_alice, large):
     top = large.items().filter(level=1)[1]
     assert 'data-total="1"' in find(as_alice, large, "C59", within=top.uid).text
 
@@ -146,6 +133,8 @@ def test_a_match_is_cut_out_by_letters_whose_length_depends_on_case():
 
 
 def test_undo_and_redo_by_request(as_alice, alice, ontology, item):
+    answer = as_alice.post(url("describe", ontology.pk, item.uid), {"description": "New", "was": ""})
+    assert "Undo describe" in answer.text
     item.rename("Sensor", by=alice)
     answer = as_alice.post(url("undo", ontology.pk))
     assert "ontologyChanged" in events(answer) and "Undone: rename" in events(answer)["toast"]["text"]
@@ -235,15 +224,12 @@ def test_an_odd_version_is_no_error(as_alice, ontology, version):
     assert as_alice.post(f"{url('undo', ontology.pk)}?version={version}").status_code == 422
 
 
-def test_every_edit_names_what_would_be_undone(as_alice, ontology, item):
-    answer = as_alice.post(url("describe", ontology.pk, item.uid), {"description": "New", "was": ""})
-    assert "Undo describe" in answer.text
-
-
-def test_the_history_shows_before_and_after(as_alice, alice, ontology, item):
+def test_the_history_shows_before_and_after_and_only_its_owner_reverts(as_alice, as_bob, alice, ontology, item):
     item.rename("Sensor", by=alice)
-    page = as_alice.get(url("history", ontology.pk)).text
+    page, theirs = (client.get(url("history", ontology.pk)).text for client in (as_alice, as_bob))
     assert "SensingObject" in page and "Sensor" in page and "alice" in page and "Revert" in page
+    assert "Sensor" in theirs and "hx-post" not in theirs
+    assert "by alice" in as_bob.get(url("usage", ontology.pk, item.uid)).text
 
 
 def test_the_history_shows_the_first_of_several_items_and_reverts_no_undo(as_alice, alice, ontology):
@@ -256,16 +242,7 @@ def test_the_history_shows_the_first_of_several_items_and_reverts_no_undo(as_ali
     assert "Undo recolour" in page and "Revert" not in page and page.count(">undone<") == 1
 
 
-def test_the_history_has_pages(as_alice, alice, ontology, item):
-    for i in range(40):
-        item.describe(str(i), by=alice)
-    first = as_alice.get(url("history", ontology.pk)).text
-    second = as_alice.get(f"{url('history', ontology.pk)}?start=30").text
-    assert first.count("<b>") == 30 and "?start=30" in first
-    assert second.count("<b>") == 11 and "?start=" not in second
-
-
-def test_the_history_needs_the_same_queries_for_any_length(as_alice, alice, ontology, item):
+def test_the_history_has_pages_and_needs_the_same_queries_for_any_length(as_alice, alice, ontology, item):
     def queries():
         with CaptureQueriesContext(connection) as captured:
             as_alice.get(url("history", ontology.pk))
@@ -273,9 +250,13 @@ def test_the_history_needs_the_same_queries_for_any_length(as_alice, alice, onto
 
     item.describe("one", by=alice)
     few = queries()
-    for i in range(20):
+    for i in range(39):
         item.describe(str(i), by=alice)
     assert queries() == few
+    first = as_alice.get(url("history", ontology.pk)).text
+    second = as_alice.get(f"{url('history', ontology.pk)}?start=30").text
+    assert first.count("<b>") == 30 and "?start=30" in first
+    assert second.count("<b>") == 11 and "?start=" not in second
 
 
 def test_a_step_is_reverted_where_nothing_later_depends_on_it(as_alice, alice, ontology, item):
@@ -296,12 +277,6 @@ def test_a_large_step_can_be_seen_whole_or_says_how_much_is_left_out(as_alice, a
     monkeypatch.setattr(journal_views, "SHOWN_STEPS", 50)
     some = as_alice.get(url("step", large.pk, 2)).text
     assert some.count('scope="row"') == 50 and "and 11 more" in some
-
-
-def test_readers_see_the_history_but_revert_nothing(as_bob, alice, ontology, item):
-    item.rename("Sensor", by=alice)
-    page = as_bob.get(url("history", ontology.pk)).text
-    assert "Sensor" in page and "hx-post" not in page
 
 
 # --- Lists ---------------------------------------------------------------------------------------------------------------
@@ -356,7 +331,7 @@ def test_several_items_are_recoloured_in_one_step(as_alice, ontology):
     assert "#123456" not in {i.color for i in few.all()}
 
 
-def test_several_items_get_example_terms_in_one_step(as_alice, ontology):
+def test_several_items_get_example_terms_in_one_step_and_not_too_many(as_alice, ontology, settings):
     few = ontology.items().filter(name__in=["PhysicalObject", "State"])
     uids = ",".join(i.uid for i in few)
     answer = as_alice.post(url("add_terms", ontology.pk), {"uids": uids, "add": "pump, valve"})
@@ -364,13 +339,8 @@ def test_several_items_get_example_terms_in_one_step(as_alice, ontology):
     assert [i.example_terms for i in few.all()] == [["pump", "bearing", "valve"], ["pump", "valve"]]
     as_alice.post(url("undo", ontology.pk))
     assert [i.example_terms for i in few.all()] == [["pump", "bearing"], []]
-
-
-def test_an_item_that_would_have_too_many_example_terms_is_named(as_alice, alice, ontology, settings):
     settings.MAX_EXAMPLE_TERMS = 3
-    few = ontology.items().filter(name__in=["State", "PhysicalObject"])
-    fields = {"uids": ",".join(i.uid for i in few), "add": "valve, fan"}
-    answer = as_alice.post(url("add_terms", ontology.pk), fields)
+    answer = as_alice.post(url("add_terms", ontology.pk), {"uids": uids, "add": "valve, fan"})
     assert events(answer)["toast"]["text"] == "“PhysicalObject”: An item has at most 3 example terms; this one has 4."
     assert [i.example_terms for i in few.all()] == [["pump", "bearing"], []]
 
@@ -449,20 +419,12 @@ def test_the_figures_need_the_same_queries_for_any_size(as_alice, alice, ontolog
     assert counts[0] == counts[1]
 
 
-def test_the_details_tell_who_changed_an_item_last(as_bob, alice, ontology, item):
-    item.rename("Sensor", by=alice)
-    assert "by alice" in as_bob.get(url("usage", ontology.pk, item.uid)).text
-
-
 def test_checks_name_their_items(as_alice, alice):
     ontology = factories.ontology(owner=alice, items=[{"name": "Pump"}, {"name": "pump"}])
     page = as_alice.get(url("checks", ontology.pk)).text
     assert "differ only in case" in page
     assert all(f'data-go="{item.uid}"' in page for item in ontology.items())
     assert as_alice.get(url("figures", ontology.pk)).json()["checks"] >= 1
-
-
-def test_without_mistakes_the_checks_say_so(as_alice, alice):
     empty = factories.ontology(owner=alice, items=[])
     assert "Nothing found" in as_alice.get(url("checks", empty.pk)).text
 
@@ -483,17 +445,13 @@ def test_moving_is_off_by_default_and_says_so(as_alice, ontology, item):
     assert item.again().level == 2
 
 
-def test_an_item_is_moved_and_moved_back(as_alice, moving, ontology, item):
-    state = ontology.items().get(name="State")
+def test_an_item_is_moved_below_or_beside_another_one_and_moved_back(as_alice, moving, ontology, item):
+    state, activity = (ontology.items().get(name=name) for name in ("State", "Activity"))
     answer = as_alice.post(url("move", ontology.pk, item.uid), {"to": state.uid})
     assert events(answer)["ontologyChanged"]["uid"] == item.uid
     assert item.again().parent == state
     as_alice.post(url("undo", ontology.pk))
     assert item.again().parent.name == "PhysicalObject"
-
-
-def test_an_item_is_moved_beside_another_one(as_alice, moving, ontology, item):
-    activity = ontology.items().get(name="Activity")
     as_alice.post(url("move", ontology.pk, item.uid), {"to": "", "before": activity.uid})
     tops = [i.name for i in ontology.items() if i.level == 1]
     assert tops == ["PhysicalObject", "SensingObject", "Activity", "State"]

@@ -4,7 +4,6 @@ the rest is shared out as evenly as that allows."""
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
@@ -14,7 +13,7 @@ from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, Withheld
 from tests import factories
 from tests.projects.test_given import is_for_all
-from tests.soak import amount
+from tests.soak import amount, machine_settings
 
 rules = st.builds(
     lambda per_item, overlap, calibration: AssignmentRule(per_item, overlap if per_item else 0, calibration),
@@ -182,13 +181,4 @@ class Assigning(RuleBasedStateMachine):
 @pytest.mark.django_db(transaction=True)  # many temporary tables in one would take all locks of PostgreSQL
 def test_whatever_happens_begun_work_stays_and_shares_are_even(settings):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    run_state_machine_as_test(Assigning, settings=machine_settings())
-
-
-def machine_settings():
-    return settings(
-        max_examples=amount(3, 400),
-        stateful_step_count=amount(12, 40),
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    run_state_machine_as_test(Assigning, settings=machine_settings(amount(3, 400), amount(12, 40)))

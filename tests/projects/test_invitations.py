@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from allauth.account.models import EmailAddress
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
@@ -21,9 +20,7 @@ from tests.people import PASSWORD
 NEW = {"username": "nina", "password1": PASSWORD, "password2": PASSWORD}
 
 
-@pytest.fixture(autouse=True)
-def no_attempts_yet(db):
-    cache.clear()
+pytestmark = pytest.mark.usefixtures("no_attempts_yet")
 
 
 @pytest.fixture

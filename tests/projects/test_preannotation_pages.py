@@ -23,9 +23,7 @@ FORMS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def switched_on(settings):
-    settings.PREANNOTATION_RESOURCES = True
+pytestmark = pytest.mark.usefixtures("with_preannotations")
 
 
 @pytest.fixture

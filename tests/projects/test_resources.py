@@ -14,10 +14,7 @@ from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, Preannotatio
 from tests import factories
 from tests.resource_sets import DOCUMENTS, document_of, make
 
-
-@pytest.fixture(autouse=True)
-def switched_on(settings):
-    settings.PREANNOTATION_RESOURCES = True
+pytestmark = pytest.mark.usefixtures("with_preannotations")
 
 
 @pytest.fixture

@@ -40,9 +40,7 @@ RELATIONS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def switched_on(settings):
-    settings.PREANNOTATION_RESOURCES = True
+pytestmark = pytest.mark.usefixtures("with_preannotations")
 
 
 @pytest.fixture

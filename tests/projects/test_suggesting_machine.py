@@ -4,7 +4,6 @@ was rejected, and nothing is taken away that somebody touched."""
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -16,7 +15,7 @@ from resources.models import PreannotationSet
 from tests import factories
 from tests.resource_sets import make
 from tests.resources.test_matching import naive
-from tests.soak import amount
+from tests.soak import amount, machine_settings
 
 LABELS = ["A", "B", "C"]
 chosen = st.integers(0, 10**6)
@@ -253,13 +252,4 @@ class Suggesting(RuleBasedStateMachine):
 def test_random_sequences_keep_what_people_decided(settings):
     settings.PREANNOTATION_RESOURCES = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    run_state_machine_as_test(Suggesting, settings=machine_settings())
-
-
-def machine_settings():
-    return settings(
-        max_examples=amount(8, 400),
-        stateful_step_count=amount(25, 50),
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    run_state_machine_as_test(Suggesting, settings=machine_settings(amount(8, 400), amount(25, 50)))
