@@ -3,13 +3,12 @@
 import re
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service.models import User, start_job
 from datasets.models import Annotation
 from tests import factories
+from tests.queries import queries_of
 
 PEOPLE = "/admin/annotation_service/user/"
 
@@ -81,8 +80,7 @@ def test_people_are_listed_with_their_groups_and_last_sign_in(as_sam, alice, car
     names = {person.username for person in listed(as_sam, PEOPLE, last_login__isnull="True")}
     assert "alice" in names and "carol" not in names
     assert "carol" in {person.username for person in listed(as_sam, PEOPLE, last_login__isnull="False")}
-    with CaptureQueriesContext(connection) as few:
-        as_sam.get(PEOPLE)
+    few = queries_of(as_sam.get, PEOPLE)
     for n in range(5):
         factories.manager(f"manager{n}")
     with django_assert_num_queries(len(few)):
@@ -106,8 +104,7 @@ def test_rows_are_filtered_by_dataset_and_project_without_a_list_of_all(as_sam, 
     assert '<input type="hidden" name="q" value="x">' in page
     assert len(listed(as_sam, ITEMS, dataset__id__exact="")) == 2 * copy.item_count
     assert as_sam.get(ITEMS, {"dataset__id__exact": "x" * 30}).status_code == 302
-    with CaptureQueriesContext(connection) as few:
-        as_sam.get(ITEMS)
+    few = queries_of(as_sam.get, ITEMS)
     for n in range(5):
         factories.dataset(owner=alice, name=f"another {n}")
     with django_assert_num_queries(len(few)):
@@ -118,8 +115,8 @@ def test_rows_are_filtered_by_dataset_and_project_without_a_list_of_all(as_sam, 
 def test_what_a_filter_suggests_is_told_apart_by_the_project(as_sam, alice, django_assert_num_queries):
     project = factories.project(by=alice)
     ask = {"app_label": "datasets", "model_name": "item", "field_name": "dataset", "term": project.dataset.name}
-    with CaptureQueriesContext(connection) as few:
-        found = as_sam.get("/admin/autocomplete/", ask).json()["results"]
+    few = queries_of(as_sam.get, "/admin/autocomplete/", ask)
+    found = as_sam.get("/admin/autocomplete/", ask).json()["results"]
     assert {each["text"] for each in found} == {project.dataset.name, f"{project.dataset.name} ({project})"}
     for n in range(3):
         factories.project(by=alice, name=f"Project {n}")

@@ -1,14 +1,13 @@
 """The page of what somebody did to all alike."""
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation_service.models import start_job
 from datasets.models import Annotation
 from tests import factories
+from tests.queries import queries_of
 from work.models import Batch
 
 pytestmark = pytest.mark.django_db
@@ -74,8 +73,7 @@ def test_words_and_labels_are_searched(page, make):
 def test_more_batches_take_no_more_queries(page, make, django_assert_num_queries):
     make()
     page()
-    with CaptureQueriesContext(connection) as one:
-        page()
+    one = queries_of(page)
     for _ in range(5):
         make()
     with django_assert_num_queries(len(one)):
@@ -84,9 +82,8 @@ def test_more_batches_take_no_more_queries(page, make, django_assert_num_queries
 
 def test_what_was_asked_for_is_not_read(page, make):
     make()
-    with CaptureQueriesContext(connection) as queries:
-        page()
-    assert not [query for query in queries if '"asked"' in query["sql"]]
+    queries = queries_of(page)
+    assert not [query for query in queries if '"asked"' in query]
 
 
 def test_undoing_is_told_before_and_refused_twice(client, page, make, project):

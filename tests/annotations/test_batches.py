@@ -6,8 +6,6 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service import jobs
 from annotation_service.blueprints import purge_deleted
@@ -19,6 +17,7 @@ from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, ItemCounts
 from resources.matching import EntityForm
 from tests import factories
+from tests.queries import queries_of
 from tests.resource_sets import broken_places, make
 from work.alike import preview as previews
 from work.alike.asked import Asked
@@ -601,9 +600,7 @@ def test_a_label_that_is_switched_off_is_not_applied(send, asked, label, alice):
 
 def test_a_preview_of_more_items_asks_no_more_queries(asked, project, carol):
     def queries():
-        with CaptureQueriesContext(connection) as captured:
-            all_alike.preview(project, carol, asked())
-        return len(captured)
+        return len(queries_of(all_alike.preview, project, carol, asked()))
 
     before = queries()
     for item in project.dataset.items():

@@ -4,14 +4,13 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from datasets.models import Annotation
 from projects.progress import with_progress
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
+from tests.queries import queries_of
 from work.models import Batch, Comment, Flag
 from work.models.item_work import count_some
 
@@ -261,9 +260,7 @@ def test_pages_hold_every_item_once(many, carol, as_carol):
 
 def test_the_number_of_queries_does_not_grow(many, carol, as_carol):
     def count(query):
-        with CaptureQueriesContext(connection) as queries:
-            as_carol.get(f"/projects/{many.pk}/annotate/items/{query}")
-        return len(queries)
+        return len(queries_of(as_carol.get, f"/projects/{many.pk}/annotate/items/{query}"))
 
     for query in ("", "?q=pump&state=undone", "?has=flags", "?label=State", "?sort=-marks"):
         before = count(query)

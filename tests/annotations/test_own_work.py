@@ -5,14 +5,13 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
 from datasets.models import Annotation
 from tests import factories
 from tests.annotations.own_work import batch_of, label_of, mark, work
+from tests.queries import queries_of
 from work import glance as glancing
 from work import own_marks
 from work.glance import BREAK, glance, worked
@@ -166,9 +165,7 @@ def test_every_search_in_every_order(alice, carol, dave, monkeypatch, looked_at)
 
 def test_queries_do_not_grow_with_the_marks(project, carol, as_carol):
     def count(path):
-        with CaptureQueriesContext(connection) as queries:
-            as_carol.get(f"/projects/{project.pk}/annotate/{path}")
-        return len(queries)
+        return len(queries_of(as_carol.get, f"/projects/{project.pk}/annotate/{path}"))
 
     paths = ("marks/", "marks/?q=pump", "marks/?label=State", "marks/?kind=relation", "work/")
     mark(project, carol, 1, "State", 1, 1)

@@ -4,12 +4,11 @@ import json
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from datasets.models import Annotation
 from tests import factories
 from tests.annotations.own_work import mark, work
+from tests.queries import queries_of
 from work.models import Comment, Flag
 
 TEXT = "".join(f"{'replace' if n % 2 else 'check'} pump {n}\n" for n in range(1, 31))
@@ -118,9 +117,7 @@ def test_a_page_takes_the_same_queries_for_all_sizes(project, carol, as_carol):
         mark(project, carol, item.number)
         Flag.objects.create(item=item, person=carol, kind="issue")
         Comment.begin(item, carol, by=carol, text="Why?")
-    counts = []
+    counts, address = [], f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/"
     for size in (1, 5, 20):
-        with CaptureQueriesContext(connection) as queries:
-            as_carol.get(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/?on_page={size}")
-        counts.append(len(queries))
+        counts.append(len(queries_of(as_carol.get, f"{address}?on_page={size}")))
     assert counts[1] == counts[2] <= counts[0] + 3, counts

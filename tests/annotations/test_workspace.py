@@ -4,14 +4,13 @@ import json
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from datasets.models import Annotation, Entity, Item
 from ontologies.models import OntologyItem
 from resources.models import ConstraintSet
 from tests import factories
+from tests.queries import queries_of
 from work.models import Batch, Comment, Flag
 
 from .conftest import UID
@@ -323,10 +322,9 @@ def test_the_marks_of_a_former_member_can_still_be_read(as_alice, as_carol, proj
 
 def test_who_took_part_is_looked_for_in_each_table_by_itself(as_alice, carol, project, item):
     """Joined, the rows of one would be multiplied by those of the others."""
-    with CaptureQueriesContext(connection) as queries:
-        assert as_alice.get(f"/projects/{project.pk}/marks/{carol.pk}/{item.pk}/").status_code == 200
+    queries = queries_of(as_alice.get, f"/projects/{project.pk}/marks/{carol.pk}/{item.pk}/")
     tables = ("projects_membership", "datasets_annotation", "datasets_flag", "datasets_comment")
-    [who] = [query["sql"] for query in queries if all(f'"{table}"' in query["sql"] for table in tables)]
+    [who] = [query for query in queries if all(f'"{table}"' in query for table in tables)]
     assert " JOIN " not in who.partition(" WHERE ")[0]
 
 

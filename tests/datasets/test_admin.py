@@ -1,10 +1,9 @@
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from datasets.models import Annotation, Dataset, Item
 from tests import factories
+from tests.queries import queries_of
 
 
 @pytest.fixture
@@ -64,9 +63,8 @@ def test_queries_of_the_lists_do_not_grow(as_sam, project, alice, django_assert_
 
 
 def test_no_list_counts_a_whole_table(as_sam, project):
-    with CaptureQueriesContext(connection) as captured:
-        as_sam.get(reverse("admin:datasets_item_changelist"))
-    counts = [query["sql"] for query in captured if "COUNT(" in query["sql"] and "datasets_item" in query["sql"]]
+    captured = queries_of(as_sam.get, reverse("admin:datasets_item_changelist"))
+    counts = [query for query in captured if "COUNT(" in query and "datasets_item" in query]
     assert counts and all("LIMIT 10001" in sql for sql in counts)
 
 

@@ -5,13 +5,12 @@ from html import unescape
 from itertools import pairwise
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from datasets.models import Annotation, Dataset, Item
 from tests import factories
 from tests.datasets import marked
+from tests.queries import queries_of
 
 
 def html(response):
@@ -169,9 +168,8 @@ def test_links_and_the_field_for_the_page_keep_the_filter(as_alice):
 
 def test_the_first_page_counts_no_live_items(as_alice):
     dataset = factories.dataset(owner=as_alice.user)
-    with CaptureQueriesContext(connection) as captured:
-        as_alice.get(f"/datasets/{dataset.pk}/")
-    counts = [query["sql"] for query in captured if re.match(r'SELECT COUNT.*FROM "datasets_item"', query["sql"])]
+    captured = queries_of(as_alice.get, f"/datasets/{dataset.pk}/")
+    counts = [query for query in captured if re.match(r'SELECT COUNT.*FROM "datasets_item"', query)]
     assert len(counts) == 1 and "removed_at" in counts[0] and "IS NULL" not in counts[0]  # those in the bin
 
 
@@ -185,11 +183,7 @@ def test_the_queries_of_a_page_do_not_grow_with_its_rows(as_alice):
     addresses = ("", "?bin=1", "?q=line", "?has=entities&sort=-entities", "statistics/", "statistics/figures/")
 
     def queries(dataset, address):
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
-            assert as_alice.get(f"/datasets/{dataset.pk}/{address}").status_code == 200
-        return len(captured)
+        return len(queries_of(as_alice.get, f"/datasets/{dataset.pk}/{address}"))
 
     for address in addresses:
         for dataset in (few, many):
@@ -285,11 +279,7 @@ def test_the_queries_of_an_item_do_not_grow_with_its_marks(as_alice):
     def queries(item):
         address = f"/datasets/{dataset.pk}/items/{item.pk}/"
         as_alice.get(address)
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
-            as_alice.get(address)
-        return len(captured)
+        return len(queries_of(as_alice.get, address))
 
     assert queries(dataset.items()[0]) == queries(dataset.items()[1])
 

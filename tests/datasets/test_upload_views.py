@@ -6,14 +6,13 @@ from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service import jobs
 from annotation_service.jobs import claim, run
 from annotation_service.models import Job
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories
+from tests.queries import queries_of
 
 LINES = {"kind": "standard", "format": "text", "tokeniser": "punkt", "name": "Lines"}
 RICH = [
@@ -606,9 +605,7 @@ def test_the_history_asks_for_all_uploads_at_once(as_alice):
     for _ in range(2):
         factories.upload("one\n", by=as_alice.user, options=LINES, dataset=dataset).store()
         factories.upload("two\n", by=as_alice.user, options=LINES, dataset=dataset)
-        with CaptureQueriesContext(connection) as queries:
-            as_alice.get(f"/datasets/{dataset.pk}/uploads/")
-        counts.append(len(queries))
+        counts.append(len(queries_of(as_alice.get, f"/datasets/{dataset.pk}/uploads/")))
     assert counts[0] == counts[1]
 
 

@@ -4,8 +4,6 @@ import json
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service import journal_views
 from annotation_service.words import excerpt
@@ -13,6 +11,7 @@ from datasets.models import Annotation
 from ontologies.models import Ontology
 from tests import factories
 from tests.ontologies.test_pages import uids_in, url
+from tests.queries import queries_of
 
 
 def events(answer):
@@ -244,9 +243,7 @@ def test_the_history_shows_the_first_of_several_items_and_reverts_no_undo(as_ali
 
 def test_the_history_has_pages_and_needs_the_same_queries_for_any_length(as_alice, alice, ontology, item):
     def queries():
-        with CaptureQueriesContext(connection) as captured:
-            as_alice.get(url("history", ontology.pk))
-        return len(captured)
+        return len(queries_of(as_alice.get, url("history", ontology.pk)))
 
     item.describe("one", by=alice)
     few = queries()
@@ -413,9 +410,7 @@ def test_the_figures_need_the_same_queries_for_any_size(as_alice, alice, ontolog
     for tree in (ontology, large):
         as_alice.get(url("figures", tree.pk))
         tree.items()[0].rename("New", by=alice)
-        with CaptureQueriesContext(connection) as captured:
-            as_alice.get(url("figures", tree.pk))
-        counts.append(len(captured))
+        counts.append(len(queries_of(as_alice.get, url("figures", tree.pk))))
     assert counts[0] == counts[1]
 
 

@@ -3,14 +3,13 @@
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service.leaving import set_active
 from datasets.models import Annotation
 from projects import all_alike
 from projects.models import Membership, Project
 from tests import factories
+from tests.queries import queries_of
 
 
 def text_of(response):
@@ -67,13 +66,11 @@ def test_it_is_sorted_and_searched_by_names_and_roles(as_alice, project, address
 
 
 def test_of_many_a_page_is_shown_and_queries_do_not_grow(as_alice, project, address):
-    with CaptureQueriesContext(connection) as few:
-        as_alice.get(address)
+    few = queries_of(as_alice.get, address)
     project.add_members([factories.user(f"person{n:02}") for n in range(60)])
-    with CaptureQueriesContext(connection) as many:
-        found = as_alice.get(address)
+    assert len(queries_of(as_alice.get, address)) == len(few)
+    found = as_alice.get(address)
     assert len(rows(found)) == 50 and "1 to 50 of 63 members" in text_of(found)
-    assert len(many) == len(few)
     assert "All 63 people" in text_of(as_alice.get(f"/projects/{project.pk}/"))
 
 

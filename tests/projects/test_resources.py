@@ -12,6 +12,7 @@ from projects import bundle
 from projects.models import Project
 from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet
 from tests import factories
+from tests.queries import queries_of
 from tests.resource_sets import DOCUMENTS, document_of, make
 
 pytestmark = pytest.mark.usefixtures("with_preannotations")
@@ -23,8 +24,7 @@ def blueprints(alice, labels):
 
 
 def create(by, labels, resources=(), **options):
-    fields = {"entity_ontology": labels["entities"], "relation_ontology": labels["relations"]} | options
-    return Project.create(name="Pumps", by=by, dataset=factories.dataset(owner=by), resources=resources, **fields)
+    return factories.project(by=by, resources=resources, **labels | options)
 
 
 def content(project):
@@ -71,14 +71,14 @@ def test_resources_can_be_added_once(alice, labels, blueprints):
 
 
 def test_adding_constraints_does_not_change_the_task(alice, labels, blueprints):
-    project = create(alice, labels, relation_ontology=None)
+    project = create(alice, labels, relations=False)
     project.use(blueprints[0], by=alice)
     project.refresh_from_db()
     assert project.task == "entities"
 
 
 def test_what_is_about_relations_needs_a_relation_ontology(alice, labels, blueprints):
-    project = create(alice, labels, relation_ontology=None)
+    project = create(alice, labels, relations=False)
     with pytest.raises(Refused, match="the project needs a relation ontology first"):
         project.use(blueprints[1], by=alice)
     project.use(labels["relations"], by=alice)
@@ -190,16 +190,11 @@ def test_what_was_made_is_exported_while_preannotations_are_off(alice, labels, b
 
 
 def test_a_download_takes_no_more_queries_with_more_rows(alice, labels):
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     counts = []
     for size in (1, 40):
         document = [{"surface_form": f"word {n}", "label": "State"} for n in range(size)]
         resource = make("entity_preannotations", owner=alice, document=document, **labels)
-        with CaptureQueriesContext(connection) as queries:
-            assert len(document_of(resource)) == size
-        counts.append(len(queries))
+        counts.append(len(queries_of(document_of, resource)))
     assert counts[0] == counts[1]
 
 

@@ -3,13 +3,12 @@
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from datasets.models import Item
 from projects import access
 from tests import factories
+from tests.queries import queries_of
 from work.models import Answer, Comment, Flag
 
 TEXT = "replace engine oil\nleft thermostat not working\ncheck coolant level\nGrüße vom Kühler\n"
@@ -250,8 +249,7 @@ def test_the_figures_are_those_of_the_list(as_alice, as_carol, project, url, sai
 def test_the_page_takes_the_same_queries_with_many(as_alice, project, items, carol, django_assert_max_num_queries):
     address = reverse("projects:page", args=[project.pk])
     as_alice.get(address)
-    with CaptureQueriesContext(connection) as before:
-        as_alice.get(address)
+    before = queries_of(as_alice.get, address)
     for item in items:
         Comment.begin(item, carol, by=carol, text="Why?")
         for kind in Flag.Kind.values:

@@ -11,6 +11,7 @@ from annotation_service.models import Job
 from datasets.models import Annotation, Dataset
 from projects.models import Project
 from tests import factories
+from tests.queries import queries_of
 
 
 def page_of(response):
@@ -214,13 +215,10 @@ def test_a_newcomer_among_the_managers_is_led_to_the_first_steps(as_bob):
 
 @pytest.mark.parametrize("url", ["/", "/projects/"])
 def test_queries_do_not_grow_with_projects(as_alice, url, django_assert_num_queries):
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
 
     as_alice.get(url)
     factories.project(by=as_alice.user)
-    with CaptureQueriesContext(connection) as few:  # of a new project, whose items are counted first
-        as_alice.get(url)
+    few = queries_of(as_alice.get, url)  # of a new project, whose items are counted first
     for _ in range(5):
         factories.project(by=as_alice.user)
     with django_assert_num_queries(len(few)):

@@ -5,13 +5,12 @@ import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from resources.models import ConstraintSet
 from tests import factories
 from tests.factories import item
+from tests.queries import queries_of
 from tests.resource_sets import DOCUMENTS, document_of, make
 
 
@@ -377,9 +376,8 @@ def test_queries_do_not_grow_with_projects(as_alice, alice, rules, labels):
         factories.project(
             by=alice, name="One more", of=dataset, entities=labels["entities"], relations=False, resources=[rules]
         )
-        with CaptureQueriesContext(connection) as found:
-            assert "One more 3 rules" in text_of(as_alice.get(rules.get_absolute_url()))
-        return len(found)
+        assert "One more 3 rules" in text_of(as_alice.get(rules.get_absolute_url()))
+        return len(queries_of(as_alice.get, rules.get_absolute_url()))
 
     queries()  # fills what is kept in memory
     assert queries() == queries()
@@ -391,8 +389,6 @@ def test_queries_do_not_grow_with_the_labels_of_a_list(alice, rules, labels):
     rules.add_label(key, "excludes", uid(rules, "DrivingObject"), by=alice)
 
     def queries(name):
-        with CaptureQueriesContext(connection) as found:
-            rules.add_label(key, "excludes", uid(rules, name), by=alice)
-        return len(found)
+        return len(queries_of(rules.add_label, key, "excludes", uid(rules, name), by=alice))
 
     assert len({queries(name) for name in others}) == 1

@@ -5,8 +5,6 @@ import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation_service.edits import fingerprint
@@ -15,6 +13,7 @@ from ontologies.models import Ontology
 from resources.models import PreannotationSet
 from resources.urls import preannotation_urls
 from tests.factories import item
+from tests.queries import queries_of
 from tests.resource_sets import DOCUMENTS, document_of, make
 
 
@@ -175,9 +174,7 @@ def test_the_queries_are_the_same_for_few_and_for_many_rows(as_alice, alice, lab
         document = [{"surface_form": f"form {n}", "label": names[n % 3]} for n in range(count)]
         thing = make("entity_preannotations", owner=alice, document=document, **labels)
         as_alice.get(thing.get_absolute_url())
-        with CaptureQueriesContext(connection) as captured:
-            as_alice.get(thing.get_absolute_url(), asked)
-        return len(captured)
+        return len(queries_of(as_alice.get, thing.get_absolute_url(), asked))
 
     for asked in ({}, {"sort": "surface_form"}, {"q": "form"}):
         assert queries(3, **asked) == queries(49, **asked)
