@@ -52,17 +52,18 @@ def test_a_preannotated_dataset_links_its_ontologies_and_counts_marks(as_alice):
         assert f'href="/ontologies/{ontology.pk}/"' in page
     assert [(i.entity_count, i.relation_count) for i, *_ in response.context["rows"]] == [(2, 1), (1, 0), (0, 0)]
     assert "3 labels in use" in page
-
-
-def test_labels_in_use_are_offered_with_those_above_them_and_the_marks_of_their_branches(as_alice):
-    response = as_alice.get(f"/datasets/{marked.dataset(owner=as_alice.user).pk}/")
-    assert re.findall(r"<option [^>]*>([^<]*\(\d+\))</option>", html(response)) == [
+    # They are offered with those above them and the marks of their branches.
+    assert re.findall(r"<option [^>]*>([^<]*\(\d+\))</option>", page) == [
         "PhysicalObject (3)",
         "PhysicalObject/SensingObject (1)",
         "PhysicalObject/SensingObject/Thermostat (1)",
         "PhysicalObject/DrivingObject (1)",
         "hasPart (1)",
     ]
+    label = dataset.entity_ontology.labels().by_fullname["State"]
+    page = html(as_alice.get(f"/datasets/{dataset.pk}/?label={label.uid}"))
+    assert f'<option value="{label.uid}" selected hidden>State</option>' in page
+    assert "No item with the label “State”." in page
 
 
 def test_the_vocabulary_is_counted_after_the_page_or_when_it_is_asked_for(as_alice, monkeypatch):
@@ -156,6 +157,8 @@ def test_items_come_in_pages_of_fifty(as_alice):
     assert page("sort=-number") == [f"line {n}" for n in range(120, 70, -1)]
     assert page("sort=-number&page=3") == [f"line {n}" for n in range(20, 0, -1)]
     assert page("sort=tokens&page=3") == page("page=3")
+    for odd in ("sort=password", "sort=", "page=x", "page=-1", "page=9999999999999999999", "x=2"):
+        assert len(page(odd)) in (50, 20), odd
 
 
 def test_links_and_the_field_for_the_page_keep_the_filter(as_alice):
@@ -202,20 +205,6 @@ def test_filtering_asks_for_the_table_alone_and_tells_the_new_address(as_alice):
     assert "HX-Target" in response["Vary"] and "HX-Request" in response["Vary"]
     whole = as_alice.get(f"/datasets/{dataset.pk}/?q=oil", headers={"HX-Request": "true", "HX-Target": "dataset"})
     assert "<html" in html(whole) and "HX-Target" in whole["Vary"]
-
-
-@pytest.mark.parametrize("query", ["sort=password", "sort=", "page=x", "page=-1", "page=9999999999999999999", "x=2"])
-def test_odd_values_in_the_address_do_no_harm(as_alice, query):
-    dataset = factories.dataset(owner=as_alice.user)
-    assert len(texts(as_alice.get(f"/datasets/{dataset.pk}/?{query}"))) == 3
-
-
-def test_a_label_that_no_mark_carries_stays_chosen_in_the_filter(as_alice):
-    dataset = marked.dataset(owner=as_alice.user)
-    label = dataset.entity_ontology.labels().by_fullname["State"]
-    page = html(as_alice.get(f"/datasets/{dataset.pk}/?label={label.uid}"))
-    assert f'<option value="{label.uid}" selected hidden>State</option>' in page
-    assert "No item with the label “State”." in page
 
 
 # One item
