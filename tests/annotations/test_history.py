@@ -22,20 +22,6 @@ def project(alice, carol, dave):
 
 
 @pytest.fixture
-def mark(project):
-    """``mark(carol, 1, 0, 1, "State")``: an accepted mark."""
-
-    def mark(annotator, number, start, end, name, **fields):
-        item = project.dataset.items()[number - 1]
-        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=annotator)
-        label = factories.item(project.entity_ontology, name)
-        uid = f"e{annotation.entity_set.count()}"
-        return annotation.entity_set.create(uid=uid, label=label, start=start, end=end, **fields)
-
-    return mark
-
-
-@pytest.fixture
 def opened(project, send):
     """``opened(client, 2)``: the marks of an item after it was opened, as (start, end, name, status)."""
 

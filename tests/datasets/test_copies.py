@@ -159,27 +159,6 @@ def test_a_copy_and_its_source_have_nothing_to_do_with_each_other(dataset, bob):
     assert Entity.objects.count() == 2
 
 
-def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(dataset, bob, monkeypatch):
-    def fail(*args):
-        raise RuntimeError
-
-    monkeypatch.setattr("datasets.importing.storage.copy_marks", fail)
-    before = (Dataset.objects.count(), Item.with_removed.count())
-    with pytest.raises(RuntimeError):
-        dataset.copy_to(by=bob)
-    assert (Dataset.objects.count(), Item.with_removed.count()) == before
-
-
-def test_erasing_leaves_no_row(dataset, carol):
-    Annotation.start(dataset.items()[0], carol)
-    other = factories.dataset(owner=carol, name="Other")
-    dataset.erase()
-    assert list(Dataset.objects.all()) == [other]
-    assert Item.with_removed.count() == other.items().count() == 3
-    for model in (Annotation, Entity, Relation):
-        assert not model._base_manager.exists()
-
-
 def test_a_projects_copy_goes_only_with_its_project(alice):
     project = factories.project(by=alice)
     with pytest.raises(Refused, match="belongs to the project “Pumps”"):

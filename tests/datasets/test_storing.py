@@ -362,15 +362,6 @@ def test_a_dataset_has_room_for_so_many_items(upload, settings, alice):
 # --- External ids --------------------------------------------------------------------------------------------------------
 
 
-def test_taken_external_ids_are_refused_by_default(upload):
-    dataset = upload([item(external_id="A")], kind="rich").store()
-    with pytest.raises(Refused, match="item 1 of the dataset"):
-        upload([item(external_id="A")], to=dataset).store()
-    with pytest.raises(Refused, match="item 1"):
-        upload([item(external_id="B"), item(external_id="B")], kind="rich").store()
-    assert figures(dataset) == 1
-
-
 def test_the_new_ones_are_skipped(upload):
     dataset = upload([item(external_id="A")], kind="rich").store()
     made = upload([item(external_id="A"), item(external_id="B"), item(external_id="B")], to=dataset, duplicates="skip")
@@ -419,15 +410,7 @@ def test_more_are_replaced_than_are_named_in_one_statement(upload):
 def shared(alice, carol, dave, upload):
     """A project of which every item goes to one of two annotators."""
     dataset = upload([item(external_id=str(n)) for n in range(4)], kind="rich").store()
-    return factories.project(
-        by=alice,
-        name="Dealt",
-        of=dataset,
-        entities=factories.ontology(owner=alice),
-        relations=False,
-        annotators=[carol, dave],
-        annotators_per_item=1,
-    )
+    return factories.project(by=alice, of=dataset, relations=False, annotators=[carol, dave], annotators_per_item=1)
 
 
 def shares(project):
@@ -493,14 +476,6 @@ def test_the_marks_that_go_with_items_are_counted(upload, alice, bob):
     assert dataset.marks_of(dataset.items().filter(pk=first.pk)) == (5, entities + relations, 1)
     assert dataset.marks_of(dataset.items()) == (10, 2 * entities + relations, 2)
     assert dataset.marks_of(dataset.items().none()) == (0, 0, 0)
-
-
-def test_items_of_another_dataset_are_not_removed(upload, alice):
-    dataset, other = (upload([item()], kind="rich").store() for _ in (1, 2))
-    assert dataset.remove(other.items(), by=alice) == 0
-    other.remove(other.items(), by=alice)
-    assert dataset.restore(other.bin()) == 0
-    assert (figures(dataset), figures(other)) == (1, 0)
 
 
 def test_two_items_with_one_id_are_not_restored_together(upload, alice):
@@ -612,14 +587,6 @@ def test_an_edit_overwrites_only_what_its_author_has_seen(upload):
     with pytest.raises(Conflict) as conflict:
         mine.edit(external_id="mine", extra_fields={}, was={**was, "external_id": fingerprint("mine")})
     assert conflict.value.fields == {"extra_fields": {"a": 3}}
-
-
-def test_a_removed_item_is_not_edited(upload, alice):
-    dataset = upload([item()], kind="rich").store()
-    [first] = dataset.items()
-    dataset.remove(dataset.items(), by=alice)
-    with pytest.raises(Refused, match="removed meanwhile"):
-        first.edit(external_id="A", extra_fields={})
 
 
 def test_nothing_is_left_in_the_session_of_the_database(upload):

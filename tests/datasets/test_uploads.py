@@ -269,15 +269,6 @@ def test_what_was_changed_while_it_was_read_is_not_stored(alice, upload, monkeyp
     assert nothing_is_stored()
 
 
-def test_a_failure_in_the_middle_leaves_nothing(alice, upload, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("datasets.models.upload.store", lambda *_, **values: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            upload.store()
-    assert nothing_is_stored()
-    assert upload.store().items().count() == 2
-
-
 def test_large_is_what_is_work_for_a_job_and_too_large_is_not_kept(alice, upload, settings):
     assert not upload.is_large
     settings.JOB_FILE_BYTES = 20

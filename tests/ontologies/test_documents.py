@@ -2,13 +2,11 @@
 
 import json
 import unicodedata
-from io import StringIO
 from pathlib import Path
 
 import jsonschema
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
 from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -230,32 +228,15 @@ REFUSED = {
 }
 
 
-def assert_named(output, place, words):
-    assert place.lower() in output.lower() and words.lower() in output.lower(), output[:2000]
-
-
 @pytest.mark.parametrize(("data", "place", "words"), REFUSED.values(), ids=REFUSED)
 def test_the_browser_names_what_is_wrong_and_stores_nothing(as_alice, data, place, words):
     answer = create(as_alice, "file", data)
     assert answer.status_code == 422
     form = answer.context["form"]
-    assert_named("\n".join(str(problem) for problem in form.problems), place, words)
+    said = "\n".join(str(problem) for problem in form.problems).lower()
+    assert place.lower() in said and words.lower() in said, said[:2000]
     assert "Typed name" in answer.text
     assert not Ontology.objects.exists() and not OntologyItem.objects.exists()
-
-
-@pytest.mark.parametrize(("data", "place", "words"), REFUSED.values(), ids=REFUSED)
-def test_the_shell_names_what_is_wrong_and_stores_nothing(alice, tmp_path, data, place, words):
-    path = tmp_path / "labels.json"
-    path.write_bytes(data)
-    output, errors = StringIO(), StringIO()
-    with pytest.raises(SystemExit) as stop:
-        options = {"kind": "entity", "name": "x", "owner": "alice", "stdout": output, "stderr": errors}
-        call_command("import_ontology", str(path), **options)
-    assert stop.value.code == 1 and output.getvalue() == ""
-    assert_named(errors.getvalue(), place, words)
-    assert errors.getvalue().startswith(str(path))
-    assert not Ontology.objects.exists()
 
 
 def test_what_only_the_quick_check_refuses_is_a_problem_too():

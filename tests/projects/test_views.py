@@ -137,15 +137,6 @@ def test_the_last_manager_is_told_why_they_stay(as_alice):
     assert response.status_code == 422 and "needs a manager" in page_of(response)
 
 
-def test_a_project_is_deleted_only_with_its_name(as_alice):
-    project = factories.project(by=as_alice.user, name="Pumps")
-    assert "3 items" in page_of(as_alice.get(f"/projects/{project.pk}/delete/"))
-    assert as_alice.post(f"/projects/{project.pk}/delete/", {"name": "pumps"}).status_code == 422
-    assert Project.objects.exists()
-    assert as_alice.post(f"/projects/{project.pk}/delete/", {"name": "Pumps"})["HX-Redirect"] == "/projects/"
-    assert not Project.objects.exists()
-
-
 def test_the_bundle_is_downloaded_at_once_or_by_a_job(as_alice, monkeypatch):
     project = factories.project(by=as_alice.user, name="Pümps & Co")
     response = as_alice.post(f"/projects/{project.pk}/download/")
