@@ -109,7 +109,6 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "annotation_service.middleware.body_limit",
-    "annotation_service.middleware.retry_once",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -141,6 +140,7 @@ TEMPLATES = [
                 "projects.roles.in_prose",
             ],
             "builtins": ["django.templatetags.static", "annotation_service.templatetags.ui"],
+            "libraries": {"colors": "ontologies.colors"},
         },
     }
 ]
