@@ -28,7 +28,6 @@ RowState = dict[str, Any]
 class Preannotation(ResourceRow):
     """Its primary key names it in the journal, and it comes back with it. Where a row was removed, a position is free."""
 
-    derived = ("search_text",)
     form_fields: ClassVar[tuple[str, ...]]
 
     search_text = models.TextField(editable=False)  # the forms, case-folded, one a line

@@ -6,10 +6,12 @@ from functools import cache
 from typing import Any, ClassVar, Self, cast
 
 from django.db import models
-from django.db.models import QuerySet, UniqueConstraint
+from django.db.models import OuterRef, QuerySet, Subquery, UniqueConstraint
 from django.utils.functional import classproperty
 
+from annotation_service.db import copy_rows
 from annotation_service.inputs import Refused
+from ontologies.counterparts import counterpart
 from ontologies.models import OntologyItem
 
 from ..constraint_kinds import ConstraintKind
@@ -19,11 +21,6 @@ from ..relation_constraints import RelationConstraints
 from ..rules import Rule, SetName
 
 BATCH = 2000
-
-
-def _copied_label(column: str) -> str:
-    """SQL for the label of the copy that stands for the one in a column."""
-    return f"(SELECT new FROM label_map WHERE old = {column})"
 
 
 def unique_rows(*fields: str) -> list[models.BaseConstraint]:
@@ -42,7 +39,6 @@ class ResourceRow(models.Model):
 
     kind: ClassVar[Any]  # a `SetKind`
     relation_field: ClassVar[str] = ""  # the one that points to the relation ontology, unlike the others, if any
-    derived: ClassVar[tuple[str, ...]] = ()  # columns that follow from the others
     repeated: ClassVar[str]  # what a second row with the same values, lists aside, is called
     lists: Mapping[str, list[int]] = {}  # of a row that is not stored yet: the labels for its many-to-many fields
 
@@ -59,7 +55,7 @@ class ResourceRow(models.Model):
     @cache
     def content_fields(cls) -> list[Any]:
         fields = [*cls._meta.concrete_fields, *cls._meta.many_to_many]
-        return [field for field in fields if field.name not in ("id", "resource_set", "position", *cls.derived)]
+        return [field for field in fields if field.editable and field.name not in ("id", "resource_set", "position")]
 
     @classproperty
     def label_fields(cls) -> tuple[str, ...]:
@@ -116,30 +112,16 @@ class ResourceRow(models.Model):
         return lists
 
     @classmethod
-    def copy_statements(cls) -> Iterator[str]:
-        """SQL that copies the rows of the set ``source`` into the set ``copy``, with the labels of `label_map`."""
-        table = cls._meta.db_table
-        fields = [field for field in cls.content_fields() if not field.many_to_many]
-        columns = [f'"{field.column}"' for field in fields]
-        values = [
-            _copied_label(column) if field.is_relation else column
-            for field, column in zip(fields, columns, strict=True)
-        ]
-        yield f"""
-            INSERT INTO {table} (resource_set_id, position, {", ".join([*columns, *cls.derived])})
-            SELECT %(copy)s, position, {", ".join([*values, *cls.derived])}
-            FROM {table} WHERE resource_set_id = %(source)s ORDER BY position
-        """
+    def copy_all(cls, source: Any, copy: Any) -> None:
+        """Copy the rows of a set into another one, with the labels of `label_map`."""
+        labels = {field.name: counterpart(field.name) for field in cls.content_fields() if field.many_to_one}
+        rows: QuerySet[Any] = cls._default_manager.filter(**{"resource_set": source}).order_by("position")
+        copy_rows(rows, resource_set=copy.pk, **labels)
         for field in cls._meta.many_to_many:
-            lists, row = field.m2m_db_table(), field.m2m_column_name()
-            yield f"""
-                INSERT INTO {lists} ({row}, ontologyitem_id) SELECT (
-                    SELECT copy.id FROM {table} copy
-                    WHERE copy.resource_set_id = %(copy)s AND copy.position = source.position
-                ), {_copied_label("ontologyitem_id")}
-                FROM {lists} listed JOIN {table} source ON source.id = listed.{row}
-                WHERE source.resource_set_id = %(source)s ORDER BY listed.id
-            """
+            row, through = field.m2m_field_name(), cast(Any, field.remote_field).through
+            listed = through.objects.filter(**{f"{row}__resource_set": source}).order_by("pk")
+            copies = cls._default_manager.filter(**{"resource_set": copy, "position": OuterRef(f"{row}__position")})
+            copy_rows(listed, **{row: Subquery(copies.values("pk")), "ontologyitem": counterpart("ontologyitem")})
 
     @classmethod
     def store(cls, resource_set: Any, rows: list[Any]) -> None:

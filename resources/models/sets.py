@@ -9,7 +9,7 @@ from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, UniqueConst
 from django.db.models.functions import Coalesce
 
 from annotation_service.blueprints import Existing
-from annotation_service.db import among, execute, write
+from annotation_service.db import among, write
 from annotation_service.http import Feature
 from annotation_service.inputs import Problems, Refused, clean_description, clean_title
 from annotation_service.journal import Journaled
@@ -226,8 +226,7 @@ class ResourceSet(Journaled):
             copy.touch(entity_ontology=theirs["entity"], relation_ontology=theirs.get("relation"), version=0)
             copy._check_ontologies()
             with label_map(source.labels_in({kind: ontology.locked() for kind, ontology in theirs.items()})):
-                for statement in self.row_model.copy_statements():
-                    execute(statement, {"source": source.pk, "copy": copy.pk})
+                self.row_model.copy_all(source, copy)
         return copy
 
     def _check_ontologies(self) -> None:

@@ -168,7 +168,7 @@ def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(dataset, bob, monkeypa
     def fail(*args):
         raise RuntimeError
 
-    monkeypatch.setattr("datasets.importing.storage.copy_marks", fail)
+    monkeypatch.setattr("datasets.models.dataset.label_map", fail)
     before = (Dataset.objects.count(), Item.with_removed.count())
     with pytest.raises(RuntimeError):
         dataset.copy_to(by=bob)
