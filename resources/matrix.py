@@ -22,7 +22,7 @@ from ontologies.labels import Label, Labels
 from .constraint_kinds import MatrixCell, numbered
 from .models import ConstraintSet, rules_of
 from .rules import Lineage, Rule, Rules
-from .rules_shown import link_to_rule
+from .rules_page import link_to_rule
 from .views import standing
 
 SHOWN_AT_FIRST = 40

@@ -16,8 +16,8 @@ from annotation_service.models import User
 from ontologies.pasted_lists import from_fullnames
 
 from .. import documents
-from .preannotation_journal import RowChange
-from .preannotation_rows import EntityPreannotation, RelationPreannotation, RowState
+from .journal import RowChange
+from .rows import EntityPreannotation, RelationPreannotation, RowState
 from .sets import ResourceSet
 
 
