@@ -21,8 +21,7 @@ from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
-from ..importing.document import ImportOptions, ImportReport, Progress, no_progress
-from ..importing.reading import Reader
+from ..importing.document import ImportOptions, ImportReport, Progress, Reader, no_progress
 from ..importing.storage import Spool
 from ..kinds import DatasetKind
 from .dataset import Dataset, goes_with_datasets

@@ -5,8 +5,7 @@ from typing import IO, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, UniqueConstraint, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q, QuerySet, UniqueConstraint, Value
 
 from annotation_service.blueprints import Existing
 from annotation_service.db import among, write
@@ -26,15 +25,10 @@ from .. import documents
 class ResourceSetQuerySet(models.QuerySet["ResourceSet"]):
     def with_size(self) -> Self:
         """Adds ``size``, the number of rows."""
-        counts = (
-            rows.objects.filter(resource_set=OuterRef("pk"))
-            .order_by()
-            .values("resource_set")
-            .annotate(n=Count("pk"))
-            .values("n")
-            for rows in self.model.row_models.values()
-        )
-        return self.annotate(size=sum((Coalesce(Subquery(count), 0) for count in counts), Value(0)))
+        counts = [
+            Count(rows._meta.model_name) for rows in self.model.row_models.values()
+        ]  # a set has rows of one kind only
+        return self.annotate(size=sum(counts, Value(0)))
 
 
 class ResourceSet(Journaled):
