@@ -275,9 +275,8 @@ def add(request: Request, thing: PreannotationSet) -> HttpResponse:
     """The dialog for a new row. Labels are picked in the same dialog, to which they lead back; they stay for the next row."""
     sent = request.POST if request.method == "POST" else request.GET
     model = thing.row_model
-    values = {field.name: sent.get(field.name, "") for field in model.content_fields()}
-    values["offset"] = values.get("offset") or "0"
-    values = {name: value for name, value in values.items() if name != "offset" or thing.kind == "relation"}
+    names = [field.name for field in model.content_fields()]
+    values = {name: sent.get(name, "") or ("0" if name == "offset" else "") for name in names}
     missing = [field for field in model.label_fields if not values[field]]
     picked = request.GET.get("pick", "")
     if request.method == "GET" and picked in missing:
