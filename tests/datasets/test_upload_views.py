@@ -243,7 +243,7 @@ def test_problems_are_listed_with_their_places_and_all_of_them_can_be_downloaded
 
 
 def test_if_there_are_too_many_problems_to_read_on_the_page_says_at_least(as_alice, monkeypatch):
-    monkeypatch.setattr("datasets.importing.reading.MAX_PROBLEMS", 150)
+    monkeypatch.setattr("datasets.importing.document.MAX_PROBLEMS", 150)
     page = unescape(as_alice.get(post_rich(as_alice, [{}] * 200)["Location"]).text)
     assert "At least 151 problems" in page and "The first 100 of at least 151 problems." in page
     assert "at least 151 problems have to be solved" in page
