@@ -85,16 +85,14 @@ def full_disk():
 
 
 @pytest.mark.parametrize("address", ["/", "project", "item"])
-def test_whoever_reads_while_a_connection_is_lost_is_asked_to_try_again(people, project, address):
+def test_whoever_reads_does_not_notice_a_lost_connection(people, project, address):
     address = {"project": f"/projects/{project.pk}/", "item": item_address(project)}.get(address, address)
     client = signed_in(people[1])
     lost = []
     for number in count(1):
         with faults.watching(faults.at(number, lambda: (lost.append(1), faults.lose()))):
-            response = client.get(address)
-        connection.close()  # a lost one is noticed by the next request
-        assert response.status_code == 200 or (response.status_code == 503 and LOST in response.content.decode())
-        assert client.get(address).status_code == 200
+            assert client.get(address).status_code == 200
+        connection.close()
         if len(lost) < number:
             break
     assert number > 3
@@ -114,7 +112,8 @@ def test_a_mark_that_is_sent_again_after_a_lost_connection_is_stored_once(people
         Entity.objects.all().delete()
         if len(lost) < number:
             break
-    assert set(statuses) == {200, 503}
+    # Before it writes it is tried again; afterwards nobody knows whether it was stored.
+    assert statuses[0] == 200 and 503 in statuses and set(statuses) == {200, 503}
 
 
 def test_without_a_database_nobody_gets_a_traceback(people, project, caplog):
