@@ -6,12 +6,14 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from django.conf import settings
 from django.contrib import messages
+from django.db import close_old_connections, connection
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse, QueryDict
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
 from django.utils.html import escape
 
 from . import words
+from .db import Statements, Trouble
 from .limits import MAX_FORM_BYTES
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -42,6 +44,18 @@ def body_limit(get_response: GetResponse, request: HttpRequest) -> HttpResponse:
 
 def too_large(request: HttpRequest, reason: str) -> HttpResponse:
     return HttpResponse(render_to_string("413.html", {"reason": reason}, request), status=413)
+
+
+@middleware
+def retry_once(get_response: GetResponse, request: HttpRequest) -> HttpResponse:
+    """Answer a request anew whose connection to the database was lost before it had begun to write."""
+    statements = Statements()
+    with connection.execute_wrapper(statements):
+        response = get_response(request)
+    if getattr(response, "trouble", None) is Trouble.LOST and statements.only_read:
+        close_old_connections()
+        response = get_response(request)
+    return response
 
 
 @middleware

@@ -48,6 +48,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
         response = HttpResponse(render_to_string("503.html", _sent(request) | {"reason": reason}))
     response.status_code = 507 if reason is Trouble.FULL else 503
     response["Retry-After"] = str(RETRY_AFTER)
+    response.trouble = reason  # type: ignore[attr-defined]
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django adds a traceback
     return response
 

@@ -12,7 +12,7 @@ from resources.models import FORMATS
 from tests import factories, worst
 from tests.soak import amount
 
-MOST = amount(30_000_000, 80_000_000)
+MOST = amount(20_000_000, 50_000_000)
 
 
 @pytest.fixture(autouse=True)

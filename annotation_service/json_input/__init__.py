@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .. import words
 from ..inputs import Refused, place_in
 
 MAX_DEPTH = 200
+# Objects, lists and what is in them, of one value: a few characters of JSON become an object of 240 bytes.
+MAX_VALUES = 300_000
 _INT_LIMIT = 2**63
 _BRACKETS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 # Escapes that may stand for what is not text; halves of a proper pair are among them.
 _DOUBTFUL_ESCAPE = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -76,7 +80,7 @@ class Decoder(json.JSONDecoder):
 
     def read(self, text: str, max_depth: int = MAX_DEPTH) -> Any:
         """The value. Raises `NotJson`, or `Refused` with a JSON path."""
-        check_depth(text, max_depth)
+        check_extent(text, max_depth)
         try:
             value = self.decode(text)
         except json.JSONDecodeError as error:
@@ -133,8 +137,10 @@ def not_json(error: json.JSONDecodeError) -> str:
     return f"This is not JSON: {_ERROR_END.sub('', f'{error.msg[0].lower()}{error.msg[1:]}')}."
 
 
-def check_depth(text: str, max_depth: int = MAX_DEPTH) -> None:
-    """Raises `NotJson` where JSON, which need not be complete, has more brackets inside each other."""
+def check_extent(text: str, max_depth: int = MAX_DEPTH) -> None:
+    """Raises `NotJson` where JSON, which need not be complete, has more brackets inside each other, or more values."""
+    if len(text) <= max_depth:
+        return
     depth = 0
     for match in _BRACKETS.finditer(text) if text.count("[") + text.count("{") > max_depth else ():
         mark = match[0]
@@ -145,6 +151,15 @@ def check_depth(text: str, max_depth: int = MAX_DEPTH) -> None:
                 raise NotJson(match.start(), reason)
         elif mark in "]}":
             depth -= 1
+    if count_values(text) > MAX_VALUES and count_values(_STRING.sub("", text)) > MAX_VALUES:
+        raise NotJson(
+            0, f"At most {words.number(MAX_VALUES)} values, lists and objects are allowed here; this has more."
+        )
+
+
+def count_values(text: str) -> int:
+    """How many values there are in JSON at most."""
+    return sum(map(text.count, ",[{")) if len(text) > MAX_VALUES else 0
 
 
 def _walk(value: Any, path: str = "$") -> Iterator[tuple[str, Any]]:

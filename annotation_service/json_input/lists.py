@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .. import words
 from ..inputs import Refused, lines_of, place_after, place_in
-from . import Decoder, NotJson, check_depth, not_json, parse_json
+from . import MAX_VALUES, Decoder, NotJson, check_extent, count_values, not_json, parse_json
 
 _BRACKETS_AND_COMMAS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{},]', re.DOTALL)
 _NO_SPACE = re.compile(r"[^ \t\n\r]")
@@ -93,6 +93,8 @@ class Elements(Stream):
     wrong, and for an element that does not end within the limit.
     """
 
+    _is_dense = False  # whether a value in the text may have too much in it
+
     def __iter__(self) -> Iterator[Element]:
         if (char := self._next_char()) != "[":
             if not char:
@@ -116,11 +118,11 @@ class Elements(Stream):
 
     def _element(self, number: int) -> Element:
         """The element that begins here. Go to the comma or bracket behind it."""
-        value, end, failure = self._decode()
+        value, end, failure = self._decode(number)
         begun, refused = self._text[self._at : end], None
         line, column = self._line_and_column()
         try:
-            check_depth(begun)
+            check_extent(begun)
             if failure:
                 raise NotJson(len(begun), failure)
             self._decoder.check(value, begun)
@@ -141,10 +143,12 @@ class Elements(Stream):
             self._at = behind
         return Element("item", number, None if refused else value, len(begun), refused)
 
-    def _decode(self) -> tuple[Any, int, str]:
+    def _decode(self, number: int) -> tuple[Any, int, str]:
         """The value that begins here, where it ends, and nothing; or None, where it breaks off, and why."""
         while True:
             text, value, failure = self._text, None, ""
+            if self._is_dense:
+                self._check_many(number)
             try:
                 value, end = self._decoder.raw_decode(text, self._at)
                 is_cut = end > len(text) - _CUT
@@ -162,6 +166,22 @@ class Elements(Stream):
             )
         return value, end, failure
 
+    def _check_many(self, number: int) -> None:
+        """Raises `Refused` if there is too much in the value that begins here: it would take all memory before that is known."""
+        depth = count = 0
+        for match in _BRACKETS_AND_COMMAS.finditer(self._text, self._at):
+            mark = match[0]
+            if mark[0] == '"':
+                continue
+            count += 1
+            depth += (mark in "[{") - (mark in "]}")
+            if count > MAX_VALUES:
+                most = words.number(MAX_VALUES)
+                why = f"At most {most} values, lists and objects are allowed in an item; this one has more."
+                raise Refused(why, place=f"item {number}, {self._place()}")
+            if depth <= 0:
+                return
+
     def _next_char(self) -> str:
         """Go to the next character that is not white space; at the end of the file it is empty."""
         while True:
@@ -171,6 +191,12 @@ class Elements(Stream):
             self._at = len(self._text)
             if not self._read_on():
                 return ""
+
+    def _read_on(self) -> bool:
+        if not super()._read_on():
+            return False
+        self._is_dense = count_values(self._text) > MAX_VALUES
+        return True
 
     def _place(self) -> str:
         line, column = self._line_and_column()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .. import words
 from ..inputs import Refused, place_after, place_in
-from . import NotJson, check_depth
+from . import NotJson, check_extent
 from .lists import Stream
 
 # Possessive, so that nothing is tried twice: 20 MB take 0.3 s at most.
@@ -166,7 +166,7 @@ class JsonTree(Stream):
 
     def _too_long(self, item: _Open) -> Refused:
         try:
-            check_depth("".join(item.parts))
+            check_extent("".join(item.parts))
         except NotJson as error:
             return item.refused(error)
         most = words.number(self.limit)
