@@ -197,17 +197,17 @@ MALFORMED = [
     (
         "entity_constraints",
         [{"domain": "State", "excludes": ["Activity", "Activity"]}],
-        "$.excludes[1]: “Activity” stands in this list already.",
+        "$.excludes[1]: “Activity” stands in “excludes” already.",
     ),
     (
         "entity_constraints",
         [{"domain": "State", "excludes": ["Replace", "Activity/Replace"]}],
-        "$.excludes[1]: “Activity/Replace” stands in this list already.",
+        "$.excludes[1]: “Activity/Replace” stands in “excludes” already.",
     ),
     (
         "entity_constraints",
         [{"domain": "State", "excludes": ["Activity"], "can_contain": ["Replace", "Activity"]}],
-        "item 1, $.can_contain[1]: The same label is excluded, too.",
+        "item 1, $.can_contain[1]: “Activity” stands in “excludes” already.",
     ),
     (
         "entity_constraints",
