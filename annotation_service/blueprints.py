@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
 from django.apps import apps
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
 from . import limits
-from .db import delete_rows, store, write
+from .db import count_of, delete_rows, store, write
 from .edits import changes
 from .inputs import Refused, clean_description, clean_title
 from .models import User
@@ -196,11 +195,8 @@ Q = TypeVar("Q", bound="QuerySet[Any]")
 
 def with_uses(blueprints: Q) -> Q:
     """Adds ``uses``, in how many projects there is a copy."""
-    copies = blueprints.model._base_manager.filter(
-        copied_from=OuterRef("pk"), project__isnull=False, deleted_at=None
-    ).order_by()
-    counted = copies.values("copied_from").annotate(n=Count("pk")).values("n")
-    return blueprints.annotate(uses=Coalesce(Subquery(counted), 0))
+    copies = blueprints.model._base_manager.filter(project__isnull=False, deleted_at=None)
+    return blueprints.annotate(uses=count_of(copies, "copied_from"))
 
 
 class PagedBlueprint(Blueprint):
