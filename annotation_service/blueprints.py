@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from django.apps import apps
 from django.conf import settings
@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from . import limits
-from .db import count_of, delete_rows, store, write
+from .db import delete_rows, store, write
 from .edits import changes
 from .inputs import Refused, clean_description, clean_title
 from .models import User
@@ -188,15 +188,6 @@ class Blueprint(Described):
         return type(self)._base_manager.create(
             **values, name=name or self.name, owner=by, project=project, copied_from=self
         )
-
-
-Q = TypeVar("Q", bound="QuerySet[Any]")
-
-
-def with_uses(blueprints: Q) -> Q:
-    """Adds ``uses``, in how many projects there is a copy."""
-    copies = blueprints.model._base_manager.filter(project__isnull=False, deleted_at=None)
-    return blueprints.annotate(uses=count_of(copies, "copied_from"))
 
 
 class PagedBlueprint(Blueprint):

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from enum import Enum
 from functools import cache
@@ -87,9 +87,13 @@ def store(row: models.Model, **values: Any) -> None:
     row.save(update_fields=values)
 
 
-def first(model: type[M], sql: str, params: Mapping[str, Any] | Sequence[Any]) -> M | None:
-    """The first row of a written-out query with ``%(name)s`` parameters, or ``None``. Columns that are no fields of the model
-    become attributes.
+def first(model: type[M], sql: str, params: Mapping[str, Any]) -> M | None:
+    """The first of `rows`, or ``None``."""
+    return next(iter(rows(model, sql, params)), None)
+
+
+def rows(model: type[M], sql: str, params: Mapping[str, Any]) -> list[M]:
+    """The rows of a written-out query with ``%(name)s`` parameters. Columns that are no fields of the model become attributes.
 
     For what annotators wait for all day long: the ORM takes several times as long as the query itself to compose it, and
     0.1 ms for each query to find out what its columns are.
@@ -97,17 +101,18 @@ def first(model: type[M], sql: str, params: Mapping[str, Any] | Sequence[Any]) -
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         columns = tuple(column[0] for column in cursor.description)
-        row = cursor.fetchone()
-    if row is None:
-        return None
+        fetched = cursor.fetchall()
     fields, converters = _reading(model, columns)
-    values = list(row)
-    for place, expression, convert in converters:
-        values[place] = convert(values[place], expression, connection)
-    found = dict(zip(columns, values, strict=True))
-    instance = model.from_db(connection.alias, fields.values(), [found.pop(column) for column in fields])
-    vars(instance).update(found)
-    return instance
+    instances = []
+    for row in fetched:
+        values = list(row)
+        for place, expression, convert in converters:
+            values[place] = convert(values[place], expression, connection)
+        found = dict(zip(columns, values, strict=True))
+        instance = model.from_db(connection.alias, fields.values(), [found.pop(column) for column in fields])
+        vars(instance).update(found)
+        instances.append(instance)
+    return instances
 
 
 @cache

@@ -1,6 +1,6 @@
 from ontologies import usage
 
-from .constraints import ConstraintSet, rules_about, rules_at, rules_of
+from .constraints import ConstraintSet, Version, rules_about, rules_at, rules_of, versions_in
 from .journal import ConstraintChange, PreannotationChange
 from .preannotations import PreannotationSet
 from .rows import ConstraintRow, Lists
@@ -27,7 +27,9 @@ __all__ = [
     "PreannotationChange",
     "PreannotationSet",
     "ResourceSet",
+    "Version",
     "rules_about",
     "rules_at",
     "rules_of",
+    "versions_in",
 ]

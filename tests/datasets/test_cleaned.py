@@ -64,7 +64,7 @@ def said_again(item):
 
 
 def state_of(page):
-    _, _, rest = page.content.decode().partition('<script id="state" type="application/json">')
+    _, _, rest = page.text.partition('<script id="state" type="application/json">')
     return json.loads(rest.partition("</script>")[0])["items"][0]
 
 
