@@ -245,6 +245,21 @@ class Written(models.Func):
         return self.as_sql(compiler, connection, template=cut, **context)
 
 
+def copy_rows(rows: models.QuerySet[Any], **others: Any) -> None:
+    """Insert a copy of each row, in their order, inside the database: none travels through Python. ``others`` are the values or
+    expressions of the fields that copies have otherwise."""
+    fields = [field for field in rows.model._meta.concrete_fields if not field.primary_key]
+    values = [others.get(field.name, models.F(field.attname)) for field in fields]
+    chosen = [
+        each if hasattr(each, "resolve_expression") else models.Value(each, output_field=field)
+        for field, each in zip(fields, values, strict=True)
+    ]
+    sql, params = rows.values_list(*chosen).query.sql_with_params()
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {rows.model._meta.db_table} ({columns}) {sql}", params)
+
+
 def delete_rows(sets: Iterable[models.QuerySet[Any]], until: float) -> int:
     """Delete the rows of these sets, in their order, until that moment of ``time.monotonic()``; returns how many went.
 

@@ -60,7 +60,6 @@ class ProjectAdmin(BlueprintAdmin):
 
     list_display = ["name", "task", "created_by", "member_count", "created_at"]
     list_filter = ["task", ("created_by", Chosen), "created_at"]
-    list_select_related = ["created_by"]
     search_fields = ["name", "description", "created_by__username"]
     EDITED = ("name", "description", "guidelines")
     readonly_fields = ["resources"]
@@ -109,7 +108,6 @@ for member, fields in ((Membership, ["role", "joined_at"]), (FormerMember, ["lef
         in_index=False,
         list_display=["user", "project", *fields],
         list_filter=[("project", Chosen), ("user", Chosen), *fields],
-        list_select_related=["user", "project"],
         search_fields=["user__username", "project__name"],
     )
 admin.site.register(
@@ -119,7 +117,7 @@ admin.site.register(
     list_display=["__str__", "by", "created_at", "expires_at", "state", "uses"],
     fields=["project", "role", "address", "by", "created_at", "expires_at", "state", "uses"],
     list_filter=[("project", Chosen), ("by", Chosen), "role", "state"],
-    list_select_related=["by", "project"],
+    list_select_related=["project"],
     search_fields=["address", "project__name", "by__username"],
 )
 for kept, fields in ((ItemCounts, ["project", "begun", "done"]), (HandChange, ["project", "text", "at"])):
@@ -130,7 +128,6 @@ for kept, fields in ((ItemCounts, ["project", "begun", "done"]), (HandChange, ["
         in_index=False,
         list_display=fields,
         fields=fields,
-        list_select_related=["project"],
         search_fields=["project__name"],
     )
 for about_item in (Assignment, Withheld):
@@ -141,6 +138,5 @@ for about_item in (Assignment, Withheld):
         in_index=False,
         list_display=["annotator", linked("item"), "by"],
         list_filter=[("item__dataset__project", Chosen), ("annotator", Chosen)],
-        list_select_related=["annotator", "item", "by"],
         search_fields=["=annotator__username"],
     )

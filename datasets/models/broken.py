@@ -13,6 +13,7 @@ from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.models import Version, rules_at, versions_in
 from resources.rules import Violation
+from resources.spans import IN_REACH
 
 from ..importing.items import NewEntity
 
@@ -23,7 +24,7 @@ COUNTS = """(({0}.status = 'accepted' AND {1}.status = 'accepted')
 _PAIRS = f"""
 SELECT a.item_id, e.uid, e.label_id, e.start, e."end", o.uid, o.label_id, o.start, o."end"
   FROM datasets_entity e
-  JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND o.start <= e."end" AND o."end" >= e.start
+  JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND {IN_REACH.format("e", "o")}
   JOIN datasets_annotation a ON a.id = e.annotation_id
  WHERE {COUNTS.format("e", "o")} AND e.id IN ({{e}}) AND o.id <> e.id
 """

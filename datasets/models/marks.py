@@ -16,10 +16,9 @@ from annotation_service.inputs import Refused
 from ontologies import usage
 from ontologies.models import OntologyItem
 from resources.judging import Judge
-from resources.rules import Placed
+from resources.spans import Placed, TokenSpan, crowded, has_room
 
 from ..cleaned import key_of
-from ..spans import TokenSpan, crowded, has_room
 from .broken import Broken, broken_by
 
 # SQL for `Rejection.what`: of an entity, given the alias of its row; of a relation, given that of its row and those of its ends.
