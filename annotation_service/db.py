@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from django.core.cache.backends.db import DatabaseCache
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, models, transaction
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 
 M = TypeVar("M", bound=models.Model)
 
@@ -133,6 +134,12 @@ def among(keys: Collection[int] | Collection[str]) -> Any:
         return RawSQL("SELECT unnest(%s::text[])", [list(keys)])
     most: Any = models.BigIntegerField.MAX_BIGINT
     return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if key <= most]])
+
+
+def count_of(rows: models.QuerySet[Any], each: str) -> Coalesce:
+    """How many of these rows, which are filtered by an `OuterRef` as ``each``, a row of the query around has."""
+    counted = rows.order_by().values(each).annotate(count=models.Count("pk")).values("count")
+    return Coalesce(models.Subquery(counted), 0, output_field=models.IntegerField())
 
 
 # --- What the planner knows ------------------------------------------------------------------------------------------------

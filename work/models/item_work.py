@@ -13,23 +13,10 @@ from datetime import datetime
 from typing import Any
 
 from django.db import DatabaseError, connection, models
-from django.db.models import (
-    Case,
-    Count,
-    Exists,
-    F,
-    Index,
-    IntegerField,
-    OuterRef,
-    QuerySet,
-    Subquery,
-    UniqueConstraint,
-    Value,
-    When,
-)
-from django.db.models.functions import Coalesce
+from django.db.models import Case, Exists, F, Index, OuterRef, QuerySet, UniqueConstraint, Value, When
 
-from annotation_service.db import among, write
+from annotation_service.db import among, count_of, write
+from annotation_service.jobs import purge
 from datasets.models.annotation import UNCOUNTED, Annotation
 from datasets.models.dataset import goes_with_annotations
 from datasets.models.item import Item
@@ -87,13 +74,9 @@ def marks_in(status: str, annotation: str = "") -> Case:
 
 
 def _looked_up(status: str, annotation: str = "") -> Any:
-    return sum((_count_of(model, status, annotation) for model in (Entity, Relation)), start=Value(0))
-
-
-def _count_of(model: type[Mark], status: str, annotation: str) -> Coalesce:
-    marks = model._default_manager.filter(annotation=OuterRef(f"{annotation}pk"), status=status).order_by()
-    counted = marks.values("annotation").annotate(count=Count("pk")).values("count")
-    return Coalesce(Subquery(counted), 0, output_field=IntegerField())
+    its = {"annotation": OuterRef(f"{annotation}pk"), "status": status}
+    counts = (count_of(model._default_manager.filter(**its), "annotation") for model in (Entity, Relation))
+    return sum(counts, start=Value(0))
 
 
 def refresh(dataset: int, seconds: float) -> bool:
@@ -133,6 +116,7 @@ def _turn(dataset: int) -> Iterator[bool]:
             del _counting[dataset]
 
 
+@purge
 def count_some(seconds: float) -> int:
     """Count what has changed in any dataset, for so many seconds; returns how many items that were."""
     until, count = time.monotonic() + seconds, 0
