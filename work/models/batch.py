@@ -122,11 +122,9 @@ class Batch(models.Model):
         return told + "".join(f", {part}" for part in self.left_out_in_words())
 
     def left_out_in_words(self) -> list[str]:
-        unticked = self.left_out.get("unticked", 0)
         rules = sum(each["count"] for each in self.left_out.get("rules", ()))
-        return [f"{words.number(unticked)} unticked"] * bool(unticked) + [
-            f"{words.number(rules)} left out by rules"
-        ] * bool(rules)
+        counts = {"unticked": self.left_out.get("unticked", 0), "left out by rules": rules}
+        return [f"{words.number(count)} {why}" for why, count in counts.items() if count]
 
     def check_person(self) -> None:
         """Refused if its person may not annotate in the project now. Nobody archives it while the caller has items locked."""
