@@ -5,16 +5,16 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from django.db.models import Count, F, Q, QuerySet
-from django.db.models.lookups import GreaterThan
+from django.db import connection
 
 from annotation_service.db import among
-from datasets.models import GIVEN, Dataset, Entity, Item, Mark, Relation
+from datasets.models import Dataset, Item
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology, OntologyItem
 from resources.models import ConstraintSet
 from resources.proposals import Observed
 from resources.rules import Lineage
+from resources.spans import IN_REACH, LIE, Lie
 
 
 class Source(StrEnum):
@@ -24,17 +24,41 @@ class Source(StrEnum):
     DONE = "done"  # what annotators have accepted on items that they are done with
 
 
+# Grouped inside the database: single marks would take ten times as long.
 _MARKS = {
-    Source.GIVEN: GIVEN,
-    Source.DONE: Q(annotation__annotator__isnull=False, annotation__done_at__isnull=False, status=Mark.Status.ACCEPTED),
+    Source.GIVEN: "a.annotator_id IS NULL AND e.origin = 'given'",
+    Source.DONE: "a.annotator_id IS NOT NULL AND a.done_at IS NOT NULL AND e.status = 'accepted'",
 }
-# Strictly inside it stands another entity, which counts.
-_HOLDS = (
-    Q(annotation__entity__status=Mark.Status.ACCEPTED)
-    | Q(annotation__annotator=None, annotation__entity__origin=Mark.Origin.GIVEN),
-    Q(annotation__entity__start__gte=F("start"), annotation__entity__end__lte=F("end")),
-    GreaterThan(F("end") - F("start"), F("annotation__entity__end") - F("annotation__entity__start")),
-)
+_FROM = """
+  JOIN datasets_annotation a ON a.id = e.annotation_id
+  JOIN datasets_item i ON i.id = a.item_id AND i.removed_at IS NULL AND i.dataset_id = %(dataset)s
+"""
+_INSIDE = f"""
+  FROM datasets_entity e {_FROM}
+  JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND {IN_REACH.format("e", "o")} AND o.start >= e.start
+   AND {LIE.format("e", "o")} = '{Lie.AROUND}'
+ WHERE {{marks}} AND (o.status = 'accepted' OR a.annotator_id IS NULL AND o.origin = 'given')
+"""
+_RELATED = f"""
+  FROM datasets_relation e {_FROM}
+  JOIN datasets_entity s ON s.id = e.source_id
+  JOIN datasets_entity t ON t.id = e.target_id
+ WHERE {{marks}}
+"""
+_COUNTED = {
+    "entity": [
+        f'SELECT e.label_id, COUNT(*) FROM datasets_entity e {_FROM} WHERE e.start < e."end" AND {{marks}} GROUP BY 1',
+        f"SELECT e.label_id, o.label_id, COUNT(*) {_INSIDE} GROUP BY 1, 2",
+    ],
+    "relation": [f"SELECT s.label_id, e.label_id, t.label_id, COUNT(*) {_RELATED} GROUP BY 1, 2, 3"],
+}
+_ORDER = "ORDER BY i.position, a.annotator_id, e.id LIMIT {limit}"
+_EXAMPLES = {
+    False: f"""SELECT i.id, a.annotator_id, e.start, e."end", o.start, o."end" {_INSIDE}
+        AND e.label_id IN ({{first}}) AND o.label_id IN ({{last}}) {_ORDER}""",
+    True: f"""SELECT i.id, a.annotator_id, s.start, s."end", t.start, t."end" {_RELATED}
+        AND s.label_id IN ({{first}}) AND e.label_id IN ({{label}}) AND t.label_id IN ({{last}}) {_ORDER}""",
+}
 
 
 class Example(NamedTuple):
@@ -54,7 +78,7 @@ class Evidence:
 
     def __init__(self, constraints: ConstraintSet, dataset: Dataset, source: Source) -> None:
         self.dataset, self.source = dataset, source
-        counts = [row for labels in self._counted(constraints.kind) for row in labels.annotate(Count("pk"))]
+        counts = [row for sql in _COUNTED[constraints.kind] for row in self._rows(sql)]
         self._known, self.missing = _translated(
             {label for *labels, _ in counts for label in labels}, constraints.ontologies.values()
         )
@@ -72,17 +96,8 @@ class Evidence:
 
     def examples(self, first: int, last: int, relation: int | None, limit: int) -> list[Example]:
         """Some of the entities of a type inside those of another, or of the relations between the two types."""
-        firsts, lasts = self._below(first), self._below(last)
-        if relation is None:
-            one, other = "", "annotation__entity__"
-            marks = self._marks(Entity, *_HOLDS, label__in=firsts, annotation__entity__label__in=lasts)
-        else:
-            one, other = "source__", "target__"
-            ends = {"source__label__in": firsts, "target__label__in": lasts}
-            marks = self._marks(Relation, label__in=self._below(relation), **ends)
-        places = [f"{end}{field}" for end in (one, other) for field in ("start", "end")]
-        marks = marks.order_by("annotation__item__position", "annotation__annotator_id", "pk")
-        rows = list(marks.values_list("annotation__item", "annotation__annotator", *places)[:limit])
+        labels = {"first": self._below(first), "last": self._below(last), "label": self._below(relation or 0)}
+        rows = self._rows(_EXAMPLES[relation is not None], limit=limit, **labels)
         items = self.dataset.items().in_bulk({row[0] for row in rows})
         return [
             Example(items[pk], annotator, (items[pk].cleaned.between(*ends[:2]), items[pk].cleaned.between(*ends[2:])))
@@ -90,20 +105,14 @@ class Evidence:
             if pk in items
         ]
 
-    def _marks(self, model: type[Entity] | type[Relation], *conditions: Any, **values: Any) -> QuerySet[Any]:
-        here = {"annotation__item__dataset": self.dataset, "annotation__item__removed_at": None}
-        return model._default_manager.filter(_MARKS[self.source], *conditions, **here, **values).order_by()
+    def _below(self, label: int) -> str:
+        """SQL for the dataset's labels that are of a type."""
+        return ", ".join(str(key) for key, (_, lineage) in self._known.items() if label in lineage) or "0"
 
-    def _counted(self, kind: str) -> list[QuerySet[Any]]:
-        """The labels of marks, to be counted inside the database: single marks would take ten times as long."""
-        if kind == "relation":
-            return [self._marks(Relation).values_list("source__label", "label", "target__label")]
-        long = self._marks(Entity, start__lt=F("end")).values_list("label")
-        return [long, self._marks(Entity, *_HOLDS).values_list("label", "annotation__entity__label")]
-
-    def _below(self, label: int) -> Any:
-        """The dataset's labels that are of a type."""
-        return among([key for key, (_, lineage) in self._known.items() if label in lineage])
+    def _rows(self, sql: str, **parts: Any) -> list[Any]:
+        with connection.cursor() as cursor:
+            cursor.execute(sql.format(marks=_MARKS[self.source], **parts), {"dataset": self.dataset.pk})
+            return cursor.fetchall()
 
 
 def _translated(keys: set[int], ontologies: Iterable[Ontology]) -> tuple[dict[int, tuple[Label, Lineage]], list[str]]:

@@ -122,7 +122,7 @@ def test_the_last_manager_of_a_project_stays(save, filled, alice, bob, change):
     manager = filled.membership_set.get(user=alice)
     response = save((manager, alice, *change))
     assert response.status_code == 200
-    assert "A project needs a manager. Make somebody else one first." in response.content.decode()
+    assert "A project needs a manager. Make somebody else one first." in response.text
     manager.refresh_from_db()
     assert manager.role == "manager"
     assert save((manager, alice, *change), ("", bob, "manager")).status_code == 302
@@ -133,7 +133,7 @@ def test_who_cannot_sign_in_manages_nothing(save, filled, alice, bob):
     manager = filled.membership_set.get(user=alice)
     User.objects.filter(pk=bob.pk).update(is_active=False)
     for change in (("manager", "deleted"), ("annotator",)):
-        assert "A project needs a manager" in save((manager, alice, *change), ("", bob, "manager")).content.decode()
+        assert "A project needs a manager" in save((manager, alice, *change), ("", bob, "manager")).text
     assert [*filled.membership_set.filter(role="manager").values_list("user", flat=True)] == [alice.pk]
 
 
