@@ -133,6 +133,10 @@ class ProposedRule(NamedTuple):
     """Whether it says something that the set does not say yet."""
 
     @property
+    def ticked(self) -> list[Label]:
+        return [choice.label for choice in self.choices if choice.is_ticked]
+
+    @property
     def rest(self) -> int:
         """How many further labels were met, all of them rarely."""
         return len(self.proposal.listed) - len(self.choices)
@@ -222,27 +226,20 @@ class Lesson:
 
     def chosen(self) -> dict[str, dict[str, list[str] | None]]:
         """The ticked rules, as `ConstraintSet.add_rules` takes them."""
-        chosen: dict[str, dict[str, list[str] | None]] = {
-            each.key: {self.of_kind.learned_list: [choice.label.uid for choice in each.choices if choice.is_ticked]}
-            for each in self.shown
-            if each.is_ticked
-        }
-        if not chosen:
+        if not self.ticked:
             raise Refused("Tick the rules that are to be added.")
-        return chosen
+        return {each.key: {self.of_kind.learned_list: [label.uid for label in each.ticked]} for each in self.ticked}
 
-    @property
-    def ticked(self) -> int:
-        return sum(each.is_ticked for each in self.shown)
+    @cached_property
+    def ticked(self) -> list[ProposedRule]:
+        return [each for each in self.shown if each.is_ticked]
 
     @property
     def broken(self) -> int:
         """How many of the pairs or relations would break the rules of the set and the ticked ones."""
         rules = dict(self.there)
-        for each in self.shown:
-            if each.is_ticked:
-                labels = [choice.label.pk for choice in each.choices if choice.is_ticked]
-                rules[each.proposal.key] = self._joined(each, labels)
+        for each in self.ticked:
+            rules[each.proposal.key] = self._joined(each, [label.pk for label in each.ticked])
         return self.of_kind.broken(self.observed, Rules(rules.values()))
 
     def _joined(self, shown: ProposedRule, labels: list[int]) -> Rule:

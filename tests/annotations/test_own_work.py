@@ -2,13 +2,16 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from itertools import cycle
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
 from datasets.models import Annotation
+from projects.models import Project
 from tests import factories
 from tests.annotations.own_work import batch_of, label_of, mark, work
 from tests.queries import queries_of
@@ -175,6 +178,38 @@ def test_queries_do_not_grow_with_the_marks(project, carol, as_carol):
     for number in (1, 2, 4):
         mark(project, carol, number, "Activity", 1, 1)
     assert {path: count(path) for path in paths} == before
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="its steps cannot be counted")
+def test_the_marks_of_a_label_are_not_looked_for_among_those_of_all_others(carol, alice):
+    """Each of 100 labels has 12 of 1,200 marks: a page and its count take few steps for each of the 12."""
+    text = f"{' '.join(f'word{n}' for n in range(60))}\n" * 20
+    ontology = factories.ontology(owner=alice, items=[{"name": f"label {n}"} for n in range(100)])
+    whole = Project.create(
+        name="Long",
+        by=alice,
+        dataset=factories.dataset(owner=alice, text=text),
+        entity_ontology=ontology,
+        annotators=[carol],
+    )
+    labels = cycle(whole.entity_ontology.items())
+    for item in whole.dataset.items():
+        annotation = Annotation.start(item, carol)
+        places = [{"uid": str(n), "start": n, "end": n, "words_key": n, "label": next(labels)} for n in range(60)]
+        own_marks.Entity.objects.bulk_create(
+            own_marks.Entity(annotation=annotation, origin="person", **place) for place in places
+        )
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE")
+    ontologies = list(whole.ontology_set.all())
+    shown = own_marks.OwnMarks(dataset=whole.dataset, person=carol, ontologies=ontologies, label="label 7")
+    steps = []
+    connection.connection.set_progress_handler(lambda: steps.append(1), 100)
+    try:
+        assert shown.page(None).paginator.count == 12
+    finally:
+        connection.connection.set_progress_handler(None, 0)
+    assert len(steps) < 50, len(steps)
 
 
 # --- At a glance ---------------------------------------------------------------------------------------------------------

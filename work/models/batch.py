@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from annotation_service import jobs, limits, words
 from annotation_service.blueprints import Right
-from annotation_service.db import execute, keys, store, write
+from annotation_service.db import among, store, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, Overtaken, start_job
 from datasets.importing.document import Progress
 from datasets.models.broken import broken_by, judge_of
-from datasets.models.item import folded
+from datasets.models.item import Item, folded
 from datasets.models.marks import MARKS, Entity, Mark, Relation
 from ontologies.models import OntologyItem
 
@@ -122,11 +122,9 @@ class Batch(models.Model):
         return told + "".join(f", {part}" for part in self.left_out_in_words())
 
     def left_out_in_words(self) -> list[str]:
-        unticked = self.left_out.get("unticked", 0)
         rules = sum(each["count"] for each in self.left_out.get("rules", ()))
-        return [f"{words.number(unticked)} unticked"] * bool(unticked) + [
-            f"{words.number(rules)} left out by rules"
-        ] * bool(rules)
+        counts = {"unticked": self.left_out.get("unticked", 0), "left out by rules": rules}
+        return [f"{words.number(count)} {why}" for why, count in counts.items() if count]
 
     def check_person(self) -> None:
         """Refused if its person may not annotate in the project now. Nobody archives it while the caller has items locked."""
@@ -213,9 +211,8 @@ class Turns:
 def lock_items(items: Sequence[int]) -> None:
     """As `Project.lock_items` does: in the order of their positions."""
     if connection.features.has_select_for_update:  # a transaction of SQLite has the database for itself already
-        execute(
-            f"SELECT 1 FROM datasets_item WHERE id IN ({keys(items)}) ORDER BY dataset_id, position FOR NO KEY UPDATE"
-        )
+        rows = Item.with_removed.filter(pk__in=among(items)).order_by("dataset_id", "position")
+        list(rows.select_for_update(no_key=True).values_list("pk"))
 
 
 STATUS = Mark.Status

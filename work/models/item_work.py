@@ -9,23 +9,13 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
 from typing import Any
 
 from django.db import DatabaseError, connection, models
-from django.db.models import (
-    Case,
-    Exists,
-    F,
-    Index,
-    OuterRef,
-    QuerySet,
-    UniqueConstraint,
-    Value,
-    When,
-)
+from django.db.models import Case, Exists, F, Index, OuterRef, QuerySet, UniqueConstraint, Value, When
 
 from annotation_service.db import among, count_of, write
+from annotation_service.jobs import purge
 from datasets.models.annotation import UNCOUNTED, Annotation
 from datasets.models.dataset import goes_with_annotations
 from datasets.models.item import Item
@@ -124,6 +114,7 @@ def _turn(dataset: int) -> Iterator[bool]:
             del _counting[dataset]
 
 
+@purge
 def count_some(seconds: float) -> int:
     """Count what has changed in any dataset, for so many seconds; returns how many items that were."""
     until, count = time.monotonic() + seconds, 0
@@ -174,7 +165,7 @@ def _add_up(work: dict[int, ItemWork], annotations: QuerySet[Annotation]) -> set
         row.begun += started is not None
         row.done += done is not None
         row.marks += len(own)
-        row.changed_at = _later(row.changed_at, changed)
+        row.changed_at = max(filter(None, (row.changed_at, changed)), default=None)
         if done:
             outcomes[item].add(frozenset(own))
     for item, different in outcomes.items():
@@ -201,10 +192,6 @@ def _marks_of(is_begun: dict[int, bool]) -> dict[int, list[tuple[Any, ...]]]:
 def _accepted(model: type[Mark], annotations: Collection[int], *fields: str) -> Iterable[Any]:
     marks = model._default_manager.filter(annotation__in=among(list(annotations)), status=Mark.Status.ACCEPTED)
     return marks.order_by().values_list("pk", "annotation", "batch", *fields)
-
-
-def _later(one: datetime | None, other: datetime | None) -> datetime | None:
-    return max(filter(None, (one, other)), default=None)
 
 
 def delete_annotations(annotations: Sequence[int]) -> None:
