@@ -85,11 +85,8 @@ def nothing_is_stored():
 
 
 @pytest.fixture
-def labels(alice):
-    return {
-        "entity_ontology": factories.ontology(owner=alice).pk,
-        "relation_ontology": factories.ontology(owner=alice, kind="relation").pk,
-    }
+def labels(labels):
+    return {"entity_ontology": labels["entities"].pk, "relation_ontology": labels["relations"].pk}
 
 
 # --- New datasets ---
