@@ -12,6 +12,7 @@ from annotation_service.jobs import claim, run
 from annotation_service.models import Job
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories
+from tests.answers import html
 from tests.queries import queries_of
 
 LINES = {"kind": "standard", "format": "text", "tokeniser": "punkt", "name": "Lines"}
@@ -58,10 +59,6 @@ def post(client, text="", file=None, **values):
 
 def post_rich(client, document, **values):
     return post(client, file=named_file(document), **{"kind": "rich", "format": "json", **values})
-
-
-def html(response):
-    return unescape(response.text)
 
 
 def shown(client, response):
