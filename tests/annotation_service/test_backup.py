@@ -108,21 +108,6 @@ def pad():
     Session.objects.bulk_create(rows)
 
 
-def test_what_was_deleted_and_waits_for_the_worker_is_kept_but_not_counted(project, path):
-    before = make(path).partition(";")[0]
-    alice = User.objects.get(username="alice")
-    texts = factories.dataset(owner=alice, text="one\ntwo\n")
-    labels = factories.ontology(owner=alice)
-    assert make(path).partition(";")[0] != before
-    for thing in (texts, labels):
-        thing.mark_deleted(type(thing).objects.filter(pk=thing.pk))
-    done = make(path)
-    assert done.partition(";")[0] == before
-    assert f"you lose what it has now: {before}." in refusal(restore, path, replace=False)
-    assert restore(path) == before
-    assert type(texts)._base_manager.get(pk=texts.pk).deleted_at
-
-
 def test_what_is_in_the_bin_is_counted(project, path):
     before = make(path).partition(";")[0]
     Project.objects.get().put_into_bin()

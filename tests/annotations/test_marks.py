@@ -475,8 +475,8 @@ def test_a_body_that_is_no_sound_object_is_refused(as_carol, send, body):
 def test_saving_a_mark_takes_few_queries(as_carol, send, entity, django_assert_max_num_queries, marks):
     for n in range(marks):
         send(as_carol, "entities/add/", entity(uid=f"{n:08}", name=("State", "Activity")[n % 2], start=n % 6, end=5))
-    # session and user, begin, item, membership, annotation, label, known, room, constraints, insert, commit,
-    # versions of labels and rules; and on PostgreSQL the locks of item and label
+    # session and user, begin, item with membership, annotation, label, marks there, versions of labels and rules, insert, commit,
+    # versions for the answer; and on PostgreSQL the locks of item and label
     body = entity(uid=OTHER, name="Replace", start=3, end=3)
-    with django_assert_max_num_queries(12 + 2 * connection.features.has_select_for_update):
+    with django_assert_max_num_queries(11 + 2 * connection.features.has_select_for_update):
         assert send(as_carol, "entities/add/", body).status_code == 200

@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
+from datasets.importing.document import MAX_PROBLEMS
 from datasets.importing.formats import Format
-from datasets.importing.reading import MAX_PROBLEMS
 from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories

@@ -66,7 +66,7 @@ def test_the_vocabulary_is_counted_after_the_page_or_when_it_is_asked_for(as_ali
     dataset = factories.dataset(owner=as_alice.user)
     address = f"/datasets/{dataset.pk}/statistics/vocabulary/"
     assert f'hx-get="{address}" hx-trigger="load"' in html(as_alice.get(f"/datasets/{dataset.pk}/"))
-    monkeypatch.setattr("datasets.views.browsing.COUNTED_UNASKED", 14)
+    monkeypatch.setattr("datasets.views.pages.COUNTED_UNASKED", 14)
     page = html(as_alice.get(f"/datasets/{dataset.pk}/"))
     assert f'hx-get="{address}"' in page and f'hx-get="{address}" hx-trigger="load"' not in page
     assert "15</span>" in html(as_alice.get(address))

@@ -237,7 +237,7 @@ def test_problems_are_listed_with_their_places_and_all_of_them_can_be_downloaded
 
 
 def test_if_there_are_too_many_problems_to_read_on_the_page_says_at_least(as_alice, monkeypatch):
-    monkeypatch.setattr("datasets.importing.reading.MAX_PROBLEMS", 150)
+    monkeypatch.setattr("datasets.importing.document.MAX_PROBLEMS", 150)
     page = unescape(as_alice.get(post_rich(as_alice, [{}] * 200)["Location"]).text)
     assert "At least 151 problems" in page and "The first 100 of at least 151 problems." in page
     assert "at least 151 problems have to be solved" in page
@@ -496,7 +496,7 @@ def test_an_addition_to_a_project_says_that_annotators_get_it_at_once(as_alice, 
     dataset = project.dataset
     assert "at once" in html(as_alice.get(f"/datasets/{dataset.pk}/add/"))
     page = shown(as_alice, as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "two\n"}))
-    assert "at once" in page and f'<p class="crumb"><a href="/projects/{dataset.project.pk}/">' in page
+    assert "at once" in page and f'<p class="crumb"> <a href="/projects/{dataset.project.pk}/">' in page
     store(as_alice)
     assert [item.original for item in project.items_for(as_carol.user)] == ["one", "two"]
 

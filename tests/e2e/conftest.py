@@ -25,6 +25,8 @@ from django.http import HttpRequest
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, BrowserType, ConsoleMessage, Page, expect, sync_playwright
 
+from tests import factories
+from tests.e2e.desk import TEXT, Desk
 from tests.e2e.waiting import until
 from tests.soak import SOAK
 
@@ -39,6 +41,8 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+# All pages of a context in one process, which has read and compiled the scripts of the page before.
+ONE_PROCESS = "--process-per-site"
 REPORT_VIOLATIONS = """
 addEventListener("securitypolicyviolation", (event) =>
   console.error(`CSP: ${event.violatedDirective} blocked ${event.blockedURI || "inline"} at ${event.sourceFile}`));
@@ -128,7 +132,9 @@ def browser() -> Iterator[Browser]:
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium(playwright.chromium), args=ARGUMENTS)
+        browser = playwright.chromium.launch(
+            executable_path=chromium(playwright.chromium), args=[*ARGUMENTS, ONE_PROCESS]
+        )
         yield browser
         browser.close()
     del os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"]
@@ -139,13 +145,26 @@ def problems() -> PageProblems:
     return PageProblems()
 
 
-@pytest.fixture(scope="session")
-def context(browser: Browser, live_server) -> Iterator[BrowserContext]:
-    """What one test after the other uses: scripts are fetched and compiled once."""
+@contextmanager
+def kept_context(browser: Browser, live_server) -> Iterator[BrowserContext]:
+    """What one test after the other uses: scripts are fetched and compiled once. Its first page only keeps the process alive."""
     context = browser.new_context(**of_server(live_server))
     prepare(context)
+    context.new_page().goto("/static/css/app.css")
     yield context
     context.close()
+
+
+@pytest.fixture(scope="session")
+def context(browser: Browser, live_server) -> Iterator[BrowserContext]:
+    with kept_context(browser, live_server) as context:
+        yield context
+
+
+@pytest.fixture(scope="session")
+def other_context(browser: Browser, live_server) -> Iterator[BrowserContext]:
+    with kept_context(browser, live_server) as context:
+        yield context
 
 
 @pytest.fixture
@@ -166,9 +185,9 @@ def page(request, live_server, problems: PageProblems) -> Iterator[Page]:
 
 
 @pytest.fixture
-def other_page(browser: Browser, live_server, problems: PageProblems) -> Iterator[Page]:
+def other_page(other_context: BrowserContext, live_server, problems: PageProblems) -> Iterator[Page]:
     """The page of somebody else at the same time."""
-    with watched_page(browser, live_server, problems) as page:
+    with cleared_page(other_context, live_server, problems) as page:
         yield page
 
 
@@ -188,7 +207,8 @@ def watched_page(browser: Browser, live_server, problems: PageProblems, *, scrip
 
 @pytest.fixture
 def lasting_browser(browser: Browser, live_server, problems: PageProblems, tmp_path):
-    """``with lasting_browser() as page``: a browser of its own, which finds what the one before it kept."""
+    """``with lasting_browser() as page``: a browser of its own, which finds what the one before it kept. Each of its pages has a
+    process of its own."""
 
     @contextmanager
     def start() -> Iterator[Page]:
@@ -221,7 +241,7 @@ def cleared_page(context: BrowserContext, live_server, problems: PageProblems) -
 
 
 def clear(context: BrowserContext) -> None:
-    for page in context.pages:
+    for page in context.pages[1:]:
         page.close()
     context.clear_cookies()
     context.clear_permissions()
@@ -269,3 +289,15 @@ def sign_in(live_server):
         page.context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": live_server.url}])
 
     return sign_in
+
+
+@pytest.fixture
+def project(alice, carol):
+    """What `desk` is about; a module may have another one."""
+    return factories.project(by=alice, annotators=[carol], text=TEXT, guidelines="Mark every object.")
+
+
+@pytest.fixture
+def desk(page, sign_in, project, carol) -> Desk:
+    sign_in(page, carol)
+    return Desk(page, project, carol).open()

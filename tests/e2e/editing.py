@@ -12,6 +12,14 @@ ROWS = """() => [...document.querySelectorAll("#tree li[role=treeitem]")].map((l
   li.querySelector(".swatch").style.getPropertyValue("--c"), !li.firstElementChild.matches(".off")])"""
 
 
+def wide(tops: int, children: int) -> list[dict]:
+    """A tree with branches that are so large that they are fetched when they are opened: T0 with C0.0, C0.1 and so on."""
+    return [
+        {"name": f"T{top}", "children": [{"name": f"C{top}.{child}"} for child in range(children)]}
+        for top in range(tops)
+    ]
+
+
 class Stored(NamedTuple):
     level: int
     name: str

@@ -5,10 +5,11 @@ from itertools import product
 from statistics import mean
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from datasets.models import Annotation
 from tests import gold
+from tests.e2e.desk import arrived
 from tests.e2e.hand import Hand, Keys, Mouse
 from tests.e2e.test_gold import said
 from tests.projects.test_bundle import read
@@ -41,7 +42,7 @@ def work(page, sign_in, alice, carol):
 
     def work(hand: Hand) -> tuple[list[int], list[int]]:
         for number, item in enumerate(SENTENCES, 1):
-            arrive(page, number)
+            arrived(page, number)
             hand.annotate(item)
             page.keyboard.press("Control+Enter")
         expect(page.get_by_role("heading", name="Everything is done")).to_be_visible()
@@ -54,15 +55,10 @@ def work(page, sign_in, alice, carol):
     return work
 
 
-def arrive(page: Page, number: int) -> None:
-    expect(page.locator(".item-bar > b")).to_have_text(str(number))
-    expect(page.locator("html[data-ready]")).to_be_attached()
-
-
 def test_by_mouse_an_entity_takes_two_actions_and_a_relation_one_or_two(page, work):
     page.set_viewport_size({"width": 1400, "height": 1100})  # all labels are in sight
     hand = Mouse(page)
-    arrive(page, 1)
+    arrived(page, 1)
     hand.open_tree()
     alone, among = work(hand)
     assert set(hand.actions["entity"]) == {2}  # select, choose
@@ -89,7 +85,7 @@ def test_all_suggestions_of_an_item_take_one_action(page, sign_in, alice, carol)
     project = gold.project(by=alice, annotators=[carol], items=TEN[:1])
     sign_in(page, carol)
     page.goto(f"/projects/{project.pk}/annotate/")
-    arrive(page, 1)
+    arrived(page, 1)
     suggested = page.locator(".mark-name.suggested, .arc.suggested")
     expect(suggested).to_have_count(len(TEN[0]["entities"]) + len(TEN[0]["relations"]))
     page.keyboard.press("Shift+Space")

@@ -13,6 +13,7 @@ from tests.resource_sets import make
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
+AXE = Axe()
 # A fading colour has no contrast of its own.
 STILL = "document.getAnimations().forEach((animation) => animation.finish())"
 
@@ -39,7 +40,23 @@ def serious(page: Page, impacts: tuple[str, ...] = SERIOUS) -> list[str]:
 def violations(page: Page, theme: str) -> list[dict]:
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     page.evaluate(STILL)
-    return Axe().run(page, options={"resultTypes": ["violations"], **RULES[theme]}).response["violations"]
+    return AXE.run(page, options={"resultTypes": ["violations"], "preload": False, **RULES[theme]}).response[
+        "violations"
+    ]
+
+
+def fits(page: Page, width: int = 360) -> None:
+    """Nothing is cut on a screen that is so narrow."""
+    size = page.viewport_size
+    page.set_viewport_size({"width": width, "height": 740})
+    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)  # marks are drawn anew
+    page.set_viewport_size(size)
+
+
+def sound(page: Page) -> None:
+    """For all, on every screen."""
+    assert not serious(page), page.url
+    fits(page)
 
 
 def test_the_tree_editor(page, sign_in, alice, settings):
@@ -102,38 +119,33 @@ def test_signing_in(page):
     assert not serious(page)
 
 
-def test_the_annotation_screen(page, sign_in, alice, carol):
+def test_the_annotation_screen(desk, page):
     """Nothing moderate either: people spend their days here."""
-    project = factories.project(by=alice, annotators=[carol])
-    constrain(project)
-    sign_in(page, carol)
 
     def problems() -> list[str]:
         return serious(page, (*SERIOUS, "moderate"))
 
-    page.goto(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/")
-    expect(page.locator("html[data-ready]")).to_be_attached()
+    constrain(desk.project)
+    desk.open()
     assert not problems()
     page.locator("#waiting").evaluate("line => line.showPopover()")  # as while an answer is late
     assert not problems()
     page.locator("#waiting").evaluate("line => line.hidePopover()")
-    page.locator(".tok").first.click()
+    desk.token(0).click()
     expect(page.locator("#picker")).to_be_visible()
     assert not problems()
-    page.keyboard.type("Physical")
-    page.keyboard.press("Enter")
+    desk.pick("Physical")
     expect(page.locator(".mark-name")).to_have_text("PhysicalObject")
     assert not problems()
-    page.locator(".tok").first.dblclick()
-    page.keyboard.press("2")
+    desk.token(0).dblclick()
+    desk.press("2")
     expect(page.locator(".option.dim")).to_have_count(1)
     assert not problems()
-    page.keyboard.press("Escape")
-    page.keyboard.press("Escape")
+    desk.press("Escape", "Escape")
     page.locator(".mark-name").click()
     expect(page.locator("#mark-actions")).to_be_visible()
     assert not problems()
-    page.keyboard.press("?")
+    desk.press("?")
     expect(page.locator("#keys")).to_be_visible()
     assert not problems()
 

@@ -23,8 +23,7 @@ def desk(page, sign_in, alice, carol, dave) -> Picker:
         item.annotation_set.create(annotator=person).entity_set.create(uid=f"m{item.pk}", start=0, end=0, label=label)
     store(first, extra_fields={"site": "Perth <b>", "depth": 12})
     sign_in(page, carol)
-    desk = Picker(page, project, carol)
-    return desk
+    return Picker(page, project, carol)
 
 
 def test_how_words_were_labelled_before_stands_beside_them(desk, page, sign_in, alice):

@@ -9,8 +9,7 @@ from annotation_service.models import Job
 from tests import factories
 from tests.e2e.waiting import settled
 
-pytestmark = [pytest.mark.e2e, pytest.mark.own_context, pytest.mark.django_db(transaction=True)]
-
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 SAY = "all => all.forEach((detail) => document.dispatchEvent(new CustomEvent('toast', {detail})))"
 
@@ -51,6 +50,7 @@ def still_editor(still, alice):
     return still(factories.ontology(owner=alice).get_absolute_url())
 
 
+@pytest.mark.own_context
 def test_one_toast_is_shown_and_the_others_are_a_list(home):
     toasts, bar = home.locator(".toast"), home.locator(".toasts-bar")
     say(home, "First", kind="error")
@@ -68,6 +68,7 @@ def test_one_toast_is_shown_and_the_others_are_a_list(home):
     expect(bar).to_be_hidden()
 
 
+@pytest.mark.own_context
 def test_toasts_go_by_themselves_but_not_errors_and_not_under_the_hand(home):
     toasts = home.locator(".toast")
     say(home, "Failed", kind="error")
@@ -105,6 +106,7 @@ def test_toasts_can_be_reached_over_a_dialog_and_stay_when_it_closes(page, sign_
     expect(page.locator(".toast")).to_be_visible()
 
 
+@pytest.mark.own_context
 def test_a_line_is_shown_while_an_answer_is_late(still_editor):
     page = still_editor
     line = page.locator("#waiting")
@@ -127,6 +129,7 @@ def test_a_line_is_shown_while_an_answer_is_late(still_editor):
         expect(line).to_be_hidden()
 
 
+@pytest.mark.own_context
 def test_no_line_is_shown_for_what_the_page_asks_for_by_itself(still_editor):
     page = still_editor
     held = hold(page, "/version/")
@@ -137,6 +140,7 @@ def test_no_line_is_shown_for_what_the_page_asks_for_by_itself(still_editor):
     held.pop().continue_()
 
 
+@pytest.mark.own_context
 def test_the_line_is_shown_while_the_next_page_is_late_but_not_for_a_file(still_editor):
     page = still_editor
     line = page.locator("#waiting")

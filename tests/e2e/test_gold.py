@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests import gold
+from tests.e2e.desk import arrived
 from tests.e2e.hand import Skilled
 from tests.projects.test_bundle import read
 from tests.soak import amount
@@ -30,8 +31,7 @@ def test_what_is_marked_by_hand_is_what_is_exported(page, sign_in, alice, carol,
     page.goto(f"/projects/{project.pk}/annotate/")
     hand = Skilled(page)
     for number, item in enumerate(items, 1):
-        expect(page.locator(".item-bar > b")).to_have_text(str(number))
-        expect(page.locator("html[data-ready]")).to_be_attached()
+        arrived(page, number)
         hand.annotate(item)
         hand.make("item")
         hand.press("Control+Enter")

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, Route, expect
 from annotation_service import jobs
 from datasets.models import Dataset
 from tests import factories
-from tests.e2e.test_axe import serious
+from tests.e2e.test_axe import sound
 from tests.e2e.waiting import settled
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -110,7 +110,7 @@ def test_lines_of_text_become_a_standard_dataset(desk: Page):
     ]
 
 
-def test_json_lines_become_a_rich_dataset(desk: Page):
+def test_json_lines_become_a_rich_dataset_and_lines_of_text_are_cut_for_it(desk: Page):
     desk.goto("/datasets/new/")
     choose(desk, f"{json.dumps(RICH)}\n{json.dumps({**RICH, 'external_id': 'WO-2'})}\n", "orders.jsonl")
     expect(kind(desk, "Rich")).to_be_checked()
@@ -122,6 +122,16 @@ def test_json_lines_become_a_rich_dataset(desk: Page):
     create(desk)
     expect(desk.get_by_role("heading", name="Tokens")).to_be_visible()
     assert Dataset.objects.get().item_count == 2
+    desk.get_by_role("link", name="Add items").click()
+    expect(desk.get_by_role("group", name="Cut into tokens")).to_be_hidden()
+    paste(desk, "Top up.\nCheck P-102\n")
+    expect(desk.get_by_label("Read as")).to_have_value("text")
+    desk.get_by_role("radio", name="White space").check()
+    expect(desk.locator("#preview .token-list").first).to_contain_text("up.")
+    check(desk)
+    add(desk, "2 items")
+    expect(desk.get_by_text("“Tokens” has more items: 2 items, 4 tokens.")).to_be_visible()
+    assert [item.tokens for item in Dataset.objects.get().items()][2:] == [["Top", "up."], ["Check", "P-102"]]
 
 
 def test_a_preannotated_entity_file_becomes_a_dataset_with_its_marks(desk: Page):
@@ -197,20 +207,12 @@ def test_a_file_with_errors_is_corrected_and_checked_again(desk: Page, problems)
     assert "item 2" in download.value.path().read_text()
     desk.get_by_role("link", name="Choose another file").click()
     expect(desk.get_by_role("radio", name="Maintenance")).to_be_checked()
-    choose(desk, json.dumps([ENTITIES, ENTITIES]), "right.json")
+    choose(desk, f"{json.dumps(ENTITIES)}\n" * 2, "right.jsonl")
+    expect(desk.locator("#id_format")).to_have_value("jsonl")
     check(desk)
     create(desk)
     expect(desk.get_by_role("heading", name="right")).to_be_visible()
     assert Dataset.objects.get().item_count == 2
-
-
-def test_another_file_may_have_another_format(desk: Page):
-    desk.goto("/datasets/new/")
-    choose(desk, json.dumps([{**RICH, "colour": "red"}]), "orders.json")
-    check(desk)
-    desk.get_by_role("link", name="Choose another file").click()
-    choose(desk, f"{json.dumps(RICH)}\n" * 2, "orders.jsonl")
-    expect(desk.locator("#id_format")).to_have_value("jsonl")
 
 
 def test_what_is_wrong_has_the_focus(desk: Page, problems):
@@ -302,65 +304,42 @@ def test_sent_before_the_kind_is_known_the_form_waits_for_it(desk: Page):
 def test_every_screen_can_be_read_by_everybody_and_fits_a_phone(desk: Page, problems, settings):
     problems.expect("422")
 
-    def look() -> None:
-        assert not serious(desk)
-        desk.set_viewport_size({"width": 360, "height": 740})
-        assert desk.evaluate("document.documentElement.scrollWidth") == 360, desk.url
-        desk.set_viewport_size({"width": 1400, "height": 800})
-
     desk.goto("/datasets/new/")
     wrong = {**RELATIONS, "colour": "red", "external_id": "1"}
     choose(desk, json.dumps([RELATIONS, wrong, wrong]), "a file with a rather long name that goes on and on.json")
     expect(kind(desk, "Preannotated relations")).to_be_checked()
-    look()
+    sound(desk)
     check(desk)
     expect(desk.get_by_text("you need not choose it again")).to_be_visible()
-    look()
+    sound(desk)
     search_ontology(desk)
     check(desk)
     expect(desk.get_by_role("link", name="Download the list")).to_be_visible()
-    look()
+    sound(desk)
     change_something(desk)
     paste(desk, json.dumps([{**RELATIONS, "external_id": "1"}]))
     check(desk)
     expect(desk.get_by_text("Everything is in order.")).to_be_visible()
-    look()
+    sound(desk)
     create(desk)
-    look()
+    sound(desk)
     desk.get_by_role("link", name="Add items").click()
     expect(desk.get_by_role("heading", name="Add items")).to_be_visible()
-    look()
+    sound(desk)
     paste(desk, json.dumps([{**RELATIONS, "external_id": "1"}]))
     check(desk)
     expect(desk.get_by_role("heading", name="External ids that are taken")).to_be_visible()
-    look()
+    sound(desk)
     desk.goto(f"{Dataset.objects.get().get_absolute_url()}uploads/")
-    look()
+    sound(desk)
     settings.JOB_FILE_BYTES = 1
     desk.goto("/datasets/new/")
     choose(desk, "one line", "large.txt")
     check(desk)
     expect(desk.get_by_text("No worker is running")).to_be_visible()
-    look()
+    sound(desk)
     desk.goto("/")
-    look()
-
-
-def test_lines_typed_into_a_rich_dataset_are_cut_by_the_chosen_tokeniser(desk: Page):
-    desk.goto("/datasets/new/")
-    choose(desk, json.dumps([RICH]), "orders.json")
-    check(desk)
-    create(desk)
-    desk.get_by_role("link", name="Add items").click()
-    expect(desk.get_by_role("group", name="Cut into tokens")).to_be_hidden()
-    paste(desk, "Top up.\nCheck P-102\n")
-    expect(desk.get_by_label("Read as")).to_have_value("text")
-    desk.get_by_role("radio", name="White space").check()
-    expect(desk.locator("#preview .token-list").first).to_contain_text("up.")
-    check(desk)
-    add(desk, "2 items")
-    expect(desk.get_by_text("“orders” has more items: 2 items, 4 tokens.")).to_be_visible()
-    assert [item.tokens for item in Dataset.objects.get().items()][1:] == [["Top", "up."], ["Check", "P-102"]]
+    sound(desk)
 
 
 # --- Large files ---

@@ -5,9 +5,8 @@ from playwright.sync_api import expect
 
 from datasets.models import Annotation
 from tests.annotations.test_constraints import constrain
-from tests.e2e.test_workspace import Desk, desk
+from tests.e2e.desk import Desk
 
-__all__ = ["desk"]
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 
@@ -58,10 +57,7 @@ def test_letters_search_a_label_for_what_is_selected_and_command_nothing(desk):
 
 
 def test_keys_that_decide_count_once_however_long_they_are_held(desk):
-    state = desk.project.entity_ontology.items().get(name="State")
-    mine = Annotation.objects.create(item=desk.project.dataset.items()[0], annotator=desk.user)
-    for n in range(4):
-        mine.entity_set.create(uid=f"given-{n}", label=state, start=n, end=n, status="suggested", origin="given")
+    mine = desk.suggest(*(("State", n, n) for n in range(4)), user=desk.user)
     desk.open()
 
     def decided():
@@ -91,10 +87,7 @@ def test_keys_that_decide_count_once_however_long_they_are_held(desk):
 
 
 def test_what_is_said_of_a_step_goes_with_the_next_one(desk):
-    state = desk.project.entity_ontology.items().get(name="State")
-    mine = Annotation.objects.create(item=desk.project.dataset.items()[0], annotator=desk.user)
-    for n in range(3):
-        mine.entity_set.create(uid=f"given-{n}", label=state, start=n, end=n, status="suggested", origin="given")
+    desk.suggest(*(("State", n, n) for n in range(3)), user=desk.user)
     desk.open()
     desk.press("Shift+Space")
     told = desk.page.locator(".toast", has_text="3 suggestions accepted.")
@@ -117,25 +110,22 @@ def test_arrows_held_with_shift_move_the_ends_of_the_selected_mark(desk):
     assert desk.stored() == [(4, 4, "PhysicalObject")]  # the start stops at the end, and the next key does not wait
     desk.press("Control+z", "Tab", "Shift+ArrowRight", "Escape")
     assert desk.stored() == [(1, 4, "PhysicalObject")]
-    state = desk.project.entity_ontology.items().get(name="State")
-    mine = Annotation.objects.get(annotator=desk.user)
-    mine.entity_set.create(uid="given-1", label=state, start=0, end=0, status="suggested", origin="given")
+    mine = desk.suggest(("State", 0, 0), user=desk.user)
     desk.open()
     desk.press("Tab", "Shift+ArrowRight")
     assert labelled(desk) == ["State", "PhysicalObject"]
     assert (0, 1, "State") in desk.stored()
-    assert mine.entity_set.get(uid="given-1").status == "accepted"
+    assert mine.entity_set.get(uid="given-0").status == "accepted"
     desk.press("Control+z")
     assert (0, 0, "State") in desk.stored()
-    assert mine.entity_set.get(uid="given-1").status == "suggested"
+    assert mine.entity_set.get(uid="given-0").status == "suggested"
     expect(desk.page.locator(".mark-name").first).to_have_text("State ?")
 
 
 def test_undo_of_two_resizes_brings_back_what_broke_a_rule_before(desk):
-    labels = desk.project.entity_ontology.items()
-    mine = Annotation.objects.create(item=desk.project.dataset.items()[0], annotator=desk.user)
+    mine = Annotation.objects.create(item=desk.item(1), annotator=desk.user)
     for name, start, end in (("Thermostat", 1, 3), ("State", 3, 4)):
-        mine.entity_set.create(uid=name, label=labels.get(name=name), start=start, end=end)
+        mine.entity_set.create(uid=name, label=desk.label(name), start=start, end=end)
     constrain(desk.project, entities=[{"domain": "Thermostat", "excludes": ["State"]}], relations=[])
     desk.open()
     for end in (2, 1):

@@ -8,20 +8,16 @@ from tests import factories
 from tests.annotations.test_constraints import constrain
 from tests.e2e.test_axe import serious
 from tests.e2e.test_picker import Picker
-from tests.e2e.test_workspace import TEXT
 from tests.e2e.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def desk(page, sign_in, alice, carol) -> Picker:
-    project = factories.project(by=alice, annotators=[carol], text=TEXT)
+def desk(page, sign_in, project, carol) -> Picker:
     constrain(project, entities=[{"domain": "PhysicalObject", "excludes": ["Activity"]}], relations=None)
     sign_in(page, carol)
-    desk = Picker(page, project, carol)
-    desk.open()
-    return desk
+    return Picker(page, project, carol).open()
 
 
 def test_a_sticky_label_marks_every_selection_until_escape(desk, page):
@@ -57,7 +53,7 @@ def test_a_sticky_label_marks_every_selection_until_escape(desk, page):
     row.hover()
     row.get_by_role("button", name="Pin State").click()
     expect(chip).to_contain_text("Marking with State")
-    factories.item(desk.project.entity_ontology, "State").switch(False, by=desk.project.created_by)
+    desk.switch_off("State")
     desk.open(2)
     expect(page.locator(".toast")).to_contain_text("“State” was switched off")
     expect(chip).to_be_hidden()
@@ -147,7 +143,7 @@ def test_labels_beyond_nine_have_two_digits_and_stand_below_those_that_these_wor
 
 
 def test_what_these_words_had_moves_no_row_when_it_is_known_late(desk, page):
-    label = factories.item(desk.project.entity_ontology, "Activity").uid
+    label = desk.label("Activity").uid
     held = []
     page.route("**/words/?*", lambda route: held.append(route))
     desk.token(0).click()

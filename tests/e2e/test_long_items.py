@@ -81,6 +81,15 @@ def test_only_what_is_near_is_drawn_and_the_rest_when_it_comes_near(long):
     assert 10 < drawn.count() < MARKS / 2
     long.mouse.wheel(0, -1_000_000)
     expect(name_of(long, first)).to_be_in_viewport()
+    # The targets of a relation are numbered where they come near.
+    long.keyboard.press("Tab")
+    long.keyboard.press("r")
+    expect(long.locator(".mark-name[data-number]").first).to_be_visible()
+    long.mouse.wheel(0, 1_000_000)
+    expect(name_of(long, last)).to_have_attribute("data-number", str(MARKS - 1))
+    long.keyboard.press("Escape")
+    long.mouse.wheel(0, -1_000_000)
+    expect(name_of(long, first)).to_be_in_viewport()
     long.set_viewport_size({"width": 1400, "height": 1900})
     expect(name_of(long, in_order()[60])).to_be_attached()
 
@@ -101,40 +110,39 @@ def test_keys_go_through_all_marks_and_selecting_draws_them(long):
     expect(long.locator(".word-box")).to_be_in_viewport()
     long.keyboard.press("Shift+Tab")
     expect(name_of(long, order[-1])).to_be_in_viewport()
-
-
-def test_a_relation_of_the_list_and_what_is_undone_come_into_sight(long):
+    # A relation of the list, and what is undone.
     rows = long.locator("#relations li")
     expect(rows).to_have_count(RELATIONS)
     rows.last.click()
-    uid = f"r{RELATIONS - 1}"
-    expect(long.locator(f".arc.selected[data-uid={uid}]").first).to_be_attached()
+    expect(long.locator(f".arc.selected[data-uid=r{RELATIONS - 1}]").first).to_be_attached()
     expect(long.locator("#mark-actions")).to_be_in_viewport()
-    long.keyboard.press("Home")
-    long.keyboard.press("Escape")
-    long.keyboard.press("Tab")
-    first = in_order()[0]
-    long.keyboard.press("Delete")
-    expect(name_of(long, first)).to_have_count(0)
+    for key in ("Home", "Escape", "Tab", "Delete"):
+        long.keyboard.press(key)
+    expect(name_of(long, order[0])).to_have_count(0)
     long.keyboard.press("End")
     expect(long.locator(".tok").first).not_to_be_in_viewport()
     long.keyboard.press("Control+z")
-    expect(name_of(long, first)).to_be_in_viewport()
-    expect(name_of(long, first)).to_have_class("mark-name label-name selected")
-
-
-def test_targets_of_a_relation_are_numbered_where_they_come_near(long):
-    long.keyboard.press("Tab")
-    long.keyboard.press("r")
-    expect(long.locator(".mark-name[data-number]").first).to_be_visible()
-    long.mouse.move(500, 400)
-    long.mouse.wheel(0, 1_000_000)
-    expect(name_of(long, in_order()[-1])).to_have_attribute("data-number", str(MARKS - 1))
+    expect(name_of(long, order[0])).to_be_in_viewport()
+    expect(name_of(long, order[0])).to_have_class("mark-name label-name selected")
 
 
 def test_words_are_found_whatever_their_case_and_can_be_marked_at_once(long):
-    long.keyboard.press("F3")
+    long.locator(".tok[data-i='1']").scroll_into_view_if_needed()
+    long.keyboard.press("ArrowRight")
+    long.get_by_role("button", name="Find in the text").click()
     field, count = long.get_by_role("textbox", name="Find in the text"), long.locator("#find output")
+    expect(field).to_have_value(WORDS[0])  # what was selected
+    expect(count).to_contain_text("1 of ")
+    field.fill("x oil fi")  # within words, and over their ends
+    expect(count).to_have_text("Not found")
+    field.fill("NE Oil fil")
+    expect(count).to_contain_text("1 of ")
+    field.fill(" ")
+    expect(count).to_have_text("")
+    long.get_by_role("button", name="End the search").click()
+    expect(field).to_be_hidden()
+    long.keyboard.press("Escape")
+    long.keyboard.press("F3")
     expect(field).to_be_focused()
     long.keyboard.type("straßen  bahn")
     expect(count).to_have_text("1 of 3")
@@ -165,36 +173,6 @@ def test_words_are_found_whatever_their_case_and_can_be_marked_at_once(long):
     assert (made.start, made.end) == (1500, 1501)
 
 
-def test_the_selected_words_are_looked_for_and_what_is_not_there_is_said(long):
-    long.locator(".tok[data-i='1']").scroll_into_view_if_needed()
-    long.keyboard.press("ArrowRight")
-    long.get_by_role("button", name="Find in the text").click()
-    field, count = long.get_by_role("textbox", name="Find in the text"), long.locator("#find output")
-    expect(field).to_have_value(WORDS[0])
-    expect(count).to_contain_text("1 of ")
-    field.fill("x oil fi")  # within words, and over their ends
-    expect(count).to_have_text("Not found")
-    field.fill("NE Oil fil")
-    expect(count).to_contain_text("1 of ")
-    field.fill(" ")
-    expect(count).to_have_text("")
-    long.get_by_role("button", name="End the search").click()
-    expect(field).to_be_hidden()
-
-
-def test_a_relation_that_is_being_made_goes_on_after_a_search(long):
-    long.keyboard.press("Tab")
-    long.keyboard.press("r")
-    expect(long.locator("#mode")).to_be_visible()
-    long.keyboard.press("F3")
-    long.keyboard.type("strassen")
-    long.keyboard.press("Enter")
-    expect(long.locator(".tok[data-i='1500']")).to_be_in_viewport()
-    long.keyboard.press("Escape")
-    expect(long.locator("#mode")).to_be_visible()
-    expect(long.locator(".mark-name[data-number]").first).to_be_attached()
-
-
 def test_the_margin_shows_all_marks_and_leads_to_them(long, project):
     margin = long.locator("#overview")
     box = margin.bounding_box()
@@ -218,7 +196,17 @@ def test_the_margin_shows_all_marks_and_leads_to_them(long, project):
 
 
 def test_on_a_small_window_and_without_serious_problems(long):
-    long.keyboard.press("F3")
+    # A relation that is being made goes on after a search.
+    for key in ("Tab", "r", "F3"):
+        long.keyboard.press(key)
+    long.keyboard.type("strassen")
+    long.keyboard.press("Enter")
+    expect(long.locator(".tok[data-i='1500']")).to_be_in_viewport()
+    long.keyboard.press("Escape")
+    expect(long.locator("#mode")).to_be_visible()
+    expect(long.locator(".mark-name[data-number]").first).to_be_attached()
+    for key in ("Escape", "Escape", "Home", "F3"):
+        long.keyboard.press(key)
     long.keyboard.type("bahn")
     expect(long.locator("#find output")).to_have_text("1 of 3")
     assert not serious(long)
@@ -228,19 +216,6 @@ def test_on_a_small_window_and_without_serious_problems(long):
     expect(long.locator("#overview")).to_be_in_viewport()
     assert long.evaluate("document.documentElement.scrollWidth") <= 360
     assert not serious(long)
-
-
-def test_a_hit_is_in_the_middle_although_the_browser_has_not_told_yet_that_the_width_changed(long):
-    long.keyboard.press("F3")
-    long.keyboard.type("bahn")
-    expect(long.locator("#find output")).to_have_text("1 of 3")
-    long.evaluate("""() => {
-        document.querySelector(".desk").style.width = "360px";
-        document.querySelector("#find input").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
-    }""")
-    expect(long.locator("#find output")).to_have_text("2 of 3")
-    hit = long.locator(".tok[data-i='1501']")
-    until(lambda: abs(hit.bounding_box()["y"] - 400) < 60, "the hit is in the middle")
 
 
 def test_the_window_shows_the_same_words_after_its_width_changed(long):
@@ -256,3 +231,14 @@ def test_the_window_shows_the_same_words_after_its_width_changed(long):
         expect(long.locator(".mark-name").first).to_be_attached()
         long.wait_for_timeout(100)
     expect(long.locator(f".tok[data-i='{seen}']")).to_be_in_viewport()
+    # A hit is in the middle although the browser has not told yet that the width changed.
+    long.keyboard.press("F3")
+    long.keyboard.type("bahn")
+    expect(long.locator("#find output")).to_contain_text(" of 3")
+    long.evaluate("""() => {
+        document.querySelector(".desk").style.width = "360px";
+        document.querySelector("#find input").dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+    }""")
+    expect(long.locator("#find output")).to_have_text("2 of 3")
+    hit = long.locator(".tok[data-i='1501']")
+    until(lambda: abs(hit.bounding_box()["y"] - 400) < 60, "the hit is in the middle")

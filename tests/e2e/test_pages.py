@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 
 from datasets.models import Annotation
 from tests import factories
+from tests.e2e.desk import Desk
 from tests.e2e.test_axe import serious
-from tests.e2e.test_workspace import Desk
 from tests.e2e.waiting import until
 from work.models import Flag
 
@@ -25,23 +25,23 @@ class Page(Desk):
         expect(self.page.locator("article[aria-current]")).to_have_attribute("aria-label", f"Item {number}")
         expect(self.page.locator(".item-bar > b")).to_have_text(str(number))
 
-    def item(self, number: int):
+    def article(self, number: int):
         return self.page.locator(f"article[aria-label='Item {number}']")
 
     def at(self, number: int) -> None:
         """The item that is worked on, for eyes, for keys, and for ears."""
         self.at_item(number)
-        expect(self.item(number).locator(".text")).to_be_focused()
+        expect(self.article(number).locator(".text")).to_be_focused()
 
     def at_words(self, number: int, words: str) -> None:
         self.at_item(number)
         expect(self.page.locator("#said")).to_have_text(words)
 
     def token_of(self, number: int, i: int):
-        return self.item(number).locator(f".tok[data-i='{i}']")
+        return self.article(number).locator(f".tok[data-i='{i}']")
 
     def has_names(self, number: int, *names: str) -> None:
-        expect(self.item(number).locator(".mark-name")).to_have_text(names)
+        expect(self.article(number).locator(".mark-name")).to_have_text(names)
 
     def done(self) -> list[int]:
         found = Annotation.objects.filter(annotator=self.user, done_at__isnull=False)
@@ -53,9 +53,7 @@ def desk(page, sign_in, alice, carol) -> Page:
     project = factories.project(by=alice, annotators=[carol], text=TEXT)
     carol.choose_comfort("on_page", "10")
     sign_in(page, carol)
-    desk = Page(page, project, carol)
-    desk.open()
-    return desk
+    return Page(page, project, carol).open()
 
 
 def test_a_page_of_ten_items_is_annotated_by_keys(desk):
@@ -72,7 +70,7 @@ def test_a_page_of_ten_items_is_annotated_by_keys(desk):
         if number == 3:
             desk.press("Escape", "Tab", "r", "1")
             desk.pick("haspart")
-            expect(desk.item(3).locator(".arc")).to_have_count(1)
+            expect(desk.article(3).locator(".arc")).to_have_count(1)
         if number == 4:  # beyond the last word, and back before the first: then undone where it happened
             desk.press("ArrowRight", "ArrowRight", "ArrowRight")
             desk.at(5)
@@ -81,7 +79,7 @@ def test_a_page_of_ten_items_is_annotated_by_keys(desk):
             desk.at(4)
             desk.press("End", "ArrowDown")
             desk.at(5)
-            expect(desk.item(5).locator(".word-box")).to_have_count(1)
+            expect(desk.article(5).locator(".word-box")).to_have_count(1)
             expect(desk.page.locator("#said")).to_have_text(re.compile(r"\. now$"))
             desk.press("Shift+Tab")
             desk.at(4)
@@ -93,7 +91,7 @@ def test_a_page_of_ten_items_is_annotated_by_keys(desk):
         desk.press("Control+Enter")
         if number < 10:
             desk.at(number + 1)
-            expect(desk.item(number).locator(".state.done")).to_be_visible()
+            expect(desk.article(number).locator(".state.done")).to_be_visible()
     desk.ready(11)
     expect(desk.page.locator("article")).to_have_count(2)
     assert len(loads) == 1
@@ -104,7 +102,7 @@ def test_a_page_of_ten_items_is_annotated_by_keys(desk):
     desk.ready(1)
     for number in range(1, 11):
         desk.has_names(number, "Activity", "PhysicalObject")
-    expect(desk.item(3).locator(".arc")).to_have_count(1)
+    expect(desk.article(3).locator(".arc")).to_have_count(1)
     expect(desk.page.locator("article .state.done")).to_have_count(10)
     desk.press(
         "PageDown", "Control+z", "Control+z"
@@ -124,7 +122,7 @@ def test_the_mouse_enters_an_item_and_what_is_refused_in_another_one_is_taken_ba
     desk.pick("activ")
     page.locator("#flag-menu > summary").click()
     page.keyboard.type("uGarbled")
-    desk.item(3).locator(".page-item-head").click(
+    desk.article(3).locator(".page-item-head").click(
         position={"x": 700, "y": 5}
     )  # what is typed belongs to the item that is left
     desk.at(3)
@@ -143,14 +141,14 @@ def test_the_mouse_enters_an_item_and_what_is_refused_in_another_one_is_taken_ba
     problems.expect("status of 422")
     held.pop().fulfill(status=422, json=REFUSED)
     expect(page.locator(".toast.error")).to_contain_text("Not saved: 1 change of item 3. The label is switched off.")
-    expect(desk.item(3).locator(".mark-name")).to_have_count(0)
+    expect(desk.article(3).locator(".mark-name")).to_have_count(0)
     desk.at(4)
     page.unroute("**/entities/add/")
     page.locator(".toast.error").get_by_role("button", name="Item 3").click()
     desk.at(3)
     expect(page.locator(".comment-form:visible textarea")).to_have_value("One thing?")
     # A relation stays in its item, and so does a selection.
-    source, target = desk.item(2).locator(".mark-name").all()
+    source, target = desk.article(2).locator(".mark-name").all()
     source.click()
     desk.at(2)
     page.keyboard.press("r")
@@ -180,16 +178,16 @@ def test_the_mouse_enters_an_item_and_what_is_refused_in_another_one_is_taken_ba
     flags = Flag.objects.filter(item__position=1, kind="uncertain", why="Garbled")
     until(flags.exists, "the flag is stored")
     desk.saved()
-    shown = [desk.item(number).locator(".mark-name").all_text_contents() for number in range(1, 11)]
+    shown = [desk.article(number).locator(".mark-name").all_text_contents() for number in range(1, 11)]
     page.reload()
     desk.at(1)
     for number, names in enumerate(shown, 1):
         desk.has_names(number, *names)
-    desk.item(2).locator(".text").click()
-    expect(desk.item(2).locator(".arc")).to_have_count(1)
+    desk.article(2).locator(".text").click()
+    expect(desk.article(2).locator(".arc")).to_have_count(1)
     expect(page.locator("#relations > li")).to_have_count(1)
     expect(page.locator("#flags .flag")).to_have_attribute("data-why", "Garbled")
-    desk.item(2).locator(".mark-name", has_text="PhysicalObject").click()
+    desk.article(2).locator(".mark-name", has_text="PhysicalObject").click()
     page.keyboard.press("*")
     expect(page.locator("#alike [data-sum]")).to_have_text("10 places in 10 items")
     page.locator("#alike [name=items]").select_option("page")
@@ -201,9 +199,7 @@ def test_the_mouse_enters_an_item_and_what_is_refused_in_another_one_is_taken_ba
 
 def test_how_many_stand_on_a_page_is_chosen_and_works_on_a_narrow_screen(desk):
     page = desk.page
-    state = desk.project.entity_ontology.items().get(name="State")
-    given = Annotation.objects.create(item=desk.project.dataset.items()[8])
-    given.entity_set.create(uid="given-1", label=state, start=0, end=0, status="suggested")
+    desk.suggest(("State", 0, 0), number=9)
     page.set_viewport_size({"width": 360, "height": 700})
     desk.open()
     desk.press("Alt+ArrowDown")  # to the only suggestion of the page

@@ -9,8 +9,8 @@ from playwright.sync_api import Page, expect
 
 from annotation_service.models import User
 from tests import factories
+from tests.e2e.desk import Desk
 from tests.e2e.test_axe import serious
-from tests.e2e.test_workspace import Desk
 from tests.e2e.waiting import settled
 from tests.people import PASSWORD
 

@@ -6,11 +6,10 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect
 
-from datasets.models import Annotation
 from resources.models import ConstraintSet
 from tests import factories
 from tests.annotations.test_constraints import constrain
-from tests.e2e.test_workspace import Desk
+from tests.e2e.desk import Desk
 from tests.e2e.waiting import settled
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -50,8 +49,7 @@ class Picker(Desk):
         self.page.wait_for_timeout(100)
 
     def mark(self, token: int, name: str) -> None:
-        self.token(token).click()
-        self.pick(name)
+        super().mark(token, name)
         self.press("Escape")
 
 
@@ -61,11 +59,9 @@ def desk(page, sign_in, alice, carol) -> Picker:
     project = factories.project(by=alice, annotators=[carol], text=text)
     constrain(project, entities=ENTITIES, relations=RELATIONS)
     sign_in(page, carol)
-    desk = Picker(page, project, carol)
     # What words were labelled before is told when it is known; here the order of the labels depends on nothing but the rules.
     page.route("**/words/?*", lambda route: route.fulfill(json={"own": {}, "given": {}, "project": {}}))
-    desk.open()
-    return desk
+    return Picker(page, project, carol).open()
 
 
 def test_what_is_not_allowed_stands_below_with_the_reason_and_cannot_be_taken(desk):
@@ -173,9 +169,7 @@ def test_a_set_that_was_changed_is_felt_at_the_next_action(desk, problems):
 
 
 def test_a_suggestion_that_cannot_be_accepted_says_why(desk):
-    annotation = Annotation.objects.create(item=desk.project.dataset.items()[0])
-    label = desk.project.entity_ontology.items().get(name="Activity")
-    annotation.entity_set.create(uid="given", label=label, start=1, end=1, status="suggested")
+    desk.suggest(("Activity", 1, 1))
     desk.open()
     desk.drag(0, 2)
     desk.pick("sens")

@@ -3,13 +3,11 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests import factories
 from tests.annotations.test_constraints import constrain
 from tests.e2e.conftest import watched_page
-from tests.e2e.test_workspace import TEXT, Desk, desk
+from tests.e2e.desk import Desk
 from tests.e2e.waiting import until
 
-__all__ = ["desk"]
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 
@@ -107,14 +105,11 @@ def pull_to_the_edge(desk: Desk, start: tuple[float, float]) -> None:
 
 
 @pytest.fixture
-def touched(browser, live_server, problems, sign_in, alice, carol):
-    project = factories.project(by=alice, annotators=[carol], text=TEXT)
+def touched(browser, live_server, problems, sign_in, project, carol):
     with watched_page(browser, live_server, problems, has_touch=True) as page:
         page.set_viewport_size({"width": 360, "height": 480})
         sign_in(page, carol)
-        desk = Desk(page, project, carol)
-        desk.open()
-        yield desk
+        yield Desk(page, project, carol).open()
 
 
 class Finger:

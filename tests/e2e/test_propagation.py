@@ -4,16 +4,16 @@ import re
 from datetime import timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from datasets.models import Annotation, Entity, Relation
 from tests import factories
 from tests.annotations.test_constraints import constrain
 from work.models import Batch
 
-from .test_axe import serious
+from .desk import Desk
+from .test_axe import sound
 from .test_imports import worker
-from .test_workspace import Desk
 from .waiting import settled
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -38,6 +38,12 @@ class Alike(Desk):
     @property
     def apply(self):
         return self.dialog.locator(".button.primary")
+
+    def mark_air_freight(self) -> None:
+        """And select it."""
+        self.drag(3, 4)
+        self.pick("activ")
+        self.press("Escape", "Tab")
 
     def ask(self) -> None:
         """For all alike of what is selected, by the key."""
@@ -68,9 +74,7 @@ def desk(page, sign_in, alice, carol) -> Alike:
 def marked(desk) -> Alike:
     """The first “air freight” is marked, and selected."""
     desk.open()
-    desk.drag(3, 4)
-    desk.pick("activ")
-    desk.press("Escape", "Tab")
+    desk.mark_air_freight()
     return desk
 
 
@@ -110,9 +114,7 @@ def test_a_mark_goes_to_all_places_but_two_by_keys_alone(marked):
 
 def test_this_item_shows_what_was_marked_in_it(desk):
     desk.open(32)
-    desk.drag(3, 4)
-    desk.pick("activ")
-    desk.press("Escape", "Tab")
+    desk.mark_air_freight()
     desk.ask()
     desk.dialog.locator("[name=items]").select_option("here")
     expect(desk.apply).to_contain_text("Mark 1 place")
@@ -125,27 +127,31 @@ def test_this_item_shows_what_was_marked_in_it(desk):
     expect(desk.page.locator(".mark-name")).to_have_count(1)
 
 
-def test_case_may_be_ignored(marked):
-    marked.ask()
-    marked.dialog.get_by_label("Ignore case").check()
-    expect(marked.apply).to_contain_text("Mark 41 places")
-
-
 def test_the_list_that_is_walked_through_may_limit_it(desk):
     item = desk.project.dataset.items()[0]
     desk.page.goto(f"/projects/{desk.project.pk}/annotate/{item.pk}/?q=order&state=undone")
     expect(desk.page.locator("html[data-ready]")).to_be_attached()
-    desk.drag(3, 4)
-    desk.pick("activ")
-    desk.press("Escape", "Tab")
+    desk.mark_air_freight()
     desk.ask()
     desk.dialog.locator("[name=items]").select_option(label="Items with “order”, undone")
     expect(desk.apply).to_contain_text("Mark 30 places")
 
 
-def test_all_or_none(marked):
+def test_the_dialog_says_where_and_which_of_the_places_are_meant(marked):
     desk = marked
+    mark_otherwise(desk)
     desk.ask()
+    expect(desk.apply).to_contain_text("Mark 37 places")
+    where = desk.dialog.locator("[name=where]")
+    where.focus()
+    desk.press("ArrowDown")
+    expect(desk.apply).to_contain_text("Mark 40 places")
+    expect(where).to_be_focused()  # and not the first place, as when the dialog opens
+    desk.dialog.get_by_label("Ignore case").check()
+    expect(desk.apply).to_contain_text("Mark 41 places")
+    desk.dialog.get_by_label("Ignore case").uncheck()
+    expect(desk.apply).to_contain_text("Mark 40 places")
+    desk.places.first.locator("input").focus()
     desk.press("Control+a")
     expect(desk.dialog.locator("[data-ticked]")).to_have_text("0 of 40 are ticked")
     expect(desk.apply).to_be_disabled()
@@ -213,58 +219,42 @@ def test_a_relation_goes_where_the_same_words_stand_as_far_apart(desk):
     assert Relation.objects.count() == 1 and desk.marked("DrivingObject") == 1
 
 
-def suggest(desk: Alike, numbers: range) -> None:
-    label = desk.project.entity_ontology.items().get(name="Activity")
-    for number in numbers:
-        given = Annotation.objects.create(item=desk.project.dataset.items()[number - 1])
-        given.entity_set.create(uid="given", label=label, start=3, end=4, status="suggested", origin="given")
-
-
-@pytest.mark.parametrize(("verb", "status"), [("Accept", "accepted"), ("Reject", "rejected")])
-def test_all_suggestions_that_say_the_same_are_decided_together(desk, verb, status):
-    suggest(desk, range(1, 13))
+def test_all_suggestions_that_say_the_same_are_decided_together(desk):
+    suggest_in_twelve(desk)
     desk.open()
-    desk.press("Tab")
-    desk.ask()
-    expect(desk.apply).to_contain_text("Accept 12 suggestions")
-    if verb == "Reject":
-        desk.press("Delete")
-    expect(desk.apply).to_contain_text(f"{verb} 12 suggestions")
-    desk.press("Enter")
-    desk.toast(f"12 places {status}")
-    mine = Entity.objects.filter(annotation__annotator=desk.user)
-    assert set(mine.values_list("status", flat=True)) == {status} and mine.count() == 12
-    desk.press("Control+z")
-    desk.toast("12 places are as before")
-    expect(desk.page.locator(".mark-name")).to_have_count(1)
+    for verb, status in (("Accept", "accepted"), ("Reject", "rejected")):
+        desk.press("Escape", "Tab")
+        desk.ask()
+        expect(desk.apply).to_contain_text("Accept 12 suggestions")
+        if verb == "Reject":
+            desk.press("Delete")
+        expect(desk.apply).to_contain_text(f"{verb} 12 suggestions")
+        desk.press("Enter")
+        desk.toast(f"12 places {status}")
+        mine = Entity.objects.filter(annotation__annotator=desk.user)
+        assert set(mine.values_list("status", flat=True)) == {status} and mine.count() == 12
+        desk.press("Control+z")
+        desk.toast("12 places are as before")
+        expect(desk.page.locator(".mark-name")).to_have_count(1)
+
+
+def suggest_in_twelve(desk: Alike) -> None:
+    for number in range(1, 13):
+        desk.suggest(("Activity", 3, 4), number=number)
 
 
 def mark_otherwise(desk: Alike) -> None:
     """A word of three of the places."""
-    label = desk.project.entity_ontology.items().get(name="State")
     for number in (2, 3, 4):
-        own = Annotation.objects.create(item=desk.project.dataset.items()[number - 1], annotator=desk.user)
-        own.entity_set.create(uid="state", label=label, start=4, end=4)
-
-
-def test_words_with_another_label_are_marked_only_if_that_is_asked_for(marked):
-    mark_otherwise(marked)
-    marked.ask()
-    expect(marked.apply).to_contain_text("Mark 37 places")
-    where = marked.dialog.locator("[name=where]")
-    where.focus()
-    marked.press("ArrowDown")
-    expect(marked.apply).to_contain_text("Mark 40 places")
-    expect(where).to_be_focused()  # and not the first place, as when the dialog opens
+        own = Annotation.objects.create(item=desk.item(number), annotator=desk.user)
+        own.entity_set.create(uid="state", label=desk.label("State"), start=4, end=4)
 
 
 def test_what_a_rule_forbids_is_told_and_left_out(desk):
     constrain(desk.project, entities=[{"domain": "Activity", "excludes": ["State"]}], relations=None)
     mark_otherwise(desk)
     desk.open()
-    desk.drag(3, 4)
-    desk.pick("activ")
-    desk.press("Escape", "Tab")
+    desk.mark_air_freight()
     desk.ask()
     desk.dialog.locator("[name=where]").select_option(label="Also where other labels are")
     expect(desk.apply).to_contain_text("Mark 37 places")
@@ -320,7 +310,7 @@ def test_a_large_one_is_done_and_undone_by_a_worker(marked, monkeypatch):
 
 def test_keys_change_nothing_while_it_is_stored(desk, monkeypatch):
     monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
-    suggest(desk, range(1, 13))
+    suggest_in_twelve(desk)
     desk.open()
     desk.press("Tab")
     desk.ask()
@@ -413,28 +403,21 @@ def test_the_screens_are_sound_for_all(marked):
     desk, page = marked, marked.page
     page.goto(f"/projects/{desk.project.pk}/annotate/batches/")
     expect(page.get_by_text("No batches yet")).to_be_visible()
-    look(page)
+    sound(page)
     desk.open()
     desk.press("Tab")
     desk.ask()
     desk.press("Space")
-    look(page)
+    sound(page)
     desk.press("Enter")
     desk.toast("39 places marked")
     page.goto(f"/projects/{desk.project.pk}/annotate/batches/")
-    look(page)
+    sound(page)
     page.get_by_role("button", name="Undo").click()
     expect(page.locator("#dialog")).to_be_visible()
-    look(page)
+    sound(page)
     page.keyboard.press("Escape")
     page.locator("#search").fill("nothing like that")
     expect(page.get_by_text("Nothing found")).to_be_visible()
     page.locator("#search").fill("ACTIV")
     expect(page.locator("#batches > li")).to_have_count(1)
-
-
-def look(page: Page) -> None:
-    assert not serious(page)
-    page.set_viewport_size({"width": 360, "height": 800})
-    page.wait_for_function("() => document.documentElement.scrollWidth <= 360")  # marks are drawn anew
-    page.set_viewport_size({"width": 1400, "height": 800})

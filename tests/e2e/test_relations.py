@@ -10,8 +10,8 @@ from tests import factories
 from tests.annotations.test_constraints import constrain
 
 from .conftest import watched_page
+from .desk import Desk
 from .test_axe import serious
-from .test_workspace import Desk
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -32,12 +32,11 @@ MARKS = {
 class Relations(Desk):
     def give(self, marks=MARKS, relations=(), **fields) -> Annotation:
         """Marks and relations by the words that they are about."""
-        annotation = Annotation.objects.create(item=self.project.dataset.items()[0], **fields)
+        annotation = Annotation.objects.create(item=self.item(1), **fields)
         status = {} if fields else {"status": "suggested", "origin": "given"}
-        labels = {label.name: label for label in self.project.entity_ontology.items()}
         names = {label.name: label for label in self.project.relation_ontology.items()}
         ends = {
-            word: annotation.entity_set.create(uid=word, label=labels[name], start=at, end=at, **status)
+            word: annotation.entity_set.create(uid=word, label=self.label(name), start=at, end=at, **status)
             for word, (at, name) in marks.items()
         }
         for source, name, target in relations:
@@ -51,13 +50,10 @@ class Relations(Desk):
         return self.page.locator(f".mark-name[data-uid='{word}']")
 
     def relations(self) -> list[tuple]:
-        self.saved()
-        mine = Annotation.objects.get(item=self.project.dataset.items()[0], annotator=self.user)
-        return sorted(mine.relation_set.values_list("source__uid", "label__name", "target__uid"))
+        return sorted(self.work().relation_set.values_list("source__uid", "label__name", "target__uid"))
 
     def statuses(self) -> set[str]:
-        self.saved()
-        mine = Annotation.objects.get(item=self.project.dataset.items()[0], annotator=self.user)
+        mine = self.work()
         return {mark.status for marks in (mine.entity_set, mine.relation_set) for mark in marks.all()}
 
     def pull(self, start, end) -> None:
@@ -174,6 +170,7 @@ def test_an_arc_is_selected_reversed_relabelled_and_removed(desk, carol):
     arcs = {text: desk.page.locator(".arc", has_text=text) for text in ("hasPart", "hasPatient")}
     arcs["hasPart"].locator("text").hover()
     expect(arcs["hasPart"].locator("title")).to_have_text("pump hasPart shaft")
+    expect(desk.page.locator("#relations li").first).to_contain_text("pump hasPart shaft")
     arcs["hasPart"].locator("text").click()
     expect(desk.page.locator("#said")).to_have_text("pump hasPart shaft, relation")
     desk.bar.get_by_role("button", name="Reverse").click()
@@ -242,10 +239,10 @@ def test_what_is_suggested_is_accepted_when_it_is_made_by_hand(desk):
     expect(desk.page.locator(".arc.suggested")).to_have_count(1)
 
 
-def test_suggestions_are_decided_one_by_one_of_one_label_and_all(desk, alice):
+def test_suggestions_are_decided_one_by_one_of_one_label_and_all(desk):
     marks = {"left": (1, "PhysicalObject"), **MARKS}
     desk.give(marks, [("pump", "hasPart", "shaft"), ("leaks", "hasParticipant", "motor")])
-    desk.project.entity_ontology.items().get(name="DrivingObject").switch(False, by=alice)
+    desk.switch_off("DrivingObject")
     desk.open()
     count = desk.page.locator("#undecided-count")
     expect(count).to_have_text("7 suggestions")

@@ -6,28 +6,12 @@ import pytest
 from django.contrib.sessions.models import Session
 from playwright.sync_api import Page, Route, expect
 
-from tests import factories
+from tests.e2e.desk import Desk
 from tests.e2e.test_axe import serious
-from tests.e2e.test_workspace import Desk
 from tests.e2e.waiting import until
 from work.models import Answer, Comment, Flag
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
-
-TEXT = "left air conditioner thermostat not working\nreplace engine oil\ncheck coolant level\n"
-
-
-@pytest.fixture
-def project(alice, carol):
-    return factories.project(by=alice, annotators=[carol], text=TEXT)
-
-
-@pytest.fixture
-def desk(page, sign_in, project, carol):
-    sign_in(page, carol)
-    desk = Desk(page, project, carol)
-    desk.open()
-    return desk
 
 
 @pytest.fixture
@@ -176,7 +160,7 @@ def test_who_was_signed_out_finds_what_they_wrote_after_signing_in(page, desk, s
 
 
 def test_the_draft_of_an_answer_survives_what_others_do_with_the_comment(page, desk, alice, carol, project):
-    item = project.dataset.items()[0]
+    item = desk.item(1)
     for words in ("First", "Second"):
         Comment.begin(item, carol, by=alice, text=words)
     desk.open()
@@ -192,15 +176,6 @@ def test_the_draft_of_an_answer_survives_what_others_do_with_the_comment(page, d
     assert Answer.objects.get().text == "Half an answer"
 
 
-def test_what_is_refused_is_said_beside_the_field(page, desk, problems):
-    problems.expect("422")
-    desk.press("Alt+c", "Control+Enter")
-    expect(page.locator(".comment-form [data-failure]")).to_contain_text("write something first")
-    page.keyboard.type("Why?")
-    desk.press("Control+Enter")
-    expect(page.locator(".comment")).to_have_count(1)
-
-
 def test_a_flag_that_cannot_be_saved_keeps_its_reason(page, desk, problems):
     problems.expect("Failed to load resource")
     page.route("**/flags/", lambda route: route.abort())
@@ -214,8 +189,13 @@ def test_a_flag_that_cannot_be_saved_keeps_its_reason(page, desk, problems):
     assert Flag.objects.get().why == "garbled"
 
 
-def test_what_one_wrote_is_changed_and_deleted(page, desk):
-    ask(desk, "Which oll?")
+def test_what_one_wrote_is_changed_and_deleted(page, desk, problems):
+    problems.expect("422")
+    desk.press("Alt+c", "Control+Enter")
+    expect(page.locator(".comment-form [data-failure]")).to_contain_text("write something first")
+    page.keyboard.type("Which oll?")
+    desk.press("Control+Enter")
+    expect(page.locator(".comment")).to_have_count(1)
     page.get_by_text("Change or delete").click()
     page.get_by_label("Your words").fill("Which oil?")
     page.get_by_role("button", name="Save").click()
@@ -230,7 +210,7 @@ def test_what_one_wrote_is_changed_and_deleted(page, desk):
 
 def test_a_manager_asks_about_a_mark_while_reading(desk, managers_page, project, carol):
     mark(desk)
-    managers_page.goto(f"/projects/{project.pk}/marks/{carol.pk}/{project.dataset.items()[0].pk}/")
+    managers_page.goto(f"/projects/{project.pk}/marks/{carol.pk}/{desk.item(1).pk}/")
     expect(managers_page.locator("html[data-ready]")).to_be_attached()
     managers_page.locator(".mark-name").click()
     managers_page.keyboard.press("Alt+c")
@@ -239,7 +219,7 @@ def test_a_manager_asks_about_a_mark_while_reading(desk, managers_page, project,
     expect(managers_page.locator(".comment > .about")).to_have_text("air conditioner")
     comment = Comment.objects.get()
     assert (comment.person, comment.author.username) == (carol, "alice")
-    desk.page.goto(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/#comment-{comment.pk}")
+    desk.page.goto(f"/projects/{project.pk}/annotate/{desk.item(1).pk}/#comment-{comment.pk}")
     desk.page.reload()
     expect(desk.page.locator(f"#comment-{comment.pk}")).to_be_focused()
     expect(desk.page.locator(".tint.selected")).to_have_count(1)
@@ -250,8 +230,8 @@ def test_the_screens_have_no_serious_problem(page, desk, managers_page, project,
     page.locator(".mark-name").click()
     ask(desk, "One thing?")
     Comment.objects.get().answer("Yes.", by=alice)
-    Flag.put(project.dataset.items()[0], carol, kind="issue", why="Two machines")
-    resolved = Comment.begin(project.dataset.items()[0], carol, by=carol, text="Oil?")
+    Flag.put(desk.item(1), carol, kind="issue", why="Two machines")
+    resolved = Comment.begin(desk.item(1), carol, by=carol, text="Oil?")
     resolved.resolve(by=alice)
     desk.open()
     desk.press("Alt+c")
@@ -259,6 +239,6 @@ def test_the_screens_have_no_serious_problem(page, desk, managers_page, project,
     desk.press("Escape", "Alt+f")
     expect(page.locator("#flag-menu[open]")).to_be_attached()
     assert not serious(page)
-    for address in ("", "comments/", "comments/?q=nothing", f"marks/{carol.pk}/{project.dataset.items()[0].pk}/"):
+    for address in ("", "comments/", "comments/?q=nothing", f"marks/{carol.pk}/{desk.item(1).pk}/"):
         managers_page.goto(f"/projects/{project.pk}/{address}")
         assert not serious(managers_page), address

@@ -30,24 +30,16 @@ def break_down(*args, **values):
     ],
     ids=["full", "lost"],
 )
-def test_marks_wait_until_they_can_be_stored(page, sign_in, alice, carol, problems, fault, status, said):
+def test_marks_wait_until_they_can_be_stored(desk, page, problems, fault, status, said):
     problems.expect(status)
-    project = factories.project(by=alice, annotators=[carol])
-    sign_in(page, carol)
-    page.goto(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/")
-    expect(page.locator("html[data-ready]")).to_be_attached()
     with mock.patch.object(Annotation, "start", side_effect=lambda *args: fault()):
-        for token, label in ((0, "state"), (1, "thermo")):
-            page.locator(f".tok[data-i='{token}']").click()
-            expect(page.locator("#picker input")).to_be_focused()
-            page.keyboard.type(label)
-            page.keyboard.press("Enter")
-            expect(page.locator("#picker")).to_be_hidden()
+        desk.mark(0, "state")
+        desk.mark(1, "thermo")
         expect(page.locator("#saved")).to_have_text(said)
         expect(page.locator(".mark-name")).to_have_count(2)
         assert not Entity.objects.exists()
     expect(page.locator("#saved")).to_have_text("✓ all saved")
-    assert sorted(Entity.objects.values_list("start", flat=True)) == [0, 1]
+    assert [start for start, *_ in desk.stored()] == [0, 1]
 
 
 def test_a_form_for_which_there_was_no_room_is_sent_again(page, sign_in, alice, problems):

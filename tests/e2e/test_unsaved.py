@@ -6,14 +6,12 @@ from contextlib import suppress
 import pytest
 from playwright.sync_api import Error, Page, expect
 
-from datasets.models import Annotation, Entity
-from tests import factories
-from tests.e2e.test_workspace import TEXT, Desk
+from datasets.models import Entity
+from tests.e2e.desk import Desk
 from tests.e2e.waiting import until
-from tests.factories import item
 from tests.soak import amount
 
-pytestmark = [pytest.mark.e2e, pytest.mark.own_context, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 CHANGES = re.compile(r"/items/\d+/(entities|relations|done)/")
 KEPT = """async (person) => {
@@ -28,30 +26,12 @@ IMPATIENT = (
 )
 
 
-@pytest.fixture
-def project(alice, carol):
-    return factories.project(by=alice, annotators=[carol], text=TEXT)
-
-
-@pytest.fixture
-def desk(page, sign_in, project, carol) -> Desk:
-    sign_in(page, carol)
-    desk = Desk(page, project, carol)
-    desk.open()
-    return desk
-
-
 def tab_of(desk: Desk) -> Desk:
     return Desk(desk.page.context.new_page(), desk.project, desk.user)
 
 
 def cut(page: Page) -> None:
     page.route(CHANGES, lambda route: route.abort())
-
-
-def mark(desk: Desk, token: int, label: str) -> None:
-    desk.token(token).click()
-    desk.pick(label)
 
 
 def kept(desk: Desk, count: int) -> None:
@@ -65,38 +45,39 @@ def kill(page: Page) -> None:
 
 
 @pytest.mark.parametrize("locks", [True, False], ids=["locks", "plain HTTP"])
-def test_what_a_killed_tab_left_is_sent_once_by_one_of_the_next(desk, problems, locks):
+def test_what_a_killed_tab_left_is_sent_once_by_one_of_the_next(
+    lasting_browser, sign_in, project, carol, problems, locks
+):
     problems.expect("ERR_FAILED")
-    if not locks:
-        desk.page.context.add_init_script(NO_LOCKS)
+    with lasting_browser() as page:
+        sign_in(page, carol)
+        if not locks:
+            page.context.add_init_script(NO_LOCKS)
+        desk = Desk(page, project, carol)
         desk.open()
-    cut(desk.page)
-    mark(desk, 0, "state")
-    mark(desk, 3, "thermo")
-    desk.press("Enter")
-    desk.pick("activ")
-    desk.press("Control+Enter")
-    expect(desk.page.locator("#saved")).to_have_text("4 not saved yet, trying again")
-    sent: list[str] = []
-    desk.page.context.on("request", lambda request: CHANGES.search(request.url) and sent.append(request.url))
-    desk.page.context.add_init_script(NOTE_TOASTS)
-    others = [tab_of(desk) for _ in range(2)]
-    others[0].open(2)  # a tab that lives keeps what it has
-    kept(others[0], 4)
-    assert others[0].page.evaluate("said") == []
-    kill(desk.page)
-    sent.clear()
-    for other in others:
-        other.open(2)
-    kept(others[0], 0)
-    assert own(desk, 1).entity_set.count() == 2
-    assert len(sent) == 4
-    said = [words for other in others for words in other.page.evaluate("said")]
-    assert said == ["4 changes of item 1 from your last visit were saved."]
-
-
-def own(desk: Desk, number: int) -> Annotation:
-    return Annotation.objects.get(item=desk.project.dataset.items()[number - 1], annotator=desk.user)
+        cut(page)
+        desk.mark(0, "state")
+        desk.mark(3, "thermo")
+        desk.press("Enter")
+        desk.pick("activ")
+        desk.press("Control+Enter")
+        expect(page.locator("#saved")).to_have_text("4 not saved yet, trying again")
+        sent: list[str] = []
+        page.context.on("request", lambda request: CHANGES.search(request.url) and sent.append(request.url))
+        page.context.add_init_script(NOTE_TOASTS)
+        others = [tab_of(desk) for _ in range(2)]
+        others[0].open(2)  # a tab that lives keeps what it has
+        kept(others[0], 4)
+        assert others[0].page.evaluate("said") == []
+        kill(page)
+        sent.clear()
+        for other in others:
+            other.open(2)
+        kept(others[0], 0)
+        assert others[0].work(1).entity_set.count() == 2
+        assert len(sent) == 4
+        said = [words for other in others for words in other.page.evaluate("said")]
+        assert said == ["4 changes of item 1 from your last visit were saved."]
 
 
 def test_a_browser_that_is_started_again_saves_what_it_kept(lasting_browser, sign_in, project, carol, problems):
@@ -107,8 +88,8 @@ def test_a_browser_that_is_started_again_saves_what_it_kept(lasting_browser, sig
         desk.open()
         lost = []
         page.route(CHANGES, lambda route: (lost or lost.append(route.fetch().status), route.abort()))
-        mark(desk, 0, "state")
-        mark(desk, 3, "thermo")
+        desk.mark(0, "state")
+        desk.mark(3, "thermo")
         expect(page.locator("#saved")).to_have_text("2 not saved yet, trying again")
         kept(desk, 2)
     assert Entity.objects.count() == 1  # stored, but the browser never heard of it
@@ -133,7 +114,7 @@ def test_nobody_else_sees_or_sends_what_waits_and_signing_out_tells_of_it(
 ):
     problems.expect("ERR_FAILED", "401")
     cut(desk.page)
-    mark(desk, 0, "state")
+    desk.mark(0, "state")
     expect(desk.page.locator("#saved")).to_have_text("1 not saved yet, trying again")
     desk.page.goto("/projects/")  # nothing is lost, so nothing is asked
     desk.page.locator("details.menu summary[aria-label^='Your account']").click()
@@ -152,7 +133,7 @@ def test_nobody_else_sees_or_sends_what_waits_and_signing_out_tells_of_it(
     desk.open(2)
     expect(desk.page.locator(".toast.success")).to_contain_text("1 change of item 1")
     sign_in(desk.page, alice)  # in another tab, while this page is open
-    mark(desk, 1, "activ")
+    desk.mark(1, "activ")
     expect(desk.page.locator("#saved")).to_have_text("1 not saved yet: sign in again")
     sign_in(desk.page, carol)
     desk.return_to()
@@ -174,7 +155,7 @@ def test_whatever_the_server_says_is_seen_and_nothing_is_lost(page, sign_in, pro
     ]
     for token, (answer, said) in enumerate(answers):
         page.route(CHANGES, answer)
-        mark(desk, token, "state")
+        desk.mark(token, "state")
         expect(page.locator("#saved")).to_have_text(said)
         page.unroute(CHANGES)
         page.evaluate("dispatchEvent(new Event('online'))")
@@ -186,14 +167,14 @@ def test_a_browser_that_keeps_nothing_says_so_once_and_asks_before_it_is_left(de
     problems.expect("ERR_FAILED")
     desk.page.add_init_script(NO_STORE)
     desk.open()
-    mark(desk, 0, "state")
+    desk.mark(0, "state")
     expect(desk.page.locator(".toast.warning")).to_contain_text("no room to keep what is not saved yet")
     desk.open(2)
-    mark(desk, 0, "state")
+    desk.mark(0, "state")
     assert desk.stored(2) == [(0, 0, "State")]
     expect(desk.page.locator(".toast")).to_have_count(0)
     cut(desk.page)
-    mark(desk, 1, "state")
+    desk.mark(1, "state")
     expect(desk.page.locator("#saved")).to_contain_text("1 not saved yet")
     asked = []
     desk.page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
@@ -208,13 +189,13 @@ def test_what_was_changed_elsewhere_is_seen_after_a_refusal_with_more_to_be_save
     elsewhere = Desk(other_page, desk.project, carol)
     sign_in(other_page, carol)
     elsewhere.open()
-    mark(elsewhere, 3, "thermo")
+    elsewhere.mark(3, "thermo")
     elsewhere.saved()
-    item(desk.project.entity_ontology, "State").switch(False, by=alice)
+    desk.switch_off("State")
     held = []
     desk.page.route("**/entities/add/", lambda route: route.continue_() if held else held.append(route))
-    mark(desk, 0, "state")
-    mark(desk, 1, "activ")
+    desk.mark(0, "state")
+    desk.mark(1, "activ")
     held[0].continue_()
     expect(desk.page.locator(".mark-name", has_text="Thermostat")).to_be_visible()
     assert desk.names() == ["Activity", "Thermostat"]
@@ -224,10 +205,10 @@ def test_it_is_told_when_somebody_else_was_there_meanwhile(desk, other_page, sig
     problems.expect("ERR_FAILED", "422")
     elsewhere = Desk(other_page, desk.project, carol)
     sign_in(other_page, carol)
-    mark(desk, 0, "state")
+    desk.mark(0, "state")
     desk.saved()
     elsewhere.open()
-    mark(desk, 3, "thermo")
+    desk.mark(3, "thermo")
     desk.saved()
     elsewhere.token(5).click()
     elsewhere.pick("replace")
@@ -235,13 +216,13 @@ def test_it_is_told_when_somebody_else_was_there_meanwhile(desk, other_page, sig
         "This item was changed in another tab or on another device"
     )
     assert elsewhere.names() == ["Replace", "State", "Thermostat"]
-    item(desk.project.entity_ontology, "State").rename("Condition", by=alice)
-    mark(elsewhere, 1, "activ")
+    desk.label("State").rename("Condition", by=alice)
+    elsewhere.mark(1, "activ")
     expect(elsewhere.page.locator(".mark-name", has_text="Condition")).to_be_visible()
     elsewhere.press("Control+z")
     elsewhere.saved()
     cut(desk.page)
-    mark(desk, 4, "activ")
+    desk.mark(4, "activ")
     expect(desk.page.locator("#saved")).to_contain_text("1 not saved yet")
     elsewhere.press("Escape", "Tab", "Delete")
     elsewhere.saved()
@@ -255,7 +236,7 @@ def test_it_is_told_when_somebody_else_was_there_meanwhile(desk, other_page, sig
     desk.ready(1)
     assert desk.names() == ["Activity", "Replace", "Thermostat"]
     cut(desk.page)
-    mark(desk, 1, "activ")
+    desk.mark(1, "activ")
     expect(desk.page.locator("#saved")).to_contain_text("1 not saved yet")
     elsewhere.press("Control+Enter")
     elsewhere.ready(2)
@@ -271,10 +252,10 @@ def test_it_is_told_when_somebody_else_was_there_meanwhile(desk, other_page, sig
 
 def test_undo_goes_back_to_the_item_where_it_happened(desk):
     saved = desk.stored
-    mark(desk, 0, "state")
+    desk.mark(0, "state")
     desk.press("Control+Enter")
     desk.ready(2)
-    mark(desk, 1, "activ")
+    desk.mark(1, "activ")
     assert saved(2) == [(1, 1, "Activity")]
     desk.press("Control+z")
     assert saved(2) == []
@@ -282,15 +263,14 @@ def test_undo_goes_back_to_the_item_where_it_happened(desk):
     desk.ready(1)
     expect(desk.page.locator(".toast")).to_contain_text("Undone in item 1")
     expect(desk.page.locator("#done-note")).to_be_hidden()
-    desk.saved()
-    assert own(desk, 1).done_at is None
+    assert desk.work(1).done_at is None
     desk.press("Control+z")
     assert saved(1) == []
     expect(desk.page.locator("#undo")).to_be_disabled()
     desk.press("Control+y", "Control+y")
     expect(desk.page.locator("#done-note")).to_be_visible()
     assert saved(1) == [(0, 0, "State")]
-    assert own(desk, 1).done_at
+    assert desk.work(1).done_at
     desk.press("Control+y")
     desk.ready(2)
     expect(desk.page.locator(".toast")).to_contain_text("Done again in item 2")

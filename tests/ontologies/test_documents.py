@@ -1,6 +1,7 @@
 """What goes in and what comes out, in the browser and in the shell."""
 
 import json
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from annotation_service import schemas
 from annotation_service.inputs import Problems, Refused
 from annotation_service.schemas import Checker, load
 from ontologies.documents import SCHEMAS, example_json, read_ontology
@@ -307,6 +309,38 @@ def test_many_wrong_items_are_all_counted_but_only_the_first_are_explained(monke
         read_ontology(json.dumps(document), "entity")
     assert len(explained) == len(refused.value.problems) == 100
     assert refused.value.total == 153  # the 150, the one without a name, its child, the second “a”
+
+
+@pytest.mark.parametrize(("field", "element"), [("example_terms", "t"), ("path", "t"), ("path", 0)])
+def test_a_list_that_is_too_long_is_refused_without_a_look_at_each_element(field, element):
+    def steps(count):
+        calls = 0
+
+        def trace(frame, event, argument):
+            nonlocal calls
+            calls += "jsonschema" in frame.f_code.co_filename
+
+        text = json.dumps([{"name": "A", field: [element] * count}])
+        sys.setprofile(trace)
+        try:
+            with pytest.raises(Refused, match="At most 200 entries are allowed") as refused:
+                read_ontology(text, "entity")
+        finally:
+            sys.setprofile(None)
+        assert refused.value.total == 1
+        return calls
+
+    assert steps(20_000) < 1000
+
+
+def test_no_more_faults_of_an_item_are_explained_than_are_shown(monkeypatch):
+    explained = []
+    in_words = schemas._in_words
+    monkeypatch.setattr(schemas, "_in_words", lambda error: explained.append(error) or in_words(error))
+    problems = Problems()
+    checker = Checker({"properties": {"numbers": {"type": "array", "items": {"type": "integer"}}}})
+    assert checker.sound_fields({"numbers": ["x"] * 1000}, "item 1{}".format, problems) == {}
+    assert len(explained) == 101 and (problems.total, problems.at_least) == (100, True)
 
 
 def test_a_byte_order_mark_is_no_mistake(as_alice):

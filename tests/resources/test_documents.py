@@ -1,6 +1,7 @@
 """Creating constraints and preannotations from documents, and downloading them."""
 
 import json
+import re
 
 import hypothesis.strategies as st
 import jsonschema
@@ -57,6 +58,12 @@ def test_a_kind_of_constraints_and_its_rows_agree(rows):
 
 
 # --- Creating and downloading ---
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_format_is_explained_in_the_words_of_the_screen(format):
+    for meaning in documents.explained(format)["fields"].values():
+        assert not re.search(r"\b(types?|domain|coexist|nested|constraint|surface)\b", meaning), meaning
 
 
 @pytest.mark.parametrize("format", FORMATS)

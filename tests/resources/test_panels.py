@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from ontologies.models import Ontology
 from resources.rules import Rules
-from resources.rules_shown import reaches, rules_panel
+from resources.rules_page import reaches, rules_panel
 from tests import factories, resource_sets
 
 from .test_matrix import ENTITIES, RELATIONS

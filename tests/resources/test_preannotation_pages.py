@@ -145,7 +145,7 @@ def test_the_table_is_searched_and_sorted_by_every_column(as_alice, alice, label
 
 
 def test_pages_by_label_have_every_row_once(as_alice, alice, labels, monkeypatch):
-    monkeypatch.setattr("resources.preannotations_table.PAGE_SIZE", 4)
+    monkeypatch.setattr("resources.preannotations_page.PAGE_SIZE", 4)
     names = ["Activity", "State", "PhysicalObject"]
     document = [{"surface_form": f"form {n:02}", "label": names[n * n % 3 if n < 17 else 1]} for n in range(23)]
     thing = make("entity_preannotations", owner=alice, document=document, **labels)

@@ -221,7 +221,7 @@ def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(alice, blueprints, mon
     def fail(*args):
         raise RuntimeError
 
-    monkeypatch.setattr("resources.models.sets.execute", fail)
+    monkeypatch.setattr("resources.models.sets.label_map", fail)
     before = ConstraintSet.objects.count()
     with pytest.raises(RuntimeError):
         blueprints["entity_constraints"].copy_to(by=alice)

@@ -209,3 +209,11 @@ def test_only_marks_that_somebody_may_read_are_offered(as_alice, alice, dataset,
         assert as_alice.get(url(constraints, other)).status_code == 422
     for query in ("?source=x", "?source=", f"?source={dataset.pk}-given&levels=x"):
         assert as_alice.get(reverse("work:learn", args=[constraints.pk]) + query).status_code == 422
+
+
+def test_a_kind_of_which_nothing_is_learned_has_no_such_page(as_alice, alice, dataset, monkeypatch):
+    constraints = constraints_of(dataset, alice)
+    monkeypatch.setattr("resources.entity_constraints.EntityConstraints.learned_list", "")
+    asked = [as_alice.get(url(constraints, dataset, view=view)) for view in ("learn", "lesson_examples")]
+    asked += [as_alice.post(url(constraints, dataset, view=view)) for view in ("learn", "check_lesson")]
+    assert [answer.status_code for answer in asked] == [404] * 4

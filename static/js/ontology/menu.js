@@ -33,14 +33,16 @@ panel.addEventListener("pointerover", ({ target }) => {
 panel.addEventListener("pointerleave", () => buttons.contains(document.activeElement) || place(withFocus()));
 panel.addEventListener("focusin", ({ target }) => target.matches("li[role=treeitem]") && place(target));
 panel.addEventListener("focusout", ({ relatedTarget }) => panel.contains(relatedTarget) || panel.matches(":hover") || place(null));
-panel.addEventListener("scroll", () => place(item(uid)));
 
-// Rows may have gone elsewhere. What is around them is laid out later, in one go.
+/** Buttons that nobody has gone to since do not come back. */
+const stay = () => buttons.hidden || place(item(uid));
+panel.addEventListener("scroll", stay);
+
+// Rows may have gone elsewhere. What is around them is laid out later, in one go: the pointer may have left by then.
 let waiting = 0;
 function follow() {
-  if (buttons.hidden) return;
   cancelAnimationFrame(waiting);
-  waiting = requestAnimationFrame(() => place(item(uid)));
+  waiting = requestAnimationFrame(stay);
 }
 for (const name of ["tree:changed", "tree:refreshed", "htmx:afterSettle"]) document.addEventListener(name, follow);
 

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import pytest
 
 from tests import factories
@@ -10,6 +12,12 @@ def moving(settings):
 
 
 @pytest.fixture
-def editor(page, sign_in, alice) -> Editor:
+def edit(page, sign_in, alice) -> Callable[..., Editor]:
+    """``edit(items)`` opens the editor with these items, as alice."""
     sign_in(page, alice)
-    return Editor(page, factories.ontology(owner=alice, name="Maintenance")).open()
+    return lambda items=None: Editor(page, factories.ontology(owner=alice, name="Maintenance", items=items)).open()
+
+
+@pytest.fixture
+def editor(edit) -> Editor:
+    return edit()

@@ -3,8 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests import factories
-from tests.e2e.editing import Editor, Late
+from tests.e2e.editing import Late, wide
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -139,10 +138,8 @@ def test_the_whole_tree_comes_although_one_branch_was_still_being_fetched(editor
     assert "branch=" not in page.url
 
 
-def test_a_branch_that_is_opened_while_the_tree_is_fetched_stays_open(page, sign_in, alice, bob):
-    sign_in(page, alice)
-    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(200)]} for i in range(4)]
-    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+def test_a_branch_that_is_opened_while_the_tree_is_fetched_stays_open(edit, page, bob):
+    editor = edit(wide(4, 200))
     editor.ontology.items().get(name="T3").rename("Theirs", by=bob)
     tree = Late(page, "**/tree/")
     editor.focus("T0")

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from datasets.models import Annotation
 from tests import factories
-from tests.e2e.editing import Editor
+from tests.e2e.editing import Editor, wide
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -99,10 +99,8 @@ def test_what_is_added_during_a_search_is_shown(editor, page):
     expect(editor.row("Pump")).to_be_visible()
 
 
-def test_open_branches_and_scroll_survive_a_reload(page, sign_in, alice):
-    sign_in(page, alice)
-    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(60)]} for i in range(10)]
-    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+def test_open_branches_and_scroll_survive_a_reload(edit, page):
+    editor = edit(wide(10, 60))
     editor.focus("T3")
     editor.press("ArrowRight")
     expect(editor.row("C3.59")).to_be_attached()
@@ -115,53 +113,48 @@ def test_open_branches_and_scroll_survive_a_reload(page, sign_in, alice):
     assert not page.locator(f"#kids-{editor.uid('T4')}").count()
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_a_branch_with_closed_ones_is_selected_after_one_request(page, sign_in, alice, problems, fails):
-    sign_in(page, alice)
-    document = [{"name": f"C{i}", "children": [{"name": f"D{i}.{j}"} for j in range(60)]} for i in range(10)]
-    editor = Editor(page, factories.ontology(owner=alice, items=[{"name": "T", "children": document}])).open()
+def test_a_branch_with_closed_ones_is_selected_after_one_request(edit, page, problems):
+    editor = edit([{"name": "All", "children": wide(10, 60)}])
     asked = []
 
     def answer(route):
         asked.append(route.request.url)
-        route.fulfill(status=500) if fails else route.fallback()
+        route.fulfill(status=500) if len(asked) == 1 else route.fallback()
 
-    editor.select("T")
+    editor.select("All")
     page.route(re.compile(r"/items/(\w+/children/|\?levels=.*)$"), answer)
-    if fails:
-        problems.expect("500 (Internal Server Error)")
+    problems.expect("500 (Internal Server Error)")
     editor.button("Select branch").click()
-    if fails:
-        expect(page.locator(".toast.error")).to_contain_text("could not be fetched")
-        editor.settled()
-        expect(page.locator("#selection")).to_be_hidden()
-    else:
-        expect(page.locator("#selected-count")).to_have_text("611 selected")
-        expect(editor.row("D9.59")).to_be_visible()
-        expect(editor.row("T")).to_have_count(1)
+    expect(page.locator(".toast.error")).to_contain_text("could not be fetched")
+    editor.settled()
+    expect(page.locator("#selection")).to_be_hidden()
     assert len(asked) == 1
+    editor.button("Select branch").click()
+    expect(page.locator("#selected-count")).to_have_text("611 selected")
+    expect(editor.row("C9.59")).to_be_visible()
+    expect(editor.row("All")).to_have_count(1)
+    assert len(asked) == 2
 
 
 def test_one_branch_alone_can_be_shown(editor, page):
-    editor.row("PhysicalObject").locator(".name").click()
-    page.locator("#details").get_by_role("button", name="Only this branch").click()
+    editor.go("PhysicalObject")
+    editor.tab_to(editor.button("Only this branch"))
+    editor.press("Enter")
     expect(page.locator("#branch")).to_contain_text("PhysicalObject")
     expect(editor.row("Activity")).to_have_count(0)
+    expect(editor.item("PhysicalObject")).to_be_focused()
+    editor.press("Control+Enter")
+    editor.type_one("Pump")
+    expect(editor.item("PhysicalObject").locator(".count").first).to_have_text("4")
+    editor.stays()
     page.reload()
-    assert editor.names() == ["PhysicalObject", "SensingObject", "Thermostat", "DrivingObject"]
     page.evaluate("window.sameDocument = true")
-    page.get_by_role("button", name="All items").click()
+    assert editor.names() == ["PhysicalObject", "SensingObject", "Thermostat", "DrivingObject", "Pump"]
+    editor.tab_to(page.get_by_role("button", name="All items"))
+    editor.press("Enter")
     expect(editor.row("Activity")).to_be_visible()
     assert "branch=" not in page.url
     editor.stays()
-
-
-def test_the_keys_are_listed(editor, page):
-    editor.focus("State")
-    editor.press("?")
-    expect(page.locator("#keys")).to_be_visible()
-    editor.press("Escape")
-    expect(editor.item("State")).to_be_focused()
 
 
 def test_several_items_are_selected_by_keys(editor, page):
@@ -175,21 +168,6 @@ def test_several_items_are_selected_by_keys(editor, page):
     editor.press("Control+ArrowDown", "Control+Space")
     page.get_by_role("button", name="Clear").click()
     expect(page.locator("#selection")).to_be_hidden()
-
-
-def test_one_branch_alone_by_keys(editor, page):
-    editor.go("PhysicalObject")
-    editor.tab_to(editor.button("Only this branch"))
-    editor.press("Enter")
-    expect(editor.row("Activity")).to_have_count(0)
-    expect(editor.item("PhysicalObject")).to_be_focused()
-    editor.press("Control+Enter")
-    editor.type_one("Pump")
-    expect(editor.item("PhysicalObject").locator(".count").first).to_have_text("4")
-    editor.tab_to(page.get_by_role("button", name="All items"), "Shift+Tab")
-    editor.press("Enter")
-    expect(editor.row("Activity")).to_be_visible()
-    editor.stays()
 
 
 def test_branches_open_and_close_one_by_one_all_and_to_a_level(editor, page):
@@ -238,13 +216,24 @@ def test_the_keys_of_a_tree(editor, page):
     expect(editor.item("DrivingObject")).to_have_attribute("aria-selected", "true")
     expect(editor.details.locator("h2")).to_contain_text("DrivingObject")
     assert page.locator("#tree li[tabindex='0']").count() == 1
+    editor.press("?")
+    expect(page.locator("#keys")).to_be_visible()
+    editor.press("Escape")
+    expect(editor.item("DrivingObject")).to_be_focused()
 
 
-def test_branches_of_a_large_tree_are_fetched_when_they_are_opened(page, sign_in, alice):
-    sign_in(page, alice)
-    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(200)]} for i in range(4)]
-    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+def test_branches_of_a_large_tree_are_fetched_when_they_are_opened(edit, page):
+    editor = edit(wide(4, 200))
     assert editor.names() == ["T0", "T1", "T2", "T3"]
+    editor.select("T1")
+    editor.details.locator(".palette button").nth(6).click()  # with what is not on the screen yet
+    expect(page.locator(".toast")).to_contain_text("201 items")
+    color = f"--c:{editor.ontology.items().get(name='C1.0').color}"
+    editor.focus("T1")
+    editor.press("ArrowRight")
+    expect(editor.row("C1.0").locator(".swatch")).to_have_attribute("style", color)
+    page.locator(".toast").get_by_role("button", name="Undo").click()
+    expect(editor.row("C1.0").locator(".swatch")).not_to_have_attribute("style", color)
     editor.focus("T0")
     editor.press("*")
     for i in range(4):
@@ -254,22 +243,6 @@ def test_branches_of_a_large_tree_are_fetched_when_they_are_opened(page, sign_in
     expect(editor.dialog).to_be_visible()
     editor.press("Enter")
     expect(editor.row("C0.199")).to_contain_text("off")
-    editor.stays()
-
-
-def test_a_branch_that_was_never_opened_is_recoloured(page, sign_in, alice):
-    sign_in(page, alice)
-    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(200)]} for i in range(4)]
-    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
-    editor.select("T1")
-    editor.details.locator(".palette button").nth(6).click()
-    expect(page.locator(".toast")).to_contain_text("201 items")
-    color = f"--c:{editor.ontology.items().get(name='C1.0').color}"
-    editor.focus("T1")
-    editor.press("ArrowRight")
-    expect(editor.row("C1.0").locator(".swatch")).to_have_attribute("style", color)
-    page.locator(".toast").get_by_role("button", name="Undo").click()
-    expect(editor.row("C1.0").locator(".swatch")).not_to_have_attribute("style", color)
     editor.stays()
 
 
@@ -338,11 +311,9 @@ def test_the_grey_text_follows_what_is_edited(editor, page):
     editor.stays()
 
 
-def test_the_bar_above_the_tree_names_what_is_scrolled_away(page, sign_in, alice):
-    sign_in(page, alice)
+def test_the_bar_above_the_tree_names_what_is_scrolled_away(edit, page):
     deep = {"name": "Middle", "children": [{"name": f"Leaf {n}"} for n in range(100)]}
-    ontology = factories.ontology(owner=alice, items=[{"name": "Top", "children": [deep]}, {"name": "Other"}])
-    editor, path = Editor(page, ontology).open(), page.locator("#path")
+    editor, path = edit([{"name": "Top", "children": [deep]}, {"name": "Other"}]), page.locator("#path")
     page.get_by_role("button", name="Expand all").click()
     expect(editor.row("Leaf 99")).to_be_attached()
     expect(path).to_be_hidden()

@@ -3,8 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests import factories
-from tests.e2e.editing import Editor
+from tests.e2e.editing import wide
 from tests.e2e.waiting import until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -18,13 +17,18 @@ def tree(*sizes, above="L"):
         yield from tree(*sizes[1:], above=name)
 
 
-SIXTY = list(tree(3, 3, 2, 2))  # 3 + 9 + 18 + 36
+THIRTY = list(tree(2, 2, 2, 2))  # 2 + 4 + 8 + 16
+
+PASTE = """text => {
+  const clipboardData = new DataTransfer();
+  clipboardData.setData("text/plain", text);
+  document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+}"""
 
 
 @pytest.fixture
-def empty(page, sign_in, alice):
-    sign_in(page, alice)
-    return Editor(page, factories.ontology(owner=alice, items=[])).open()
+def empty(edit):
+    return edit([])
 
 
 def levels(editor):
@@ -39,7 +43,7 @@ def stored_and_shown(editor, wanted):
 
 @pytest.mark.parametrize("delay", [0, 40], ids=["at once", "as people type"])
 def test_a_tree_is_typed_without_the_mouse(empty, page, delay):
-    wanted = SIXTY if not delay else SIXTY[:12]
+    wanted = THIRTY if not delay else THIRTY[:12]
     empty.tab_to(page.get_by_role("button", name="Add the first item"))
     empty.press("Enter")
     now = 1
@@ -60,20 +64,10 @@ def test_a_tree_is_typed_without_the_mouse(empty, page, delay):
     stored_and_shown(empty, wanted[:-2])
 
 
-def test_what_is_typed_goes_into_the_next_row_while_one_is_saved(empty, page):
-    page.get_by_role("button", name="Add the first item").click()
-    page.keyboard.type("Alpha\nBeta\nGamma\n")
-    empty.press("Escape")
-    stored_and_shown(empty, [(1, "Alpha"), (1, "Beta"), (1, "Gamma")])
-    expect(empty.item("Gamma")).to_be_focused()
-
-
-def test_rows_that_come_after_what_was_typed_beside_them_show_it_once(page, sign_in, alice):
+def test_rows_that_come_after_what_was_typed_beside_them_show_it_once(edit, page):
     held = []
     page.route("**/children/", lambda route: held.append(route))
-    sign_in(page, alice)
-    document = [{"name": f"T{i}", "children": [{"name": f"C{i}.{j}"} for j in range(60)]} for i in range(10)]
-    editor = Editor(page, factories.ontology(owner=alice, items=document)).open()
+    editor = edit(wide(10, 60))
     editor.focus("T0")
     with page.expect_request("**/children/"):
         editor.press("Insert")
@@ -143,23 +137,18 @@ def test_enter_does_not_rename_what_was_reached_by_typing(editor, page):
     expect(editor.name_field).to_be_focused()
 
 
-@pytest.mark.parametrize("place", ["an item", "a new row", "nothing"])
-def test_several_lines_are_pasted_into_the_preview(editor, page, place):
-    editor.go("State")
-    if place == "a new row":
-        editor.press("Insert")
-    elif place == "nothing":
-        page.locator("h1").click()
-    page.evaluate(
-        """text => {
-          const clipboardData = new DataTransfer();
-          clipboardData.setData("text/plain", text);
-          document.activeElement.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
-        }""",
-        "Worn\n  Scratched\n",
-    )
-    expect(editor.dialog.locator("h2")).to_contain_text("at the top level" if place == "nothing" else "below “State”")
-    expect(editor.dialog.locator("#preview")).to_contain_text("Scratched")
-    editor.dialog.get_by_role("button", name="Add", exact=True).click()
-    expect(editor.shown("Scratched")).to_be_attached()
-    assert editor.ontology.items().get(name="Worn").level == (1 if place == "nothing" else 2)
+def test_several_lines_are_pasted_into_the_preview(editor, page):
+    for place, name in (("an item", "Worn"), ("a new row", "Torn"), ("nothing", "Born")):
+        editor.go("State")
+        if place == "a new row":
+            editor.press("Insert")
+        elif place == "nothing":
+            page.locator("h1").click()
+        page.evaluate(PASTE, f"{name}\n  Scratched\n")
+        where = "at the top level" if place == "nothing" else "below “State”"
+        expect(editor.dialog.locator("h2")).to_contain_text(where)
+        expect(editor.dialog.locator("#preview")).to_contain_text("Scratched")
+        editor.dialog.get_by_role("button", name="Add", exact=True).click()
+        expect(editor.shown(name)).to_be_attached()
+        editor.in_step()
+        assert editor.ontology.items().get(name=name).level == (1 if place == "nothing" else 2)
