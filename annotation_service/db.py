@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from django.core.cache.backends.db import DatabaseCache
 from django.db import DatabaseError, InterfaceError, OperationalError, connection, models, transaction
 from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce
 
 M = TypeVar("M", bound=models.Model)
 
@@ -243,6 +244,13 @@ class Written(models.Func):
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         cut = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 8) || 'Z'"
         return self.as_sql(compiler, connection, template=cut, **context)
+
+
+def count_of(rows: models.QuerySet[Any], field: str, of: str = "pk") -> Coalesce:
+    """How many rows have in a field the key of the row that a query around it looks at, or what that has in the field ``of``."""
+    its_rows = rows.filter(**{field: models.OuterRef(of)}).order_by().values(field)
+    counted = its_rows.annotate(count=models.Count("pk")).values("count")
+    return Coalesce(models.Subquery(counted), 0, output_field=models.IntegerField())
 
 
 def copy_rows(rows: models.QuerySet[Any], **others: Any) -> None:

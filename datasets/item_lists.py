@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce, StrIndex
 from django.db.models.lookups import GreaterThan
 from django.http import QueryDict
 
 from annotation_service import words
-from annotation_service.db import among
+from annotation_service.db import among, count_of
 from annotation_service.inputs import whole_number
 from annotation_service.paging import Column, Page, sort_columns
 from ontologies.labels import Label
@@ -257,9 +257,7 @@ def with_labels(marks: QuerySet[Any], labels: Sequence[int]) -> QuerySet[Any]:
 
 def given_count(model: type[Entity] | type[Relation]) -> Coalesce:
     """How many given marks an item has."""
-    marks = model._default_manager.filter(GIVEN, annotation__item=OuterRef("pk"))
-    counted = marks.order_by().values("annotation__item").annotate(count=Count("pk")).values("count")
-    return Coalesce(Subquery(counted), 0, output_field=IntegerField())
+    return count_of(model._default_manager.filter(GIVEN), "annotation__item")
 
 
 COLUMNS = [

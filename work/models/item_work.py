@@ -15,21 +15,17 @@ from typing import Any
 from django.db import DatabaseError, connection, models
 from django.db.models import (
     Case,
-    Count,
     Exists,
     F,
     Index,
-    IntegerField,
     OuterRef,
     QuerySet,
-    Subquery,
     UniqueConstraint,
     Value,
     When,
 )
-from django.db.models.functions import Coalesce
 
-from annotation_service.db import among, write
+from annotation_service.db import among, count_of, write
 from datasets.models.annotation import UNCOUNTED, Annotation
 from datasets.models.dataset import goes_with_annotations
 from datasets.models.item import Item
@@ -87,13 +83,8 @@ def marks_in(status: str, annotation: str = "") -> Case:
 
 
 def _looked_up(status: str, annotation: str = "") -> Any:
-    return sum((_count_of(model, status, annotation) for model in (Entity, Relation)), start=Value(0))
-
-
-def _count_of(model: type[Mark], status: str, annotation: str) -> Coalesce:
-    marks = model._default_manager.filter(annotation=OuterRef(f"{annotation}pk"), status=status).order_by()
-    counted = marks.values("annotation").annotate(count=Count("pk")).values("count")
-    return Coalesce(Subquery(counted), 0, output_field=IntegerField())
+    marks = (model._default_manager.filter(status=status) for model in (Entity, Relation))
+    return sum((count_of(its_marks, "annotation", of=f"{annotation}pk") for its_marks in marks), start=Value(0))
 
 
 def refresh(dataset: int, seconds: float) -> bool:
