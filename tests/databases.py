@@ -8,7 +8,7 @@ HERE = Path(__file__).parent
 ON_SQLITE_ALONE = {
     "annotation_service": {"admin", "features", "help", "prepare", "server", "ui"},
     "annotations": {"gold", "pages", "preferences", "workspace"},
-    "datasets": {"admin", "drawing", "import_command", "malformed", "page", "upload_views", "views"},
+    "datasets": {"admin", "drawing", "import_command", "fuzz", "malformed", "page", "reading", "upload_views", "views"},
     "ontologies": {"admin", "colors", "commands", "documents", "editor", "pages", "pasted_lists"},
     "projects": {"admin", "commands", "preannotated", "preannotation_pages", "views"},
     "resources": {"checks", "documents", "matrix", "matrix_views", "pages", "panels", "preannotation_pages"},

@@ -63,6 +63,11 @@ def document_of(resource):
     return json.loads("".join(resource.json_document()))
 
 
+def uid(resource, name):
+    """That of the label with this name."""
+    return next(label.uid for labels in resource.labels().values() for label in labels if label.name == name)
+
+
 def labels_in(document):
     """All labels that a document names, each as often as it does."""
     keys = {"domain", "relation", "label", "source_label", "target_label", "excludes", "can_contain", "range"}

@@ -5,9 +5,10 @@ import time
 
 import pytest
 from django.contrib.auth.models import Group
-from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError, connection, transaction
+from django.db import InterfaceError, InternalError, OperationalError, ProgrammingError, transaction
 
 from annotation_service.db import Trouble, among, snapshot, trouble, write
+from tests.threads import at_once
 
 
 @pytest.mark.django_db(transaction=True)
@@ -18,16 +19,13 @@ def test_a_snapshot_does_not_see_what_is_written_meanwhile_and_holds_nobody_up()
     def write_one():
         with write():
             Group.objects.create(name="meanwhile")
-        connection.close()
 
     Group.objects.create(name="before")
     with snapshot():
         before = names()
-        writer = threading.Thread(target=write_one)
         start = time.monotonic()
-        writer.start()
-        writer.join(timeout=10)
-        assert not writer.is_alive() and time.monotonic() - start < 5
+        at_once(write_one)
+        assert time.monotonic() - start < 5
         during = names()
     assert "before" in before and during == before
     assert names() - before == {"meanwhile"}
@@ -47,21 +45,15 @@ def test_a_write_in_a_transaction_of_django_waits_for_nobody_who_waits_for_it():
             with write():
                 Group.objects.create(name="inner")
         done.append("admin")
-        connection.close()
 
     def write_one():
+        has_database.wait()
         is_waiting.set()
         with write():
             Group.objects.create(name="other")
         done.append("other")
-        connection.close()
 
-    threads = [threading.Thread(target=work) for work in (as_django_admin_does, write_one)]
-    threads[0].start()
-    has_database.wait()
-    threads[1].start()
-    for thread in threads:
-        thread.join(timeout=10)
+    at_once(as_django_admin_does, write_one)
     assert sorted(done) == ["admin", "other"]
     assert Group.objects.filter(name__in=["outer", "inner", "other"]).count() == 3
 

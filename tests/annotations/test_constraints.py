@@ -127,13 +127,6 @@ def test_what_may_not_stand_inside_is_refused_whichever_comes_first(project, add
     assert "“State” cannot stand inside “PhysicalObject”: by rule 1 of" in add(*second, status=422)
 
 
-def test_an_overlap_is_not_nested(project, add):
-    constrain(project)
-    add("PhysicalObject", 1, 3)
-    add("State", 3, 4)
-    add("State", 1, 3, uid="equal")
-
-
 def test_a_forbidden_relation_is_refused(project, add, stored):
     constrain(project)
     add("PhysicalObject", 0, 0, uid="p")

@@ -350,12 +350,6 @@ def test_the_first_write_copies_the_given_marks(as_carol, send, entity, given, s
     assert stored().relations == [("given-rel", "hasPart", "given-3x", "given-5x")]
 
 
-def test_the_given_marks_stay_as_they_are(as_carol, send, given, stored):
-    assert send(as_carol, "entities/remove/", {"uid": "given-3x"}).status_code == 200
-    assert set(given.entity_set.values_list("uid", "status")) == {("given-3x", "suggested"), ("given-5x", "suggested")}
-    assert given.relation_set.count() == 1
-
-
 @pytest.mark.parametrize("name", ["State", "Activity"])
 def test_whoever_gives_a_label_accepts_the_suggestion(as_carol, send, given, label, name):
     answer = send(as_carol, "entities/label/", {"uid": "given-3x", "label": label(name)})

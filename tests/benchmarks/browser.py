@@ -1,6 +1,5 @@
 """What a person waits for in the browser: the longest time that the page does not react to anything."""
 
-import json
 import os
 import random
 import shutil
@@ -17,7 +16,6 @@ from datasets.models import Annotation, Item, Relation
 from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from projects.models import Project
-from resources.models import ConstraintSet
 
 from . import data
 from .figures import KEY, Figure, benchmark
@@ -110,28 +108,17 @@ def picker(service: Service) -> Iterator[Figure]:
         {"domain": name, "excludes": names[-10 - n : -n], "can_contain": names[:20]}
         for n, name in enumerate(names[:RULES], 1)
     ]
-    blueprint = ConstraintSet.create(
-        kind="entity",
-        source=json.dumps(rules),
-        name="Rules",
-        owner=data.manager(),
-        entity_ontology=project.entity_ontology.copied_from,
-    )
-    project.use(blueprint, by=data.manager())
+    data.constrain(project, rules)
     item = project.dataset.items()[0]
     store(item, tokens=["word"] * TOKENS, offsets=None)
     annotation = Annotation.objects.create(item=item, annotator=User.objects.get(username=data.ANNOTATORS[0]))
     labels = project.entity_ontology.items()[:MARKS]
     for n, label in enumerate(labels):
         annotation.entity_set.create(uid=f"m{n}", start=n, end=n if n % 10 else TOKENS - 1 - n, label=label)
-    cookies = Browser(service, data.ANNOTATORS[0]).headers["Cookie"]
     times: dict[str, list[float]] = {}
-    with chromium(service, cookies) as page:
-        for _ in range(RUNS):
-            page.goto(f"/projects/{project.pk}/annotate/{item.pk}/")
-            page.locator("html[data-ready]").wait_for(state="attached")
-            for what, key in PICKER_KEYS.items():
-                times.setdefault(what, []).append(page.evaluate(ANSWER, key))
+    for page in opened(service, f"/projects/{project.pk}/annotate/{item.pk}/"):
+        for what, key in PICKER_KEYS.items():
+            times.setdefault(what, []).append(page.evaluate(ANSWER, key))
     at = f"{MARKS} marks, {LABELS:,} labels, {RULES:,} rules"
     for what, values in times.items():
         yield Figure(f"key at {at}, p50 / worst: {what}", (statistics.median(values), max(values)), "ms", KEY)
@@ -142,19 +129,24 @@ def workspace(service: Service) -> Iterator[Figure]:
     """Keys and clicks where a long text is full of marks."""
     project = data.project(10, name="Dense", labels=224)
     item = dense_item(project, tokens=DENSE_TOKENS, marks=DENSE_MARKS, relations=DENSE_RELATIONS)
-    cookies = Browser(service, data.ANNOTATORS[0]).headers["Cookie"]
     times: dict[str, list[float]] = {}
-    with chromium(service, cookies) as page:
-        for _ in range(RUNS):
-            page.goto(f"/projects/{project.pk}/annotate/{item.pk}/")
-            page.locator("html[data-ready]").wait_for(state="attached")
-            for n in range(4):
-                for what, how, often in DENSE_STEPS:
-                    for k in range(often):
-                        times.setdefault(what, []).append(page.evaluate(DRAWN, [how, 40 * n + 7 * k]))
+    for page in opened(service, f"/projects/{project.pk}/annotate/{item.pk}/"):
+        for n in range(4):
+            for what, how, often in DENSE_STEPS:
+                for k in range(often):
+                    times.setdefault(what, []).append(page.evaluate(DRAWN, [how, 40 * n + 7 * k]))
     at = f"{DENSE_MARKS} marks, {DENSE_RELATIONS} relations"
     for what, values in times.items():
         yield Figure(f"key or click at {at}, p50 / worst: {what}", (statistics.median(values), max(values)), "ms", KEY)
+
+
+def opened(service: Service, path: str) -> Iterator[Page]:
+    """A page of an annotator, opened anew for each run."""
+    with chromium(service, Browser(service, data.ANNOTATORS[0]).headers["Cookie"]) as page:
+        for _ in range(RUNS):
+            page.goto(path)
+            page.locator("html[data-ready]").wait_for(state="attached")
+            yield page
 
 
 def dense_item(project: Project, *, tokens: int, marks: int, relations: int) -> Item:

@@ -1,7 +1,6 @@
 """What constraints cost: saving a mark among 1,000 rules in a tree of 10,000 labels, the report of what breaks them,
 the matrix, learning rules from marks; and an item in which very many marks break a rule."""
 
-import json
 import uuid
 from collections.abc import Iterator
 from functools import partial
@@ -13,7 +12,6 @@ from annotation_service.models import User
 from datasets.models import Annotation, Entity
 from projects.models import Project
 from projects.violation_report import ViolationReport
-from resources.models import ConstraintSet
 
 from . import data
 from .figures import (
@@ -41,14 +39,7 @@ def constraints(service: Service) -> Iterator[Figure]:
     names = [label.fullname for label in bound.entity_ontology.labels()]
     # Every mark is looked up in them, and none breaks one.
     rules = [{"domain": name, "excludes": names[5000 + n : 5010 + n]} for n, name in enumerate(names[:RULES])]
-    blueprint = ConstraintSet.create(
-        kind="entity",
-        source=json.dumps(rules),
-        name="Rules",
-        owner=data.manager(),
-        entity_ontology=bound.entity_ontology.copied_from,
-    )
-    bound.use(blueprint, by=data.manager())
+    data.constrain(bound, rules)
     saving = {project: _Nesting(service, project) for project in (free, bound)}
     times = {project: milliseconds(300, each.save) for project, each in saving.items()}
     yield Figure("save a mark inside others, without constraints, p50 / p95", times[free], "ms", SAVE)
@@ -77,14 +68,7 @@ def crowded(service: Service) -> Iterator[Figure]:
     for marks, over in ((4000, 100), (2000, 2000)):
         project = data.project(10, name=f"{over} over a token", labels=100)
         names = [label.fullname for label in project.entity_ontology.labels() if label.level == 1]
-        rules = ConstraintSet.create(
-            kind="entity",
-            source=json.dumps([{"domain": name, "excludes": names} for name in names]),
-            name="Rules",
-            owner=data.manager(),
-            entity_ontology=project.entity_ontology.copied_from,
-        )
-        project.use(rules, by=data.manager())
+        data.constrain(project, [{"domain": name, "excludes": names} for name in names])
         annotation = _crowd(project, marks, over)
         browser, at = Browser(service, data.MANAGER), f"{marks:,} marks, {over:,} over a token, all break a rule"
         page, count = f"/projects/{project.pk}/", f"/projects/{project.pk}/violations/count/"

@@ -16,6 +16,7 @@ from datasets.models import Annotation, Dataset, Entity, Relation, Upload
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
+from resources.models import ConstraintSet
 
 MANAGER = "manager"
 ANNOTATORS = [f"annotator{n}" for n in range(8)]
@@ -96,6 +97,18 @@ def project(lines: int, name: str = "Project", labels: int = 100, texts: Dataset
         relation_ontology=ontology(20, "relation"),
         annotators=list(User.objects.filter(username__in=ANNOTATORS)),
     )
+
+
+def constrain(project: Project, rules: list[dict[str, Any]]) -> None:
+    """Let the project obey these rules about entities."""
+    blueprint = ConstraintSet.create(
+        kind="entity",
+        source=json.dumps(rules),
+        name="Rules",
+        owner=manager(),
+        entity_ontology=project.entity_ontology.copied_from,
+    )
+    project.use(blueprint, by=manager())
 
 
 @write()

@@ -16,6 +16,7 @@ from annotation_service.models import User
 from datasets.cleaned import key_of
 from datasets.models import Dataset, Item
 from projects.models import Project
+from tests.threads import at_once
 
 from . import data, imports
 from .figures import (
@@ -69,7 +70,7 @@ def marks(service: Service) -> Iterator[Figure]:
             annotator.save()
             times.append(time.perf_counter() - begun)
 
-    _together([lambda a=a: save_all(a) for a in annotators])
+    at_once(*(partial(save_all, annotator) for annotator in annotators))
     rate = len(times) / (time.perf_counter() - started)
     yield Figure("save marks, 8 clients, per second", rate, "", headline(300, at_least=True))
     yield Figure("  each, p50 / p95", p50_p95(times), "ms")
@@ -131,7 +132,7 @@ def load(service: Service) -> Iterator[Figure]:
             lambda: browser.follow(browser.submit("/projects/new/", expected=302, name="Copy", **copied)),
         )
 
-    _together([manage, *(lambda a=a, n=n: save(a, n) for n, a in enumerate(annotators))])
+    at_once(manage, *(partial(save, annotator, n) for n, annotator in enumerate(annotators)))
     yield Figure(
         f"{RATE} saves a second for {duration} s during an import and a copy: errors", len(errors), "", headline(0)
     )
@@ -206,7 +207,7 @@ def saving_while(annotators: list[Annotator], work: Callable[[], object]) -> tup
         finally:
             over.set()
 
-    _together([do, *(partial(save, annotator, n) for n, annotator in enumerate(annotators))])
+    at_once(do, *(partial(save, annotator, n) for n, annotator in enumerate(annotators)))
     return times, took[0]
 
 
@@ -227,11 +228,3 @@ def _fill(megabytes: int) -> None:
                 f" SELECT {position} + position, {', '.join(columns)} FROM datasets_item"
                 f" WHERE dataset_id = {dataset.pk} AND position < {imports.LINES}"
             )
-
-
-def _together(works: list[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=work) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()

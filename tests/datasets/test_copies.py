@@ -166,12 +166,6 @@ def test_a_projects_copy_goes_only_with_its_project(alice):
     assert project.dataset.items().count() == 3
 
 
-def test_an_ontology_that_a_dataset_uses_cannot_be_erased(dataset, entity_labels):
-    with pytest.raises(Refused):
-        entity_labels.erase()
-    assert Entity.objects.count() == 4
-
-
 # --- Blueprints of a project's preannotated dataset ------------------------------------------------------------------------
 
 

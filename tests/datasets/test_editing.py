@@ -1,7 +1,6 @@
 """Removing and restoring items on the screens, and editing what is not text."""
 
 import json
-from html import unescape
 from urllib.parse import urlencode
 
 import pytest
@@ -12,6 +11,7 @@ from annotation_service.edits import fingerprint
 from datasets.extra_fields import Field, to_object
 from datasets.models import Annotation, Dataset, Item
 from tests import factories
+from tests.answers import events, html
 from tests.datasets import marked
 from tests.soak import amount
 
@@ -21,16 +21,8 @@ def dataset(alice):
     return factories.dataset(owner=alice, text="pump 1\nvalve\npump 2\npump 3\n")
 
 
-def html(response):
-    return unescape(response.text)
-
-
 def numbers(items):
     return [item.number for item in items]
-
-
-def events(response):
-    return json.loads(response["HX-Trigger"])
 
 
 def remove(client, dataset, query, **data):

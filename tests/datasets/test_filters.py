@@ -71,18 +71,13 @@ def test_an_upload_is_a_range_of_items(alice):
     dataset = factories.dataset(owner=alice, text="a\nb\n")
     options = {"kind": "standard", "format": "text", "duplicates": "refuse"}
     more = factories.upload("c\nd\ne\n", by=alice, options=options, dataset=dataset)
+    assert found(dataset, "upload=2") == []
     more.store()
     assert found(dataset, "upload=1") == [1, 2]
     assert found(dataset, "upload=2") == [3, 4, 5]
     dataset.remove(dataset.items().filter(position=3), by=alice)
     assert found(dataset, "upload=2") == [3, 5]
     assert found(dataset, "upload=2&bin=1") == [4]
-
-
-def test_an_upload_that_was_not_stored_has_no_items(alice):
-    dataset = factories.dataset(owner=alice, text="a\nb\n")
-    factories.upload("c\n", by=alice, options={"kind": "standard", "format": "text"}, dataset=dataset)
-    assert found(dataset, "upload=2") == []
 
 
 def test_selected_items_are_those_of_this_dataset_only(dataset, alice):

@@ -1,7 +1,6 @@
 """The page of a dataset: its facts, and the table of its items."""
 
 import re
-from html import unescape
 from itertools import pairwise
 
 import pytest
@@ -9,12 +8,9 @@ from django.urls import reverse
 
 from datasets.models import Annotation, Dataset, Item
 from tests import factories
+from tests.answers import html
 from tests.datasets import marked
 from tests.queries import queries_of
-
-
-def html(response):
-    return unescape(response.text)
 
 
 def texts(response):

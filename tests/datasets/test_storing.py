@@ -26,10 +26,9 @@ from .documents import entity, item, relation
 
 
 @pytest.fixture
-def labels(alice):
+def labels(labels):
     """The ontologies, as options of an upload."""
-    made = {kind: factories.ontology(owner=alice, kind=kind) for kind in ("entity", "relation")}
-    return {f"{kind}_ontology": ontology.pk for kind, ontology in made.items()}
+    return {"entity_ontology": labels["entities"].pk, "relation_ontology": labels["relations"].pk}
 
 
 @pytest.fixture
@@ -416,19 +415,6 @@ def shared(alice, carol, dave, upload):
 def shares(project):
     members = project.membership_set.filter(role="annotator")
     return sorted(project.items_for(member.user).count() for member in members)
-
-
-def test_new_items_of_a_project_are_available_at_once(shared, upload):
-    assert shares(shared) == [2, 2]
-    upload([item(), item()], to=shared.dataset).store()
-    assert shares(shared) == [3, 3]
-    assert Assignment.objects.count() == 6
-
-
-def test_by_default_everybody_gets_the_new_items(alice, carol, upload):
-    project = factories.project(by=alice, annotators=[carol])
-    upload("one more\n", to=project.dataset, format="text").store()
-    assert [item.original for item in project.items_for(carol)][-1] == "one more"
 
 
 def test_removed_items_are_assigned_no_more_and_restored_ones_again(shared, carol, dave):

@@ -12,6 +12,7 @@ from annotation_service.jobs import claim, run
 from annotation_service.models import Job
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories
+from tests.answers import html
 from tests.queries import queries_of
 
 LINES = {"kind": "standard", "format": "text", "tokeniser": "punkt", "name": "Lines"}
@@ -60,10 +61,6 @@ def post_rich(client, document, **values):
     return post(client, file=named_file(document), **{"kind": "rich", "format": "json", **values})
 
 
-def html(response):
-    return unescape(response.text)
-
-
 def shown(client, response):
     """The page that an answer leads to."""
     assert response.status_code == 302, html(response)
@@ -85,11 +82,8 @@ def nothing_is_stored():
 
 
 @pytest.fixture
-def labels(alice):
-    return {
-        "entity_ontology": factories.ontology(owner=alice).pk,
-        "relation_ontology": factories.ontology(owner=alice, kind="relation").pk,
-    }
+def labels(labels):
+    return {"entity_ontology": labels["entities"].pk, "relation_ontology": labels["relations"].pk}
 
 
 # --- New datasets ---

@@ -1,13 +1,8 @@
-from html import unescape
-
 import pytest
 
 from tests import factories
+from tests.answers import html
 from tests.queries import queries_of
-
-
-def html(response):
-    return unescape(response.text)
 
 
 def shown(response):

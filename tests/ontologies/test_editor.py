@@ -1,6 +1,5 @@
 """The fragments and actions of the tree editor: searching, taking back, lists, several items, checks, usage."""
 
-import json
 import re
 
 import pytest
@@ -10,12 +9,9 @@ from annotation_service.words import excerpt
 from datasets.models import Annotation
 from ontologies.models import Ontology
 from tests import factories
+from tests.answers import events
 from tests.ontologies.test_pages import uids_in, url
 from tests.queries import queries_of
-
-
-def events(answer):
-    return json.loads(answer.get("HX-Trigger", "{}"))
 
 
 def names(ontology):

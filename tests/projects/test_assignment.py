@@ -101,13 +101,6 @@ def test_what_others_have_stays_when_items_come_or_go(shared, alice):
     assert held(shared) == {(item, person) for item, person in with_new if item != gone.pk}
 
 
-def test_when_that_leaves_it_uneven_all_are_assigned_anew(shared, alice, carol, dave):
-    shared.dataset.remove(shared.items_for(carol), by=alice)
-    assert shares(shared) == [2, 3]
-    shared.dataset.restore(shared.dataset.bin())
-    assert shares(shared) == [5, 5]
-
-
 def test_two_items_fewer_are_evened_out(shared, alice, carol):
     shared.dataset.remove(shared.all_items().filter(pk__in=[item.pk for item in shared.items_for(carol)[:2]]), by=alice)
     assert shares(shared) == [4, 4]

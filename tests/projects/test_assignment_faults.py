@@ -1,9 +1,10 @@
 """Whatever fails while items are given to people: everything is stored or nothing; and nobody's beginning gets lost meanwhile."""
 
 import threading
+from functools import partial
 
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
 from annotation_service.db import write
 from datasets.models import Annotation
@@ -11,6 +12,7 @@ from projects.assignment.assigned import given_item
 from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, Project
 from tests import factories, faults
+from tests.threads import running
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "".join(f"item {n}\n" for n in range(12))
@@ -67,39 +69,30 @@ def test_a_fault_at_any_statement_leaves_everything_as_it_was(project, change):
 def test_what_somebody_begins_while_the_rule_is_changed_stays_with_them(project):
     """Begun before or after the change, never in spite of it."""
     rules = [AssignmentRule(1), AssignmentRule(), AssignmentRule(2, calibration=2), AssignmentRule(1, overlap=50)]
-    stop, errors, begun = threading.Event(), [], set()
+    stop, begun = threading.Event(), set()
 
     def annotate(person):
-        try:
-            is_over = False
-            while not is_over:
-                is_over = stop.is_set()  # one round at least, however late this thread begins
-                for item in project.all_items():
-                    with write():
-                        project.all_items().select_for_update(of=("self",), no_key=True).get(pk=item.pk)
-                        if given_item(person, project.pk, item.pk):
-                            Annotation.start(item, person)
-                            begun.add((person.pk, item.pk))
-        except Exception as error:
-            errors.append(error)
-        finally:
-            connection.close()
+        is_over = False
+        while not is_over:
+            is_over = stop.is_set()  # one round at least, however late this thread begins
+            for item in project.all_items():
+                with write():
+                    project.all_items().select_for_update(of=("self",), no_key=True).get(pk=item.pk)
+                    if given_item(person, project.pk, item.pk):
+                        Annotation.start(item, person)
+                        begun.add((person.pk, item.pk))
 
-    threads = [threading.Thread(target=annotate, args=(person,)) for person in project.people]
-    for thread in threads:
-        thread.start()
-    try:
-        for rule in rules * 3:
-            Project.objects.get().set_rule(rule, by=project.created_by)
-            now = Project.objects.get()
-            for person in project.people:
-                there = Annotation.objects.filter(annotator=person, started_at__isnull=False)
-                assert set(there.values_list("item", flat=True)) <= set(
-                    now.assigned_to(person).values_list("pk", flat=True)
-                )
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-    assert not errors and begun
+    with running(*(partial(annotate, person) for person in project.people)):
+        try:
+            for rule in rules * 3:
+                Project.objects.get().set_rule(rule, by=project.created_by)
+                now = Project.objects.get()
+                for person in project.people:
+                    there = Annotation.objects.filter(annotator=person, started_at__isnull=False)
+                    assert set(there.values_list("item", flat=True)) <= set(
+                        now.assigned_to(person).values_list("pk", flat=True)
+                    )
+        finally:
+            stop.set()
+    assert begun
     assert Assignment.objects.exists()

@@ -70,23 +70,13 @@ class Doomed:
         self.entities = factories.ontology(owner=alice, name="Doomed labels")
         self.relations = factories.ontology(owner=alice, kind="relation", name="Doomed relations")
         self.entities.add_item("Doomed label", by=alice)
-        labels = {"entity_ontology": self.entities, "relation_ontology": self.relations}
-        keys = {name: ontology.pk for name, ontology in labels.items()}
+        labels = {"entities": self.entities, "relations": self.relations}
+        keys = {"entity_ontology": self.entities.pk, "relation_ontology": self.relations.pk}
         self.options = {"kind": "preannotated_relation", "format": "json", "name": "Doomed texts", **keys}
         self.dataset = factories.upload(document(items), by=alice, options=self.options, name="Doomed.json").store()
-        self.sets = [
-            make(format, owner=alice, entities=self.entities, relations=self.relations, name="Doomed set")
-            for format in FORMATS
-        ]
-        self.project = Project.create(
-            name="Doomed project",
-            by=alice,
-            dataset=self.dataset,
-            resources=self.sets,
-            annotators=[carol],
-            annotators_per_item=1,
-            **labels,
-        )
+        self.sets = [make(format, owner=alice, name="Doomed set", **labels) for format in FORMATS]
+        options = {"resources": self.sets, "annotators": [carol], "annotators_per_item": 1}
+        self.project = factories.project(by=alice, name="Doomed project", of=self.dataset, **options, **labels)
         self.copies = [self.project.dataset, *self.project.ontology_set.all(), *self.project.resources()]
         self.item, self.label = self.project.dataset.items().first(), self.project.entity_ontology.items().first()
         for item in self.project.dataset.items():

@@ -15,6 +15,7 @@ from annotation_service.models import User
 from datasets.models import Annotation
 from projects.models import Assignment, Invitation, Project
 from tests import factories
+from tests.answers import text_of
 from tests.people import PASSWORD
 
 NEW = {"username": "nina", "password1": PASSWORD, "password2": PASSWORD}
@@ -47,16 +48,12 @@ def role_of(project, name):
     return project.membership_set.filter(user__username=name).values_list("role", flat=True).first()
 
 
-def words(response):
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.text))
-
-
 def test_an_account_is_made_by_an_invitation_and_its_address_is_confirmed_by_it(client, invite, project):
     link = invite("Nina@example.org", "reviewer")
     (sent,) = mail.outbox
     assert sent.to == ["Nina@example.org"] and sent.subject == "Annotation Service: invitation to “Pumps”"
     assert "alice invites you" in sent.body and "as reviewer" in sent.body and "within 14 days" in sent.body
-    page = words(client.get(link))
+    page = text_of(client.get(link))
     assert "alice invites you to this project, as reviewer" in page and "for Nina@example.org" in page
     answer = client.post(link, {**NEW, "email": "other@example.org"})
     assert answer["Location"] == f"/projects/{project.pk}/" and client.get(answer["Location"]).status_code == 200
@@ -70,10 +67,10 @@ def test_an_account_is_made_by_an_invitation_and_its_address_is_confirmed_by_it(
 def test_whoever_has_an_account_accepts_or_declines_and_gets_no_items_before(client, invite, project, dave):
     link = invite("dave@example.org")
     assert set(Assignment.objects.values_list("annotator__username", flat=True)) == {"carol"}
-    assert "There is an account with the address dave@example.org" in words(client.get(link))
+    assert "There is an account with the address dave@example.org" in text_of(client.get(link))
     assert f"/accounts/login/?next={link}" in client.get(link).text
     client.force_login(dave)
-    assert "You are signed in as dave" in words(client.get(link))
+    assert "You are signed in as dave" in text_of(client.get(link))
     assert client.post(link, {"decline": "1"})["Location"] == "/"
     assert client.get(link).status_code == 410 and role_of(project, "dave") is None
     client.post(again := invite("dave@example.org"), {"accept": "1"})
@@ -84,7 +81,7 @@ def test_whoever_has_an_account_accepts_or_declines_and_gets_no_items_before(cli
 
 def test_whoever_accepts_is_told_how_much_they_have_to_annotate(client, invite, project, as_dave, dave):
     def told(client, role):
-        return words(client.get(client.post(invite(role=role), {"accept": "1"})["Location"]))
+        return text_of(client.get(client.post(invite(role=role), {"accept": "1"})["Location"]))
 
     assert "You are an annotator in it. You have 2 items to annotate." in told(as_dave, "annotator")
     Annotation.start(project.items_for(dave)[0], dave).finish()
@@ -92,7 +89,7 @@ def test_whoever_accepts_is_told_how_much_they_have_to_annotate(client, invite, 
     assert "You have 1 item to annotate." in told(as_dave, "annotator")  # beside the one that is done
     project.dataset.remove(project.all_items(), by=project.created_by)
     client.post(invite(), {**NEW, "email": "nina@example.org"})
-    assert "You have no items to annotate." in words(client.get("/"))
+    assert "You have no items to annotate." in text_of(client.get("/"))
     client.force_login(factories.user("erin"))
     assert "You are an observer in it." in (page := told(client, "observer")) and "to annotate" not in page
 
@@ -103,16 +100,16 @@ def test_home_shows_invitations_to_ones_own_address_only(as_dave, as_carol, as_b
     # Bob has typed the address himself, and has not confirmed it.
     EmailAddress.objects.create(user=bob, email="bob@example.org", primary=True, verified=False)
     pk = Invitation.objects.get(address="dave@example.org").pk
-    assert "alice invites you to the project Pumps , as annotator" in words(as_dave.get("/"))
+    assert "alice invites you to the project Pumps , as annotator" in text_of(as_dave.get("/"))
     for other in (as_carol, as_bob):
-        assert "invites you" not in words(other.get("/"))
+        assert "invites you" not in text_of(other.get("/"))
         assert other.post(f"/projects/invitations/{pk}/answer/", {"accept": "1"}).status_code == 404
     EmailAddress.objects.filter(user=bob).update(verified=True)
-    assert "invites you" in words(as_bob.get("/"))
+    assert "invites you" in text_of(as_bob.get("/"))
     assert (
         as_dave.post(f"/projects/invitations/{pk}/answer/", {"accept": "1"})["Location"] == f"/projects/{project.pk}/"
     )
-    assert role_of(project, "dave") == "annotator" and "invites you" not in words(as_dave.get("/"))
+    assert role_of(project, "dave") == "annotator" and "invites you" not in text_of(as_dave.get("/"))
 
 
 def test_an_invitation_is_still_shown_after_somebody_asked_for_a_new_password(as_dave, client, invite):
@@ -120,17 +117,17 @@ def test_an_invitation_is_still_shown_after_somebody_asked_for_a_new_password(as
     client.post("/accounts/password/reset/", {"email": "dave@example.org"})
     as_dave.get("/accounts/email/")
     assert EmailAddress.objects.filter(email="dave@example.org", verified=False, primary=False).exists()
-    assert "invites you" in words(as_dave.get("/"))
+    assert "invites you" in text_of(as_dave.get("/"))
 
 
 def test_an_address_of_another_domain_that_is_folded_alike_is_another_ones(as_dave, dave, invite):
     invite("x@strasse.de")
     EmailAddress.objects.create(user=dave, email="x@straße.de", verified=True)
     pk = Invitation.objects.get().pk
-    assert "invites you" not in words(as_dave.get("/"))
+    assert "invites you" not in text_of(as_dave.get("/"))
     assert as_dave.post(f"/projects/invitations/{pk}/answer/", {"accept": "1"}).status_code == 404
     EmailAddress.objects.filter(user=dave).update(email="x@strasse.de")
-    assert "invites you" in words(as_dave.get("/"))
+    assert "invites you" in text_of(as_dave.get("/"))
 
 
 def test_addresses_of_two_domains_that_are_folded_alike_are_invited_both(as_alice, project, dave):
@@ -151,7 +148,7 @@ def test_a_link_is_good_for_many_until_it_is_revoked_and_tells_how_often(as_alic
         assert client.post(link, data).status_code == 302
         assert role_of(project, f"new{number}") == "annotator"
     assert not EmailAddress.objects.get(email="new1@example.org").verified
-    page = words(as_alice.get(f"/projects/{project.pk}/people/"))
+    page = text_of(as_alice.get(f"/projects/{project.pk}/people/"))
     assert "link used 2 times Annotator alice just now open, 14 days left" in page
     assert link.split("/")[-2] not in as_alice.get(f"/projects/{project.pk}/people/").text
     invitation = Invitation.objects.get()
@@ -206,7 +203,7 @@ def test_what_waits_for_the_rights_of_its_author_can_be_revoked(invite, project,
 def test_of_a_project_that_rests_it_is_said_so(client, invite, project, alice, end):
     link = invite("nina@example.org")
     end(project, alice)
-    assert "The project is not worked on at the moment." in words(client.get(link))
+    assert "The project is not worked on at the moment." in text_of(client.get(link))
 
 
 @pytest.mark.parametrize("end", [expire, revoke, demote, remove, deactivate, send_again, archive, put_into_bin])
@@ -215,21 +212,21 @@ def test_what_has_ended_lets_nobody_in(client, invite, project, alice, end):
     assert client.get(link).status_code == 200
     end(project, alice)
     for answer in (client.get(link), client.post(link, NEW)):
-        assert answer.status_code == 410 and "cannot be used any more" in words(answer)
+        assert answer.status_code == 410 and "cannot be used any more" in text_of(answer)
     assert not User.objects.filter(username="nina").exists()
 
 
 def test_who_was_removed_does_not_come_back_by_an_old_link(invite, project, carol, as_carol):
     old = invite()
     project.remove_member(project.membership_set.get(user=carol))
-    page = words(as_carol.get(as_carol.post(old, {"accept": "1"})["Location"]))
+    page = text_of(as_carol.get(as_carol.post(old, {"accept": "1"})["Location"]))
     assert "You have left this project since" in page and role_of(project, "carol") is None
     as_carol.post(invite(), {"accept": "1"})
     assert role_of(project, "carol") == "annotator"
 
 
 def test_a_member_is_not_made_one_twice_and_keeps_the_role(invite, project, as_carol):
-    page = words(as_carol.get(as_carol.post(invite(role="observer"), {"accept": "1"})["Location"]))
+    page = text_of(as_carol.get(as_carol.post(invite(role="observer"), {"accept": "1"})["Location"]))
     assert "carol is a member of this project already" in page and role_of(project, "carol") == "annotator"
     assert Invitation.objects.get().uses == 0
 
@@ -248,7 +245,7 @@ def test_a_member_is_not_made_one_twice_and_keeps_the_role(invite, project, as_c
 def test_a_form_that_is_not_right_makes_neither_account_nor_member(client, invite, project, change, reason):
     before = User.objects.count()
     answer = client.post(invite(), {**NEW, **change})
-    assert answer.status_code == 422 and reason in words(answer)
+    assert answer.status_code == 422 and reason in text_of(answer)
     assert User.objects.count() == before and Invitation.objects.get().uses == 0
 
 
@@ -264,7 +261,7 @@ def test_a_form_that_is_not_right_makes_neither_account_nor_member(client, invit
 )
 def test_wrong_addresses_and_roles_are_refused_and_nothing_is_sent(as_alice, project, data, reason):
     answer = as_alice.post(f"/projects/{project.pk}/people/invitations/mail/", {"role": "annotator", **data})
-    assert answer.status_code == 422 and reason in words(answer)
+    assert answer.status_code == 422 and reason in text_of(answer)
     assert not mail.outbox and not Invitation.objects.exists()
 
 
@@ -349,5 +346,5 @@ def test_a_project_is_deleted_with_its_invitations_and_former_members(invite, pr
 
 def test_a_member_who_follows_a_link_is_told_so_and_shown_the_way(invite, project, as_carol):
     page = as_carol.get(invite(role="observer"))
-    assert "You are in it already, as annotator" in words(page) and "Accept" not in words(page)
+    assert "You are in it already, as annotator" in text_of(page) and "Accept" not in text_of(page)
     assert f'href="/projects/{project.pk}/"' in page.text

@@ -9,11 +9,8 @@ from datasets.models import Annotation
 from projects import all_alike
 from projects.models import Membership, Project
 from tests import factories
+from tests.answers import text_of
 from tests.queries import queries_of
-
-
-def text_of(response):
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.text))
 
 
 def rows(response):

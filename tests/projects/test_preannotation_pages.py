@@ -12,6 +12,7 @@ from datasets.models import Annotation, Entity
 from projects.models import Project
 from resources.models import PreannotationSet
 from tests import factories
+from tests.answers import text_of
 from tests.factories import item
 from tests.resource_sets import make
 
@@ -38,10 +39,6 @@ def lexicon(alice, labels):
 
 def url(name, project, *args):
     return reverse(f"projects:{name}", args=[project.pk, *args])
-
-
-def text_of(answer):
-    return " ".join(re.sub(r"<[^>]*>", " ", answer.text).split())
 
 
 def run_jobs():

@@ -44,12 +44,8 @@ pytestmark = pytest.mark.usefixtures("with_preannotations")
 
 
 @pytest.fixture
-def blueprints(alice):
+def blueprints(alice, labels):
     """``blueprints(entities, relations)``: preannotation sets about the labels of `project`."""
-    labels = {
-        "entities": factories.ontology(owner=alice),
-        "relations": factories.ontology(owner=alice, kind="relation"),
-    }
 
     def made(entities=None, relations=None, **fields):
         documents = {"entity_preannotations": entities, "relation_preannotations": relations}
@@ -57,13 +53,12 @@ def blueprints(alice):
         PreannotationSet.objects.filter(pk__in=[each.pk for each in sets]).update(**fields)
         return list(PreannotationSet.objects.filter(pk__in=[each.pk for each in sets]).order_by("kind"))
 
-    made.labels = labels
     return made
 
 
 @pytest.fixture
-def project(alice, carol, dave, blueprints):
-    return factories.project(by=alice, text=TEXT, annotators=[carol, dave], **blueprints.labels)
+def project(alice, carol, dave, labels):
+    return factories.project(by=alice, text=TEXT, annotators=[carol, dave], **labels)
 
 
 def marks(project, annotator=None, status="suggested", origin="preannotation"):
@@ -113,11 +108,10 @@ def test_case_is_ignored_if_the_set_says_so(project, alice, blueprints):
     assert marks(project) == [*FOUND, "2 Oil pump PhysicalObject", *FOUND_BELOW]
 
 
-def test_forms_go_through_the_preprocessing_of_the_dataset(alice, blueprints):
+def test_forms_go_through_the_preprocessing_of_the_dataset(alice, blueprints, labels):
     dataset = factories.dataset(
         owner=alice, text="The Oil-Pump, (broken)", tokeniser="punkt", lowercase=True, remove_characters="-"
     )
-    labels = blueprints.labels
     project = Project.create(name="P", by=alice, dataset=dataset, entity_ontology=labels["entities"])
     forms = ["OIL-PUMP,", "(Broken", "---"]
     put(project, blueprints([{"surface_form": form, "label": "State"} for form in forms]), alice)
@@ -293,8 +287,7 @@ def test_while_they_are_off_nothing_changes_and_what_is_there_can_be_decided(
     assert marks(project, carol) == ["1 engine DrivingObject"]
 
 
-def test_a_project_is_created_with_suggestions(alice, blueprints):
-    labels = blueprints.labels
+def test_a_project_is_created_with_suggestions(alice, blueprints, labels):
     project = factories.project(by=alice, text=TEXT, resources=blueprints(ENTITIES, RELATIONS), **labels)
     assert marks(project) == [*FOUND, "3 replace Replace", *FOUND_BELOW, "3 replace hasPatient oil pump"]
     assert all(each.is_matched for each in project.preannotation_sets())
@@ -372,12 +365,12 @@ def test_figures_know_case_and_take_few_queries(project, alice, blueprints, djan
         figures_of(own, dataset)
 
 
-def test_commands_end_when_everything_is_matched(project, alice, blueprints, tmp_path, capsys, settings):
+def test_commands_end_when_everything_is_matched(project, alice, labels, blueprints, tmp_path, capsys, settings):
     settings.JOB_ROWS = 3
     [entities] = blueprints(ENTITIES)
-    labels = {f"{kind}_ontology": blueprints.labels[name].pk for kind, name in NAMES.items()}
+    keys = {f"{kind}_ontology": labels[name].pk for kind, name in NAMES.items()}
     blueprint = project.dataset.copied_from.pk
-    call_command("create_project", name="P", manager="alice", dataset=blueprint, preannotations=[entities.pk], **labels)
+    call_command("create_project", name="P", manager="alice", dataset=blueprint, preannotations=[entities.pk], **keys)
     made = Project.objects.get(name="P")
     assert marks(made) == [*FOUND, *FOUND_BELOW]
     path = tmp_path / "more.txt"

@@ -7,7 +7,6 @@ from django.core.management import call_command
 
 from annotation_service.inputs import Refused
 from resources.models import PreannotationSet
-from tests import factories
 from tests.resource_sets import document_of
 
 ROWS = [
@@ -28,11 +27,8 @@ RELATIONS = [
 
 
 @pytest.fixture
-def ontologies(alice):
-    return {
-        "entity_ontology": factories.ontology(owner=alice),
-        "relation_ontology": factories.ontology(owner=alice, kind="relation"),
-    }
+def ontologies(labels):
+    return {"entity_ontology": labels["entities"], "relation_ontology": labels["relations"]}
 
 
 @pytest.fixture

@@ -11,14 +11,6 @@ from tests import factories, resource_sets
 CELL = re.compile(r'<td class="([^"]+)"(?: title="([^"]*)")?>(.?)</td>')
 
 
-@pytest.fixture
-def ontologies(alice):
-    return {
-        "entities": factories.ontology(owner=alice),
-        "relations": factories.ontology(owner=alice, kind="relation"),
-    }
-
-
 def fetch(client, constraints, **values):
     response = client.get(reverse("resources:matrix", args=[constraints.pk]), values, HTTP_HX_REQUEST="true")
     assert response.status_code == 200
@@ -39,8 +31,8 @@ def table(page):
     return found
 
 
-def test_entities(as_alice, alice, ontologies):
-    constraints = resource_sets.make("entity_constraints", owner=alice, **ontologies)
+def test_entities(as_alice, alice, labels):
+    constraints = resource_sets.make("entity_constraints", owner=alice, **labels)
     page = fetch(as_alice, constraints)
     cells = table(page)
     assert list(dict(cells))[:3] == [
@@ -57,12 +49,12 @@ def test_entities(as_alice, alice, ontologies):
     assert cells["Replace", "State"] == ("O", "Rule 3: Replace can contain nothing")
     assert cells["State", "Replace"] == ("f", "")
     assert "DrivingObject" not in page
-    whole = fetch(as_alice, constraints, tree=f"{factories.item(ontologies['entities'], 'PhysicalObject').uid}*")
+    whole = fetch(as_alice, constraints, tree=f"{factories.item(labels['entities'], 'PhysicalObject').uid}*")
     assert ("DrivingObject", "DrivingObject") in table(whole)
 
 
-def test_relations(as_alice, alice, ontologies):
-    constraints = resource_sets.make("relation_constraints", owner=alice, **ontologies)
+def test_relations(as_alice, alice, labels):
+    constraints = resource_sets.make("relation_constraints", owner=alice, **labels)
     cells = table(fetch(as_alice, constraints))  # of the first relation that has rules
     assert cells["PhysicalObject", "Thermostat"] == (
         "L",
@@ -70,7 +62,7 @@ def test_relations(as_alice, alice, ontologies):
     )
     assert cells["DrivingObject", "Thermostat"][0] == "l"
     assert cells["Activity", "Thermostat"] == ("B", "Rule 2: hasPart leads from Activity nowhere")
-    patient, participant = (factories.item(ontologies["relations"], name) for name in ("hasPatient", "hasParticipant"))
+    patient, participant = (factories.item(labels["relations"], name) for name in ("hasPatient", "hasParticipant"))
     cells = table(fetch(as_alice, constraints, relation=patient.uid))
     assert set(cells) == {(a, b) for a in ("PhysicalObject", "Activity") for b in ("PhysicalObject", "Activity")}
     assert [cells["Activity", "PhysicalObject"][0], cells["PhysicalObject", "Activity"]] == ["L", ("b", "")]
@@ -78,21 +70,21 @@ def test_relations(as_alice, alice, ontologies):
     assert "No rule limits “hasParticipant”" in free and table(free) == {}
 
 
-def test_of_many_relations_those_with_rules_are_offered(as_alice, alice, ontologies, monkeypatch):
+def test_of_many_relations_those_with_rules_are_offered(as_alice, alice, labels, monkeypatch):
     monkeypatch.setattr("resources.matrix.OFFERED_RELATIONS", 0)
-    constraints = resource_sets.make("relation_constraints", owner=alice, **ontologies)
+    constraints = resource_sets.make("relation_constraints", owner=alice, **labels)
     offered = re.compile(r"<option[^>]*>([^<]+?) *<")
     with_rules = ["hasPart · 2 rules", "hasParticipant/hasPatient · 1 rule"]
     assert offered.findall(fetch(as_alice, constraints)) == with_rules
-    free = factories.item(ontologies["relations"], "hasParticipant").uid
+    free = factories.item(labels["relations"], "hasParticipant").uid
     chosen = offered.findall(fetch(as_alice, constraints, relation=free))
     assert chosen == ["hasPart · 2 rules", "hasParticipant · free", "hasParticipant/hasPatient · 1 rule"]
 
 
-def test_a_set_without_rules_and_odd_addresses(as_alice, alice, ontologies):
-    empty = resource_sets.make("entity_constraints", owner=alice, document=[], **ontologies)
+def test_a_set_without_rules_and_odd_addresses(as_alice, alice, labels):
+    empty = resource_sets.make("entity_constraints", owner=alice, document=[], **labels)
     assert "No rules yet" in fetch(as_alice, empty)
-    full = resource_sets.make("entity_constraints", owner=alice, **ontologies)
+    full = resource_sets.make("entity_constraints", owner=alice, **labels)
     expected = table(fetch(as_alice, full))
     for tree in ("gone,-gone,gone*", "⁂,'--", "," * 5000, "x" * 20_000):
         assert table(fetch(as_alice, full, tree=tree, relation="⁂")) == expected
@@ -122,9 +114,9 @@ def test_a_set_without_rules_and_odd_addresses(as_alice, alice, ontologies):
         ("State", "State", ["no rule limits what “State” can contain"]),
     ],
 )
-def test_a_cell_is_explained(as_alice, alice, ontologies, row, column, sentences):
-    constraints = resource_sets.make("entity_constraints", owner=alice, name="Rules", **ontologies)
-    uids = {side: factories.item(ontologies["entities"], name).uid for side, name in (("row", row), ("column", column))}
+def test_a_cell_is_explained(as_alice, alice, labels, row, column, sentences):
+    constraints = resource_sets.make("entity_constraints", owner=alice, name="Rules", **labels)
+    uids = {side: factories.item(labels["entities"], name).uid for side, name in (("row", row), ("column", column))}
     page = html.unescape(as_alice.get(reverse("resources:cell", args=[constraints.pk]), uids).text)
     assert len(re.findall("<p>", page)) == len(sentences)
     assert all(sentence in page for sentence in sentences)

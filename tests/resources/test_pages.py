@@ -9,9 +9,10 @@ from django.urls import reverse
 
 from resources.models import ConstraintSet
 from tests import factories
+from tests.answers import text_of, toast
 from tests.factories import item
 from tests.queries import queries_of
-from tests.resource_sets import DOCUMENTS, document_of, make
+from tests.resource_sets import DOCUMENTS, document_of, make, uid
 
 
 @pytest.fixture
@@ -24,20 +25,8 @@ def relating(alice, labels):
     return make("relation_constraints", owner=alice, name="Relating", **labels)
 
 
-def uid(constraints, name):
-    return next(label.uid for labels in constraints.labels().values() for label in labels if label.name == name)
-
-
 def url(name, constraints, *args):
     return reverse(f"resources:{name}", args=[constraints.pk, *args])
-
-
-def text_of(answer):
-    return " ".join(re.sub(r"<[^>]*>", " ", answer.text).split())
-
-
-def toast(answer):
-    return json.loads(answer["HX-Trigger"])["toast"]["text"]
 
 
 def test_the_list_finds_sorts_and_counts(as_bob, rules, relating):

@@ -1,6 +1,5 @@
 """The list and the page of preannotation sets, and what is changed there."""
 
-import json
 import re
 
 import pytest
@@ -12,9 +11,10 @@ from annotation_service.inputs import Refused
 from ontologies.models import Ontology
 from resources.models import PreannotationSet
 from resources.urls import preannotation_urls
+from tests.answers import text_of, toast
 from tests.factories import item
 from tests.queries import queries_of
-from tests.resource_sets import DOCUMENTS, document_of, make
+from tests.resource_sets import DOCUMENTS, document_of, make, uid
 
 
 @pytest.fixture
@@ -27,16 +27,8 @@ def pairs(alice, labels):
     return make("relation_preannotations", owner=alice, name="Pairs", **labels)
 
 
-def uid(thing, name):
-    return next(label.uid for labels in thing.labels().values() for label in labels if label.name == name)
-
-
 def url(name, thing, *args):
     return reverse(f"preannotations:{name}", args=[thing.pk, *args])
-
-
-def text_of(answer):
-    return " ".join(re.sub(r"<[^>]*>", " ", answer.text).split())
 
 
 def rows_of(client, thing, **asked):
@@ -45,10 +37,6 @@ def rows_of(client, thing, **asked):
     found = re.findall(r'<tr id="row-\d+">(.*?)</tr>', body, re.S)
     cells = (re.findall(r'<td class="(?:num )?cell"[^>]*>(.*?)</td>', row, re.S) for row in found)
     return [[" ".join(re.sub(r"<[^>]*>", " ", cell).split()) for cell in row] for row in cells]
-
-
-def toast(answer):
-    return json.loads(answer["HX-Trigger"])["toast"]["text"]
 
 
 def test_the_list_and_the_menu(as_bob, lexicon, pairs):
