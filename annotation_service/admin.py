@@ -139,6 +139,5 @@ admin.site.register(
     ReadOnlyAdmin,
     list_display=["title", "kind", "by", "state", "phase", progress, "created_at", "finished_at"],
     list_filter=["state", "kind", ("by", Chosen), "created_at"],
-    list_select_related=["by"],
     search_fields=["title", "by__username"],
 )

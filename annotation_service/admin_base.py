@@ -40,6 +40,7 @@ def linked(path: str) -> Callable[[Any], str | SafeString]:
         return link(reduce(getattr, path.split("__"), row))
 
     column.__name__ = f"{path}_link"
+    column.path = path  # type: ignore[attr-defined]
     return column
 
 
@@ -126,6 +127,11 @@ def either(field: str, title: str, *, empty: str, filled: str) -> type[admin.Sim
     return Either
 
 
+def within(path: str) -> list[Any]:
+    """Filters by the thing that rows belong to, such as ``*within("item__dataset")``, and by the project of that."""
+    return [(path, Chosen), (f"{path}__project", Chosen)]
+
+
 # --- Lists and pages ---------------------------------------------------------------------------------------------------------
 
 
@@ -168,12 +174,20 @@ class ReadOnlyAdmin(admin.ModelAdmin):
     ordering = ["-pk"]
     actions: Any = None
     list_per_page = 50
+    list_select_related: ClassVar[Any] = ()
     show_full_result_count = False  # large tables are not counted for a headline
     show_facets = admin.ShowFacets.NEVER  # nor for each filter
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Any]":
         rows = super().get_queryset(request)
         return rows.filter(**{f"{self.part_of}__deleted_at": None}) if self.part_of else rows
+
+    def get_list_select_related(self, request: HttpRequest) -> list[str]:
+        """What the columns name; `list_select_related` adds what these take their names from."""
+        relations = {field.name for field in self.opts.concrete_fields if field.is_relation}
+        named = [column for column in self.list_display if column in relations]
+        linked = [column.path for column in self.list_display if hasattr(column, "path")]
+        return [*named, *linked, *self.list_select_related]
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return bool(request.user.is_active and request.user.is_staff)
@@ -220,7 +234,6 @@ class BlueprintAdmin(ReadOnlyAdmin):
         ("owner", Chosen),
         "updated_at",
     ]
-    list_select_related = ["owner", "project"]
     ordering = ["-updated_at"]
     search_fields = ["name", "description", "owner__username", "project__name"]
 

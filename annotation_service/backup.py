@@ -9,7 +9,6 @@ import os
 import shutil
 import sqlite3
 import zlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, suppress
 from itertools import chain
@@ -26,7 +25,6 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from . import words
-from .blueprints import Blueprint
 from .db import execute, refresh_statistics, snapshot, write
 from .inputs import Refused
 from .models import kept_file
@@ -138,7 +136,6 @@ def create(path: Path, say: Say) -> str:
         say("Copying the database")
         (folder / DATABASE).mkdir()
         manifest: Manifest = {"database": kind, "made_at": f"{timezone.now():%Y-%m-%d %H:%M} UTC"}
-        manifest["waiting"] = _waiting()
         manifest |= DUMPS[kind](folder / DATABASE).write()
         manifest["migrations"] = sorted(MigrationExecutor(connection).loader.applied_migrations)
         say("Writing the backup")
@@ -157,7 +154,7 @@ def create(path: Path, say: Say) -> str:
         with new.open("rb") as written:
             os.fsync(written)
         new.replace(path)
-    return f"{in_words(manifest)}; {words.size(path.stat().st_size)}"
+    return f"{in_words(manifest['rows'])}; {words.size(path.stat().st_size)}"
 
 
 def restore(path: Path, say: Say, *, replace: bool) -> str:
@@ -169,8 +166,8 @@ def restore(path: Path, say: Say, *, replace: bool) -> str:
     ):
         manifest = _read_manifest(path)
         with connection.cursor() as cursor:
-            there = in_words({"rows": _rows(cursor, _tables()), "waiting": _waiting()})
-        content = in_words(manifest)
+            there = in_words(_rows(cursor, _tables()))
+        content = in_words(manifest["rows"])
         if there and not replace:
             raise Refused(
                 f"The database is not empty. With --replace, you lose what it has now: {there}. "
@@ -191,41 +188,13 @@ def restore(path: Path, say: Say, *, replace: bool) -> str:
     return content
 
 
-def in_words(manifest: Manifest) -> str:
-    """What there is in the service's own tables: "3 users, 12 jobs". What was deleted and waits for a worker is not counted."""
-    rows: Counter[str] = Counter(manifest["rows"]) - Counter(manifest.get("waiting", {}))
+def in_words(rows: Rows) -> str:
+    """What there is in the service's own tables: "3 users, 12 jobs"."""
     own = [
         m._meta for m in apps.get_models() if not (m._meta.proxy or m.__module__.startswith(("django.", "allauth.")))
     ]
-    counts = [(rows[meta.db_table], f"{meta.verbose_name},{meta.verbose_name_plural}") for meta in own]
+    counts = [(rows.get(meta.db_table, 0), f"{meta.verbose_name},{meta.verbose_name_plural}") for meta in own]
     return ", ".join(words.plural(count, forms) for count, forms in counts if count)
-
-
-def _waiting() -> Rows:
-    """How many rows of each table belong to what was deleted, and wait until a worker has time for them. What is in a project in
-    the bin can be brought back."""
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        return {}  # the tables of an older version have other columns
-    paths = {model: path for model in apps.get_models() if (path := _way_to_blueprint(model)) is not None}
-    gone = {
-        model: model._base_manager.filter(**{f"{path}deleted_at__isnull": False, f"{path}project": None})
-        for model, path in paths.items()
-    }
-    return {model._meta.db_table: rows.count() for model, rows in gone.items()}
-
-
-def _way_to_blueprint(model: Any, below: tuple[Any, ...] = ()) -> str | None:
-    """From a row to the blueprint that it is part of, such as "item__dataset__"; None for what is part of none."""
-    if issubclass(model, Blueprint):
-        return ""
-    keys = [field for field in model._meta.concrete_fields if field.many_to_one]
-    above = {
-        key.name: _way_to_blueprint(key.related_model, (model, *below))
-        for key in keys
-        if key.related_model not in (model, *below)
-    }
-    return next((f"{name}__{path}" for name, path in above.items() if path is not None), None)
 
 
 def _tables() -> list[str]:

@@ -9,7 +9,7 @@ from typing import IO, Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from . import access
-from .blueprints import PagedBlueprint, with_uses
+from .blueprints import PagedBlueprint
 from .edits import EditForm
 from .http import Request
 from .inputs import Problem, Refused, check_size, clean_title, decode, normalized
@@ -89,10 +89,13 @@ class NameForm(forms.Form):
 
 
 def list_context(request: Request, found: QuerySet[Any], columns: Sequence[Column], *searched: str) -> dict[str, Any]:
-    """A page of a list of blueprints: searched in these columns, sorted, and only one kind or one's own if that is wanted."""
+    """A page of a list of blueprints: searched in these columns, sorted, and only one kind or one's own if that is wanted.
+
+    Each has ``uses``, in how many projects there is a copy."""
     query, kind, mine = search_text(request), request.GET.get("kind", ""), bool(request.GET.get("mine"))
     kinds = found.model.kinds()
-    found = with_uses(named(found, query, *searched)).select_related("owner")
+    in_use = Q(copies__project__isnull=False, copies__deleted_at=None)
+    found = named(found, query, *searched).annotate(uses=Count("copies", filter=in_use)).select_related("owner")
     if kind in kinds:
         found = found.filter(kind=kind)
     if mine:

@@ -4,13 +4,12 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from django.apps import apps
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -189,18 +188,6 @@ class Blueprint(Described):
         return type(self)._base_manager.create(
             **values, name=name or self.name, owner=by, project=project, copied_from=self
         )
-
-
-Q = TypeVar("Q", bound="QuerySet[Any]")
-
-
-def with_uses(blueprints: Q) -> Q:
-    """Adds ``uses``, in how many projects there is a copy."""
-    copies = blueprints.model._base_manager.filter(
-        copied_from=OuterRef("pk"), project__isnull=False, deleted_at=None
-    ).order_by()
-    counted = copies.values("copied_from").annotate(n=Count("pk")).values("n")
-    return blueprints.annotate(uses=Coalesce(Subquery(counted), 0))
 
 
 class PagedBlueprint(Blueprint):

@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from enum import Enum
 from functools import cache
@@ -86,9 +86,13 @@ def store(row: models.Model, **values: Any) -> None:
     row.save(update_fields=values)
 
 
-def first(model: type[M], sql: str, params: Mapping[str, Any] | Sequence[Any]) -> M | None:
-    """The first row of a written-out query with ``%(name)s`` parameters, or ``None``. Columns that are no fields of the model
-    become attributes.
+def first(model: type[M], sql: str, params: Mapping[str, Any]) -> M | None:
+    """The first of `rows`, or ``None``."""
+    return next(iter(rows(model, sql, params)), None)
+
+
+def rows(model: type[M], sql: str, params: Mapping[str, Any]) -> list[M]:
+    """The rows of a written-out query with ``%(name)s`` parameters. Columns that are no fields of the model become attributes.
 
     For what annotators wait for all day long: the ORM takes several times as long as the query itself to compose it, and
     0.1 ms for each query to find out what its columns are.
@@ -96,17 +100,18 @@ def first(model: type[M], sql: str, params: Mapping[str, Any] | Sequence[Any]) -
     with connection.cursor() as cursor:
         cursor.execute(sql, params)
         columns = tuple(column[0] for column in cursor.description)
-        row = cursor.fetchone()
-    if row is None:
-        return None
+        fetched = cursor.fetchall()
     fields, converters = _reading(model, columns)
-    values = list(row)
-    for place, expression, convert in converters:
-        values[place] = convert(values[place], expression, connection)
-    found = dict(zip(columns, values, strict=True))
-    instance = model.from_db(connection.alias, fields.values(), [found.pop(column) for column in fields])
-    vars(instance).update(found)
-    return instance
+    instances = []
+    for row in fetched:
+        values = list(row)
+        for place, expression, convert in converters:
+            values[place] = convert(values[place], expression, connection)
+        found = dict(zip(columns, values, strict=True))
+        instance = model.from_db(connection.alias, fields.values(), [found.pop(column) for column in fields])
+        vars(instance).update(found)
+        instances.append(instance)
+    return instances
 
 
 @cache
@@ -238,6 +243,21 @@ class Written(models.Func):
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         cut = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 8) || 'Z'"
         return self.as_sql(compiler, connection, template=cut, **context)
+
+
+def copy_rows(rows: models.QuerySet[Any], **others: Any) -> None:
+    """Insert a copy of each row, in their order, inside the database: none travels through Python. ``others`` are the values or
+    expressions of the fields that copies have otherwise."""
+    fields = [field for field in rows.model._meta.concrete_fields if not field.primary_key]
+    values = [others.get(field.name, models.F(field.attname)) for field in fields]
+    chosen = [
+        each if hasattr(each, "resolve_expression") else models.Value(each, output_field=field)
+        for field, each in zip(fields, values, strict=True)
+    ]
+    sql, params = rows.values_list(*chosen).query.sql_with_params()
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    with connection.cursor() as cursor:
+        cursor.execute(f"INSERT INTO {rows.model._meta.db_table} ({columns}) {sql}", params)
 
 
 def delete_rows(sets: Iterable[models.QuerySet[Any]], until: float) -> int:

@@ -66,13 +66,6 @@ class Page(paginator.Page):
                 page.object_list = list(rows[start:end])
         return page
 
-    @classmethod
-    def of_list(cls, rows: Sequence[Any], wanted: str | None, *, size: int = 25) -> Self:
-        """The same of rows that are known already."""
-        pager = paginator.Paginator(rows, size)
-        number = min(whole_number((wanted or "")[:9]) or 1, pager.num_pages)
-        return cls(rows[(number - 1) * size : number * size], number, pager)
-
 
 def search_text(request: HttpRequest) -> str:
     """What the search field of a list holds, cut at the limit."""

@@ -5,6 +5,7 @@ what is wrong, because it tells more.
 """
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -50,12 +51,21 @@ def load(path: Path) -> dict[str, Any]:
     return json.loads(published(path))
 
 
+def _elements(validator: Any, rule: Any, values: Any, schema: dict[str, Any]) -> Iterator[jsonschema.ValidationError]:
+    """What is wrong with the elements of a list, unless it is refused for its length: they may be a million."""
+    if not (validator.is_type(values, "array") and len(values) > schema.get("maxItems", math.inf)):
+        yield from jsonschema.Draft202012Validator.VALIDATORS["items"](validator, rule, values, schema)
+
+
+_Explaining = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"items": _elements})
+
+
 class Checker:
     def __init__(self, schema: dict[str, Any]) -> None:
         self.known = schema.get("properties", {}).keys()
         self.types = {name: field.get("type") for name, field in schema.get("properties", {}).items()}
         self.is_valid = jsonschema_rs.Draft202012Validator(schema).is_valid
-        self._slow = jsonschema.Draft202012Validator(schema)
+        self._slow = _Explaining(schema)
 
     def problems(self, value: Any, path: str = "$") -> Iterator[tuple[str, str]]:
         """Pairs of JSON path and text, one by one: there may be very many. None if the value is valid."""
@@ -82,6 +92,9 @@ class Checker:
             return {}
         wrong = set()
         for path, text in self.problems(value, ""):
+            if problems.total >= MAX_PROBLEMS:  # there may be one for each of a million elements
+                problems.at_least = True
+                return {}
             problems.add(place(path), text)
             wrong.add(re.split(r"[.[]", path.removeprefix("."))[0])
         sound = self.known - wrong

@@ -141,6 +141,7 @@ TEMPLATES = [
                 "projects.roles.in_prose",
             ],
             "builtins": ["django.templatetags.static", "annotation_service.templatetags.ui"],
+            "libraries": {"colors": "ontologies.colors"},
         },
     }
 ]

@@ -181,7 +181,9 @@ def confirm_undo(request: Request, pk: int, batch_pk: int) -> HttpResponse:
         else:
             return _undone(access.batch(request, pk, batch_pk))
     context["count"] = batch.to_undo()
-    return render(request, "annotations/_undo_batch.html", context, status=422 if "problem" in context else 200)
+    answer = render(request, "annotations/_undo_batch.html", context, status=422 if "problem" in context else 200)
+    # What was refused is mostly something that the list does not show yet.
+    return trigger_client_event(answer, "batchesChanged") if "problem" in context else answer
 
 
 def _undone(batch: Batch) -> HttpResponse:

@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
-from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, either, linked
+from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, either, linked, within
 
 from .models import Annotation, BrokenRule, Dataset, Entity, Item, Judged, Rejection, Relation, Upload
 
@@ -13,12 +13,10 @@ from .models import Annotation, BrokenRule, Dataset, Entity, Item, Judged, Rejec
 class ItemAdmin(ReadOnlyAdmin):
     list_display = ["__str__", linked("dataset"), "external_id", "removed_at"]
     list_filter = [
-        ("dataset", Chosen),
-        ("dataset__project", Chosen),
+        *within("dataset"),
         "dataset__kind",
         either("removed_at", "bin", empty="Not removed", filled="Removed"),
     ]
-    list_select_related = ["dataset"]
     search_fields = ["search_text"]
     fields = ["dataset", "position", "original", "tokens", "offsets", "external_id", "extra_fields"]
     fields += ["removed_at", "removed_by"]
@@ -50,8 +48,7 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="dataset",
     list_display=["name", linked("dataset"), "number", "item_count", "by", "state", "created_at", "stored_at"],
-    list_filter=[("dataset", Chosen), ("dataset__project", Chosen), "state", "created_at"],
-    list_select_related=["dataset", "by"],
+    list_filter=[*within("dataset"), "state", "created_at"],
     search_fields=["name", "dataset__name", "by__username"],
     date_hierarchy="created_at",
 )
@@ -61,13 +58,11 @@ admin.site.register(
     part_of="item__dataset",
     list_display=["__str__", linked("item"), "annotator", "started_at", "done_at"],
     list_filter=[
-        ("item__dataset", Chosen),
-        ("item__dataset__project", Chosen),
+        *within("item__dataset"),
         ("annotator", Chosen),
         either("annotator", "source", empty="Came with the dataset", filled="Made by annotators"),
         either("done_at", "done", empty="Not done", filled="Done"),
     ],
-    list_select_related=["item", "annotator"],
     search_fields=["=annotator__username"],
 )
 admin.site.register(
@@ -75,7 +70,7 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="annotation__item__dataset",
     list_display=["what", linked("annotation")],
-    list_select_related=["annotation__item", "annotation__annotator"],
+    list_select_related=["annotation__annotator"],
     search_fields=["=what"],
 )
 admin.site.register(
@@ -84,8 +79,8 @@ admin.site.register(
     part_of="annotation__item__dataset",
     in_index=False,
     list_display=["rule", "count", linked("annotation__item"), linked("annotation")],
-    list_filter=[("annotation__item__dataset", Chosen), ("annotation__item__dataset__project", Chosen)],
-    list_select_related=["annotation__item", "annotation__annotator"],
+    list_filter=within("annotation__item__dataset"),
+    list_select_related=["annotation__annotator"],
     search_fields=["=rule"],
 )
 admin.site.register(
@@ -94,7 +89,6 @@ admin.site.register(
     part_of="dataset",
     in_index=False,
     list_display=["__str__", linked("dataset")],
-    list_select_related=["dataset"],
     search_fields=["dataset__name"],
 )
 for model, columns, read in (
@@ -114,10 +108,9 @@ for model, columns, read in (
             linked("annotation__item"),
             linked("annotation"),
         ],
-        list_select_related=["label", "annotation__item", "annotation__annotator", *read],
+        list_select_related=["annotation__annotator", *read],
         list_filter=[
-            ("annotation__item__dataset", Chosen),
-            ("annotation__item__dataset__project", Chosen),
+            *within("annotation__item__dataset"),
             ("annotation__annotator", Chosen),
             "status",
             "origin",

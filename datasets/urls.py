@@ -4,28 +4,28 @@ from annotation_service import blueprint_views
 
 from .exports import DOWNLOAD_FORMATS
 from .models import Dataset
-from .views import browsing, creating, editing, uploads
+from .views import pages, uploads
 
 app_name = "datasets"
 of_datasets = {"model": Dataset}
 
 dataset_urls = [
-    path("", browsing.page, name="page"),
-    path("items/<int:item_pk>/", browsing.item, name="item"),
-    path("items/<int:item_pk>/edit/", editing.edit_item, name="edit_item"),
-    path("remove/", editing.remove, name="remove"),
-    path("restore/", editing.restore, name="restore"),
-    path("statistics/", browsing.statistics, name="statistics"),
-    path("statistics/figures/", browsing.figures, name="figures"),
-    path("statistics/vocabulary/", browsing.vocabulary, name="vocabulary"),
+    path("", pages.page, name="page"),
+    path("items/<int:item_pk>/", pages.item, name="item"),
+    path("items/<int:item_pk>/edit/", pages.edit_item, name="edit_item"),
+    path("remove/", pages.remove, name="remove"),
+    path("restore/", pages.restore, name="restore"),
+    path("statistics/", pages.statistics, name="statistics"),
+    path("statistics/figures/", pages.figures, name="figures"),
+    path("statistics/vocabulary/", pages.vocabulary, name="vocabulary"),
     path("edit/", blueprint_views.edit, of_datasets, name="edit"),
     path("duplicate/", blueprint_views.duplicate, of_datasets, name="duplicate"),
     path("delete/", blueprint_views.delete, of_datasets, name="delete"),
-    path("add/", creating.add_items, name="add_items"),
+    path("add/", uploads.add_items, name="add_items"),
     path("uploads/", uploads.history, name="uploads"),
 ]
 dataset_urls += [
-    path(f"download/{format.name}/", browsing.download_items, {"format": format}, name=f"download_{format.name}")
+    path(f"download/{format.name}/", pages.download_items, {"format": format}, name=f"download_{format.name}")
     for format in DOWNLOAD_FORMATS
 ]
 
@@ -39,12 +39,12 @@ upload_urls = [
 ]
 
 urlpatterns = [
-    path("", browsing.dataset_list, name="list"),
-    path("new/", creating.create, name="create"),
-    path("new/preview/", creating.preview, name="preview"),
-    path("new/ontologies/<str:kind>/", creating.ontologies, name="ontologies"),
+    path("", pages.dataset_list, name="list"),
+    path("new/", uploads.create, name="create"),
+    path("new/preview/", uploads.preview, name="preview"),
+    path("new/ontologies/<str:kind>/", uploads.ontologies, name="ontologies"),
     path("uploads/<int:pk>/", include(upload_urls)),
-    path("schemas/<str:kind>.json", creating.schema, name="schema"),
-    path("examples/<str:kind>/", creating.example, name="example"),
+    path("schemas/<str:kind>.json", uploads.schema, name="schema"),
+    path("examples/<str:kind>/", uploads.example, name="example"),
     path("<int:pk>/", include(dataset_urls)),
 ]

@@ -4,7 +4,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, linked, swatch
+from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, linked, swatch, within
 
 from .models import Ontology, OntologyChange, OntologyItem
 from .models.changes import FACTS, TIMES
@@ -31,8 +31,7 @@ class OntologyItemAdmin(ReadOnlyAdmin):
     part_of = "ontology"
     list_display = ["tree_name", "uid", linked("ontology"), "active", "swatch", "updated_at"]
     list_display_links = ["uid"]
-    list_filter = [("ontology", Chosen), ("ontology__project", Chosen), "ontology__kind", "active"]
-    list_select_related = ["ontology"]
+    list_filter = [*within("ontology"), "ontology__kind", "active"]
     search_fields = ["name", "=uid", "ontology__name"]
     sortable_by = ()
     ordering = ["tree_id", "lft"]
@@ -62,7 +61,6 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="ontology",
     list_display=["__str__", linked("ontology"), "version", "user", "at"],
-    list_filter=[("ontology", Chosen), ("ontology__project", Chosen), "verb", "at"],
-    list_select_related=["ontology", "user"],
+    list_filter=[*within("ontology"), "verb", "at"],
     search_fields=["verb", "ontology__name", "user__username"],
 )

@@ -10,6 +10,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, islice
 
+from django import template
+
+register = template.Library()
+
 HEX = re.compile(r"#[0-9A-Fa-f]{6}")
 GOLDEN_ANGLE = 180 * (3 - math.sqrt(5))
 FIRST_HUE = 160.0
@@ -50,9 +54,10 @@ def child_of(parent: str, index: int) -> str:
 
 def free_child_of(parent: str | None, index: int, taken: Collection[str]) -> str:
     """The colour of a new child, or of a new item at the top level: the first from the n-th on that no sibling has."""
-    wanted = (child_of(parent, at) if parent else top_level(at) for at in range(index, index + SEPARATE_TOPS))
+    most = SEPARATE_CHILDREN if parent else SEPARATE_TOPS
+    wanted = (child_of(parent, at) if parent else top_level(at) for at in range(index, index + most))
     first = next(wanted)
-    if first not in taken or index >= SEPARATE_TOPS:
+    if first not in taken or index >= most:
         return first
     return next((color for color in wanted if color not in taken), first)
 
@@ -90,6 +95,7 @@ HUES += [(308, "violet"), (345, "purple"), (360, "pink")]
 DARK = {"orange": "brown", "yellow": "olive"}
 
 
+@register.filter("color_name")
 @lru_cache(maxsize=10_000)
 def name_of(color: str) -> str:
     """In plain words, such as “dark green”: by the hue and lightness in OKLCH, where the named colours of CSS have theirs."""

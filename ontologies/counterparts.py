@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, F, Func, QuerySet
 
 from annotation_service import words
 from annotation_service.db import among, execute
@@ -59,3 +59,10 @@ def label_map(labels: Mapping[int, int]) -> Iterator[None]:
     execute(f"INSERT INTO label_map {pairs}", {"labels": json.dumps(labels)})
     yield  # if what follows fails, its transaction takes the table along
     execute("DROP TABLE label_map")
+
+
+def counterpart(field: str) -> Func:
+    """For such a statement: the key of the label that stands for that in a field."""
+    return Func(
+        F(field), template="(SELECT new FROM label_map WHERE old = %(expressions)s)", output_field=BigIntegerField()
+    )

@@ -138,7 +138,7 @@ def _counted(rows: QuerySet[Any], field: str) -> QuerySet[Any]:
     return rows.order_by().values_list(field).annotate(Count("pk"))
 
 
-def marks_by_uid(kind: str, ontologies: QuerySet[Any] | list[int], made_by: Any = None) -> dict[str, int]:
+def marks_by_uid(kind: str, ontologies: Collection[int], made_by: Any = None) -> dict[str, int]:
     """Live marks of the items of some ontologies of a kind, by the uids of these. Of all people's marks, or of one person's."""
     counts: Counter[str] = Counter()
     for use in item_uses:

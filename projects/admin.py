@@ -60,7 +60,6 @@ class ProjectAdmin(BlueprintAdmin):
 
     list_display = ["name", "task", "created_by", "member_count", "created_at"]
     list_filter = ["task", ("created_by", Chosen), "created_at"]
-    list_select_related = ["created_by"]
     search_fields = ["name", "description", "created_by__username"]
     EDITED = ("name", "description", "guidelines")
     readonly_fields = ["resources"]
@@ -108,7 +107,6 @@ admin.site.register(
     list_display=["user", "project", "role", "joined_at"],
     in_index=False,
     list_filter=[("project", Chosen), ("user", Chosen), "role", "joined_at"],
-    list_select_related=["user", "project"],
     search_fields=["user__username", "project__name"],
 )
 admin.site.register(
@@ -118,7 +116,6 @@ admin.site.register(
     in_index=False,
     list_display=["user", "project", "left_at"],
     list_filter=[("project", Chosen), ("user", Chosen), "left_at"],
-    list_select_related=["user", "project"],
     search_fields=["user__username", "project__name"],
 )
 admin.site.register(
@@ -128,7 +125,7 @@ admin.site.register(
     list_display=["__str__", "by", "created_at", "expires_at", "state", "uses"],
     fields=["project", "role", "address", "by", "created_at", "expires_at", "state", "uses"],
     list_filter=[("project", Chosen), ("by", Chosen), "role", "state"],
-    list_select_related=["by", "project"],
+    list_select_related=["project"],
     search_fields=["address", "project__name", "by__username"],
 )
 admin.site.register(
@@ -137,7 +134,6 @@ admin.site.register(
     part_of="project",
     in_index=False,
     list_display=["project", "begun", "done"],
-    list_select_related=["project"],
     search_fields=["project__name"],
 )
 admin.site.register(
@@ -147,7 +143,6 @@ admin.site.register(
     in_index=False,
     list_display=["project", "text", "at"],
     fields=["project", "text", "at"],
-    list_select_related=["project"],
     search_fields=["project__name"],
 )
 for model in (Assignment, Withheld):
@@ -158,6 +153,5 @@ for model in (Assignment, Withheld):
         in_index=False,
         list_display=["annotator", linked("item"), "by"],
         list_filter=[("item__dataset__project", Chosen), ("annotator", Chosen)],
-        list_select_related=["annotator", "item", "by"],
         search_fields=["=annotator__username"],
     )

@@ -19,7 +19,7 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import Job, User, start_job
 from datasets.item_lists import PAGE_SIZE
 from datasets.models import Item
-from datasets.views.editing import items_changed
+from datasets.views.pages import items_changed
 from work.models.item_work import refresh
 
 from . import access

@@ -9,6 +9,7 @@ from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage, get_connection
+from django.core.paginator import Paginator
 from django.db import IntegrityError
 from django.db.models import Case, When
 from django.http import HttpResponse, JsonResponse
@@ -26,7 +27,7 @@ from annotation_service.db import write
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User, fold
-from annotation_service.paging import Column, Page, search_text, sort_columns
+from annotation_service.paging import Column, search_text, sort_columns
 
 from . import access, progress, roles
 from .forms import EndForm, HandOverForm, InviteForm, LinkForm, MembersForm, RoleForm, refusals_in, toasts_refusals
@@ -72,7 +73,7 @@ def _context(request: Request, project: Project, **more: Any) -> dict[str, Any]:
         "own": next((person for person in members if person.user == request.user), None),
         "members": len(members),
         "former": _matching(former, query),
-        "page": Page.of_list(shown, request.GET.get("page"), size=A_PAGE),
+        "page": Paginator(shown, A_PAGE).get_page(request.GET.get("page")),
         "columns": columns,
         "query": query,
         "form": MembersForm(project=project),

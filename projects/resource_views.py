@@ -17,7 +17,7 @@ from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.models import Job
 from annotation_service.paging import Column, sort_columns
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
-from resources.preannotations_table import PAGE_SIZE, Table
+from resources.preannotations_page import PAGE_SIZE, Table
 from work.suggestions.decisions import Figures, figures_of
 
 from . import access

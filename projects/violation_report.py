@@ -153,10 +153,15 @@ class ViolationReport:
 
 
 class Selection:
-    """The violations that somebody wants to see: of a rule, of a person, or both; empty means all."""
+    """The violations that somebody wants to see: of a rule, of a person, or both; empty means all. So does what names no rule, as
+    in addresses that were written down when rules were named otherwise."""
 
     def __init__(self, report: ViolationReport, *, rule: str, who: str) -> None:
-        self.report, self.rule, self.who = report, rule, who
+        self.report, self.who = report, who
+        try:
+            self.rule = str(RuleName.of(rule))
+        except ValueError:
+            self.rule = ""
 
     def broken(self) -> QuerySet[BrokenRule]:
         """What came with the dataset first."""

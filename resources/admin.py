@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.db.models import CharField, QuerySet
 from django.http import HttpRequest
 
-from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, linked
+from annotation_service.admin_base import BlueprintAdmin, ReadOnlyAdmin, linked, within
 
 from .models import RESOURCE_SETS, ConstraintChange, ConstraintSet, PreannotationChange, PreannotationSet, ResourceSet
 
@@ -13,7 +13,6 @@ from .models import RESOURCE_SETS, ConstraintChange, ConstraintSet, Preannotatio
 @admin.register(ConstraintSet, PreannotationSet)
 class ResourceSetAdmin(BlueprintAdmin):
     list_display = ["name", "kind", "owner", "project", "entity_ontology", "relation_ontology", "updated_at"]
-    list_select_related = ["owner", "project", "entity_ontology", "relation_ontology"]
     readonly_fields = ["content"]
 
     @admin.display(description="content")
@@ -23,7 +22,7 @@ class ResourceSetAdmin(BlueprintAdmin):
 
 class RowAdmin(ReadOnlyAdmin):
     part_of = "resource_set"
-    list_filter = [("resource_set", Chosen), ("resource_set__project", Chosen)]
+    list_filter = within("resource_set")
     sortable_by = ()
     ordering = ["resource_set", "position"]
 
@@ -64,7 +63,6 @@ for change in (ConstraintChange, PreannotationChange):
         ReadOnlyAdmin,
         part_of=thing,
         list_display=["__str__", linked(thing), "version", "user", "at"],
-        list_filter=[(thing, Chosen), (f"{thing}__project", Chosen), "verb", "at"],
-        list_select_related=[thing, "user"],
+        list_filter=[*within(thing), "verb", "at"],
         search_fields=["verb", f"{thing}__name", "user__username"],
     )

@@ -11,7 +11,8 @@ from typing import Protocol
 from ontologies.labels import Label
 from ontologies.models import Ontology
 
-from .rules import Lie, Lineage, Placed, Rules, Violation
+from .rules import Lineage, Rules, Violation
+from .spans import Lie, Placed
 
 KEPT = 10_000
 Kind = tuple[int, ...]

@@ -13,16 +13,14 @@ from django.shortcuts import render
 from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_GET
 
-from annotation_service import access
 from annotation_service.http import Request
 from ontologies.labels import Label, Labels
 
 from .constraint_kinds import MatrixCell, numbered
 from .models import ConstraintSet, rules_of
 from .rules import Lineage, Rule, Rules
-from .rules_shown import link_to_rule
+from .rules_page import link_to_rule, reads
 from .views import standing
 
 SHOWN_AT_FIRST = 40
@@ -30,21 +28,18 @@ MOST_SHOWN = 100  # a table of 10,000 cells
 OFFERED_RELATIONS = 300
 
 
-@require_GET
-def matrix(request: Request, pk: int) -> HttpResponse:
+@reads
+def matrix(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """The page or, for what was opened or chosen in it, the table alone."""
-    constraints = access.readable(request, ConstraintSet, pk)
     name = "resources/_matrix.html" if request.htmx else "resources/matrix.html"
     return render(request, name, standing(request, constraints) | {"table": Matrix(constraints, request)})
 
 
-@require_GET
-def cell(request: Request, pk: int) -> HttpResponse:
+@reads
+def cell(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """Why two labels may or may not do something."""
-    constraints = access.readable(request, ConstraintSet, pk)
     table = Matrix(constraints, request)
-    pair = [table.labels.by_uid.get(request.GET.get(side, "")) for side in ("row", "column")]
-    row, column = pair
+    row, column = (table.labels.by_uid.get(request.GET.get(side, "")) for side in ("row", "column"))
     if row is None or column is None:
         raise Http404
     context = {"row": row, "column": column, "reasons": table.reasons(row, column)}

@@ -7,45 +7,18 @@ holds for everything below the types that it names.
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 from annotation_service import words
+
+from .spans import Lie
 
 EXAMPLES = 5
 
 Lineage = Sequence[int]
 NameOf = Callable[[int], str]
 """Gives the name of a label by its key."""
-
-
-class Lie(StrEnum):
-    """How an entity lies to another one that shares words with it."""
-
-    EQUAL = "equal"
-    AROUND = "around"
-    INSIDE = "inside"
-    CROSSING = "crossing"
-
-    @classmethod
-    def of(cls, one: "Placed", other: "Placed") -> "Lie | None":
-        """None if the two share no token."""
-        if one.start > other.end or other.start > one.end:
-            return None
-        holds, is_held = (a.start <= b.start and b.end <= a.end for a, b in ((one, other), (other, one)))
-        if holds and is_held:
-            return cls.EQUAL
-        return cls.AROUND if holds else cls.INSIDE if is_held else cls.CROSSING
-
-
-class Placed(Protocol):
-    """What marks the tokens ``start`` to ``end``, inclusive."""
-
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
 
 
 class SetName(NamedTuple):

@@ -9,6 +9,7 @@ import re
 
 import hypothesis
 import pytest
+from django.core.cache import cache
 from django.core.management.commands import flush
 from django.db import connection
 from django.test import Client
@@ -132,29 +133,26 @@ def _signed_in(user):
     return client
 
 
-@pytest.fixture
-def alice(db):
-    return factories.manager("alice")
+alice = pytest.fixture(lambda db: factories.manager("alice"))
+bob = pytest.fixture(lambda db: factories.manager("bob"))
+carol = pytest.fixture(lambda db: factories.user("carol"))
+dave = pytest.fixture(lambda db: factories.user("dave"))
+sam = pytest.fixture(lambda db: factories.user("sam", is_staff=True, is_superuser=True))
+as_alice = pytest.fixture(lambda alice: _signed_in(alice))
+as_bob = pytest.fixture(lambda bob: _signed_in(bob))
+as_carol = pytest.fixture(lambda carol: _signed_in(carol))
+as_dave = pytest.fixture(lambda dave: _signed_in(dave))
+as_sam = pytest.fixture(lambda sam: _signed_in(sam))
 
 
 @pytest.fixture
-def bob(db):
-    return factories.manager("bob")
+def with_preannotations(settings):
+    settings.PREANNOTATION_RESOURCES = True
 
 
 @pytest.fixture
-def carol(db):
-    return factories.user("carol")
-
-
-@pytest.fixture
-def dave(db):
-    return factories.user("dave")
-
-
-@pytest.fixture
-def sam(db):
-    return factories.user("sam", is_staff=True, is_superuser=True)
+def no_attempts_yet(db):
+    cache.clear()
 
 
 @pytest.fixture
@@ -164,28 +162,3 @@ def labels(alice):
         "entities": factories.ontology(owner=alice),
         "relations": factories.ontology(owner=alice, kind="relation"),
     }
-
-
-@pytest.fixture
-def as_alice(alice):
-    return _signed_in(alice)
-
-
-@pytest.fixture
-def as_bob(bob):
-    return _signed_in(bob)
-
-
-@pytest.fixture
-def as_carol(carol):
-    return _signed_in(carol)
-
-
-@pytest.fixture
-def as_dave(dave):
-    return _signed_in(dave)
-
-
-@pytest.fixture
-def as_sam(sam):
-    return _signed_in(sam)

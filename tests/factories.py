@@ -88,13 +88,17 @@ def upload(document, *, by, options, dataset=None, name="orders.txt"):
     )
 
 
-def project(*, by, name="Pumps", annotators=(), relations=True, text=TEXT, **fields):
+def project(*, by, of=None, entities=None, relations=True, name="Pumps", annotators=(), text=TEXT, **fields):
+    """A project of the dataset ``of``, with the ontologies of its marks. What is not given is made; ``relations=False``: none."""
+    of = of or dataset(owner=by, text=text)
+    if relations is True:
+        relations = of.relation_ontology or ontology(owner=by, kind="relation")
     return Project.create(
         name=name,
         by=by,
-        dataset=dataset(owner=by, text=text),
-        entity_ontology=ontology(owner=by),
-        relation_ontology=ontology(owner=by, kind="relation") if relations else None,
+        dataset=of,
+        entity_ontology=entities or of.entity_ontology or ontology(owner=by),
+        relation_ontology=relations or None,
         annotators=annotators,
         **fields,
     )

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from projects.violation_report import ViolationReport
 from resources.models import FORMATS
-from resources.rules import Lie, Rules, Violation
+from resources.rules import Rules, Violation
+from resources.spans import Lie
 
 # With full names, as downloads have them.
 THERMOSTAT = "PhysicalObject/SensingObject/Thermostat"

@@ -1,6 +1,6 @@
 from django.contrib import admin
 
-from annotation_service.admin_base import Chosen, ReadOnlyAdmin, either, linked
+from annotation_service.admin_base import Chosen, ReadOnlyAdmin, either, linked, within
 from datasets.admin import dataset_parts
 
 from .models import Answer, Batch, BatchChange, Comment, Flag, ItemLabel, ItemWork
@@ -15,9 +15,8 @@ admin.site.register(
     Batch,
     ReadOnlyAdmin,
     part_of="dataset",
-    list_display=["words", "label", "verb", "made", linked("dataset"), "person", "created_at", "undone_at"],
-    list_filter=[("dataset", Chosen), ("dataset__project", Chosen), ("person", Chosen), "verb", "kind"],
-    list_select_related=["dataset", "person"],
+    list_display=["words", "label_name", "verb", "made", linked("dataset"), "person", "created_at", "undone_at"],
+    list_filter=[*within("dataset"), ("person", Chosen), "verb", "kind"],
     search_fields=["words"],
 )
 admin.site.register(
@@ -25,7 +24,7 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="annotation__item__dataset",
     list_display=["__str__", linked("annotation"), linked("batch")],
-    list_select_related=["annotation__item", "annotation__annotator", "batch"],
+    list_select_related=["annotation__annotator"],
     search_fields=["=uid"],
 )
 for figures, numbers in ((ItemWork, ["begun", "done", "marks", "is_disputed"]), (ItemLabel, ["label"])):
@@ -35,18 +34,16 @@ for figures, numbers in ((ItemWork, ["begun", "done", "marks", "is_disputed"]), 
         part_of="item__dataset",
         in_index=False,
         list_display=["__str__", linked("item"), *numbers],
-        list_filter=[("item__dataset", Chosen), ("item__dataset__project", Chosen)],
-        list_select_related=["item"],
+        list_filter=within("item__dataset"),
         search_fields=["=item__external_id"],
     )
-ABOUT_ITEMS = [("item__dataset", Chosen), ("item__dataset__project", Chosen), ("person", Chosen)]
+ABOUT_ITEMS = [*within("item__dataset"), ("person", Chosen)]
 admin.site.register(
     Flag,
     ReadOnlyAdmin,
     part_of="item__dataset",
     list_display=["kind", "why", linked("item"), "person", "set_at"],
     list_filter=[*ABOUT_ITEMS, "kind"],
-    list_select_related=["item", "person"],
     search_fields=["why"],
 )
 admin.site.register(
@@ -55,7 +52,6 @@ admin.site.register(
     part_of="item__dataset",
     list_display=["__str__", "author", linked("item"), "person", "words", "written_at", "resolved_at"],
     list_filter=[*ABOUT_ITEMS, either("resolved_at", "state", empty="Open", filled="Resolved")],
-    list_select_related=["author", "item", "person"],
     search_fields=["text", "words"],
 )
 admin.site.register(
@@ -63,7 +59,6 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="comment__item__dataset",
     list_display=["__str__", "author", linked("comment"), "written_at"],
-    list_filter=[("comment__item__dataset", Chosen), ("comment__item__dataset__project", Chosen)],
-    list_select_related=["author", "comment"],
+    list_filter=within("comment__item__dataset"),
     search_fields=["text"],
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
+from django.core import paginator
 from django.db.models import F, Q, QuerySet
 from django.http import QueryDict
 
@@ -62,10 +63,10 @@ class OwnMarks(FilteredList):
         yield self.q, f"of “{self.q}”"
         yield self.label, f"as “{self.label_name}”"
 
-    def page(self, wanted: str | None) -> Page:
+    def page(self, wanted: str | None) -> paginator.Page[Any]:
         """Of these marks, each with its words and its label."""
         if self.q:
-            page = Page.of_list(self._keys_with_words(), wanted, size=PAGE_SIZE)
+            page: paginator.Page[Any] = paginator.Paginator(self._keys_with_words(), PAGE_SIZE).get_page(wanted)
         else:
             page = Page.of(self._matching().values_list("pk", flat=True), wanted, size=PAGE_SIZE)
         page.object_list = self._shown(list(page.object_list))

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -26,6 +26,7 @@ from resources.views import standing
 from .evidence import Evidence, Source
 from .forms import LearnForm
 
+GONE = "These marks are not there any more. Reload the page."
 SHOWN_SOURCES = 200
 SHOWN_EXAMPLES = 20
 SHOWN_RULES = 200
@@ -38,9 +39,7 @@ SHOWN_CHOICES = 50  # more cannot be usual: each of these has 2 % of the marks
 @require_http_methods(["GET", "POST"])
 def learn(request: Request, pk: int) -> HttpResponse:
     """Propose rules or, if they are sent back, add those that are ticked."""
-    constraints = access.editable(request, ConstraintSet, pk)
-    form = _form(request, constraints)
-    lesson = _lesson(request, constraints, form)
+    constraints, form, lesson = _asked(request, pk)
     problem = ""
     if request.method == "POST":
         try:
@@ -60,25 +59,37 @@ def learn(request: Request, pk: int) -> HttpResponse:
 @require_POST
 def check(request: Request, pk: int) -> HttpResponse:
     """What the ticked rules would mean for the marks that they are learned from."""
-    constraints = access.editable(request, ConstraintSet, pk)
-    lesson = _lesson(request, constraints, _form(request, constraints))
+    _, _, lesson = _asked(request, pk)
     if lesson is None:
-        return refused("These marks are not there any more. Reload the page.")
+        return refused(GONE)
     return render(request, "work/_lesson_foot.html", {"lesson": lesson})
 
 
 @require_GET
 def examples(request: Request, pk: int) -> HttpResponse:
     """Some of the marks behind a figure: of a type that a proposed rule lists."""
-    constraints = access.editable(request, ConstraintSet, pk)
-    lesson = _lesson(request, constraints, _form(request, constraints))
+    _, _, lesson = _asked(request, pk)
     pair = lesson.pair(request.GET.get("rule", ""), request.GET.get("label", "")) if lesson else None
     if lesson is None or pair is None:
-        return refused("These marks are not there any more. Reload the page.")
+        return refused(GONE)
     rule, choice = pair
     found = lesson.evidence.examples(rule.domain.pk, choice.label.pk, rule.proposal.relation, SHOWN_EXAMPLES)
     context = {"rule": rule, "choice": choice, "examples": found, "dataset": lesson.evidence.dataset}
     return render(request, "work/_lesson_examples.html", context)
+
+
+def _asked(request: Request, pk: int) -> "tuple[ConstraintSet, LearnForm, Lesson | None]":
+    """The set, the form, and what can be learned from the marks that are chosen in it."""
+    constraints = access.editable(request, ConstraintSet, pk)
+    if not constraints.of_kind.learned_list:
+        raise Http404
+    form = _form(request, constraints)
+    if not form.is_valid():
+        return constraints, form, None
+    dataset, _, source = form.cleaned_data["source"].partition("-")
+    marks = access.readable(request, Dataset, int(dataset)), Source(source)
+    sent = request.POST if request.method == "POST" else None
+    return constraints, form, Lesson(constraints, *marks, int(form.cleaned_data["levels"]), sent)
 
 
 def _form(request: Request, constraints: ConstraintSet) -> LearnForm:
@@ -94,15 +105,6 @@ def _form(request: Request, constraints: ConstraintSet) -> LearnForm:
             group.append((f"{dataset.pk}-{Source.GIVEN}", f"{dataset.project}: came with the dataset"))
     data = request.GET if "source" in request.GET else None
     return LearnForm(data, choices=[(name, group) for name, group in choices.items() if group])
-
-
-def _lesson(request: Request, constraints: ConstraintSet, form: LearnForm) -> "Lesson | None":
-    if not form.is_valid():
-        return None
-    pk, _, source = form.cleaned_data["source"].partition("-")
-    dataset = access.readable(request, Dataset, int(pk))
-    sent = request.POST if request.method == "POST" else None
-    return Lesson(constraints, dataset, Source(source), int(form.cleaned_data["levels"]), sent)
 
 
 # --- What is proposed ----------------------------------------------------------------------------------------------------

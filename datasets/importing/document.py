@@ -1,21 +1,32 @@
-"""How a document is read, and the report of what was found: of a dry run, and of an import."""
+"""How a document is read, as a stream of items: from lines of text, or from JSON values; and the report of what was found, by a
+dry run and by an import."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, islice
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
+from django.conf import settings
 from django.db.models import TextChoices
 
-from annotation_service import words
-from annotation_service.inputs import MAX_PROBLEMS, Problem, Problems, Refused
+from annotation_service import inputs, words
+from annotation_service.inputs import Problem, Problems, Refused, blocks, lines_of
 from annotation_service.json_input import to_json
+from annotation_service.json_input.lists import Element
 from ontologies.models import Ontology
+from resources.judging import Judge
+from resources.rules import Tally
 
 from ..kinds import DatasetKind
 from ..preprocessing import Counts, Preprocessing
-from .items import NewItem
+from .formats import Cut, Format
+from .items import ItemBuilder, NewItem
 
+_LINES_PER_PROGRESS, _ITEMS_PER_PROGRESS = 2000, 500
+# Stop after this many problems: explaining one takes longer than reading a valid item.
+MAX_PROBLEMS = 10_000
 PREVIEW_ITEMS = 10
 PREVIEW_TOKENS = 300
 PREVIEW_CHARACTERS = 2000
@@ -54,7 +65,7 @@ class Violations(TextChoices):
 class ImportOptions:
     """How a document is read.
 
-    ``format`` is a value of `formats.Format`. ``preprocessing`` is for lines of text only; those of a rich dataset are only cut
+    ``format`` is a value of `Format`. ``preprocessing`` is for lines of text only; those of a rich dataset are only cut
     into tokens. ``ontologies`` have the labels of the marks, by kind.
     """
 
@@ -90,7 +101,7 @@ def _ontology(kind: str, pk: int | None) -> Ontology:
 
 @dataclass(slots=True)
 class ImportReport(Counts):
-    """Counts of what was found. Complete when the `formats.Reader` is exhausted.
+    """Counts of what was found. Complete when the `Reader` is exhausted.
 
     ``labels`` has full names with the numbers of their marks, the most frequent first, for each kind of ontology;
     ``inactive_labels`` has those that are switched off, whether their marks are kept or refused, and ``unusable_labels`` what
@@ -177,7 +188,7 @@ class ImportReport(Counts):
             self.same_in_dataset += 1
         else:
             self.same_in_document += 1
-        if len(self.same_ids) < MAX_PROBLEMS:
+        if len(self.same_ids) < inputs.MAX_PROBLEMS:
             self.same_ids.append([item.place, item.external_id, taken_by])
 
 
@@ -203,3 +214,235 @@ def preview_of(item: NewItem) -> dict[str, Any]:
         "relations": [r._asdict() for r in item.relations if r.source in uids and r.target in uids],
         "is_whole": is_small and count == len(item.tokens) and len(original) <= PREVIEW_CHARACTERS,
     }
+
+
+# --- Reading -----------------------------------------------------------------------------------------------------------
+
+
+class Reader:
+    """The items of a document, read as a stream: whatever its size, little of it is in memory.
+
+    Iterated, it yields every `NewItem` in order while ``report`` fills. After the first problem it yields nothing more, but
+    reads on to find the others; then, at the end, it raises `Refused` with the first of them.
+
+    ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items; ``taken_ids``
+    are those of them that the document has, too. ``known_texts`` are the originals that it has already, for a preprocessing that
+    removes duplicates. ``judge`` has the constraints that bind the marks. ``on_problem`` is called with every problem.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        options: ImportOptions,
+        *,
+        known_ids: Mapping[str, int] | None = None,
+        known_texts: Iterable[str] = (),
+        judge: Judge | None = None,
+        progress: Progress = no_progress,
+        on_problem: Callable[[Problem], object] | None = None,
+    ) -> None:
+        self.path, self.options, self.progress, self.on_problem = path, options, progress, on_problem
+        self.known_ids, self.known_texts, self.judge = known_ids or {}, known_texts, judge
+        self.taken_ids: list[str] = []
+        self.report = ImportReport()
+
+    @property
+    def replaced_ids(self) -> list[str]:
+        """The external ids of the items of the dataset that new ones replace."""
+        return self.taken_ids if self.options.duplicates == Duplicates.REPLACE else []
+
+    def check(self) -> ImportReport:
+        """Read everything, and return what was found, problems included."""
+        try:
+            for _ in self:
+                pass
+        except Refused:
+            pass
+        return self.report
+
+    def __iter__(self) -> Iterator[NewItem]:
+        report, most, format = self.report, settings.MAX_DATASET_ITEMS, Format(self.options.format)
+        try:
+            if format not in Format.of_kind(self.options.kind):
+                raise Refused(
+                    f"A standard dataset is made from lines of text. Choose the kind “{DatasetKind.RICH.label}”."
+                )
+            with self.path.open("rb") as file:
+                for item in self._from_json(file, format.cut) if format.cut else self._from_text(file):
+                    if report.items > most:
+                        raise Refused(f"A dataset has at most {words.number(most)} items. Split the file.")
+                    if len(report.preview) < PREVIEW_ITEMS:
+                        report.preview.append(preview_of(item))
+                    if report.is_good:
+                        yield item
+            if report.is_good and not report.items:
+                raise Refused(self._nothing_left(format))
+        except Refused as error:
+            self.add_problems(error)
+        report.problems.raise_if_any()
+
+    def _nothing_left(self, format: Format) -> str:
+        is_text = format == Format.TEXT
+        if not self.report.lines:
+            return "There is nothing in it: the text is empty." if is_text else "There is no item in it."
+        if is_text:
+            return "No line is left after preprocessing. Choose fewer operations, or another text."
+        return "The external ids of all items are taken, so nothing is left to store."
+
+    def add_problem(self, place: str, text: str) -> None:
+        problem = Problem(words.cut(place, 200), words.cut(text, 500))
+        self.report.problems.add(problem.place, problem.text)
+        if self.on_problem:
+            self.on_problem(problem)
+
+    def add_problems(self, refused: Refused) -> None:
+        for problem in refused.problems:
+            self.add_problem(problem.place, problem.text)
+
+    def _show_progress(self, count: int, file: IO[bytes]) -> None:
+        """Report progress; the total is estimated from the size of what has been read."""
+        total = round(count * self.path.stat().st_size / (file.tell() or 1))
+        self.progress(count, max(count, total), "reading")
+
+    def _from_text(self, file: IO[bytes]) -> Iterator[NewItem]:
+        """An item for each line that the preprocessing leaves."""
+        report, max_tokens = self.report, settings.MAX_ITEM_TOKENS
+        filled = self._filled_lines(file)
+        for original, tokens, found, number in self.options.preprocessing.prepare(filled, report, self.known_texts):
+            place = f"line {number}"
+            if len(tokens) > max_tokens:
+                most = words.plural(max_tokens, "token,tokens")
+                self.add_problem(place, f"An item has at most {most}; this line has {words.number(len(tokens))}.")
+            else:
+                yield NewItem(place, original, tokens, found)
+
+    def _filled_lines(self, file: IO[bytes]) -> Iterator[tuple[int, str]]:
+        """The lines that are not blank, with their numbers."""
+        limit = settings.MAX_ITEM_CHARACTERS
+        for number, line, length in lines_of(blocks(file), limit):
+            if number % _LINES_PER_PROGRESS == 0:
+                self._show_progress(number, file)
+            if length > limit:  # cutting it into tokens could take all memory
+                text = f"An item has at most {words.number(limit)} characters; this line has {words.number(length)}."
+                self.add_problem(f"line {number}", text)
+            elif not line or line.isspace():
+                self.report.blank += 1
+            else:
+                yield number, line
+
+    def _from_json(self, file: IO[bytes], cut: Cut) -> Iterator[NewItem]:
+        """The items of a document whose external ids are free, or which replace the others that have them."""
+        report, options, ids = self.report, self.options, _ExternalIds(self, cut)
+        builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=options.inactive == Inactive.KEEP)
+        labels = {"entity": Counter[int](), "relation": Counter[int]()}
+        tally = Tally(self.judge.name_of) if self.judge else None
+        try:
+            for piece in self.pieces(file, cut):
+                report.lines += 1
+                if (item := self._item(builder, piece)) and (not item.external_id or ids.accept(item, piece)):
+                    report.items += 1
+                    report.tokens += len(item.tokens)
+                    report.entities += len(item.entities)
+                    report.relations += len(item.relations)
+                    report.without_offsets += item.offsets is None
+                    labels["entity"].update([entity.label for entity in item.entities])
+                    labels["relation"].update([relation.label for relation in item.relations])
+                    if tally and item.entities:
+                        self._check_constraints(item, tally)
+                    yield item
+        finally:
+            report.violations = tally.rows() if tally else []
+            for kind, names in builder.names.items():
+                by_pk = names.names.labels.by_pk
+                report.labels[kind] = {by_pk[key].fullname: count for key, count in labels[kind].most_common()}
+                kept = {label.fullname: labels[kind][key] for key in labels[kind] if not (label := by_pk[key]).active}
+                report.inactive_labels[kind] = dict((names.inactive + Counter(kept)).most_common())
+                report.unusable_labels[kind] = dict(names.unusable.most_common())
+
+    def _check_constraints(self, item: NewItem, tally: Tally) -> None:
+        assert self.judge
+        refuses, total = self.options.violations == Violations.REFUSE, self.report.problems.total
+        for path, violation in item.broken(self.judge):
+            tally.add(violation, item.place)
+            if refuses:
+                self.report.items_refused += self.report.problems.total == total
+                self.add_problem(f"{item.place}, {path}", violation.in_words(tally.name_of))
+                if self.report.problems.total >= MAX_PROBLEMS:
+                    return
+
+    def _item(self, builder: ItemBuilder, piece: Element) -> NewItem | None:
+        place = piece.place
+        if piece.refused:
+            self.add_problems(piece.refused)
+            return None
+        item, mistakes = builder.build(piece.value, place, piece.length)
+        for path, text in mistakes:
+            self.add_problem(place if path == "$" else f"{place}, {path}", text)
+        return item
+
+    def pieces(self, file: IO[bytes], cut: Cut) -> Iterator[Element]:
+        """The pieces that may be items."""
+        report, limit, most = self.report, settings.MAX_ITEM_JSON_CHARACTERS, settings.MAX_DATASET_ITEMS
+        count = 0
+        for piece in cut(blocks(file), limit):
+            if piece.length > limit:
+                text = f"An item has at most {words.number(limit)} characters of JSON; this one has {words.number(piece.length)}."
+                self.add_problem(piece.place, text)
+            elif not (piece.length or piece.refused):
+                report.blank += 1
+            else:
+                count += 1
+                if count % _ITEMS_PER_PROGRESS == 0:
+                    self._show_progress(count, file)
+                if count > most:
+                    raise Refused(
+                        f"A dataset has at most {words.number(most)} items. Split the file.", place=piece.place
+                    )
+                yield piece
+            if report.problems.total >= MAX_PROBLEMS:
+                report.problems.at_least = True
+                raise Refused("There are too many problems: what follows was not read.", place=piece.place)
+
+
+class _ExternalIds:
+    """Decides which items are accepted, of those that have the same external id."""
+
+    def __init__(self, reader: Reader, cut: Cut) -> None:
+        self.reader = reader
+        self.first: dict[str, int] = {}
+        self.last = _last_numbers(reader, cut) if reader.options.duplicates == Duplicates.REPLACE else {}
+
+    def accept(self, item: NewItem, piece: Element) -> bool:
+        external_id, number, reader = item.external_id, piece.number, self.reader
+        is_first = (first := self.first.setdefault(external_id, number)) == number
+        if is_first and external_id not in reader.known_ids:
+            return self.last.get(external_id, number) == number
+        taken_by = f"item {reader.known_ids[external_id]} of the dataset" if is_first else f"{piece.word} {first}"
+        reader.report.add_same_id(item, taken_by, in_dataset=is_first)
+        if is_first:
+            reader.taken_ids.append(external_id)
+        match reader.options.duplicates:
+            case Duplicates.REFUSE:
+                text = f"“{external_id}” is the external id of {taken_by}."
+                reader.add_problem(f"{item.place}, $.external_id", text)
+                return False
+            case Duplicates.SKIP:
+                reader.report.skipped += 1
+                return False
+        reader.report.replaced += 1
+        return self.last.get(external_id) == number
+
+
+def _last_numbers(reader: Reader, cut: Cut) -> dict[str, int]:
+    """The number of the last item with each external id: the document is read once before."""
+    once_before = Reader(reader.path, reader.options, progress=reader.progress)
+    last: dict[str, int] = {}
+    try:
+        with reader.path.open("rb") as file:
+            for piece in once_before.pieces(file, cut):
+                external_id = piece.value.get("external_id") if isinstance(piece.value, dict) else None
+                if external_id and isinstance(external_id, str):
+                    last[external_id] = piece.number
+    except Refused:
+        pass  # reported by the second reading
+    return last

@@ -13,11 +13,11 @@ from annotation_service.schemas import quoted
 from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.rules import Violation
+from resources.spans import crowded, crowded_token, pairs_of
 
 from ..cleaned import CleanedText
 from ..extra_fields import too_large
 from ..kinds import DatasetKind, item_checker
-from ..spans import crowded, crowded_token, pairs_of
 from ..tokenising import Span, offsets_of
 
 Flaw = tuple[str, str]

@@ -8,7 +8,7 @@ from django.db.models import F, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 
 from annotation_service import limits
-from annotation_service.db import execute, first, keys, store
+from annotation_service.db import execute, first, keys, rows, store
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies.models import OntologyItem
@@ -36,11 +36,9 @@ SELECT l.id, l.uid, l.name, l.active
   JOIN datasets_dataset d ON d.project_id = o.project_id
  WHERE d.id = %(dataset)s AND o.kind = %(kind)s AND l.uid = %(uid)s AND l.level > 0
 """
-_SAME_ENTITY = """
+_SAME_OR_MEETING = """
 SELECT * FROM datasets_entity
- WHERE annotation_id = %(annotation)s
-   AND (uid = %(uid)s OR (label_id = %(label)s AND start = %(start)s AND "end" = %(end)s))
- ORDER BY uid <> %(uid)s
+ WHERE annotation_id = %(annotation)s AND (uid = %(uid)s OR (start <= %(end)s AND "end" >= %(start)s))
 """
 M = TypeVar("M", bound=Mark)
 
@@ -201,12 +199,14 @@ class Annotation(models.Model):
     def add_entity(self, *, uid: str, label: OntologyItem, start: int, end: int, restore_token: str = "") -> "Entity":
         """Mark the tokens ``start`` to ``end``, inclusive. Sent twice, it is stored once."""
         self._check_addition(uid)
-        params = {"annotation": self.pk, "uid": uid, "label": label.pk, "start": start, "end": end}
-        if known := first(Entity, _SAME_ENTITY, params):
-            known.accept(restore_token)
-            return known
         entity = Entity(annotation=self, uid=uid, label=label, **self.span(start, end))
-        entity.make_own(label, restore_token)
+        params = {"annotation": self.pk, "uid": uid, "start": start, "end": end}
+        there = rows(Entity, _SAME_OR_MEETING, params)
+        same = [each for each in there if each.uid == uid] or [each for each in there if each.what == entity.what]
+        if same:
+            same[0].accept(restore_token)
+            return same[0]
+        entity.make_own(label, restore_token, there)
         return entity
 
     def add_relation(

@@ -11,8 +11,9 @@ from django.db import connection
 from annotation_service.db import keys
 from ontologies.models import Ontology
 from resources.judging import Judge
-from resources.models import rules_at
-from resources.rules import Rules, Violation
+from resources.models import Version, rules_at, versions_in
+from resources.rules import Violation
+from resources.spans import IN_REACH
 
 from ..importing.items import NewEntity
 
@@ -23,7 +24,7 @@ COUNTS = """(({0}.status = 'accepted' AND {1}.status = 'accepted')
 _PAIRS = f"""
 SELECT a.item_id, e.uid, e.label_id, e.start, e."end", o.uid, o.label_id, o.start, o."end"
   FROM datasets_entity e
-  JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND o.start <= e."end" AND o."end" >= e.start
+  JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND {IN_REACH.format("e", "o")}
   JOIN datasets_annotation a ON a.id = e.annotation_id
  WHERE {COUNTS.format("e", "o")} AND e.id IN ({{e}}) AND o.id <> e.id
 """
@@ -34,20 +35,6 @@ SELECT a.item_id, r.uid, r.label_id, s.uid, s.label_id, t.uid, t.label_id
   JOIN datasets_entity t ON t.id = r.target_id
   JOIN datasets_annotation a ON a.id = r.annotation_id
  WHERE {COUNTS.format("r", "r")} AND (r.id IN ({{r}}) OR r.source_id IN ({{e}}) OR r.target_id IN ({{e}}))
-"""
-_CONSTRAINTS = """
-SELECT c.id, c.name, c.updated_at
-  FROM resources_constraintset c
-  JOIN datasets_dataset d ON d.project_id = c.project_id
- WHERE d.id = %s
- ORDER BY c.kind
-"""
-_TREES = """
-SELECT o.id, o.version
-  FROM ontologies_ontology o
-  JOIN datasets_dataset d ON d.project_id = o.project_id
- WHERE d.id = %s
- ORDER BY o.id
 """
 
 
@@ -83,18 +70,14 @@ class Broken(NamedTuple):
 
 def judge_of(dataset: int) -> Judge | None:
     """Of the rules of a dataset's project as they are now, None if it has none. Kept until they or its labels change."""
-    with connection.cursor() as cursor:
-        cursor.execute(_CONSTRAINTS, [dataset])
-        rules = rules_at(tuple(cursor.fetchall()))
-        if rules is None:
-            return None
-        cursor.execute(_TREES, [dataset])
-        return _judge(rules, tuple(cursor.fetchall()))
+    return _judge(versions_in("(SELECT project_id FROM datasets_dataset WHERE id = %(key)s)", dataset))
 
 
 @lru_cache(maxsize=20)
-def _judge(rules: Rules, trees: tuple[tuple[int, int], ...]) -> Judge:
-    return Judge(rules, Ontology.objects.filter(pk__in=[pk for pk, _ in trees]).order_by("pk"))
+def _judge(versions: tuple[Version, ...]) -> Judge | None:
+    rules = rules_at(tuple((each.key, each.name, each.at) for each in versions if each.what == "rules"))
+    trees = [each.key for each in versions if each.what == "labels"]
+    return Judge(rules, Ontology.objects.filter(pk__in=trees).order_by("pk")) if rules else None
 
 
 def broken_by(judge: Judge, entities: Collection[int], relations: Collection[int]) -> Iterator[Broken]:

@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import Q, Sum, UniqueConstraint
 
 from annotation_service import limits, words
-from annotation_service.db import write
+from annotation_service.db import store, write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, check_text
 
@@ -102,9 +102,7 @@ class Item(models.Model):
             if changed := changes(item, values, was or {}):
                 if wanted := changed.get("external_id"):
                     dataset.check_free([wanted])
-                for name, value in changed.items():
-                    setattr(self, name, value)
-                self.save(update_fields=changed)
+                store(self, **changed)
                 dataset.touch()
 
     @cached_property

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any, ClassVar
 
 from django.core.signing import BadSignature, Signer
-from django.db import connection, models
+from django.db import models
 from django.db.models import CheckConstraint, F, Index, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 
@@ -16,9 +16,9 @@ from annotation_service.inputs import Refused
 from ontologies import usage
 from ontologies.models import OntologyItem
 from resources.judging import Judge
+from resources.spans import Placed, TokenSpan, crowded, has_room
 
 from ..cleaned import key_of
-from ..spans import TokenSpan, crowded, has_room
 from .broken import Broken, broken_by
 
 # SQL for `Rejection.what`: of an entity, given the alias of its row; of a relation, given that of its row and those of its ends.
@@ -186,13 +186,13 @@ class Mark(models.Model):
         self.status, self.updated_at = self.Status.SUGGESTED, timezone.now()
         self.save()
 
-    def make_own(self, label: OntologyItem, restore_token: str) -> None:
+    def make_own(self, label: OntologyItem, restore_token: str, there: Iterable["Entity"] | None = None) -> None:
         """Store it and its ends as accepted, with this label. Every mark that is added, accepted, relabelled or resized comes
         here.
 
         Refused if a label is applied that is switched off, if too many marks would share a token, or if a constraint of the
         project is broken that was not broken before. Undo may bring back a label that is off, one mark too many, and what the
-        mark broke with other marks that are as they were.
+        mark broke with other marks that are as they were. For ``there`` see `check_room`.
         """
         label.hold()
         restored, origin = self._as_it_was(label, restore_token)
@@ -207,7 +207,7 @@ class Mark(models.Model):
             if not mark.label.active and restored is None and not (mark is self and has_label):
                 raise Refused(f"The label “{mark.label.name}” is switched off and cannot be applied any more.")
             if restored is None:
-                mark.check_room()
+                mark.check_room(there)
             mark.status, mark.updated_at = self.Status.ACCEPTED, timezone.now()
             mark.save()
         for broken in self.broken(judge) if judge else ():
@@ -232,8 +232,9 @@ class Mark(models.Model):
         """The marks that this one connects."""
         return ()
 
-    def check_room(self) -> None:
-        """Refuse it where too many marks share a token."""
+    def check_room(self, there: Iterable["Entity"] | None = None) -> None:
+        """Refuse it where too many marks share a token. ``there`` are the stored ones that share one with it, if these are
+        known."""
 
     def broken(self, judge: Judge) -> Iterator[Broken]:
         """What the mark and its ends break, as they are stored."""
@@ -258,12 +259,6 @@ class Mark(models.Model):
 
     def _fact(self, label: OntologyItem) -> list[Any]:
         return [self.kind, self.annotation_id, self.uid, label.uid, *self.place]
-
-
-_MEETING = """
-SELECT id, start, "end" FROM datasets_entity
- WHERE annotation_id = %s AND start <= %s AND "end" >= %s AND status <> 'rejected'
-"""
 
 
 class Entity(Mark):
@@ -328,18 +323,16 @@ class Entity(Mark):
     def broken(self, judge: Judge) -> Iterator[Broken]:
         return broken_by(judge, [self.pk] if self.pk else [], [])
 
-    def check_room(self) -> None:
+    def check_room(self, there: Iterable["Entity"] | None = None) -> None:
         """On tokens that it has already it stays, however many share them."""
-        with connection.cursor() as cursor:
-            cursor.execute(_MEETING, [self.annotation_id, self.end, self.start])
-            there = {pk: TokenSpan(start, end) for pk, start, end in cursor.fetchall()}
-        was = there.pop(self.pk, None)
-        new = (
-            [TokenSpan(self.start, min(self.end, was.start - 1)), TokenSpan(max(self.start, was.end + 1), self.end)]
-            if was
-            else [self]
-        )
-        if not all(has_room(part, there.values()) for part in new if part.start <= part.end):
+        if there is None:
+            there = self.annotation.marks(Entity).filter(start__lte=self.end, end__gte=self.start)
+        others = {each.pk: each for each in there if each.status != self.Status.REJECTED}
+        new: list[Placed] = [self]
+        if was := others.pop(self.pk, None):
+            before = TokenSpan(self.start, min(self.end, was.start - 1))
+            new = [before, TokenSpan(max(self.start, was.end + 1), self.end)]
+        if not all(has_room(part, others.values()) for part in new if part.start <= part.end):
             raise Refused(crowded())
 
     def resize(self, start: int, end: int, restore_token: str = "") -> None:

@@ -21,8 +21,7 @@ from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
-from ..importing.document import ImportOptions, ImportReport, Progress, no_progress
-from ..importing.reading import Reader
+from ..importing.document import ImportOptions, ImportReport, Progress, Reader, no_progress
 from ..importing.storage import Spool
 from ..kinds import DatasetKind
 from .dataset import Dataset, goes_with_datasets
@@ -40,8 +39,11 @@ class ImportContext:
         if dataset and not self.dataset:
             raise Refused("The dataset was deleted meanwhile.")
         self.options = ImportOptions.from_json(options)
-        if not dataset:
-            self._check_new_dataset()
+        if not dataset:  # before everything is read
+            clean_title(options.get("name", ""))
+            for kind, ontology in self.options.ontologies.items():
+                if not ontology.is_blueprint:
+                    raise Refused(f"“{ontology}” belongs to a project: choose the blueprint of the {kind} ontology.")
         self.sets = self._constraint_sets()
         self.known_ids = _external_ids(self.dataset) if self.dataset else {}
 
@@ -78,13 +80,6 @@ class ImportContext:
                 for ontology in ontologies:
                     ontology.locked()
                 yield self._new_dataset() if self._labels_are_unchanged() else None
-
-    def _check_new_dataset(self) -> None:
-        """Before everything is read."""
-        clean_title(self.wanted.get("name", ""))
-        for kind, ontology in self.options.ontologies.items():
-            if not ontology.is_blueprint:
-                raise Refused(f"“{ontology}” belongs to a project: choose the blueprint of the {kind} ontology.")
 
     def _is_unchanged(self, dataset: Dataset) -> bool:
         """Whether the dataset, now locked, has what was read of it."""

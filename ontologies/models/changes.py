@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.db import connection, models
-from django.db.models import Q, QuerySet, UniqueConstraint, Window
+from django.db.models import QuerySet, UniqueConstraint, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
@@ -181,9 +181,11 @@ class TreeChange(Change):
         keys = among([item.pk for item in items])
         below = OntologyItem.objects.filter(parent__in=keys).exclude(uid__in=among(uids)).order_by("lft")
         if child := below.first():
-            brings = Q(verb__endswith="add") | Q(verb__endswith="move")
-            later = self.thing.changes.select_related("user").filter(brings, items__has_key=child.uid)[0]
-            raise done_later(f"“{child.name}” was put below an item that would have to be removed", later)
+            about = self.thing.changes.select_related("user").filter(items__has_key=child.uid)
+            put = next((row for row in about if _is_about_place(row.items[child.uid])), None)
+            if put is None:
+                raise Refused(f"“{child.name}” stands below an item that would have to be removed.")
+            raise done_later(f"“{child.name}” was put below an item that would have to be removed", put)
         used, also_by_deleted = usage.all_naming([item.pk for item in items])
         if used:
             are, them = ("The item is", "it") if len(items) == 1 else ("The items are", "them")
@@ -218,6 +220,11 @@ class TreeChange(Change):
         if len(found) < len(uids):
             raise Refused("The item that it stood below is not there any more.")
         return found
+
+
+def _is_about_place(entry: Sequence[Any]) -> bool:
+    """Whether an operation added, removed or moved an item; the others change its fields."""
+    return None in entry or "parent" in entry[0]
 
 
 def _place(parent_uid: str, position: int) -> dict[str, Any]:

@@ -1,3 +1,4 @@
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -112,15 +113,13 @@ class Ontology(Journaled):
 
     def marks_by_uid(self, made_by: User | None = None) -> dict[str, int]:
         """How many marks each item has and, of a blueprint, its copies in projects."""
-        which = Q(pk=self.pk)
-        if self.is_blueprint:
-            which |= Q(copied_from=self, project__isnull=False)
-        return usage.marks_by_uid(self.kind, Ontology.objects.filter(which).values("pk"), made_by)
+        columns = self.marks_by_column(made_by).values()
+        return dict(sum(map(Counter, columns), Counter()))
 
     def marks_by_column(self, made_by: User | None = None) -> dict[str, dict[str, int]]:
         """The same in the columns of the tree: of a blueprint those in datasets that are blueprints, and those in projects."""
         if not self.is_blueprint:
-            return {"marks": self.marks_by_uid(made_by)}
+            return {"marks": usage.marks_by_uid(self.kind, [self.pk], made_by)}
         # By their keys: for what may be no copies at all, a database would look through all marks.
         copies = list(Ontology.objects.filter(copied_from=self, project__isnull=False).values_list("pk", flat=True))
         places = {"datasets": [self.pk], "projects": copies}

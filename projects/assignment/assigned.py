@@ -24,7 +24,7 @@ from django.db.models import (
 )
 
 from annotation_service.blueprints import Right
-from annotation_service.db import changed, execute, first
+from annotation_service.db import execute, first
 from annotation_service.models import User
 from datasets.models import Annotation, Dataset, Item
 from datasets.models.dataset import goes_with_items
@@ -34,12 +34,15 @@ from .rule import AssignmentRule
 
 Pair = tuple[int, int]  # the keys of an annotator and of an item
 
+# In one statement: others wait for their saves meanwhile, and `bulk_create` takes 3.5 s for 200,000 pairs, this 0.5 s.
 _PAIRS = {
     "sqlite": "SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'){by} FROM json_each(%(pairs)s) WHERE true",
     "postgresql": "SELECT (value->>0)::bigint, (value->>1)::bigint{by} FROM jsonb_array_elements(%(pairs)s::jsonb)",
 }
-_INSERT = "INSERT INTO {table} (annotator_id, item_id, by_id) {pairs}"
-_BY_HAND = f"{_INSERT} ON CONFLICT (item_id, annotator_id) DO UPDATE SET by_id = excluded.by_id"
+_INSERT = """
+INSERT INTO {table} (annotator_id, item_id, by_id) {pairs}
+    ON CONFLICT (item_id, annotator_id) DO UPDATE SET by_id = excluded.by_id
+"""
 _DELETE = "DELETE FROM {table} WHERE (annotator_id, item_id) IN ({pairs})"
 
 
@@ -55,7 +58,7 @@ class AboutItem(models.Model):
     @classmethod
     def insert(cls, pairs: Iterable[Pair], by: User | None) -> None:
         """Store pairs of people and items; for those that are there, who did it last."""
-        cls._execute(_BY_HAND, pairs, by=", %(by)s", params={"by": by and by.pk})
+        cls._execute(_INSERT, pairs, by=", %(by)s", params={"by": by and by.pk})
 
     @classmethod
     def delete_pairs(cls, pairs: Iterable[Pair]) -> None:
@@ -80,19 +83,6 @@ class Assignment(AboutItem):
 
     def __str__(self) -> str:
         return f"item {self.item_id} to {self.annotator}"
-
-    @classmethod
-    def deal(cls, pairs: Iterable[Pair]) -> None:
-        """Store pairs that are not there: to look for each first takes PostgreSQL 0.5 to 1 s more for 200,000, and to insert them
-        0.5 s more than COPY."""
-        if connection.vendor == "sqlite":
-            cls._execute(_INSERT, pairs, by=", NULL")
-            return
-        table, rows = cls._meta.db_table, sorted(pairs, key=itemgetter(1, 0))
-        copy_in = f"COPY {table} (annotator_id, item_id) FROM STDIN"
-        with connection.cursor() as cursor, connection.wrap_database_errors, cursor.copy(copy_in) as copy:
-            copy.write("".join(f"{person}\t{item}\n" for person, item in rows))
-        changed(table, len(rows))
 
 
 class Withheld(AboutItem):
@@ -189,19 +179,21 @@ def is_open(person: Any, calibration: Any, left: QuerySet[Item]) -> Q:
     return Q(position__lt=calibration) | Exists(begun) | ~Exists(left)
 
 
-# These stand for the values in a statement that is composed once.
+# These stand for parameters in a statement that is composed once. Each by its name: Django takes 0.03 ms to look for 20 others.
 _PERSON, _PROJECT, _ITEM = -1, -2, -3
+_NAMES = {_PERSON: "%(person)s", _PROJECT: "%(project)s", _ITEM: "%(item)s"}
 
 
 @cache
-def _given_item() -> tuple[str, tuple[Any, ...]]:
+def _given_item() -> str:
     project = "dataset__project__"
     open_projects = {f"{project}pk": _PROJECT, f"{project}archived_at": None, f"{project}deleted_at": None}
     items = Item.objects.filter(is_given(_PERSON), pk=_ITEM, **open_projects, **{f"{project}membership__user": _PERSON})
     left = uncalibrated(Item.objects.filter(dataset=OuterRef("dataset")), _PERSON, OuterRef(f"{project}calibration"))
     found = items.filter(is_open(_PERSON, F(f"{project}calibration"), left)).order_by()
     role = F(f"{project}membership__role")
-    return found.annotate(role=role).values("id", "dataset_id", "tokens", "role").query.sql_with_params()
+    sql, params = found.annotate(role=role).values("id", "dataset_id", "tokens", "role").query.sql_with_params()
+    return sql.replace("%%", "%%%%") % tuple(_NAMES.get(value, value) for value in params)
 
 
 def given_item(person: User, project_pk: int, item_pk: int) -> Item | None:
@@ -209,9 +201,7 @@ def given_item(person: User, project_pk: int, item_pk: int) -> Item | None:
     takes 0.1 ms of 3 ms in all; composed anew it would take 3 ms."""
     if max(project_pk, item_pk) >= 2**63:
         return None
-    sql, params = _given_item()
-    values = {_PERSON: person.pk, _PROJECT: project_pk, _ITEM: item_pk}
-    item: Any = first(Item, sql, [values.get(value, value) for value in params])
+    item: Any = first(Item, _given_item(), {"person": person.pk, "project": project_pk, "item": item_pk})
     return item if item and Right.ANNOTATE in ROLES[item.role].rights else None
 
 

@@ -283,7 +283,7 @@ class AssignsItems(Described):
         holdings = self.holdings(self.all_items())
         wanted = holdings.shared(self.rule, list(self.annotators()))
         Assignment.delete_pairs(pairs_without(holdings.assigned, wanted))
-        Assignment.deal(pairs_without(wanted, holdings.assigned))
+        Assignment.insert(pairs_without(wanted, holdings.assigned), by=None)
 
     def assign_changes(self) -> None:
         """Assign the items that have come, and withdraw those that are gone; the project is locked.
@@ -302,7 +302,7 @@ class AssignsItems(Described):
         keys = list(lacking.filter(holders__lt=min(per_item, len(annotators))).values_list("pk", flat=True))
         new = self.holdings(self.all_items().filter(pk__in=among(keys)))
         loads.subtract(count_items(new.assigned))
-        Assignment.deal(pairs_without(new.shared(self.rule, annotators, loads), new.assigned))
+        Assignment.insert(pairs_without(new.shared(self.rule, annotators, loads), new.assigned), by=None)
         loads = self._loads(annotators)
         if loads and max(loads.values()) - min(loads.values()) > 1:
             self.lock_items()

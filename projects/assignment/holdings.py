@@ -1,7 +1,6 @@
 """Who has which items of a project at one moment, and who would have them by another rule, which shares them out evenly."""
 
 import heapq
-import json
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,7 +9,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from django.db.models import Aggregate, Count, QuerySet, TextField
+from django.db.models import Count, QuerySet
 
 from datasets.models import MARKS, Annotation, Item
 
@@ -121,16 +120,6 @@ class _Sharing:
         return min(self.load.values(), default=0)
 
 
-class JoinedKeys(Aggregate):
-    """The numbers of a group, separated by commas: to read 200,000 pairs one by one takes a second."""
-
-    function = "GROUP_CONCAT"
-    output_field = TextField()
-
-    def as_postgresql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(compiler, connection, template="STRING_AGG(%(expressions)s::text, ',')", **context)
-
-
 @dataclass(frozen=True)
 class Holdings:
     """About some items, in their order, and some people who annotate; all by their keys."""
@@ -197,14 +186,11 @@ class Holdings:
         return changed
 
     def _holders(self, rows: Any) -> Holders:
-        listed = rows.filter(item__in=self.items.order_by().values("pk")).order_by().values("item")
-        found = list(listed.annotate(people=JoinedKeys("annotator")).values_list("item", "people"))
-        people = json.loads(f"[{','.join(f'[{names}]' for _, names in found)}]")
-        return {
-            item: own
-            for (item, _), names in zip(found, people, strict=True)
-            if (own := self.people.intersection(names))
-        }
+        found = rows.filter(item__in=self.items.order_by().values("pk"), annotator__in=self.people).order_by()
+        holders: dict[int, set[int]] = {}
+        for item, person in found.values_list("item", "annotator").iterator(chunk_size=10_000):
+            holders.setdefault(item, set()).add(person)
+        return holders
 
     def for_all(self, rule: AssignmentRule) -> set[int]:
         """Those of the items that are for everybody."""

@@ -1,8 +1,7 @@
 from ontologies import usage
 
-from .constraints import ConstraintSet, rules_about, rules_at, rules_of
-from .journal import ConstraintChange
-from .preannotation_journal import PreannotationChange
+from .constraints import ConstraintSet, Version, rules_about, rules_at, rules_of, versions_in
+from .journal import ConstraintChange, PreannotationChange
 from .preannotations import PreannotationSet
 from .rows import ConstraintRow, Lists
 from .sets import ResourceSet
@@ -28,7 +27,9 @@ __all__ = [
     "PreannotationChange",
     "PreannotationSet",
     "ResourceSet",
+    "Version",
     "rules_about",
     "rules_at",
     "rules_of",
+    "versions_in",
 ]

@@ -2,7 +2,7 @@
 
 import csv
 from collections.abc import Collection, Iterator, Mapping
-from io import StringIO
+from types import SimpleNamespace
 from typing import IO, Any, Self
 
 from django.db import models
@@ -16,8 +16,8 @@ from annotation_service.models import User
 from ontologies.pasted_lists import from_fullnames
 
 from .. import documents
-from .preannotation_journal import RowChange
-from .preannotation_rows import EntityPreannotation, RelationPreannotation, RowState
+from .journal import RowChange
+from .rows import EntityPreannotation, RelationPreannotation, RowState
 from .sets import ResourceSet
 
 
@@ -74,15 +74,11 @@ class PreannotationSet(ResourceSet):
 
     def csv_document(self) -> Iterator[str]:
         """The same as `json_document` as a table, a row at a time."""
-        line = StringIO()
-        table = csv.DictWriter(line, [field.name for field in self.row_model.content_fields()], lineterminator="\n")
-        table.writeheader()
+        lines = SimpleNamespace(write=str)  # to write a line returns it
+        table = csv.DictWriter(lines, [field.name for field in self.row_model.content_fields()], lineterminator="\n")
+        yield table.writeheader()
         for entry in self.entries():
-            table.writerow(entry)
-            yield line.getvalue()
-            line.seek(0)
-            line.truncate()
-        yield line.getvalue()
+            yield table.writerow(entry)
 
     # --- Making ---
 

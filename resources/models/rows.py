@@ -1,29 +1,29 @@
-"""The rows of sets: entries of documents that point to items of a project's ontologies; and those of constraint sets."""
+"""The rows of sets: entries of documents that point to items of a project's ontologies."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, ClassVar, Self, cast
 
+from django.conf import settings
 from django.db import models
-from django.db.models import QuerySet, UniqueConstraint
+from django.db.models import Index, OuterRef, QuerySet, Subquery, UniqueConstraint
 from django.utils.functional import classproperty
 
-from annotation_service.inputs import Refused
+from annotation_service import limits
+from annotation_service.db import copy_rows
+from annotation_service.inputs import Refused, check_text, whole_number
+from annotation_service.words import number
+from ontologies.counterparts import counterpart
 from ontologies.models import OntologyItem
 
 from ..constraint_kinds import ConstraintKind
-from ..documents import Entry
+from ..documents import Entry, SetKind
 from ..entity_constraints import EntityConstraints
 from ..relation_constraints import RelationConstraints
 from ..rules import Rule, SetName
 
 BATCH = 2000
-
-
-def _copied_label(column: str) -> str:
-    """SQL for the label of the copy that stands for the one in a column."""
-    return f"(SELECT new FROM label_map WHERE old = {column})"
 
 
 def unique_rows(*fields: str) -> list[models.BaseConstraint]:
@@ -42,7 +42,6 @@ class ResourceRow(models.Model):
 
     kind: ClassVar[Any]  # a `SetKind`
     relation_field: ClassVar[str] = ""  # the one that points to the relation ontology, unlike the others, if any
-    derived: ClassVar[tuple[str, ...]] = ()  # columns that follow from the others
     repeated: ClassVar[str]  # what a second row with the same values, lists aside, is called
     lists: Mapping[str, list[int]] = {}  # of a row that is not stored yet: the labels for its many-to-many fields
 
@@ -59,7 +58,7 @@ class ResourceRow(models.Model):
     @cache
     def content_fields(cls) -> list[Any]:
         fields = [*cls._meta.concrete_fields, *cls._meta.many_to_many]
-        return [field for field in fields if field.name not in ("id", "resource_set", "position", *cls.derived)]
+        return [field for field in fields if field.editable and field.name not in ("id", "resource_set", "position")]
 
     @classproperty
     def label_fields(cls) -> tuple[str, ...]:
@@ -105,41 +104,27 @@ class ResourceRow(models.Model):
             yield entry
 
     @classmethod
-    def lists_of(cls, rows: QuerySet[Any]) -> dict[str, defaultdict[int, list[int]]]:
+    def lists_of(cls, rows: QuerySet[Any], named_by: str = "id") -> dict[str, defaultdict[int, list[Any]]]:
         """The labels in the lists of rows, by the list's name and the key of the row."""
-        lists = {field.name: defaultdict[int, list[int]](list) for field in cls._meta.many_to_many}
+        lists = {field.name: defaultdict[int, list[Any]](list) for field in cls._meta.many_to_many}
         for field in cls._meta.many_to_many:
             row, listed = field.m2m_field_name(), cast(Any, field.remote_field).through.objects
             found = listed.filter(**{f"{row}__in": rows.order_by()}).order_by("pk")
-            for pk, label in found.values_list(f"{row}_id", "ontologyitem_id").iterator():
+            for pk, label in found.values_list(f"{row}_id", f"ontologyitem__{named_by}").iterator():
                 lists[field.name][pk].append(label)
         return lists
 
     @classmethod
-    def copy_statements(cls) -> Iterator[str]:
-        """SQL that copies the rows of the set ``source`` into the set ``copy``, with the labels of `label_map`."""
-        table = cls._meta.db_table
-        fields = [field for field in cls.content_fields() if not field.many_to_many]
-        columns = [f'"{field.column}"' for field in fields]
-        values = [
-            _copied_label(column) if field.is_relation else column
-            for field, column in zip(fields, columns, strict=True)
-        ]
-        yield f"""
-            INSERT INTO {table} (resource_set_id, position, {", ".join([*columns, *cls.derived])})
-            SELECT %(copy)s, position, {", ".join([*values, *cls.derived])}
-            FROM {table} WHERE resource_set_id = %(source)s ORDER BY position
-        """
+    def copy_all(cls, source: Any, copy: Any) -> None:
+        """Copy the rows of a set into another one, with the labels of `label_map`."""
+        labels = {field.name: counterpart(field.name) for field in cls.content_fields() if field.many_to_one}
+        rows: QuerySet[Any] = cls._default_manager.filter(**{"resource_set": source}).order_by("position")
+        copy_rows(rows, resource_set=copy.pk, **labels)
         for field in cls._meta.many_to_many:
-            lists, row = field.m2m_db_table(), field.m2m_column_name()
-            yield f"""
-                INSERT INTO {lists} ({row}, ontologyitem_id) SELECT (
-                    SELECT copy.id FROM {table} copy
-                    WHERE copy.resource_set_id = %(copy)s AND copy.position = source.position
-                ), {_copied_label("ontologyitem_id")}
-                FROM {lists} listed JOIN {table} source ON source.id = listed.{row}
-                WHERE source.resource_set_id = %(source)s ORDER BY listed.id
-            """
+            row, through = field.m2m_field_name(), cast(Any, field.remote_field).through
+            listed = through.objects.filter(**{f"{row}__resource_set": source}).order_by("pk")
+            copies = cls._default_manager.filter(**{"resource_set": copy, "position": OuterRef(f"{row}__position")})
+            copy_rows(listed, **{row: Subquery(copies.values("pk")), "ontologyitem": counterpart("ontologyitem")})
 
     @classmethod
     def store(cls, resource_set: Any, rows: list[Any]) -> None:
@@ -154,6 +139,8 @@ class ResourceRow(models.Model):
                 batch_size=BATCH,
             )
 
+
+# --- Constraints ---------------------------------------------------------------------------------------------------------
 
 Lists = dict[str, list[str] | None]
 """The lists of a rule by their names, as uids of labels; the list that limits something may be missing, as None."""
@@ -183,10 +170,8 @@ class ConstraintRow(ResourceRow):
         return "-".join(getattr(self, field).uid for field in self.key_fields)
 
     def state(self) -> Lists:
-        lists = self.lists_of(type(self)._default_manager.filter(pk=self.pk))
-        labels = OntologyItem.objects.filter(pk__in={key for each in lists.values() for key in each[self.pk]})
-        uids = dict(labels.values_list("pk", "uid"))
-        return self._limited({field: [uids[key] for key in listed[self.pk]] for field, listed in lists.items()})
+        lists = self.lists_of(type(self)._default_manager.filter(pk=self.pk), "uid")
+        return self._limited({field: listed[self.pk] for field, listed in lists.items()})
 
     def _limited(self, lists: Any) -> Any:
         return lists if getattr(self, self.limit_field, True) else {**lists, self.optional_list: None}
@@ -285,3 +270,118 @@ class RelationConstraint(ConstraintRow):
 
     class Meta(ConstraintRow.Meta):
         constraints = unique_rows("relation", "domain")
+
+
+# --- Preannotations: forms, the texts of entities, with the labels that they usually get ---------------------------------
+
+MAX_OFFSET = 2_147_483_647
+# Those in which a table of 100,000 rows is shown without sorting them.
+_ORDERS = [
+    Index(fields=["resource_set", "search_text", "position"], name="%(class)s_order"),
+    Index(fields=["resource_set", "label", "search_text", "position"], name="%(class)s_by_label"),
+]
+RowState = dict[str, Any]
+"""The position and the values of a row by their fields, labels as uids."""
+
+
+class Preannotation(ResourceRow):
+    """Its primary key names it in the journal, and it comes back with it. Where a row was removed, a position is free."""
+
+    form_fields: ClassVar[tuple[str, ...]]
+
+    search_text = models.TextField(editable=False)  # the forms, case-folded, one a line
+
+    class Meta(ResourceRow.Meta):
+        abstract = True
+
+    @classmethod
+    def from_entry(cls, entry: Entry) -> Self:
+        row = super().from_entry(entry)
+        if entry.is_valid:
+            row.fold()
+        return row
+
+    def fold(self) -> None:
+        self.search_text = "\n".join(getattr(self, field) for field in self.form_fields).casefold()
+
+    @classmethod
+    def named(cls, state: Mapping[str, Any]) -> str:
+        """What a row is called, such as “replace → pump”."""
+        return " → ".join(state[field] for field in cls.form_fields)
+
+    @classmethod
+    def form_of(cls, label_field: str, state: Mapping[str, Any]) -> str:
+        """The form that a label is for; of a relation all forms."""
+        form = label_field.replace("label", "surface_form")
+        return state[form] if form in cls.form_fields else cls.named(state)
+
+    @classmethod
+    def states(cls, rows: QuerySet[Any], uids: Mapping[int, str]) -> Iterator[tuple[int, RowState]]:
+        """The primary keys and states of rows; ``uids`` are those of labels by primary key."""
+        fields = [field.name for field in cls.content_fields()]
+        for values in rows.values("pk", "position", *fields).iterator():
+            pk = values.pop("pk")
+            yield pk, values | {field: uids[values[field]] for field in cls.label_fields}
+
+    @classmethod
+    def cleaned(cls, values: Mapping[str, Any]) -> RowState:
+        """Values of some fields as they are stored, offsets given as texts. Raises `Refused`."""
+        clean = dict.fromkeys(cls.form_fields, _clean_form) | {"offset": _clean_offset}
+        return {name: clean[name](value) if name in clean else value for name, value in values.items()}
+
+
+def _clean_form(text: str) -> str:
+    form = text.replace("\r\n", "\n").replace("\r", "\n").strip()
+    if not form:
+        raise Refused("A form is needed: the text as it stands in items.")
+    if len(form) > (most := settings.MAX_SURFACE_FORM_CHARACTERS):
+        raise Refused(f"A form has at most {most} characters; this one has {number(len(form))}.")
+    return check_text(form)
+
+
+def _clean_offset(text: str) -> int:
+    offset = whole_number(text.strip(), digits=10)
+    if offset is None or offset > MAX_OFFSET:
+        raise Refused(f"A whole number from 0 to {number(MAX_OFFSET)} was expected.")
+    return offset
+
+
+class EntityPreannotation(Preannotation):
+    """A text may have several labels, but not the same one twice. It is kept as it is written, for texts of datasets are, too:
+    “Pump” and “pump” are two."""
+
+    kind = SetKind("Entities", "Which label a form usually gets.", "None: no entities are suggested")
+    repeated = "This text with this label"
+    form_fields = ("surface_form",)
+
+    resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
+    surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
+    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+
+    class Meta(Preannotation.Meta):
+        constraints = unique_rows("surface_form", "label")
+        indexes = _ORDERS
+
+
+class RelationPreannotation(Preannotation):
+    """``offset``: the grammatical offset between source and target, 0 if they are contiguous. Two rows differ in at least one
+    field."""
+
+    kind = SetKind("Relations", "Which relation two forms usually have.", "None: no relations are suggested")
+    relation_field = "label"
+    repeated = "The same preannotation"
+    form_fields = ("source_surface_form", "target_surface_form")
+
+    resource_set = models.ForeignKey("PreannotationSet", on_delete=models.CASCADE, db_index=False)
+    source_surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
+    source_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    target_surface_form = models.CharField(max_length=limits.MAX_SURFACE_FORM_CHARACTERS)
+    target_label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+    offset = models.PositiveIntegerField()
+    label = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")
+
+    class Meta(Preannotation.Meta):
+        constraints = unique_rows(
+            "source_surface_form", "source_label", "target_surface_form", "target_label", "offset", "label"
+        )
+        indexes = _ORDERS

@@ -5,11 +5,10 @@ from typing import IO, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery, UniqueConstraint, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q, QuerySet, UniqueConstraint, Value
 
 from annotation_service.blueprints import Existing
-from annotation_service.db import among, execute, write
+from annotation_service.db import among, write
 from annotation_service.http import Feature
 from annotation_service.inputs import Problems, Refused, clean_description, clean_title
 from annotation_service.journal import Journaled
@@ -26,15 +25,10 @@ from .. import documents
 class ResourceSetQuerySet(models.QuerySet["ResourceSet"]):
     def with_size(self) -> Self:
         """Adds ``size``, the number of rows."""
-        counts = (
-            rows.objects.filter(resource_set=OuterRef("pk"))
-            .order_by()
-            .values("resource_set")
-            .annotate(n=Count("pk"))
-            .values("n")
-            for rows in self.model.row_models.values()
-        )
-        return self.annotate(size=sum((Coalesce(Subquery(count), 0) for count in counts), Value(0)))
+        counts = [
+            Count(rows._meta.model_name) for rows in self.model.row_models.values()
+        ]  # a set has rows of one kind only
+        return self.annotate(size=sum(counts, Value(0)))
 
 
 class ResourceSet(Journaled):
@@ -226,8 +220,7 @@ class ResourceSet(Journaled):
             copy.touch(entity_ontology=theirs["entity"], relation_ontology=theirs.get("relation"), version=0)
             copy._check_ontologies()
             with label_map(source.labels_in({kind: ontology.locked() for kind, ontology in theirs.items()})):
-                for statement in self.row_model.copy_statements():
-                    execute(statement, {"source": source.pk, "copy": copy.pk})
+                self.row_model.copy_all(source, copy)
         return copy
 
     def _check_ontologies(self) -> None:

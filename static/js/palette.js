@@ -1,5 +1,6 @@
 // The command palette, Ctrl K: pages, what the page offers, and what the server finds. Recent choices come first.
 
+import { make } from "./elements.js";
 import { waitFor } from "./waiting.js";
 
 const KINDS = ["Recent", "On this page", "Pages", "Labels", "Ontologies", "Constraints", "Datasets", "Projects", "Actions"];
@@ -107,8 +108,6 @@ async function ask() {
 
 /* Showing ---------------------------------------------------------------------------------------------------------- */
 
-const make = (tag, className, text = "") => Object.assign(document.createElement(tag), { className, textContent: text });
-
 function show({ keep = false, failed = false } = {}) {
   const chosen = keep && rows[at];
   const groups = Map.groupBy(matching(field.value), ({ kind }) => kind);
@@ -140,7 +139,7 @@ function option(row) {
     swatch.style.setProperty("--c", row.color);
     element.append(swatch);
   }
-  element.append(make("span", "title", row.title), make("small", "", row.note));
+  element.append(make("span", "title", row.title), make("small", "", row.note ?? ""));
   return element;
 }
 

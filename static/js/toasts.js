@@ -2,6 +2,7 @@
 // after a while, unless they are pointed at or have the focus. Said once to screen readers, however they are shown.
 // Modules may import showToast, or dispatch the event: new CustomEvent("toast", {detail: {text, kind, action}}).
 
+import { make } from "./elements.js";
 import { plural } from "./words.js";
 
 const STAY = 7000; // ms
@@ -11,9 +12,6 @@ const bar = box?.querySelector(".toasts-bar");
 const all = () => [...box.querySelectorAll(":scope > .toast")];
 const seen = new WeakSet();
 let cameFrom = null;
-
-const make = (tag, className, text = "") =>
-  Object.assign(document.createElement(tag), { className, textContent: text }, tag === "button" && { type: "button" });
 
 /** kind: "success" | "info" | "warning" | "error"; action: {label, url} posts to url, or {label, run} calls run. */
 export function showToast(text, { kind = "info", action } = {}) {

@@ -12,7 +12,6 @@ import pytest
 from allauth.account.models import EmailAddress
 from django.contrib.auth.hashers import make_password
 from django.core import mail
-from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.core.management import CommandError, call_command
@@ -27,12 +26,13 @@ from tests.people import PASSWORD, sign_in
 from tests.threads import for_each
 
 PEOPLE = "/admin/annotation_service/user/"
+PASSWORDS = {"password1": PASSWORD, "password2": PASSWORD}
+NEW = {"username": "new", "email": "new@example.org", **PASSWORDS}
+CHANGED = {"password1": "another-long-one", "password2": "another-long-one"}
 CHANGE = {"date_joined_0": "2026-01-01", "date_joined_1": "10:00:00", "is_active": "on"}
 
 
-@pytest.fixture(autouse=True)
-def no_attempts_yet(db):
-    cache.clear()
+pytestmark = pytest.mark.usefixtures("no_attempts_yet")
 
 
 @pytest.mark.parametrize("login", ["carol", "carol@example.org", "CAROL@example.org"])
@@ -44,7 +44,7 @@ def test_people_sign_in_by_user_name_or_email(client, carol, login):
 @pytest.mark.parametrize("login", ["carol", "carol@example.org", "nobody", "nobody@example.org"])
 def test_a_wrong_password_is_refused_where_it_was_typed(client, carol, login):
     response = sign_in(client, login, "wrong")
-    assert "The name, the address or the password is not correct." in response.content.decode()
+    assert "The name, the address or the password is not correct." in response.text
     assert client.get("/").status_code == 302
 
 
@@ -70,19 +70,21 @@ def test_the_session_gets_a_new_key_at_sign_in(client, carol):
 
 
 def test_nobody_can_register_unless_it_is_opened(client, settings, db):
-    assert "Accounts are by invitation" in client.get("/accounts/signup/").content.decode()
+    assert "Accounts are by invitation" in client.get("/accounts/signup/").text
     settings.OPEN_REGISTRATION = True
-    data = {"username": "new", "email": "new@example.org", "password1": PASSWORD, "password2": PASSWORD}
-    client.post("/accounts/signup/", data)
+    client.post("/accounts/signup/", NEW)
     assert client.get("/").status_code == 200
     assert client.get("/ontologies/").status_code == 403
+    (sent,) = mail.outbox
+    assert sent.subject == "Annotation Service: confirm your e-mail address"
+    assert "new has given this address" in sent.body and "/accounts/confirm-email/" in sent.body
 
 
 def test_a_password_is_reset_by_mail(client, carol):
     client.post("/accounts/password/reset/", {"email": "carol@example.org"})
     link = re.search(r"http://[^/]+(/accounts/password/reset/key/\S+)", mail.outbox[0].body)[1]
     form = client.get(link, follow=True).request["PATH_INFO"]
-    client.post(form, {"password1": "another-long-one", "password2": "another-long-one"})
+    client.post(form, CHANGED)
     assert sign_in(client, "carol", PASSWORD).status_code == 200
     assert sign_in(client, "carol", "another-long-one").status_code == 302
 
@@ -95,22 +97,6 @@ def test_the_mail_for_a_reset_says_who_asked_and_how_long_its_link_lasts(client,
     for said in ("Hello carol,", "account at testserver", "address 198.51.100.7", "within 2 days", "do nothing"):
         assert said in sent.body, said
     assert max(map(len, sent.body.replace(re.search(r"http\S+", sent.body)[0], "").splitlines())) < 80
-
-
-def test_the_mail_that_confirms_an_address_has_the_products_words(client, settings, db):
-    settings.OPEN_REGISTRATION = True
-    data = {"username": "new", "email": "new@example.org", "password1": PASSWORD, "password2": PASSWORD}
-    client.post("/accounts/signup/", data)
-    (sent,) = mail.outbox
-    assert sent.subject == "Annotation Service: confirm your e-mail address"
-    assert "new has given this address" in sent.body and "/accounts/confirm-email/" in sent.body
-
-
-def test_a_reset_does_not_tell_who_has_an_account(client, carol):
-    for email in ("carol@example.org", "stranger@example.org"):
-        assert (
-            client.post("/accounts/password/reset/", {"email": email})["Location"] == "/accounts/password/reset/done/"
-        )
 
 
 def test_a_reset_does_not_wait_for_the_mail_server(client, carol, settings, monkeypatch):
@@ -138,27 +124,28 @@ def mail_server(listening, received):
             talk.write(b"250 done\r\n")
 
 
-def test_a_mail_reaches_the_mail_server(client, carol, settings):
+@pytest.fixture
+def received(settings):
+    """What reaches the mail server."""
     settings.EMAIL_BACKEND = "annotation_service.accounts.MailBackend"
     settings.EMAIL_USE_TLS = False
     received = Queue()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         settings.EMAIL_HOST, settings.EMAIL_PORT = listening.getsockname()
         threading.Thread(target=mail_server, args=[listening, received], daemon=True).start()
-        client.post("/accounts/password/reset/", {"email": "carol@example.org"})
-        assert "To: carol@example.org" in received.get(timeout=20)
+        yield received
 
 
-def test_several_mails_go_through_one_connection_and_a_refused_one_keeps_no_other_back(settings, caplog):
-    settings.EMAIL_USE_TLS = False
-    received = Queue()
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        settings.EMAIL_HOST, settings.EMAIL_PORT = listening.getsockname()
-        threading.Thread(target=mail_server, args=[listening, received], daemon=True).start()
-        names = ("first", "stranger", "last")
-        MailBackend().send_messages([EmailMessage("Hello", "", to=[f"{name}@example.org"]) for name in names])
-        assert "To: first@example.org" in received.get(timeout=20)
-        assert "To: last@example.org" in received.get(timeout=20)
+def test_a_mail_reaches_the_mail_server(client, carol, received):
+    client.post("/accounts/password/reset/", {"email": "carol@example.org"})
+    assert "To: carol@example.org" in received.get(timeout=20)
+
+
+def test_several_mails_go_through_one_connection_and_a_refused_one_keeps_no_other_back(received, caplog):
+    names = ("first", "stranger", "last")
+    MailBackend().send_messages([EmailMessage("Hello", "", to=[f"{name}@example.org"]) for name in names])
+    assert "To: first@example.org" in received.get(timeout=20)
+    assert "To: last@example.org" in received.get(timeout=20)
     assert ["nobody of that name" in record.getMessage() for record in caplog.records] == [True]
 
 
@@ -176,8 +163,7 @@ def test_without_a_mail_server_a_reset_answers_alike_and_the_log_says_why(client
 
 def test_changing_the_password_ends_other_sessions(client, carol, as_carol):
     sign_in(client, "carol")
-    data = {"oldpassword": PASSWORD, "password1": "another-long-one", "password2": "another-long-one"}
-    assert client.post("/accounts/password/change/", data).status_code == 302
+    assert client.post("/accounts/password/change/", {"oldpassword": PASSWORD, **CHANGED}).status_code == 302
     assert as_carol.get("/").status_code == 204  # and where to sign in
 
 
@@ -207,7 +193,7 @@ def test_an_expired_session_leads_fragments_and_data_to_the_sign_in_page(client,
 def test_error_pages_are_pages_of_the_service(as_carol, path, status):
     response = as_carol.get(path)
     assert response.status_code == status
-    assert "css/app" in response.content.decode()
+    assert "css/app" in response.text
     assert "frame-ancestors 'none'" in response["Content-Security-Policy"]
 
 
@@ -220,7 +206,7 @@ def test_the_page_for_errors_of_the_service_needs_nothing(client, settings, db, 
     client.force_login(factories.user("erin"))
     response = client.get("/")
     assert response.status_code == 500
-    assert "css/app" in response.content.decode()
+    assert "css/app" in response.text
 
 
 ODD_REQUESTS = {
@@ -242,7 +228,7 @@ def test_an_odd_request_is_one_line_of_the_log(client, carol, settings, monkeypa
             if type(handler) is logging.StreamHandler:
                 monkeypatch.setattr(handler, "stream", log)
     answer = request_of(client)
-    assert answer.status_code == 400 and "css/app" in answer.content.decode()
+    assert answer.status_code == 400 and "css/app" in answer.text
     assert re.fullmatch(r"\S+ \S+ ERROR django\.security\.\w+: .+\n", log.getvalue())
     assert not mail.outbox
 
@@ -288,15 +274,14 @@ def test_nobody_gets_a_name_or_address_that_differs_by_case_only(client, as_sam,
     other = User.objects.create_user("other", "other@example.org", PASSWORD)
     taken = ["A user with that username already exists.", "A user is already registered with this email address."]
     names = {"username": typed, "email": f"Post@{typed}.example"}
-    passwords = {"password1": PASSWORD, "password2": PASSWORD}
 
     EmailAddress.objects.create(user=other, email="other@example.org", primary=True)
     assert as_sam.get("/admin/account/emailaddress/add/").status_code == 403
 
-    page = client.post("/accounts/signup/", {**names, **passwords})
+    page = client.post("/accounts/signup/", {**names, **PASSWORDS})
     assert [page.context["form"].errors[name] for name in names] == [[text] for text in taken]
 
-    page = as_sam.post(f"{PEOPLE}add/", {"username": typed, "usable_password": "true", **passwords})
+    page = as_sam.post(f"{PEOPLE}add/", {"username": typed, "usable_password": "true", **PASSWORDS})
     assert page.context["adminform"].errors == {"username": [taken[0]]}
     page = as_sam.post(f"{PEOPLE}{other.pk}/change/", {**CHANGE, **names})
     assert page.context["adminform"].errors == {name: [text] for name, text in zip(names, taken, strict=True)}
@@ -310,14 +295,6 @@ def test_nobody_gets_a_name_or_address_that_differs_by_case_only(client, as_sam,
         with pytest.raises(CommandError, match=text if "email" in text else "already taken"):
             call_command("createsuperuser", "--noinput", **fields)
     assert User.objects.count() == 3
-
-
-def test_a_further_address_of_somebody_is_taken_too(client, carol, dave):
-    EmailAddress.objects.create(user=carol, email="second@example.org", verified=True)
-    assert sign_in(client, "Second@Example.org")["Location"] == "/"
-    dave.email = "SECOND@example.org"
-    with pytest.raises(ValidationError, match="already registered"):
-        dave.save()
 
 
 def test_the_first_address_follows_what_the_administrator_writes(client, as_sam, carol):
@@ -347,7 +324,7 @@ def test_names_that_read_alike_are_one_name_everywhere(client, as_sam, alice, st
     project = factories.project(by=alice)
     person = User.objects.create_user(stored, password=PASSWORD)
     assert sign_in(client, typed).status_code == 302
-    assert f'value="{person.pk}"' in as_sam.get(PEOPLE, {"q": typed}).content.decode()
+    assert f'value="{person.pk}"' in as_sam.get(PEOPLE, {"q": typed}).text
     added = Client()
     added.force_login(alice)
     added.post(f"/projects/{project.pk}/people/add/", {"people": typed, "role": "annotator"})
@@ -409,16 +386,15 @@ def test_a_reset_writes_to_nobody_who_has_no_account(client, carol, typed):
         for email in (typed, "carol@example.org")
     ]
     assert answers[0].redirect_chain == answers[1].redirect_chain
-    pages = [re.sub(r'"X-CSRFToken": "\w+"', "", answer.content.decode()) for answer in answers]
+    pages = [re.sub(r'"X-CSRFToken": "\w+"', "", answer.text) for answer in answers]
     assert pages[0] == pages[1]
     assert [message.to for message in mail.outbox] == [["carol@example.org"]]
 
 
 def test_names_and_addresses_are_stored_as_typed(client, as_sam, settings):
     settings.OPEN_REGISTRATION = True
-    passwords = {"password1": PASSWORD, "password2": PASSWORD}
-    client.post("/accounts/signup/", {"username": "Ärmel", "email": "Post@Straße.example", **passwords})
-    as_sam.post(f"{PEOPLE}add/", {"username": "STRASSE", "usable_password": "true", **passwords})
+    client.post("/accounts/signup/", {"username": "Ärmel", "email": "Post@Straße.example", **PASSWORDS})
+    as_sam.post(f"{PEOPLE}add/", {"username": "STRASSE", "usable_password": "true", **PASSWORDS})
     assert set(User.objects.values_list("username", "email")) == {
         ("sam", "sam@example.org"),
         ("Ärmel", "Post@Straße.example"),
@@ -429,7 +405,7 @@ def test_names_and_addresses_are_stored_as_typed(client, as_sam, settings):
 @pytest.mark.parametrize("name", ["\u3164", "carol\u1160", "a b", "a\u200bb", "\u2800"])
 def test_user_names_can_be_seen(client, as_sam, settings, name):
     settings.OPEN_REGISTRATION = True
-    fields = {"username": name, "email": "new@example.org", "password1": PASSWORD, "password2": PASSWORD}
+    fields = NEW | {"username": name}
     assert client.post("/accounts/signup/", fields).context["form"].errors["username"]
     assert as_sam.post(f"{PEOPLE}add/", {**fields, "usable_password": "true"}).context["errors"]
     with pytest.raises(ValidationError, match="nobody can see"):
@@ -454,8 +430,8 @@ def test_of_two_who_take_a_name_at_the_same_time_one_is_told(settings, monkeypat
     )
 
     def sign_up(name):
-        fields = {"username": name, "email": f"{name}@example.org", "password1": PASSWORD, "password2": PASSWORD}
-        return Client().post("/accounts/signup/", fields, follow=True).content.decode()
+        fields = {"username": name, "email": f"{name}@example.org", **PASSWORDS}
+        return Client().post("/accounts/signup/", fields, follow=True).text
 
     pages = for_each(sign_up, ["Erin", "eRIN"])
     assert sorted("Choose another one" in page for page in pages) == [False, True]
@@ -477,8 +453,8 @@ def test_of_two_administrators_who_give_a_name_at_the_same_time_one_is_told(monk
     def add(name):
         client = Client()
         client.force_login(sam)
-        fields = {"username": name, "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
-        return client.post(f"{PEOPLE}add/", fields, follow=True).content.decode()
+        fields = {"username": name, "usable_password": "true", **PASSWORDS}
+        return client.post(f"{PEOPLE}add/", fields, follow=True).text
 
     pages = for_each(add, ["Erin", "eRIN"])
     assert sorted("already exists" in page for page in pages) == [False, True]

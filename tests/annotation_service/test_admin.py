@@ -3,13 +3,12 @@
 import re
 
 import pytest
-from django.db import connection
 from django.test import Client
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service.models import User, start_job
 from datasets.models import Annotation
 from tests import factories
+from tests.queries import queries_of
 
 PEOPLE = "/admin/annotation_service/user/"
 
@@ -44,17 +43,17 @@ def test_people_who_left_something_are_deactivated_instead_of_deleted(as_sam, al
         as_sam.get(delete_url(carol)),
         as_sam.post(PEOPLE, {"action": "delete_selected", "_selected_action": [carol.pk]}),
     ):
-        text = page.content.decode()
+        text = page.text
         assert "Deactivate it instead" in text and "permission" not in text
         assert f'name="_selected_action" value="{carol.pk}"' in text
     said = as_sam.post(PEOPLE, {"action": "deactivate", "_selected_action": [carol.pk]}, follow=True)
-    assert "“carol” can no longer sign in. What they made stays." in said.content.decode()
+    assert "“carol” can no longer sign in. What they made stays." in said.text
     client.post("/accounts/login/", {"login": "carol", "password": "a-long-password"})
     assert client.get("/").status_code == 302
 
 
 def test_people_who_left_nothing_can_be_deleted(as_sam, carol, dave):
-    assert "Are you sure" in as_sam.get(delete_url(carol)).content.decode()
+    assert "Are you sure" in as_sam.get(delete_url(carol)).text
     as_sam.post(delete_url(carol), {"post": "yes"})
     as_sam.post(PEOPLE, {"action": "delete_selected", "_selected_action": [dave.pk], "post": "yes"})
     assert list(User.objects.values_list("username", flat=True)) == ["sam"]
@@ -73,7 +72,7 @@ def test_deactivating_needs_the_permission_to_change_people(client, carol):
 
 
 def test_people_are_listed_with_their_groups_and_last_sign_in(as_sam, alice, carol, django_assert_num_queries):
-    page = as_sam.get(PEOPLE).content.decode()
+    page = as_sam.get(PEOPLE).text
     assert "Project managers" in re.search(r"<tr>(?:(?!</tr>).)*>alice<.*?</tr>", page, re.S)[0]
     assert [person.username for person in listed(as_sam, PEOPLE, groups__id__exact=alice.groups.get().pk)] == ["alice"]
     as_carol = Client()
@@ -81,8 +80,7 @@ def test_people_are_listed_with_their_groups_and_last_sign_in(as_sam, alice, car
     names = {person.username for person in listed(as_sam, PEOPLE, last_login__isnull="True")}
     assert "alice" in names and "carol" not in names
     assert "carol" in {person.username for person in listed(as_sam, PEOPLE, last_login__isnull="False")}
-    with CaptureQueriesContext(connection) as few:
-        as_sam.get(PEOPLE)
+    few = queries_of(as_sam.get, PEOPLE)
     for n in range(5):
         factories.manager(f"manager{n}")
     with django_assert_num_queries(len(few)):
@@ -101,25 +99,24 @@ def test_rows_are_filtered_by_dataset_and_project_without_a_list_of_all(as_sam, 
     copy, blueprint = project.dataset, project.dataset.copied_from
     assert {item.dataset for item in listed(as_sam, ITEMS, dataset__id__exact=blueprint.pk)} == {blueprint}
     assert {item.dataset for item in listed(as_sam, ITEMS, dataset__project__id__exact=project.pk)} == {copy}
-    page = as_sam.get(ITEMS, {"dataset__id__exact": copy.pk, "q": "x"}).content.decode()
+    page = as_sam.get(ITEMS, {"dataset__id__exact": copy.pk, "q": "x"}).text
     assert f'<option value="{copy.pk}" selected>{copy.name} ({project})</option>' in page
     assert '<input type="hidden" name="q" value="x">' in page
     assert len(listed(as_sam, ITEMS, dataset__id__exact="")) == 2 * copy.item_count
     assert as_sam.get(ITEMS, {"dataset__id__exact": "x" * 30}).status_code == 302
-    with CaptureQueriesContext(connection) as few:
-        as_sam.get(ITEMS)
+    few = queries_of(as_sam.get, ITEMS)
     for n in range(5):
         factories.dataset(owner=alice, name=f"another {n}")
     with django_assert_num_queries(len(few)):
-        page = as_sam.get(ITEMS).content.decode()
+        page = as_sam.get(ITEMS).text
     assert page.count("<option") == 2  # the empty ones
 
 
 def test_what_a_filter_suggests_is_told_apart_by_the_project(as_sam, alice, django_assert_num_queries):
     project = factories.project(by=alice)
     ask = {"app_label": "datasets", "model_name": "item", "field_name": "dataset", "term": project.dataset.name}
-    with CaptureQueriesContext(connection) as few:
-        found = as_sam.get("/admin/autocomplete/", ask).json()["results"]
+    few = queries_of(as_sam.get, "/admin/autocomplete/", ask)
+    found = as_sam.get("/admin/autocomplete/", ask).json()["results"]
     assert {each["text"] for each in found} == {project.dataset.name, f"{project.dataset.name} ({project})"}
     for n in range(3):
         factories.project(by=alice, name=f"Project {n}")
@@ -129,22 +126,22 @@ def test_what_a_filter_suggests_is_told_apart_by_the_project(as_sam, alice, djan
 
 def test_staff_who_may_not_see_accounts_get_no_filter_by_person(client, alice):
     client.force_login(factories.user("tom", is_staff=True))
-    page = client.get("/admin/datasets/dataset/").content.decode()
+    page = client.get("/admin/datasets/dataset/").text
     assert "By project" in page and "By owner" not in page
 
 
 def test_rows_that_only_link_are_reached_from_their_project(as_sam, alice, carol):
     project = factories.project(by=alice, annotators=[carol], annotators_per_item=1)
-    index = as_sam.get("/admin/").content.decode()
+    index = as_sam.get("/admin/").text
     assert "/admin/projects/project/" in index and "/admin/projects/assignment/" not in index
-    page = as_sam.get(f"/admin/projects/project/{project.pk}/change/").content.decode()
+    page = as_sam.get(f"/admin/projects/project/{project.pk}/change/").text
     address = re.search(r'href="(/admin/projects/assignment/\?[^"]+)"', page)[1]
     assert {row.annotator for row in as_sam.get(address).context["cl"].result_list} == {carol}
 
 
 def test_the_colour_of_a_label_is_seen(as_sam, ontology_item):
     for page in ("/admin/ontologies/ontologyitem/", f"/admin/ontologies/ontologyitem/{ontology_item.pk}/change/"):
-        assert f'style="--c: {ontology_item.color}"></span> {ontology_item.color}' in as_sam.get(page).content.decode()
+        assert f'style="--c: {ontology_item.color}"></span> {ontology_item.color}' in as_sam.get(page).text
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 import zipfile
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -27,6 +28,7 @@ from projects.models import Project
 from tests import factories, faults
 from tests.soak import amount
 from tests.test_access import READ_AS
+from tests.threads import at_once, running
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -106,21 +108,6 @@ def pad():
     Session.objects.bulk_create(rows)
 
 
-def test_what_was_deleted_and_waits_for_the_worker_is_kept_but_not_counted(project, path):
-    before = make(path).partition(";")[0]
-    alice = User.objects.get(username="alice")
-    texts = factories.dataset(owner=alice, text="one\ntwo\n")
-    labels = factories.ontology(owner=alice)
-    assert make(path).partition(";")[0] != before
-    for thing in (texts, labels):
-        thing.mark_deleted(type(thing).objects.filter(pk=thing.pk))
-    done = make(path)
-    assert done.partition(";")[0] == before
-    assert f"you lose what it has now: {before}." in refusal(restore, path, replace=False)
-    assert restore(path) == before
-    assert type(texts)._base_manager.get(pk=texts.pk).deleted_at
-
-
 def test_what_is_in_the_bin_is_counted(project, path):
     before = make(path).partition(";")[0]
     Project.objects.get().put_into_bin()
@@ -182,16 +169,13 @@ def test_the_service_must_not_run_meanwhile(project, path, settings):
         User.objects.count()
         is_connected.set()
         is_over.wait()
-        connection.close()
 
-    thread = threading.Thread(target=serve)
-    thread.start()
-    is_connected.wait()
-    try:
-        assert "The service is running. Stop it" in refusal(restore, path)
-    finally:
-        is_over.set()
-        thread.join()
+    with running(serve):
+        is_connected.wait()
+        try:
+            assert "The service is running. Stop it" in refusal(restore, path)
+        finally:
+            is_over.set()
     assert everything(settings) == before
 
 
@@ -341,35 +325,26 @@ def test_people_save_while_a_backup_is_made(project, path):
     def save(places):
         client = Client()
         client.force_login(carol)
-        try:
-            for item, label, end in places:
-                if is_over.is_set():
-                    return
-                body = {"uid": uuid.uuid4().hex, "label": label.uid, "start": 0, "end": end}
-                url = f"/projects/{project.pk}/items/{item.pk}/entities/add/"
-                answer = client.post(url, body, content_type="application/json")
-                (saved if answer.status_code == 200 else failed).append(body["uid"])
-        finally:
-            connection.close()
+        for item, label, end in places:
+            if is_over.is_set():
+                return
+            body = {"uid": uuid.uuid4().hex, "label": label.uid, "start": 0, "end": end}
+            url = f"/projects/{project.pk}/items/{item.pk}/entities/add/"
+            answer = client.post(url, body, content_type="application/json")
+            (saved if answer.status_code == 200 else failed).append(body["uid"])
 
     def save_in_the_middle():
-        in_the_middle = threading.Thread(target=save, args=(places[:1],))
-        in_the_middle.start()
-        in_the_middle.join()
+        at_once(partial(save, places[:1]))
         return tables()
 
     tables = backup._tables
-    threads = [threading.Thread(target=save, args=(places[first::2],)) for first in (1, 2)]
-    for thread in threads:
-        thread.start()
-    while len(saved) < 10 and any(thread.is_alive() for thread in threads):
-        time.sleep(0.01)
-    before = list(saved)
-    with mock.patch.object(backup, "_tables", save_in_the_middle):
-        make(path)
-    is_over.set()
-    for thread in threads:
-        thread.join()
+    with running(*(partial(save, places[first::2]) for first in (1, 2))) as savers:
+        while len(saved) < 10 and not all(saver.done() for saver in savers):
+            time.sleep(0.01)
+        before = list(saved)
+        with mock.patch.object(backup, "_tables", save_in_the_middle):
+            make(path)
+        is_over.set()
     assert not failed and len(saved) > len(before)
     restore(path)
     there = set(Entity.objects.exclude(uid="mark").values_list("uid", flat=True))

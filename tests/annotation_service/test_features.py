@@ -18,7 +18,7 @@ def test_a_direct_address_says_what_is_disabled_and_which_setting_enables_it(db,
     request.user = factories.user()
     settings.PREANNOTATION_RESOURCES = False
     answer = view(request, pk=3)
-    text = answer.content.decode()
+    text = answer.text
     assert answer.status_code == 403
     assert "<h1>Preannotations are disabled in this release</h1>" in text
     assert "<code>PREANNOTATION_RESOURCES</code>" in text

@@ -81,14 +81,14 @@ def test_pictures_are_there_in_both_themes_and_small():
 
 def test_the_part_of_the_own_role_comes_first(as_alice, as_carol):
     for client, titles in ((as_alice, list(HELP.values())), (as_carol, list(HELP.values())[::-1])):
-        page = client.get("/help/").content.decode()
+        page = client.get("/help/").text
         assert re.findall(r'<h2 id="\w+">(.*?)</h2>', page) == titles
 
 
 def test_the_contents_lead_to_every_answer(as_carol, settings):
-    assert 'id="forms"' not in as_carol.get("/help/").content.decode()  # it is about a feature that is switched off
+    assert 'id="forms"' not in as_carol.get("/help/").text  # it is about a feature that is switched off
     settings.PREANNOTATION_RESOURCES = True
-    page = as_carol.get("/help/").content.decode()
+    page = as_carol.get("/help/").text
     contents = page[page.index('<nav class="help-contents') : page.index("help-answers")]
     assert sorted(re.findall(r'<li><a href="#([\w-]+)">', contents)) == sorted(answers())
     assert "Can a word belong to two marks?" in contents

@@ -1,6 +1,7 @@
 import os
 import threading
 import time
+from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from annotation_service import jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, new_file, start_job
 from tests import factories
+from tests.threads import running
 
 
 @pytest.fixture
@@ -36,6 +38,34 @@ def done(job):
     return job
 
 
+def failing(error):
+    def run(job, progress):
+        raise error
+
+    return run
+
+
+def go_stale():
+    Job.objects.filter(state="running").update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
+
+
+def wait_for(is_over):
+    deadline = time.monotonic() + 60
+    while not is_over() and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+@contextmanager
+def workers(count):
+    """So many, until the work of the block is over."""
+    stop = threading.Event()
+    with running(*[lambda: jobs.work(stop, poll=0.01)] * count):
+        try:
+            yield
+        finally:
+            stop.set()
+
+
 def test_a_job_is_claimed_once_and_in_order(alice):
     first, second = queued(alice), queued(alice)
     assert [jobs.claim(), jobs.claim(), jobs.claim()] == [first, second, None]
@@ -48,10 +78,7 @@ def test_the_outcome_is_kept(alice, work):
 
 
 def test_a_refusal_is_kept_with_its_places(alice, work):
-    def run(job, progress):
-        raise Refused("Too long.", place="line 7")
-
-    work(run)
+    work(failing(Refused("Too long.", place="line 7")))
     job = done(queued(alice))
     assert job.state == "failed"
     assert job.errors == {"problems": [["line 7", "Too long."]], "total": 1}
@@ -78,15 +105,11 @@ def test_a_job_whose_worker_died_is_taken_up_again_but_not_for_ever(alice, work)
     for attempt in range(1, Job.MAX_ATTEMPTS + 1):
         assert jobs.claim().attempts == attempt
         assert jobs.claim() is None  # its heartbeat is fresh
-        Job.objects.update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
+        go_stale()
     work(lambda job, progress: job.finish())
     job = done(job)
     assert job.state == "failed"
     assert "stopped 3 times" in job.errors["message"]
-
-
-def go_stale():
-    Job.objects.update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -113,10 +136,7 @@ def test_work_that_was_taken_up_again_is_stored_once(work):
 
 @pytest.mark.parametrize("error", [Refused("No."), jobs.Cancelled(), ValueError("x")], ids=repr)
 def test_a_worker_that_was_overtaken_does_not_end_the_job(alice, work, error):
-    def run(job, progress):
-        raise error
-
-    work(run)
+    work(failing(error))
     queued(alice)
     slow = jobs.claim()
     go_stale()
@@ -142,12 +162,6 @@ def test_a_job_is_taken_up_again_after_the_database_was_away(alice, work):
     assert done(job).state == "done"
 
 
-def test_a_job_whose_workers_stopped_too_often_is_given_up(alice):
-    job = queued(alice)
-    Job.objects.update(attempts=Job.MAX_ATTEMPTS)
-    assert done(job).state == "failed"
-
-
 @pytest.mark.django_db(transaction=True)
 def test_the_beat_goes_on_with_a_new_connection(work, monkeypatch):
     monkeypatch.setattr(jobs.Progress, "INTERVAL", 0.02)
@@ -165,9 +179,7 @@ def test_the_beat_goes_on_with_a_new_connection(work, monkeypatch):
     monkeypatch.setattr(jobs, "show_sign", show_sign)
 
     def run(job, progress):
-        deadline = time.monotonic() + 60
-        while len(broken) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_for(lambda: len(broken) == 2)
         job.finish()
 
     work(run)
@@ -185,19 +197,8 @@ def test_a_worker_survives_whatever_happens(work, monkeypatch, caplog):
     monkeypatch.setattr(jobs, "delete_old_files", cleanup)
     work(lambda job, progress: job.finish())
     queued(alice)
-    stop = threading.Event()
-
-    def worker():
-        jobs.work(stop, poll=0.01)
-        connection.close()
-
-    thread = threading.Thread(target=worker)
-    thread.start()
-    deadline = time.monotonic() + 60
-    while not Job.objects.filter(state="done").exists() and thread.is_alive() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    stop.set()
-    thread.join()
+    with workers(1):
+        wait_for(Job.objects.filter(state="done").exists)
     assert Job.objects.get().state == "done"
     assert "not yours" in caplog.text
 
@@ -223,9 +224,9 @@ def test_a_page_says_when_a_worker_is_not_heard_of(as_alice):
     job = queued(as_alice.user)
     Job.objects.update(state=JobState.RUNNING, heartbeat_at=timezone.now())
     address = f"/jobs/{job.pk}/progress/"
-    assert "No news" not in as_alice.get(address).content.decode()
+    assert "No news" not in as_alice.get(address).text
     Job.objects.update(heartbeat_at=timezone.now() - timedelta(seconds=20))
-    assert "No news from the worker for 2" in as_alice.get(address).content.decode()
+    assert "No news from the worker for 2" in as_alice.get(address).text
 
 
 @pytest.mark.django_db(transaction=True)
@@ -260,58 +261,50 @@ def test_workers_share_the_work(work):
 
     work(run)
     expected = {queued(alice).pk for _ in range(20)}
-    stop = threading.Event()
-
-    def worker():
-        jobs.work(stop, poll=0.01)
-        connection.close()
-
-    workers = [threading.Thread(target=worker) for _ in range(3)]
-    for thread in workers:
-        thread.start()
-    deadline = time.monotonic() + 30
-    while Job.objects.exclude(state="done").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    stop.set()
-    for thread in workers:
-        thread.join()
+    with workers(3):
+        wait_for(lambda: not Job.objects.exclude(state="done").exists())
     assert set(taken) == expected
     assert len(taken) == 20
 
 
-def test_old_files_are_deleted_but_not_those_that_are_needed(db, settings, monkeypatch):
-    settings.UPLOAD_DIR.mkdir()
-    for name in ("old", "waiting"):
-        old_file(settings.UPLOAD_DIR, name)
-    (settings.UPLOAD_DIR / "new").write_text("x")
+def test_old_files_are_deleted_but_not_those_that_are_needed(db, folder, monkeypatch):
+    old_files(folder, "old", "waiting")
+    (folder / "new").write_text("x")
     monkeypatch.setattr(jobs, "FILES_IN_USE", [lambda: ["waiting"]])
     jobs.delete_old_files()
-    assert sorted(path.name for path in settings.UPLOAD_DIR.iterdir()) == ["new", "waiting"]
+    assert names_in(folder) == ["new", "waiting"]
 
 
-def test_a_cleanup_that_fails_keeps_no_other_from_its_work(db, settings, monkeypatch, caplog):
-    settings.UPLOAD_DIR.mkdir()
-    for name in ("old", "needed"):
-        old_file(settings.UPLOAD_DIR, name)
+def test_a_cleanup_that_fails_keeps_no_other_from_its_work(db, folder, monkeypatch, caplog):
+    old_files(folder, "old", "needed")
     swept = []
     monkeypatch.setattr(jobs, "CLEANUPS", [lambda: 1 / 0, lambda: swept.append("second")])
     monkeypatch.setattr(jobs, "FILES_IN_USE", [lambda: ["needed"]])
     jobs.clean_up()
     assert swept == ["second"] and "ZeroDivisionError" in caplog.text
-    assert [path.name for path in settings.UPLOAD_DIR.iterdir()] == ["needed"]
+    assert names_in(folder) == ["needed"]
 
 
-def old_file(folder, name):
-    (folder / name).write_text("x")
-    os.utime(folder / name, (0, 0))
+@pytest.fixture
+def folder(settings):
+    settings.UPLOAD_DIR.mkdir()
+    return settings.UPLOAD_DIR
 
 
-def test_what_cannot_be_deleted_does_not_keep_the_other_old_files(db, settings, monkeypatch, caplog):
-    folder = settings.UPLOAD_DIR
-    (folder / "lost+found").mkdir(parents=True)
+def old_files(folder, *names):
+    for name in names:
+        (folder / name).write_text("x")
+        os.utime(folder / name, (0, 0))
+
+
+def names_in(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_what_cannot_be_deleted_does_not_keep_the_other_old_files(db, folder, monkeypatch, caplog):
+    (folder / "lost+found").mkdir()
     os.utime(folder / "lost+found", (0, 0))
-    for name in ("a", "denied", "z"):
-        old_file(folder, name)
+    old_files(folder, "a", "denied", "z")
     unlink = type(folder).unlink
 
     def deny(path, missing_ok=False):
@@ -321,19 +314,17 @@ def test_what_cannot_be_deleted_does_not_keep_the_other_old_files(db, settings, 
 
     monkeypatch.setattr(type(folder), "unlink", deny)
     jobs.delete_old_files()
-    assert sorted(path.name for path in folder.iterdir()) == ["denied", "lost+found"]
+    assert names_in(folder) == ["denied", "lost+found"]
     assert "not yours" in caplog.text and "lost+found" not in caplog.text
 
 
-def test_two_workers_delete_the_same_old_files(db, settings, monkeypatch, caplog):
-    settings.UPLOAD_DIR.mkdir()
-    for name in ("gone before it is looked at", "gone before it is deleted", "z"):
-        old_file(settings.UPLOAD_DIR, name)
-    path_type = type(settings.UPLOAD_DIR)
+def test_two_workers_delete_the_same_old_files(db, folder, monkeypatch, caplog):
+    old_files(folder, "gone before it is looked at", "gone before it is deleted", "z")
+    path_type = type(folder)
     iterdir, unlink = path_type.iterdir, path_type.unlink
 
-    def early(folder):
-        for path in list(iterdir(folder)):
+    def early(listed):
+        for path in list(iterdir(listed)):
             if path.name == "gone before it is looked at":
                 unlink(path)
             yield path
@@ -346,7 +337,7 @@ def test_two_workers_delete_the_same_old_files(db, settings, monkeypatch, caplog
     monkeypatch.setattr(path_type, "iterdir", early)
     monkeypatch.setattr(path_type, "unlink", late)
     jobs.delete_old_files()
-    assert not list(iterdir(settings.UPLOAD_DIR)) and not caplog.text
+    assert not list(iterdir(folder)) and not caplog.text
 
 
 def test_a_job_is_seen_by_who_started_it_and_by_staff(as_alice, as_bob, as_sam):
@@ -354,7 +345,7 @@ def test_a_job_is_seen_by_who_started_it_and_by_staff(as_alice, as_bob, as_sam):
     for client, status in ((as_alice, 200), (as_sam, 200), (as_bob, 404)):
         assert client.get(f"/jobs/{job.pk}/").status_code == status
     assert as_bob.post(f"/jobs/{job.pk}/cancel/").status_code == 404
-    assert "No worker is running" in as_alice.get(f"/jobs/{job.pk}/").content.decode()
+    assert "No worker is running" in as_alice.get(f"/jobs/{job.pk}/").text
 
 
 def test_a_finished_job_leads_to_its_outcome(as_alice, work, settings):
@@ -364,7 +355,7 @@ def test_a_finished_job_leads_to_its_outcome(as_alice, work, settings):
     assert as_alice.get(f"/jobs/{job.pk}/")["Location"] == "/ontologies/"
     progress = as_alice.get(f"/jobs/{job.pk}/progress/")
     assert "reload" in progress["HX-Trigger-After-Swap"]
-    assert "hx-trigger" not in progress.content.decode()  # nothing is asked any more while the page is loaded again
+    assert "hx-trigger" not in progress.text  # nothing is asked any more while the page is loaded again
     settings.UPLOAD_DIR.mkdir(exist_ok=True)
     (settings.UPLOAD_DIR / "abc").write_bytes(b"zip")
     Job.objects.update(result={"file": "abc", "name": "pumps.zip"})
@@ -376,7 +367,7 @@ def test_a_finished_job_leads_to_its_outcome(as_alice, work, settings):
 def test_the_outcome_is_told_once(as_alice, work):
     work(lambda job, progress: job.finish(url="/ontologies/", text="“Pumps” is yours."))
     job = done(queued(as_alice.user))
-    told = ["is yours" in as_alice.get(f"/jobs/{job.pk}/", follow=True).content.decode() for _ in range(2)]
+    told = ["is yours" in as_alice.get(f"/jobs/{job.pk}/", follow=True).text for _ in range(2)]
     assert told == [True, False]
 
 

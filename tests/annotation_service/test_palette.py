@@ -3,11 +3,10 @@
 from operator import itemgetter
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from ontologies import views
 from tests import factories
+from tests.queries import queries_of
 from tests.resource_sets import make
 
 
@@ -64,10 +63,9 @@ def test_few_ontologies_are_read_whether_something_is_found_or_not(as_alice, ali
         monkeypatch.setattr(views, limit, number)
         for name in ("Pump", "Fan", "Hose"):
             factories.ontology(owner=alice, name=name, items=[{"name": name}])
-        with CaptureQueriesContext(connection) as queries:
-            found(as_alice, "nothing like it")
+        queries = queries_of(found, as_alice, "nothing like it")
         monkeypatch.undo()
-        return sum("ontologies_ontologyitem" in query["sql"] for query in queries)
+        return sum("ontologies_ontologyitem" in query for query in queries)
 
     assert read("MOST_ONTOLOGIES", 2) == read("MOST_LABELS", 2) == 2
 
@@ -84,9 +82,7 @@ def test_hits_and_queries_are_few_however_much_there_is(as_alice, alice):
                 relations=None,
             )
         found(as_alice, "pump")
-        with CaptureQueriesContext(connection) as queries:
-            hits = found(as_alice, "pump")
-        return len(queries), len(hits)
+        return len(queries_of(found, as_alice, "pump")), len(found(as_alice, "pump"))
 
     few, _ = fill(1)
     assert fill(9) == (few, 10 + 6 + 6)

@@ -125,8 +125,8 @@ def test_without_a_database_nobody_gets_a_traceback(people, project, caplog):
     for response in (page, fragment, data):
         assert response.status_code == 503 and int(response["Retry-After"]) > 0
         assert "frame-ancestors" in response["Content-Security-Policy"]
-    assert LOST in page.content.decode() and 'http-equiv="refresh"' in page.content.decode()
-    assert fragment.content.decode() == LOST and data.json() == {"error": LOST}
+    assert LOST in page.text and 'http-equiv="refresh"' in page.text
+    assert fragment.text == LOST and data.json() == {"error": LOST}
     assert fragment["Content-Type"] == "text/plain"  # what the scripts take for a sentence to show
     assert "Traceback" not in caplog.text and "LOST" in caplog.text
     assert client.get("/").status_code == 200
@@ -144,7 +144,7 @@ def test_a_form_that_could_not_be_stored_holds_what_was_typed(people):
     sent = {"name": "<b>Pumps & “valves”", "description": "Two\nlines", "labels": ["1", "2"]}
     with no_database():
         response = post_form(client, "/projects/new/?from=here", sent)
-    page = response.content.decode()
+    page = response.text
     assert response.status_code == 503
     assert 'action="/projects/new/?from=here"' in page and 'http-equiv="refresh"' not in page
     assert 'name="name" value="&lt;b&gt;Pumps &amp; “valves”"' in page
@@ -156,7 +156,7 @@ def test_no_page_holds_a_password():
     with no_database():
         client = Client(raise_request_exception=False)
         response = post_form(client, "/accounts/login/", {"login": "a", "password": "secret"})
-    assert response.status_code == 503 and "secret" not in response.content.decode()
+    assert response.status_code == 503 and "secret" not in response.text
 
 
 def test_what_a_command_cannot_do_it_says_in_one_line(people, capsys, tmp_path):
@@ -180,16 +180,16 @@ def everything_on_a_full_disk(people, project):
     refused = marker(as_carol, project)("m1")
     assert refused.status_code == 507 and refused.json() == {"error": FULL}
     created = post_form(as_alice, "/ontologies/new/", {"kind": "entity", "name": "Mine", "source": "empty"})
-    assert created.status_code == 507 and FULL in created.content.decode()
-    assert 'name="name" value="Mine"' in created.content.decode()
+    assert created.status_code == 507 and FULL in created.text
+    assert 'name="name" value="Mine"' in created.text
     form = {"login": "carol", "password": "a-long-password"}
     signing_in = Client(raise_request_exception=False).post("/accounts/login/", form)
-    assert signing_in.status_code == 507 and FULL in signing_in.content.decode()
+    assert signing_in.status_code == 507 and FULL in signing_in.text
     ontology = project.entity_ontology.copied_from_id
     label, headers = project.entity_ontology.items().first(), {**FRAGMENT, "X-CSRFToken": "x" * 32}
     form = {"name": "Renamed", "was": label.name}
     renamed = as_alice.post(f"/ontologies/{ontology}/items/{label.uid}/rename/", form, headers=headers)
-    assert renamed.status_code == 507 and renamed.content.decode() == FULL
+    assert renamed.status_code == 507 and renamed.text == FULL
     for client, address in (
         (as_carol, "/"),
         (as_carol, item_address(project)),
@@ -238,9 +238,9 @@ def test_a_file_for_which_there_is_no_room_is_refused(people, settings):
             file = ContentFile(b"a line\n" * (size // 7 + 1), "lines.txt")
             form = {"kind": "standard", "format": "text", "tokeniser": "punkt", "name": "Kept name", "file": file}
             response = post_form(client, "/datasets/new/", form)
-            assert response.status_code == 507 and FULL in response.content.decode()
-        assert 'value="Kept name"' in response.content.decode()
-        assert 'type="file" name="file"' in response.content.decode()
+            assert response.status_code == 507 and FULL in response.text
+        assert 'value="Kept name"' in response.text
+        assert 'type="file" name="file"' in response.text
 
     assert faults.end_of(faults.start_child(child)) == 0
     assert not Upload.objects.exists() and not list(settings.UPLOAD_DIR.iterdir())
@@ -255,7 +255,7 @@ def test_a_finished_job_is_shown_on_a_full_disk(people):
     client = signed_in(people[0])
     with full_disk():
         response = client.get(f"/jobs/{job.pk}/", follow=True)
-    assert response.status_code == 200 and "is yours" in response.content.decode()
+    assert response.status_code == 200 and "is yours" in response.text
     assert client.get(f"/jobs/{job.pk}/").status_code == 302
 
 

@@ -74,3 +74,17 @@ def stored(item, carol):
         return SimpleNamespace(entities=list(entities), relations=list(relations), done=annotation.done_at is not None)
 
     return stored
+
+
+@pytest.fixture
+def mark(project):
+    """``mark(carol, 1, 0, 1, "State")``: an accepted mark of somebody's, or of the dataset's."""
+
+    def mark(annotator, number, start, end, name, **fields):
+        item = project.dataset.items()[number - 1]
+        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=annotator)
+        label = factories.item(project.entity_ontology, name)
+        uid = f"e{annotation.entity_set.count()}"
+        return annotation.entity_set.create(uid=uid, label=label, start=start, end=end, **fields)
+
+    return mark

@@ -6,10 +6,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service import jobs
+from annotation_service.blueprints import purge_deleted
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Rejection, Relation
 from ontologies.models import OntologyItem
@@ -18,12 +17,14 @@ from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, ItemCounts
 from resources.matching import EntityForm
 from tests import factories
+from tests.queries import queries_of
 from tests.resource_sets import broken_places, make
 from work.alike import preview as previews
 from work.alike.asked import Asked
 from work.alike.places import Finder, SeenEntity, SeenItem, SeenRelation
 from work.models import Batch
 
+SUGGESTED = {"status": "suggested", "origin": "given"}
 TEXT = "the feed pump leaks\nfeed pump of line 3, Feed Pump of line 4\nthe pump feeds\nfeed pump\n"
 
 
@@ -62,12 +63,8 @@ def asked(form):
 def related(form, label):
     def related(verb="propagate", **more):
         ends = {"source": form(), "target": form("line", "State")}
-        return {
-            "verb": verb,
-            "kind": "relation",
-            "form": {**ends, "offset": 3, "label": label("hasPart", "relation").uid},
-            **more,
-        }
+        relation = {**ends, "offset": 3, "label": label("hasPart", "relation").uid}
+        return {"verb": verb, "kind": "relation", "form": relation, **more}
 
     return related
 
@@ -102,15 +99,11 @@ def marks(person):
 
 def given(item, label, start, end, uid="given-1"):
     annotation, _ = Annotation.objects.get_or_create(item=item, annotator=None)
-    return annotation.entity_set.create(uid=uid, label=label, start=start, end=end, status="suggested", origin="given")
-
-
-def own(item, person):
-    return Annotation.start(item, person)
+    return annotation.entity_set.create(uid=uid, label=label, start=start, end=end, **SUGGESTED)
 
 
 def test_a_place_with_as_many_marks_as_can_be_is_left_out(send, asked, apply, item, carol, label, settings):
-    annotation = own(item(1), carol)
+    annotation = Annotation.start(item(1), carol)
     for end in (1, 2, 3):
         annotation.add_entity(uid=f"s{end}", label=label("State"), start=1, end=end)
     settings.MAX_TOKEN_MARKS = 3
@@ -168,11 +161,6 @@ def test_a_preview_shows_the_places_in_their_context(send, asked, project, item)
     assert not Batch.objects.exists() and not Annotation.objects.exists()
 
 
-def test_case_can_be_ignored(send, asked):
-    assert send("alike/preview/", asked(ignore_case=True))["places"] == 4
-    assert send("alike/preview/", asked(words="FEED PUMP"))["places"] == 0
-
-
 def test_a_preview_has_pages(send, asked, monkeypatch):
     monkeypatch.setattr(previews, "ON_A_PAGE", 1)
     body = asked(ignore_case=True)
@@ -186,12 +174,16 @@ def test_a_preview_has_pages(send, asked, monkeypatch):
     assert keys == [place["key"] for place in send("alike/preview/", body)["page"]]
 
 
-def test_some_items_or_those_of_a_filter(send, asked, item, carol):
+def test_places_are_chosen_by_case_by_items_by_a_filter_and_by_ticks(send, asked, apply, item, carol):
+    assert send("alike/preview/", asked(ignore_case=True))["places"] == 4
+    assert send("alike/preview/", asked(words="FEED PUMP"))["places"] == 0
     assert send("alike/preview/", asked(items=[item(1).pk, item(3).pk]))["places"] == 1
     assert send("alike/preview/", asked(filter="q=leaks"))["places"] == 1
-    own(item(1), carol)
+    assert apply(asked(), ticked=[f"{item(2).pk}:0-1"]).made == 1
+    assert marks(carol) == [(1, 0, 1, "accepted")]
+    Annotation.start(item(1), carol)
     assert send("alike/preview/", asked(filter="state=begun"))["places"] == 1
-    assert send("alike/apply/", asked(filter="state=untouched&sort=-length"))["batch"]["made"] == 2
+    assert apply(asked(filter="state=untouched&sort=-length")).made == 1
 
 
 def test_a_batch_marks_all_but_the_unticked_and_is_undone_as_one(send, asked, apply, carol, item):
@@ -205,16 +197,11 @@ def test_a_batch_marks_all_but_the_unticked_and_is_undone_as_one(send, asked, ap
     assert send(f"batches/{batch.pk}/undo/", {}, status=422)["error"] == "This was undone already."
 
 
-def test_only_the_ticked(asked, apply, carol, item):
-    assert apply(asked(), ticked=[f"{item(2).pk}:0-1"]).made == 1
-    assert marks(carol) == [(1, 0, 1, "accepted")]
-
-
 def test_what_somebody_touched_stays(send, asked, apply, carol, item, label):
     batch = apply(asked())
-    annotation = own(item(1), carol)
+    annotation = Annotation.start(item(1), carol)
     annotation.entity_set.get().relabel(label("State"))
-    done = own(item(4), carol)
+    done = Annotation.start(item(4), carol)
     done.finish()
     assert batch.to_undo() == (1, 1, 1)
     answer = send(f"batches/{batch.pk}/undo/", {})["batch"]
@@ -224,7 +211,7 @@ def test_what_somebody_touched_stays(send, asked, apply, carol, item, label):
 
 def test_a_mark_that_was_removed_and_brought_back_stays_and_is_told(send, asked, apply, carol, item, label):
     batch = apply(asked())
-    annotation = own(item(1), carol)
+    annotation = Annotation.start(item(1), carol)
     mark = annotation.entity_set.get()
     token = mark.restore_token(mark.label)
     mark.remove()
@@ -237,7 +224,7 @@ def test_a_mark_that_was_removed_and_brought_back_stays_and_is_told(send, asked,
 
 def test_a_mark_that_was_related_stays(asked, apply, carol, item, label):
     batch = apply(asked())
-    annotation = own(item(1), carol)
+    annotation = Annotation.start(item(1), carol)
     annotation.add_entity(uid="leaks", label=label("State"), start=3, end=3)
     mark = annotation.entity_set.get(batch=batch)
     annotation.add_relation(uid="r", label=label("hasPart", "relation"), source=mark.uid, target="leaks")
@@ -248,16 +235,16 @@ def test_a_mark_that_was_related_stays(asked, apply, carol, item, label):
 
 def test_a_mark_of_a_batch_that_is_removed_was_no_suggestion(asked, apply, carol, item, send):
     apply(asked())
-    own(item(1), carol).entity_set.get().remove()
+    Annotation.start(item(1), carol).entity_set.get().remove()
     assert not Rejection.objects.exists()
     assert send("alike/preview/", asked())["places"] == 1
 
 
 def test_it_goes_where_the_words_have_no_mark_with_this_label_or_none_at_all(send, asked, carol, item, label):
-    own(item(1), carol).add_entity(uid="x", label=label("State"), start=2, end=3)
+    Annotation.start(item(1), carol).add_entity(uid="x", label=label("State"), start=2, end=3)
     assert send("alike/preview/", asked())["places"] == 3
     assert send("alike/preview/", asked(where="any"))["places"] == 2
-    own(item(2), carol).add_entity(uid="x", label=label("PhysicalObject"), start=1, end=2)
+    Annotation.start(item(2), carol).add_entity(uid="x", label=label("PhysicalObject"), start=1, end=2)
     assert send("alike/preview/", asked())["places"] == 2
 
 
@@ -266,7 +253,7 @@ def test_propagated_marks_do_not_begin_an_item(alice, carol, asked, apply, proje
     assert not Annotation.objects.exclude(started_at=None).exists()
     ItemCounts.objects.update(begun=0, done=0)
     before = Annotation.objects.get(item=item(1)).revision
-    annotation = own(item(1), carol)
+    annotation = Annotation.start(item(1), carol)
     assert annotation.started_at and annotation.revision == before + 1
     assert ItemCounts.objects.get(project=project).begun == 1
 
@@ -284,7 +271,7 @@ def test_a_suggestion_at_the_place_is_accepted(asked, apply, carol, item, label,
 
 def test_what_a_rule_forbids_is_left_out_and_told(alice, project, send, asked, apply, carol, item, label):
     forbid_state(project, alice)
-    own(item(1), carol).add_entity(uid="x", label=label("State"), start=2, end=3)
+    Annotation.start(item(1), carol).add_entity(uid="x", label=label("State"), start=2, end=3)
     told = [{"rule": "“State” excludes “PhysicalObject”.", "count": 1}]
     found = send("alike/preview/", asked())
     assert (found["places"], found["forbidden"]) == (2, told)
@@ -308,7 +295,7 @@ def forbid_state(project, by):
 def test_accepting_all_alike(asked, apply, carol, item, label, send):
     for number, start in ((1, 1), (2, 0), (3, 0)):
         given(item(number), label("PhysicalObject"), start, start + 1)
-    own(item(1), carol)
+    Annotation.start(item(1), carol)
     batch = apply(asked("accept"))
     assert batch.made == 2
     assert marks(carol) == [(0, 1, 2, "accepted"), (1, 0, 1, "accepted")]
@@ -319,7 +306,7 @@ def test_accepting_all_alike(asked, apply, carol, item, label, send):
 
 def test_an_undo_leaves_what_was_suggested_before(asked, apply, carol, item, label, project, as_carol):
     project.edit(history="own")
-    own(item(1), carol).entity_set.create(uid="x", label=label("PhysicalObject"), start=1, end=2)
+    Annotation.start(item(1), carol).entity_set.create(uid="x", label=label("PhysicalObject"), start=1, end=2)
     as_carol.post(f"/projects/{project.pk}/items/{item(4).pk}/history/", {}, content_type="application/json")
     batch = apply(asked("accept"))
     assert batch.made == 1
@@ -331,10 +318,8 @@ def test_rejecting_all_alike(asked, apply, carol, item, label, send):
     mark = given(item(1), label("PhysicalObject"), 1, 2)
     other = given(item(1), label("State"), 3, 3, uid="given-2")
     has_part = label("hasPart", "relation")
-    mark.annotation.relation_set.create(
-        uid="r", label=has_part, source=mark, target=other, status="suggested", origin="given"
-    )
-    own(item(1), carol)
+    mark.annotation.relation_set.create(uid="r", label=has_part, source=mark, target=other, **SUGGESTED)
+    Annotation.start(item(1), carol)
     batch = apply(asked("reject"))
     assert marks(carol) == [(0, 1, 2, "rejected"), (0, 3, 3, "suggested")]
     assert Relation.objects.get(annotation__annotator=carol).status == "rejected"
@@ -348,12 +333,12 @@ def test_rejecting_all_alike(asked, apply, carol, item, label, send):
 
 def test_removing_all_alike(asked, apply, carol, item, label, send):
     first = apply(asked())
-    annotation = own(item(1), carol)
+    annotation = Annotation.start(item(1), carol)
     mark = annotation.entity_set.get()
     annotation.add_entity(uid="leaks", label=label("State"), start=3, end=3)
     has_part = label("hasPart", "relation")
     annotation.add_relation(uid="r", label=has_part, source=mark.uid, target="leaks")
-    own(item(2), carol).finish()
+    Annotation.start(item(2), carol).finish()
     before = as_stored()
     found = send("alike/preview/", asked("remove"))
     assert (found["places"], found["relations"]) == (2, 1)
@@ -376,9 +361,9 @@ def as_stored():
 def test_accepted_suggestions_that_are_removed_come_back_as_they_were(asked, apply, carol, item, label):
     for number, start in ((1, 1), (2, 0)):
         given(item(number), label("PhysicalObject"), start, start + 1)
-        own(item(number), carol).entity_set.get().accept()
+        Annotation.start(item(number), carol).entity_set.get().accept()
     Rejection.note(
-        own(item(2), carol).pk, [Entity.objects.last().what]
+        Annotation.start(item(2), carol).pk, [Entity.objects.last().what]
     )  # as if it had been rejected before it was accepted
     before = as_stored()
     batch = apply(asked("remove"))
@@ -389,10 +374,12 @@ def test_accepted_suggestions_that_are_removed_come_back_as_they_were(asked, app
 
 def test_what_is_marked_again_is_not_brought_back(asked, apply, carol, item, label, send):
     for number, start in ((1, 1), (2, 0), (4, 0)):
-        own(item(number), carol).add_entity(uid="x", label=label("PhysicalObject"), start=start, end=start + 1)
+        Annotation.start(item(number), carol).add_entity(
+            uid="x", label=label("PhysicalObject"), start=start, end=start + 1
+        )
     batch = apply(asked("remove"))
-    own(item(1), carol).add_entity(uid="y", label=label("PhysicalObject"), start=1, end=2)
-    own(item(2), carol).finish()
+    Annotation.start(item(1), carol).add_entity(uid="y", label=label("PhysicalObject"), start=1, end=2)
+    Annotation.start(item(2), carol).finish()
     assert batch.to_undo() == (1, 1, 1)
     assert send(f"batches/{batch.pk}/undo/", {})["batch"]["kept"] == {"changed": 1, "done": 1}
     assert marks(carol) == [(0, 1, 2, "accepted"), (3, 0, 1, "accepted")]
@@ -403,11 +390,11 @@ def test_only_what_broke_a_rule_before_breaks_it_when_it_is_brought_back(
 ):
     physical, state = label("PhysicalObject"), label("State")
     for number, start in ((1, 1), (2, 0)):
-        own(item(number), carol).add_entity(uid="x", label=physical, start=start, end=start + 1)
-    own(item(1), carol).add_entity(uid="s", label=state, start=1, end=1)
+        Annotation.start(item(number), carol).add_entity(uid="x", label=physical, start=start, end=start + 1)
+    Annotation.start(item(1), carol).add_entity(uid="s", label=state, start=1, end=1)
     forbid_state(project, alice)
     batch = apply(asked("remove"))
-    own(item(2), carol).add_entity(uid="s", label=state, start=1, end=1)
+    Annotation.start(item(2), carol).add_entity(uid="s", label=state, start=1, end=1)
     batch.start_undo()
     assert marks(carol) == [(0, 1, 1, "accepted"), (0, 1, 2, "accepted"), (1, 1, 1, "accepted")]
     assert len(broken_places(project)) == 1
@@ -416,7 +403,7 @@ def test_only_what_broke_a_rule_before_breaks_it_when_it_is_brought_back(
 def test_a_relation_whose_ends_were_removed_one_after_the_other_comes_back_with_the_last(
     asked, apply, carol, item, label
 ):
-    annotation = own(item(1), carol)
+    annotation = Annotation.start(item(1), carol)
     source = annotation.add_entity(uid="a", label=label("PhysicalObject"), start=1, end=2)
     annotation.add_entity(uid="b", label=label("State"), start=3, end=3)
     annotation.add_relation(uid="r", label=label("hasPart", "relation"), source=source.uid, target="b")
@@ -458,15 +445,9 @@ def test_both_ends_of_a_relation_cannot_be_the_same_mark(form, label, send):
 def test_relations_are_accepted_with_their_ends(related, apply, carol, item, label):
     source = given(item(2), label("PhysicalObject"), 0, 1)
     target = given(item(2), label("State"), 3, 3, uid="given-2")
-    source.annotation.relation_set.create(
-        uid="r",
-        label=label("hasPart", "relation"),
-        source=source,
-        target=target,
-        status="suggested",
-        origin="given",
-    )
-    own(item(2), carol)
+    has_part = label("hasPart", "relation")
+    source.annotation.relation_set.create(uid="r", label=has_part, source=source, target=target, **SUGGESTED)
+    Annotation.start(item(2), carol)
     batch = apply(related("accept"))
     mine = Annotation.objects.get(annotator=carol)
     assert {mark.status for mark in (*mine.entity_set.all(), *mine.relation_set.all())} == {"accepted"}
@@ -478,7 +459,7 @@ def test_nothing_of_others_and_nothing_that_is_done_or_not_given_is_touched(alic
     project = factories.project(by=alice, annotators=[carol, dave], annotators_per_item=1, text="pump\n" * 8)
     uid = project.entity_ontology.items().get(name="State").uid
     hers = list(project.items_for(carol))
-    own(hers[0], carol).finish()
+    Annotation.start(hers[0], carol).finish()
     project.dataset.remove(project.dataset.items().filter(pk=hers[1].pk), by=alice)
     hers = list(project.items_for(carol))
     body = {"verb": "propagate", "kind": "entity", "form": {"tokens": ["pump"], "label": uid}}
@@ -495,7 +476,7 @@ def test_what_was_not_begun_goes_with_the_assignment(alice, carol, dave):
     uid = project.entity_ontology.items().get(name="State").uid
     body = {"verb": "propagate", "kind": "entity", "form": {"tokens": ["pump"], "label": uid}}
     all_alike.apply(project, carol, body)
-    begun = own(project.items_for(carol)[0], carol)
+    begun = Annotation.start(project.items_for(carol)[0], carol)
     project.add_members([dave])
     assert Assignment.objects.filter(annotator=dave).count() == 4
     left = Annotation.objects.filter(annotator=carol)
@@ -551,7 +532,7 @@ def test_what_stops_half_way_is_told_and_can_be_undone(asked, project, carol, as
     after_one_item(project.archive)
     assert "is archived" in send(f"batches/{batches[1].pk}/undo/", {}, status=422)["error"]
     project.restore()
-    html = as_carol.get(batches[0].get_absolute_url()).content.decode()
+    html = as_carol.get(batches[0].get_absolute_url()).text
     assert ">stopped half-way<" in html and ">undo stopped half-way<" in html and html.count("Undo…") == 2
     assert [(batch.state, batch.made) for batch in Batch.objects.order_by("pk")] == [
         ("stopped", 1),
@@ -579,7 +560,7 @@ def test_a_label_that_is_switched_off_meanwhile_is_not_applied(asked, project, c
 
 
 def test_open_screens_notice_a_batch_and_its_undo(asked, apply, carol, item, project, as_carol, label):
-    annotation = own(item(1), carol)
+    annotation = Annotation.start(item(1), carol)
     batch = apply(asked())
     annotation.refresh_from_db()
     assert annotation.revision == 2
@@ -619,26 +600,23 @@ def test_a_label_that_is_switched_off_is_not_applied(send, asked, label, alice):
 
 def test_a_preview_of_more_items_asks_no_more_queries(asked, project, carol):
     def queries():
-        with CaptureQueriesContext(connection) as captured:
-            all_alike.preview(project, carol, asked())
-        return len(captured)
+        return len(queries_of(all_alike.preview, project, carol, asked()))
 
     before = queries()
     for item in project.dataset.items():
-        own(item, carol)
+        Annotation.start(item, carol)
     assert queries() <= before + 1
 
 
-def test_a_batch_stops_when_its_project_is_deleted(asked, project, carol, monkeypatch):
-    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 0)
-    all_alike.apply(project, carol, asked())
-    monkeypatch.setattr("annotation_service.blueprints.purge_deleted", lambda seconds: 0)
-    project.erase()
-    jobs.run(jobs.claim())
-    assert Batch.objects.get().job.errors["problems"] == [["", "The project was deleted."]]
-
-
-def test_a_deleted_project_takes_its_batches_along(asked, apply, project):
+def test_a_batch_stops_when_its_project_is_deleted_and_goes_with_it(asked, apply, project, carol, monkeypatch):
     apply(asked())
-    project.erase()
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 0)
+    waiting = all_alike.apply(project, carol, asked())
+    with monkeypatch.context() as patch:
+        patch.setattr("annotation_service.blueprints.purge_deleted", lambda seconds: 0)
+        project.erase()
+    jobs.run(jobs.claim())
+    waiting.refresh_from_db()
+    assert waiting.job.errors["problems"] == [["", "The project was deleted."]]
+    purge_deleted(60)
     assert not Batch.objects.exists() and not Entity.objects.exists()

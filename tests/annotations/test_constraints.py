@@ -3,6 +3,7 @@
 from itertools import chain
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from datasets.models import Annotation
@@ -444,6 +445,15 @@ def test_what_is_there_stays_and_may_shrink_and_come_back(full, add, resize, rem
 
 
 # --- Steps, not seconds: they must not grow with the item -----------------------------------------------------------------------
+
+
+def test_a_save_takes_few_queries(project, add, as_carol, send, label, django_assert_max_num_queries):
+    constrain(project)
+    add("State", 1, 1)
+    body = {"uid": "new", "label": label("PhysicalObject"), "start": 2, "end": 3}
+    # those without constraints, the pairs of the mark and its relations
+    with django_assert_max_num_queries(13 + 2 * connection.features.has_select_for_update):
+        assert send(as_carol, "entities/add/", body).status_code == 200
 
 
 def test_a_save_judges_the_pairs_of_the_new_mark_alone(add, item, carol, project, monkeypatch):

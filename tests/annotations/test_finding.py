@@ -4,14 +4,13 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from datasets.models import Annotation
 from projects.progress import with_progress
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
+from tests.queries import queries_of
 from work.models import Batch, Comment, Flag
 from work.models.item_work import count_some
 
@@ -28,7 +27,7 @@ def numbers(project, as_carol):
     """``numbers("?q=pump")``: the numbers of the items in carol's list."""
 
     def numbers(query="", client=as_carol):
-        page = client.get(f"/projects/{project.pk}/annotate/items/{query}").content.decode()
+        page = client.get(f"/projects/{project.pk}/annotate/items/{query}").text
         return [int(number) for number in re.findall(r'<td class="num faint">(\d+)</td>\s*<td class="text">', page)]
 
     return numbers
@@ -94,7 +93,7 @@ def test_what_a_batch_put_there_does_not_begin_an_item(project, carol, numbers):
 def test_the_list_tells_that_a_batch_marked_an_item_that_is_not_begun(project, carol, as_carol):
     address = f"/projects/{project.pk}/annotate/items/"
     work(project, carol, {1: "begun"})
-    assert "marked by a batch" not in as_carol.get(address).content.decode()
+    assert "marked by a batch" not in as_carol.get(address).text
     batch = Batch.objects.create(dataset=project.dataset, person=carol, verb="propagate", kind="entity")
     for number in (1, 2):
         annotation, _ = Annotation.objects.get_or_create(
@@ -102,7 +101,7 @@ def test_the_list_tells_that_a_batch_marked_an_item_that_is_not_begun(project, c
         )
         place = {"start": 1, "end": 1, "origin": "propagation"}
         annotation.entity_set.create(uid="batch", label=label_of(project, "State"), batch=batch, **place)
-    page = as_carol.get(address).content.decode()
+    page = as_carol.get(address).text
     assert page.count("marked by a batch") == 1 and "A batch put 1 mark there" in page
 
 
@@ -115,7 +114,7 @@ def test_the_list_tells_that_a_batch_marked_an_item_that_is_not_begun(project, c
     ],
 )
 def test_the_way_is_named(project, as_carol, query, words):
-    assert words in as_carol.get(workspace(project, 1, query)).content.decode()
+    assert words in as_carol.get(workspace(project, 1, query)).text
 
 
 def test_flags_and_comments(project, carol, dave, numbers):
@@ -204,7 +203,7 @@ def test_what_a_batch_marked_is_sorted_with_the_rest(many, carol, as_carol):
     prepared = Annotation.prepare(item(many, 100), carol)
     for start in (0, 1):
         prepared.entity_set.create(uid=f"e{start}", label=label_of(many, "State"), start=start, end=start)
-    page = as_carol.get(f"/projects/{many.pk}/annotate/items/?sort=-marks").content.decode()
+    page = as_carol.get(f"/projects/{many.pk}/annotate/items/?sort=-marks").text
     assert re.findall(r'href="../(\d+)/', page)[0] == str(prepared.item_id)
 
 
@@ -214,11 +213,11 @@ def test_everybody_sees_their_own_items(alice, carol, dave, as_carol, as_dave):
     work(project, carol, {project.items_for(carol)[0].number: "done"})
     seen = {}
     for client in (as_carol, as_dave):
-        page = client.get(f"/projects/{project.pk}/annotate/items/").content.decode()
+        page = client.get(f"/projects/{project.pk}/annotate/items/").text
         seen[client.user] = set(re.findall(r'href="../(\d+)/', page))
         assert seen[client.user] == {str(key) for key in project.items_for(client.user).values_list("pk", flat=True)}
     assert not seen[carol] & seen[dave]
-    page = as_dave.get(f"/projects/{project.pk}/annotate/items/?state=done").content.decode()
+    page = as_dave.get(f"/projects/{project.pk}/annotate/items/?state=done").text
     assert "Nothing found" in page
 
 
@@ -233,9 +232,9 @@ def many(alice, carol):
 def test_the_page_of_the_item_that_is_open(many, as_carol):
     url, at = f"/projects/{many.pk}/annotate/items/", many.dataset.items()[109]
     for query in ("", "&sort=-number", "&has=comments", "&q=pump", "&page=1"):
-        page = as_carol.get(f"{url}?at={at.pk}{query}").content.decode()
+        page = as_carol.get(f"{url}?at={at.pk}{query}").text
         assert ('aria-current="true"' in page) == (query not in ("&has=comments", "&page=1")), query
-    assert 'aria-current="true"' not in as_carol.get(url).content.decode()
+    assert 'aria-current="true"' not in as_carol.get(url).text
 
 
 def test_pages_hold_every_item_once(many, carol, as_carol):
@@ -252,7 +251,7 @@ def test_pages_hold_every_item_once(many, carol, as_carol):
     ):
         found = []
         for page in (1, 2, 3):
-            text = as_carol.get(f"/projects/{many.pk}/annotate/items/?{query}&page={page}").content.decode()
+            text = as_carol.get(f"/projects/{many.pk}/annotate/items/?{query}&page={page}").text
             found += re.findall(r'href="../(\d+)/', text)
             if query == "label=State" and page == 2:
                 break
@@ -261,9 +260,7 @@ def test_pages_hold_every_item_once(many, carol, as_carol):
 
 def test_the_number_of_queries_does_not_grow(many, carol, as_carol):
     def count(query):
-        with CaptureQueriesContext(connection) as queries:
-            as_carol.get(f"/projects/{many.pk}/annotate/items/{query}")
-        return len(queries)
+        return len(queries_of(as_carol.get, f"/projects/{many.pk}/annotate/items/{query}"))
 
     for query in ("", "?q=pump&state=undone", "?has=flags", "?label=State", "?sort=-marks"):
         before = count(query)
@@ -278,7 +275,7 @@ def test_the_number_of_queries_does_not_grow(many, carol, as_carol):
 
 
 def links(client, address):
-    page = client.get(address).content.decode()
+    page = client.get(address).text
     return {
         name: (found and found[1].replace("&amp;", "&"))
         for name in ("previous", "next")
@@ -326,7 +323,7 @@ def test_the_next_undone_item_of_the_list(project, carol, as_carol):
     assert next_after(as_carol, project, 5, "&q=pump") == workspace(project, 1, "?q=pump")
     assert next_after(as_carol, project, 1) == workspace(project, 3)
     work(project, carol, {1: "done", 5: "done"})
-    page = as_carol.get(f"/projects/{project.pk}/annotate/?after=0&q=pump").content.decode()
+    page = as_carol.get(f"/projects/{project.pk}/annotate/?after=0&q=pump").text
     assert "Everything in this list is done" in page
     assert "with “pump”" in page
 
@@ -354,17 +351,17 @@ def test_what_is_left_for_later_comes_last(project, carol, as_carol, as_dave):
 
 def test_what_is_left_for_later_is_listed_and_taken_up_again(project, carol, as_carol, as_dave, numbers):
     address = f"/projects/{project.pk}/annotate/items/"
-    assert "left for later</a>" not in as_carol.get(address).content.decode()
+    assert "left for later</a>" not in as_carol.get(address).text
     for number in (5, 2, 3):
         skip(as_carol, project, number)
-    assert "3 items left for later</a>" in as_carol.get(address).content.decode()
+    assert "3 items left for later</a>" in as_carol.get(address).text
     assert numbers("?has=later") == [2, 3, 5]
     assert numbers("?has=later&q=pump&sort=-number") == [5, 2]
     for query, is_offered in (
         ("?q=pump", True),
         ("?has=later", False),
     ):  # what is kept in a session a batch cannot ask for
-        page = as_carol.get(workspace(project, 2) + query).content.decode()
+        page = as_carol.get(workspace(project, 2) + query).text
         assert ('<option value="listed"' in page) is is_offered
     assert numbers("?has=later", as_dave) == []
     work(project, carol, {3: "done"})
@@ -381,7 +378,7 @@ def test_a_number_leads_to_an_item_of_ones_own(alice, carol, as_carol, project):
 
     assert jump(project, 3) == workspace(project, 3)
     assert jump(project, 99) == f"/projects/{project.pk}/annotate/items/"
-    page = as_carol.get(jump(project, 99)).content.decode()
+    page = as_carol.get(jump(project, 99)).text
     assert "There is no item 99; the last is 6." in page and 'name="number" min="1" max="6"' in page
     project.dataset.remove(project.dataset.items().filter(position=2), by=alice)
     assert jump(project, 3).endswith(f"/{project.dataset.items().get(position=3).pk}/")
@@ -396,7 +393,7 @@ def test_figures_agree_in_the_list_the_workspace_and_the_project(project, carol,
     [seen] = with_progress([project], carol)
 
     def listed(state):
-        page = as_carol.get(f"/projects/{project.pk}/annotate/items/?state={state}").content.decode()
+        page = as_carol.get(f"/projects/{project.pk}/annotate/items/?state={state}").text
         return int(re.search(r'<b class="num">(\d+) items?</b>', page)[1])
 
     done = as_carol.get(f"/projects/{project.pk}/annotate/progress/").json()["done"]

@@ -22,20 +22,6 @@ def project(alice, carol, dave):
 
 
 @pytest.fixture
-def mark(project):
-    """``mark(carol, 1, 0, 1, "State")``: an accepted mark."""
-
-    def mark(annotator, number, start, end, name, **fields):
-        item = project.dataset.items()[number - 1]
-        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=annotator)
-        label = factories.item(project.entity_ontology, name)
-        uid = f"e{annotation.entity_set.count()}"
-        return annotation.entity_set.create(uid=uid, label=label, start=start, end=end, **fields)
-
-    return mark
-
-
-@pytest.fixture
 def opened(project, send):
     """``opened(client, 2)``: the marks of an item after it was opened, as (start, end, name, status)."""
 
@@ -122,7 +108,7 @@ def test_the_figures_tell_how_often_suggestions_were_right(as_alice, as_carol, c
     rejected = Entity.objects.get(annotation__item=project.dataset.items()[3])
     send(as_carol, "entities/remove/", {"uid": rejected.uid}, to=project.dataset.items()[3])
     assert history.figures_of(project.dataset) == (3, 1, 1, 1)
-    page = as_alice.get(f"/projects/{project.pk}/figures/").content.decode()
+    page = as_alice.get(f"/projects/{project.pk}/figures/").text
     assert "3 suggestions so far, 1 accepted and 1 rejected" in page
     assert "<b>50 %</b> of those decided were right" in page
 
@@ -134,9 +120,9 @@ def test_copies_of_given_marks_that_nobody_has_looked_at_are_nobodys_marks(as_ca
     Annotation.prepare(project.dataset.items()[0], carol)
     assert opened(as_carol, 4) == [(1, 1, "State", "suggested")]
     own_marks = f"/projects/{project.pk}/annotate/marks/"
-    assert "cooling" not in as_carol.get(own_marks).content.decode()
+    assert "cooling" not in as_carol.get(own_marks).text
     Annotation.start(project.dataset.items()[0], carol)
-    assert "cooling" in as_carol.get(own_marks).content.decode()
+    assert "cooling" in as_carol.get(own_marks).text
     assert opened(as_carol, 4) == [(0, 1, "PhysicalObject", "suggested")]
 
 

@@ -9,7 +9,6 @@ from datasets import cleaned
 from datasets.cleaned import key_of
 from datasets.models import Annotation, Entity
 from ontologies.models import OntologyItem
-from projects.models import Project
 from resources.models import PreannotationSet
 from tests import factories
 from tests.resource_sets import make
@@ -37,20 +36,6 @@ def asked(project):
         return [{names[uid]: n for uid, n in answer[which].items()} for which in ("own", "given", "project")]
 
     return asked
-
-
-@pytest.fixture
-def mark(project):
-    """``mark(carol, 1, 0, 1, "State")``: an accepted mark of somebody's, or of the dataset's."""
-
-    def mark(annotator, number, start, end, name, **fields):
-        item = project.dataset.items()[number - 1]
-        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=annotator)
-        label = OntologyItem.objects.get(ontology=project.entity_ontology, name=name)
-        count = annotation.entity_set.count()
-        return annotation.entity_set.create(uid=f"e{count}", label=label, start=start, end=end, **fields)
-
-    return mark
 
 
 def test_marks_of_the_same_words_are_counted_for_each_label(as_carol, as_alice, carol, alice, mark, asked):
@@ -134,9 +119,8 @@ def wrong_keys():
     return [mark for mark in marks if mark.words_key != key_of(mark.annotation.item.tokens[mark.start : mark.end + 1])]
 
 
-def marked_project(alice, people):
+def marked_project(alice, people, labels):
     """Of a document with marks, and with preannotations."""
-    labels = {kind: factories.ontology(owner=alice, kind=kind) for kind in ("entity", "relation")}
     document = [
         {
             "original": line,
@@ -145,32 +129,24 @@ def marked_project(alice, people):
         }
         for line in TEXT.splitlines()
     ]
-    options = {
-        "kind": "preannotated_entity",
-        "format": "json",
-        "name": "Marked",
-        "entity_ontology": labels["entity"].pk,
-    }
+    options = {"kind": "preannotated_entity", "format": "json", "name": "Marked"}
+    options["entity_ontology"] = labels["entities"].pk
     dataset = factories.upload(document, by=alice, options=options).store()
     assert Entity.objects.count() == 6 and not wrong_keys()
     forms = [{"surface_form": form, "label": label} for form, label in (("pump", "State"), ("the", "Activity/Replace"))]
-    sets = {"entities": labels["entity"], "relations": labels["relation"]}
-    preannotations = make("entity_preannotations", owner=alice, document=forms, **sets)
+    preannotations = make("entity_preannotations", owner=alice, document=forms, **labels)
     type(preannotations)._default_manager.filter(pk=preannotations.pk).update(ignore_case=True)
     preannotations.refresh_from_db()
-    ontologies = {f"{kind}_ontology": ontology for kind, ontology in labels.items()}
-    return Project.create(
-        name="Marked", by=alice, dataset=dataset, annotators=people, resources=[preannotations], **ontologies
-    )
+    return factories.project(by=alice, of=dataset, annotators=people, resources=[preannotations], **labels)
 
 
 @pytest.mark.parametrize("seed", range(amount(2, 40)))
-def test_every_mark_has_the_key_of_its_words_whatever_is_done(as_carol, alice, carol, send, settings, seed):
+def test_every_mark_has_the_key_of_its_words_whatever_is_done(as_carol, alice, carol, labels, send, settings, seed):
     settings.PREANNOTATION_RESOURCES = True
-    rng, project = random.Random(seed), marked_project(alice, [carol])
+    rng, project = random.Random(seed), marked_project(alice, [carol], labels)
     assert Entity.objects.filter(origin="preannotation").exists() and not wrong_keys()
     items = list(project.dataset.items())
-    labels = list(project.entity_ontology.items().values_list("uid", flat=True))
+    uids = list(project.entity_ontology.items().values_list("uid", flat=True))
     done = 0
     for n in range(60):
         item = rng.choice(items)
@@ -180,11 +156,11 @@ def test_every_mark_has_the_key_of_its_words_whatever_is_done(as_carol, alice, c
         span = {"start": start, "end": rng.randrange(start, len(item.tokens))}
         path, body = rng.choice(
             [
-                ("add", {"uid": f"new-{n}", "label": rng.choice(labels), **span}),
-                ("label", {"uid": uid, "label": rng.choice(labels)}),
+                ("add", {"uid": f"new-{n}", "label": rng.choice(uids), **span}),
+                ("label", {"uid": uid, "label": rng.choice(uids)}),
                 ("resize", {"uid": uid, **span}),
                 ("remove", {"uid": uid}),
-                ("suggest", {"uid": uid, "label": rng.choice(labels), **span}),
+                ("suggest", {"uid": uid, "label": rng.choice(uids), **span}),
             ]
         )
         answer = send(as_carol, f"entities/{path}/", body, to=item, project_pk=project.pk)
@@ -194,8 +170,8 @@ def test_every_mark_has_the_key_of_its_words_whatever_is_done(as_carol, alice, c
             project.suggest()
         assert not wrong_keys(), (path, body)
     assert done > 20
-    copied = Project.create(
-        name="Copy", by=alice, dataset=project.dataset, entity_ontology=project.entity_ontology, annotators=[carol]
+    copied = factories.project(
+        by=alice, name="Copy", of=project.dataset, entities=project.entity_ontology, relations=False, annotators=[carol]
     )
     assert Entity.objects.filter(annotation__item__dataset=copied.dataset).exists() and not wrong_keys()
 

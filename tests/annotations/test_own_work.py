@@ -5,14 +5,13 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from hypothesis import given
 from hypothesis import strategies as st
 
 from datasets.models import Annotation
 from tests import factories
 from tests.annotations.own_work import batch_of, label_of, mark, work
+from tests.queries import queries_of
 from work import glance as glancing
 from work import own_marks
 from work.glance import BREAK, glance, worked
@@ -31,7 +30,7 @@ def listed(project, as_carol):
     """``listed("?q=pump")``: the words, labels and items of carol's list."""
 
     def listed(query=""):
-        page = as_carol.get(f"/projects/{project.pk}/annotate/marks/{query}").content.decode()
+        page = as_carol.get(f"/projects/{project.pk}/annotate/marks/{query}").text
         links = re.findall(r'class="row-link"[^>]*>(.*?)</a>', page, re.DOTALL)
         words = [" ".join(re.sub("<[^>]*>", "", link).split()) for link in links]
         labels = re.findall(r'<span class="label[^>]*>([^<]*)</span>', page)
@@ -85,7 +84,7 @@ def test_relations_are_found_by_the_words_at_their_ends(project, carol, dave, li
         made = first.annotation.add_relation(
             uid=f"r{number}", label=labels[number == 3], source=second.uid, target=first.uid
         )
-    page = as_carol.get(f"/projects/{project.pk}/annotate/marks/?kind=relation").content.decode()
+    page = as_carol.get(f"/projects/{project.pk}/annotate/marks/?kind=relation").text
     assert f'/annotate/{made.annotation.item_id}/#r2"' in page
     pumps = [("PUMP → left", names[0], 2), ("pump → replace", names[0], 1)]
     assert listed("?kind=relation") == [("stuck → valve", names[1], 3), *pumps]
@@ -98,7 +97,7 @@ def test_relations_are_found_by_the_words_at_their_ends(project, carol, dave, li
 
 def test_each_leads_to_its_item_with_the_mark_selected(project, carol, as_carol):
     made = mark(project, carol, 3)
-    page = as_carol.get(f"/projects/{project.pk}/annotate/marks/").content.decode()
+    page = as_carol.get(f"/projects/{project.pk}/annotate/marks/").text
     assert f'href="/projects/{project.pk}/annotate/{made.annotation.item_id}/#{made.uid}"' in page
 
 
@@ -107,9 +106,9 @@ def test_what_is_cut_is_told(project, carol, as_carol, monkeypatch):
         mark(project, carol, number, "State", 1, 1)
     url = f"/projects/{project.pk}/annotate/marks/"
     monkeypatch.setattr(own_marks, "LOOKED_AT", 2)
-    assert "were looked through" in as_carol.get(f"{url}?q=pump").content.decode()
+    assert "were looked through" in as_carol.get(f"{url}?q=pump").text
     monkeypatch.setattr(own_marks, "LOOKED_AT", 3)
-    assert "were looked through" not in as_carol.get(f"{url}?q=pump").content.decode()
+    assert "were looked through" not in as_carol.get(f"{url}?q=pump").text
 
 
 @pytest.mark.parametrize("looked_at", [own_marks.LOOKED_AT, 5])
@@ -166,9 +165,7 @@ def test_every_search_in_every_order(alice, carol, dave, monkeypatch, looked_at)
 
 def test_queries_do_not_grow_with_the_marks(project, carol, as_carol):
     def count(path):
-        with CaptureQueriesContext(connection) as queries:
-            as_carol.get(f"/projects/{project.pk}/annotate/{path}")
-        return len(queries)
+        return len(queries_of(as_carol.get, f"/projects/{project.pk}/annotate/{path}"))
 
     paths = ("marks/", "marks/?q=pump", "marks/?label=State", "marks/?kind=relation", "work/")
     mark(project, carol, 1, "State", 1, 1)
@@ -280,8 +277,8 @@ def test_work_is_never_longer_than_the_day(seconds):
 
 def test_the_part_names_the_zone_and_forgives_nonsense(project, carol, as_carol):
     url = f"/projects/{project.pk}/annotate/work/"
-    assert "Days are those of Europe/Berlin" in as_carol.get(f"{url}?zone=Europe/Berlin").content.decode()
+    assert "Days are those of Europe/Berlin" in as_carol.get(f"{url}?zone=Europe/Berlin").text
     for zone in ("", "Nowhere/Never", "../etc/passwd", "x" * 200, "/"):
-        assert "Days are those of UTC" in as_carol.get(url, {"zone": zone}).content.decode(), zone
+        assert "Days are those of UTC" in as_carol.get(url, {"zone": zone}).text, zone
     work(project, carol, {1: "done"})
-    assert "<b>1</b> <span>done today</span>" in as_carol.get(url).content.decode()
+    assert "<b>1</b> <span>done today</span>" in as_carol.get(url).text

@@ -4,12 +4,11 @@ import json
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from datasets.models import Annotation
 from tests import factories
 from tests.annotations.own_work import mark, work
+from tests.queries import queries_of
 from work.models import Comment, Flag
 
 TEXT = "".join(f"{'replace' if n % 2 else 'check'} pump {n}\n" for n in range(1, 31))
@@ -26,7 +25,7 @@ def shown(project, as_carol):
 
     def shown(number, query="", client=as_carol):
         item = project.dataset.items()[number - 1]
-        page = client.get(f"/projects/{project.pk}/annotate/{item.pk}/{query}").content.decode()
+        page = client.get(f"/projects/{project.pk}/annotate/{item.pk}/{query}").text
         state = json.loads(re.search(r'<script id="state" type="application/json">(.*?)</script>', page)[1])
         numbers = [each["item"]["number"] for each in state["items"]]
         return numbers, [number_at(project, state["urls"][name]) for name in ("previous", "next")]
@@ -67,7 +66,7 @@ def test_how_many_is_kept_for_the_person_and_an_address_goes_on_with_its_own(sho
     assert len(shown(1, "?on_page=5")[0]) == 5
     first = project.dataset.items()[0]
     page = as_carol.get(f"/projects/{project.pk}/annotate/{first.pk}/?on_page=5")
-    text, state = page.content.decode(), page.context["state"]
+    text, state = page.text, page.context["state"]
     assert "Items 1 to 5 of 30" in text and 'class="chip walk"' not in text
     assert state["urls"]["next"].endswith("?on_page=5")
     assert as_carol.get(state["items"][4]["urls"]["undone"]).headers["Location"].endswith("?on_page=5")
@@ -81,7 +80,7 @@ def test_a_page_has_only_what_is_given_to_the_person(alice, carol, dave, as_caro
     assert 10 < len(given) < 20
     page = as_carol.get(f"/projects/{project.pk}/annotate/{given[0]}/?on_page=20")
     assert [each["item"]["pk"] for each in page.context["state"]["items"]] == given
-    assert f"Items 1 to {len(given)} of {len(given)}" in page.content.decode()
+    assert f"Items 1 to {len(given)} of {len(given)}" in page.text
 
 
 def test_readers_see_one_item(project, carol, alice, as_alice):
@@ -118,9 +117,7 @@ def test_a_page_takes_the_same_queries_for_all_sizes(project, carol, as_carol):
         mark(project, carol, item.number)
         Flag.objects.create(item=item, person=carol, kind="issue")
         Comment.begin(item, carol, by=carol, text="Why?")
-    counts = []
+    counts, address = [], f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/"
     for size in (1, 5, 20):
-        with CaptureQueriesContext(connection) as queries:
-            as_carol.get(f"/projects/{project.pk}/annotate/{project.dataset.items()[0].pk}/?on_page={size}")
-        counts.append(len(queries))
+        counts.append(len(queries_of(as_carol.get, f"{address}?on_page={size}")))
     assert counts[1] == counts[2] <= counts[0] + 3, counts

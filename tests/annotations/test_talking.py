@@ -74,13 +74,13 @@ def test_neither_begins_an_item_and_a_done_item_takes_both(as_carol, carol, item
 def test_a_comment_on_a_mark_names_its_words(as_carol, send, say, entity, look):
     send(as_carol, "entities/add/", entity())
     response = say(as_carol, "One thing?", kind="entity", uid=UID)
-    assert f'data-uid="{UID}"' in response.content.decode() and "air conditioner" in response.content.decode()
+    assert f'data-uid="{UID}"' in response.text and "air conditioner" in response.text
     send(as_carol, "entities/remove/", {"uid": UID})
-    assert "air conditioner</a>" in look(as_carol).content.decode()
+    assert "air conditioner</a>" in look(as_carol).text
     refused = say(as_carol, "And this?", kind="entity", uid=UID)
     assert refused.status_code == 422 and refused["HX-Retarget"] == "find [data-failure]"
-    assert "not there any more" in refused.content.decode()
-    assert "not text" in say(as_carol, "And this?", kind="entity", uid=f"{UID}\0").content.decode()
+    assert "not there any more" in refused.text
+    assert "not text" in say(as_carol, "And this?", kind="entity", uid=f"{UID}\0").text
 
 
 def test_what_is_refused_is_said_beside_the_field(as_carol, say):
@@ -92,7 +92,7 @@ def test_what_is_refused_is_said_beside_the_field(as_carol, say):
 
 def test_words_are_shown_as_they_are(as_carol, say, look):
     say(as_carol, "<script>alert(1)</script>\nsecond line")
-    page = look(as_carol).content.decode()
+    page = look(as_carol).text
     assert "&lt;script&gt;alert(1)&lt;/script&gt;<br>second line" in page and "<script>alert" not in page
 
 
@@ -100,13 +100,11 @@ def test_a_reader_sees_flags_and_comments_answers_and_asks(as_alice, as_carol, c
     send(as_carol, "flags/", {"kind": "issue", "is_set": True, "why": "Two machines"})
     say(as_carol, "One thing?")
     page = look(as_alice, on=carol)
-    assert (
-        page.context["state"]["items"][0]["flags"][0]["why"] == "Two machines" and "One thing?" in page.content.decode()
-    )
+    assert page.context["state"]["items"][0]["flags"][0]["why"] == "Two machines" and "One thing?" in page.text
     assert b'id="flag-menu"' not in page.content
     say(as_alice, "And what is this?", on=carol)
     asked = Comment.objects.get(author=alice)
-    assert asked.person == carol and "And what is this?" in look(as_carol).content.decode()
+    assert asked.person == carol and "And what is this?" in look(as_carol).text
 
 
 def test_everybody_sees_only_what_is_said_about_their_own_work(as_alice, as_carol, carol, alice, send, say, look):
@@ -114,9 +112,9 @@ def test_everybody_sees_only_what_is_said_about_their_own_work(as_alice, as_caro
     send(as_alice, "flags/", {"kind": "issue", "is_set": True, "why": "Hers"})
     say(as_alice, "To myself")
     page = look(as_carol)
-    assert page.context["state"]["items"][0]["flags"] == [] and "To myself" not in page.content.decode()
-    assert "To myself" not in look(as_alice, on=carol).content.decode()
-    assert "To myself" in look(as_alice).content.decode()
+    assert page.context["state"]["items"][0]["flags"] == [] and "To myself" not in page.text
+    assert "To myself" not in look(as_alice, on=carol).text
+    assert "To myself" in look(as_alice).text
 
 
 def test_nobody_flags_or_comments_on_what_is_not_given_to_them(project, item, as_carol, as_dave, send, say, dave):
@@ -133,14 +131,14 @@ def test_what_is_said_on_an_item_that_went_elsewhere_is_still_read(project, item
     say(as_carol, "Why?")
     project.annotators_per_item = 1
     project.save()
-    assert "Why?" in look(as_alice, on=carol).content.decode()
+    assert "Why?" in look(as_alice, on=carol).text
     assert look(as_carol).status_code == 404
 
 
 def test_somebody_who_left_is_still_read(project, as_alice, as_carol, carol, say, look):
     say(as_carol, "Why?")
     project.remove_member(project.membership_set.get(user=carol))
-    assert "Why?" in look(as_alice, on=carol).content.decode()
+    assert "Why?" in look(as_alice, on=carol).text
     assert look(as_carol).status_code == 404
 
 
@@ -152,7 +150,7 @@ def test_a_page_takes_the_same_queries_with_many_comments(
         comment = Comment.begin(item, carol, by=carol, text=f"Question {number}")
         comment.answer("Answer", by=User.objects.get(pk=alice.pk))
     with django_assert_max_num_queries(18):
-        page = look(as_carol).content.decode()
+        page = look(as_carol).text
     assert page.count('class="comment"') == 5
 
 

@@ -4,9 +4,8 @@ import tempfile
 import uuid
 from pathlib import Path
 
-from datasets.importing.document import ImportOptions
+from datasets.importing.document import ImportOptions, Reader
 from datasets.importing.formats import Format
-from datasets.importing.reading import Reader
 from datasets.kinds import DatasetKind
 from tests import factories
 

@@ -20,7 +20,7 @@ from datasets.models import Annotation, Item
 from datasets.preprocessing import Preprocessing
 from datasets.statistics import statistics_of
 from datasets.tokenising import offsets_of
-from datasets.views.creating import preview_lines
+from datasets.views.uploads import preview_lines
 from projects import bundle
 from projects.models import Project
 from tests import factories
@@ -64,7 +64,7 @@ def said_again(item):
 
 
 def state_of(page):
-    _, _, rest = page.content.decode().partition('<script id="state" type="application/json">')
+    _, _, rest = page.text.partition('<script id="state" type="application/json">')
     return json.loads(rest.partition("</script>")[0])["items"][0]
 
 

@@ -3,8 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from datasets.models import Annotation, Dataset, Entity, Relation
@@ -12,6 +10,7 @@ from datasets.sentences import AROUND, LONG, sentences
 from projects.models import Project
 from tests import factories
 from tests.datasets import marked
+from tests.queries import queries_of
 
 TEXT = "replace engine oil\nleft air conditioner thermostat not working\ncheck coolant level and top up\n"
 ACTIVITY, REPLACE = "Activity", "Activity/Replace"
@@ -151,12 +150,8 @@ def test_the_codebook_takes_as_many_queries_with_many_marks(project, ontology, a
         for position in positions:
             for label in (ACTIVITY, REPLACE, "State"):
                 mark(project.dataset, position, label, 0, 0, carol)
-        as_alice.get(path)
-        with CaptureQueriesContext(connection) as queries:
-            page = as_alice.get(path).content.decode()
-        numbers.append(len(queries))
-    assert "<mark>replace</mark> engine oil" in page
+        assert "<mark>replace</mark> engine oil" in as_alice.get(path).text
+        numbers.append(len(queries_of(as_alice.get, path)))
     assert numbers[0] == numbers[1]
-    with CaptureQueriesContext(connection) as queries:
-        as_alice.get(f"{path}?sentences=no")
-    assert not any("datasets_entity" in query["sql"] for query in queries)
+    queries = queries_of(as_alice.get, f"{path}?sentences=no")
+    assert not any("datasets_entity" in query for query in queries)

@@ -10,7 +10,6 @@ from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation
 from datasets.models.dataset import goes_after_marks, goes_with_annotations, goes_with_datasets, goes_with_items
 from ontologies.models import OntologyItem
-from projects.models import Project
 from tests import factories
 
 # What a copy does not share with its source; every other field must be the same.
@@ -92,9 +91,7 @@ def test_a_duplicate_has_the_same_content_and_the_same_ontologies(dataset, bob):
 
 
 def test_a_projects_copy_has_the_labels_of_the_projects_ontologies(dataset, alice, entity_labels, relation_labels):
-    project = Project.create(
-        name="P", by=alice, dataset=dataset, entity_ontology=entity_labels, relation_ontology=relation_labels
-    )
+    project = factories.project(by=alice, of=dataset, entities=entity_labels, relations=relation_labels)
     copy = project.dataset
     assert copy.entity_ontology == project.entity_ontology != entity_labels
     assert copy.relation_ontology == project.relation_ontology != relation_labels
@@ -123,9 +120,7 @@ def test_suggestions_stay_behind(dataset, alice, entity_labels, relation_labels)
     one = Entity.objects.create(label=entity_labels.items()[1], start=2, end=2, uid="dddddddd", **suggested)
     end = annotation.entity_set.get(uid="aaaaaaaa")
     Relation.objects.create(label=relation_labels.items()[0], source=end, target=one, uid="eeeeeeee", **suggested)
-    project = Project.create(
-        name="P", by=alice, dataset=dataset, entity_ontology=entity_labels, relation_ontology=relation_labels
-    )
+    project = factories.project(by=alice, of=dataset, entities=entity_labels, relations=relation_labels)
     for copy in (project.dataset, dataset.copy_to(by=alice), project.dataset.copy_to(by=alice)):
         marks = Entity.objects.filter(annotation__item__dataset=copy)
         assert set(marks.values_list("uid", "origin")) == {("aaaaaaaa", "given"), ("bbbbbbbb", "given")}
@@ -164,27 +159,6 @@ def test_a_copy_and_its_source_have_nothing_to_do_with_each_other(dataset, bob):
     assert Entity.objects.count() == 2
 
 
-def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(dataset, bob, monkeypatch):
-    def fail(*args):
-        raise RuntimeError
-
-    monkeypatch.setattr("datasets.importing.storage.copy_marks", fail)
-    before = (Dataset.objects.count(), Item.with_removed.count())
-    with pytest.raises(RuntimeError):
-        dataset.copy_to(by=bob)
-    assert (Dataset.objects.count(), Item.with_removed.count()) == before
-
-
-def test_erasing_leaves_no_row(dataset, carol):
-    Annotation.start(dataset.items()[0], carol)
-    other = factories.dataset(owner=carol, name="Other")
-    dataset.erase()
-    assert list(Dataset.objects.all()) == [other]
-    assert Item.with_removed.count() == other.items().count() == 3
-    for model in (Annotation, Entity, Relation):
-        assert not model._base_manager.exists()
-
-
 def test_a_projects_copy_goes_only_with_its_project(alice):
     project = factories.project(by=alice)
     with pytest.raises(Refused, match="belongs to the project “Pumps”"):
@@ -203,9 +177,7 @@ def test_an_ontology_that_a_dataset_uses_cannot_be_erased(dataset, entity_labels
 
 @pytest.fixture
 def project(dataset, alice, entity_labels, relation_labels):
-    return Project.create(
-        name="P", by=alice, dataset=dataset, entity_ontology=entity_labels, relation_ontology=relation_labels
-    )
+    return factories.project(by=alice, of=dataset, entities=entity_labels, relations=relation_labels)
 
 
 def test_it_gets_the_blueprints_that_the_projects_ontologies_were_copied_from(
@@ -245,10 +217,10 @@ def test_if_its_blueprints_are_gone_the_projects_ontologies_become_blueprints(pr
 
 def test_the_dialog_says_what_happens_to_the_labels(as_alice, project, dataset):
     url = f"/datasets/{project.dataset.pk}/duplicate/"
-    assert "get the labels of “entity labels”" in as_alice.get(url).content.decode()
+    assert "get the labels of “entity labels”" in as_alice.get(url).text
     as_alice.post(url, {"name": "Again"})
     assert Dataset.objects.get(name="Again").given_ontologies() == dataset.given_ontologies()
-    assert "labels of" not in as_alice.get(f"/datasets/{dataset.pk}/duplicate/").content.decode()
+    assert "labels of" not in as_alice.get(f"/datasets/{dataset.pk}/duplicate/").text
 
 
 def test_other_ontologies_must_cover_the_labels_of_the_marks(dataset, alice, bob, entity_labels, relation_labels):

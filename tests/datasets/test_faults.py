@@ -101,14 +101,8 @@ class Addition(Import):
 
     def prepare(self, alice):
         dataset = self.upload(alice, MARKED).store()
-        project = Project.create(
-            name="Pumps",
-            by=alice,
-            dataset=dataset,
-            entity_ontology=dataset.entity_ontology,
-            relation_ontology=dataset.relation_ontology,
-            annotators=[factories.user("erin"), factories.user("fred")],
-            annotators_per_item=1,
+        project = factories.project(
+            by=alice, of=dataset, annotators=[factories.user("erin"), factories.user("fred")], annotators_per_item=1
         )
         document = [{**MARKED[n % 3], "external_id": external_id} for n, external_id in enumerate(("WO-1", "", "new"))]
         for item in document:

@@ -60,15 +60,8 @@ def test_marks_of_annotators_do_not_count(dataset, carol):
 
 
 def test_a_projects_dataset_is_filtered_by_the_labels_of_its_project(dataset, alice):
-    from projects.models import Project
 
-    project = Project.create(
-        name="Pumps",
-        by=alice,
-        dataset=dataset,
-        entity_ontology=dataset.entity_ontology,
-        relation_ontology=dataset.relation_ontology,
-    )
+    project = factories.project(by=alice, of=dataset)
     copy = project.dataset
     assert copy.entity_ontology != dataset.entity_ontology
     assert found(copy, f"label={uid(copy, 'PhysicalObject')}") == [1, 2]

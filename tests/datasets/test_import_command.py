@@ -60,14 +60,10 @@ def test_refusals_are_plain_sentences(alice, path, options, said):
     assert not Dataset.objects.exists() and not Upload.unfinished_of(alice).exists()
 
 
-def test_a_missing_file_is_said(alice, tmp_path):
-    code, _, errors = run(tmp_path / "none.txt")
-    assert code == 1 and "none.txt: The file cannot be read" in errors
-
-
-def test_a_directory_is_said(alice, tmp_path):
-    code, _, errors = run(tmp_path)
-    assert code == 1 and "The file cannot be read" in errors
+@pytest.mark.parametrize("name", ["none.txt", ""])
+def test_what_is_no_file_is_said(alice, tmp_path, name):
+    code, _, errors = run(tmp_path / name)
+    assert code == 1 and f"{name or tmp_path.name}: The file cannot be read" in errors
 
 
 def test_limits_hold_here_too(alice, path, settings):
@@ -176,14 +172,10 @@ def test_what_only_a_new_dataset_takes_is_refused_for_an_addition(alice, path, l
         call_command("import_dataset", str(path), "--kind", "rich", "--into", str(dataset.pk), "--owner", "alice")
 
 
-def test_without_a_name_it_is_that_of_the_file(alice, path):
-    call_command("import_dataset", str(path), "--kind", "standard", "--owner", "alice", stdout=io.StringIO())
-    assert Dataset.objects.get().name == "orders"
-
-
 def test_the_name_of_a_file_need_not_be_text(alice, path):
     odd = path.rename(path.with_name("a\udcff.txt"))  # the byte FF
     call_command("import_dataset", str(odd), "--kind", "standard", "--owner", "alice", stdout=io.StringIO())
+    # Without another name the dataset has that of the file.
     dataset = Dataset.objects.get()
     assert (dataset.name, dataset.uploads.get().name) == ("a\ufffd", "a\ufffd.txt")
     assert run(odd, into=dataset.pk)[0] == 0

@@ -9,7 +9,6 @@ import pytest
 
 from datasets.importing.items import NewEntity, NewItem
 from datasets.models import Dataset, Entity, Relation, Upload
-from projects.models import Project
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_of
 from tests import factories
@@ -112,15 +111,7 @@ def test_the_dry_run_finds_what_the_report_of_a_project_finds(alice, labels, set
         document.append(item(entities=marks, relations=[relation(*end) for end in ends if end[0] != end[1]]))
     upload = factories.upload(document, by=alice, options={**options, "violations": "keep"})
     dataset = upload.store()
-    project = Project.create(
-        name="Pumps",
-        by=alice,
-        dataset=dataset,
-        entity_ontology=labels["entities"],
-        relation_ontology=labels["relations"],
-        resources=list(sets.values()),
-        keep_violations=True,
-    )
+    project = factories.project(by=alice, of=dataset, resources=list(sets.values()), keep_violations=True, **labels)
     names = {label.pk: label.name for ontology in project.ontology_set.all() for label in ontology.labels()}
     expected = Counter(
         (
@@ -135,14 +126,7 @@ def test_the_dry_run_finds_what_the_report_of_a_project_finds(alice, labels, set
 
 def test_additions_to_a_project_obey_its_own_constraints(alice, labels, sets, options):
     dataset = factories.upload([item()], by=alice, options=options).store()
-    project = Project.create(
-        name="Pumps",
-        by=alice,
-        dataset=dataset,
-        entity_ontology=labels["entities"],
-        relation_ontology=labels["relations"],
-        resources=[sets["relation_constraints"]],
-    )
+    project = factories.project(by=alice, of=dataset, resources=[sets["relation_constraints"]], **labels)
     addition = factories.upload(DOCUMENT, by=alice, options={"format": "json"}, dataset=project.dataset)
     assert found(addition.examine()) == {
         ("relation constraints", None, "“hasPart” has rules, but none for the source."): 1
@@ -191,12 +175,12 @@ def send(client, document, options, address="/datasets/new/"):
 
 def test_constraints_are_chosen_in_the_form_and_decided_upon_in_the_report(as_alice, options):
     address = send(as_alice, DOCUMENT, options)["Location"]
-    html = as_alice.get(address).content.decode()
+    html = as_alice.get(address).text
     assert 'or decide below to keep <a href="#violations">the marks that break constraints</a>' in html
     assert "<b>1</b><span>item without a problem" in html
     assert "Constraints that marks break" in html and "5 violations of 3 rules" in html and EXCLUDED in html
     as_alice.post(f"{address}decide/", {"violations": "keep"})
-    html = as_alice.get(address).content.decode()
+    html = as_alice.get(address).text
     assert "This can be stored, and keeps 5 violations of constraints as they are." in html
     assert "Everything is in order" not in html and "5 violations of 3 rules" in html
     as_alice.post(f"{address}store/")
@@ -210,13 +194,13 @@ def test_constraints_about_other_labels_are_refused_at_their_field(as_alice, ali
     stranger = make("entity_constraints", owner=alice, document=document, **labels)
     response = send(as_alice, DOCUMENT, {**options, "entity_ontology": twin.pk, "entity_constraints": stranger.pk})
     assert response.status_code == 422
-    assert "names the label “Fan”, which “Twin” does not have" in response.content.decode()
+    assert "names the label “Fan”, which “Twin” does not have" in response.text
 
 
 def test_additions_to_a_blueprint_name_them_anew(as_alice, alice, options):
     dataset = factories.upload([item()], by=alice, options=options).store()
     address = f"/datasets/{dataset.pk}/add/"
-    assert "entity_constraints" in as_alice.get(address).content.decode()
+    assert "entity_constraints" in as_alice.get(address).text
     form = {"format": "json", "entity_constraints": options["entity_constraints"]}
     upload = Upload.objects.get(pk=send(as_alice, DOCUMENT, form, address)["Location"].split("/")[-2])
     assert upload.found.violation_total == 4

@@ -1,10 +1,7 @@
 """What may come in as text, what may not, and that a refused text leaves nothing behind."""
 
-import io
-
 import pytest
 from django.core.files.base import ContentFile
-from django.core.management import call_command
 
 from annotation_service.inputs import Refused, check_text
 from datasets.importing import storage
@@ -70,20 +67,6 @@ def test_a_bad_file_is_refused_with_its_place(alice, case):
     assert nothing_is_stored()
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_the_command_refuses_a_bad_file_with_its_place(alice, tmp_path, case):
-    data, place, text = REFUSED[case]
-    path = tmp_path / "x.txt"
-    path.write_bytes(data)
-    errors = io.StringIO()
-    with pytest.raises(SystemExit) as exit:
-        call_command("import_dataset", path, kind="standard", name="x", owner="alice", stderr=errors)
-    assert exit.value.code == 1
-    said = errors.getvalue()
-    assert said.startswith(f"{path}: {place}") and text in said
-    assert nothing_is_stored()
-
-
 @pytest.mark.parametrize("tokeniser", ["whitespace", "punkt"])
 @pytest.mark.parametrize("case", ACCEPTED)
 def test_a_good_file_is_stored_as_it_is(alice, case, tokeniser):
@@ -139,24 +122,6 @@ def test_a_failure_in_the_middle_leaves_nothing(alice, monkeypatch, phase):
     assert nothing_is_stored()
     monkeypatch.undo()
     assert factories.dataset(owner=alice).items().count() == 3
-
-
-def test_a_failure_while_lines_are_prepared_leaves_nothing(alice):
-    def stop(done, total, phase):
-        if done >= 4000:
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        upload(b"a b\n" * 6000, alice).store(stop)
-    assert nothing_is_stored()
-
-
-def test_the_first_hundred_problems_and_their_number_are_told(alice, settings):
-    settings.MAX_ITEM_CHARACTERS = 2
-    with pytest.raises(Refused) as refused:
-        factories.dataset(owner=alice, text="a b\n" * 250)
-    assert len(refused.value.problems) == 100 and refused.value.total == 250
-    assert refused.value.problems[99].place == "line 100"
 
 
 def test_a_line_that_is_too_long_is_never_cut_into_tokens(alice, settings, monkeypatch):

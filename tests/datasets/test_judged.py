@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from annotation_service import jobs
-from datasets.models import Annotation, BrokenRule, Entity, Relation, judged
+from datasets.models import Annotation, BrokenRule, Entity, Item, Relation, judged
 from datasets.models.broken import judge_of
 from datasets.models.judged import Judging, broken_here, broken_rules, judge_some
 from resources.models import rules_of
@@ -118,11 +118,29 @@ def test_what_changes_while_it_is_judged_is_left_to_the_next(project, carol):
     item = project.dataset.items()[0]
     annotation = Annotation.objects.create(item=item, annotator=carol)
     judging = Judging([item.pk])
-    assert judging.unchanged([item.pk]) == [item.pk]
+    assert judging.store([item.pk]) == {item.pk}
     Annotation.start(item, carol)
-    assert judging.unchanged([item.pk]) == []
+    assert judging.store([item.pk]) == set()
     mark(annotation, random.Random(1))
     assert kept(project) == naive(project)
+
+
+def test_an_item_is_judged_once_whoever_counts_it(project, alice, carol, monkeypatch):
+    """After a rule has changed, too, and while somebody else judges what is left."""
+    judged_items, find = [], judged._find
+    monkeypatch.setattr(judged, "_find", lambda judge, items: judged_items.extend(items) or find(judge, items))
+    items = [item.pk for item in project.dataset.items()]
+    for pk in items:
+        mark(Annotation.objects.create(item_id=pk, annotator=carol), random.Random(pk))
+    assert kept(project) == naive(project) and judged_items == items
+    entities = project.constraint_sets()[0]
+    entities.remove_rule(entities.rows()[0].key, by=alice)
+    Annotation.start(Item.objects.get(pk=items[1]), carol)
+    judged_items.clear()
+    assert kept(project) == naive(project) and judged_items == items
+    entities.remove_rule(entities.rows()[0].key, by=alice)
+    left = Judging([items[1]])
+    assert judge_some(60) and left.store([items[1]]) == set()
 
 
 def test_the_worker_judges_again_what_a_rule_has_changed(project, alice, carol, monkeypatch):

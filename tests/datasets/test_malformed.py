@@ -9,8 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
+from datasets.importing.document import MAX_PROBLEMS
 from datasets.importing.formats import Format
-from datasets.importing.reading import MAX_PROBLEMS
 from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories
@@ -48,6 +48,16 @@ def marked(*entities, relations=()):
 
 GOOD = json.dumps(item())
 TWO = (entity(0, 0, id="e1"), entity(1, 1, id="e2"))
+
+
+def wrong_entities(entities, path, reason):
+    return wrong(ENTITIES, item(entities=entities), f"$.entities{path}", reason)
+
+
+def wrong_relations(relations, path, reason):
+    """Between two good entities."""
+    return wrong(RELATIONS, marked(*TWO, relations=relations), f"$.relations{path}", reason)
+
 
 CASES = {
     # Not text
@@ -176,81 +186,51 @@ CASES = {
     "an id missing": wrong(RELATIONS, marked(entity(), relations=[relation()]), "$.entities[0]", "“id” is missing"),
     # Not the fields of a mark
     "entities as an object": wrong(ENTITIES, item(entities={}), "$.entities", "A list was expected, not an object"),
-    "a text as entity": wrong(ENTITIES, item(entities=["State"]), "$.entities[0]", "An object was expected"),
-    "a negative start": wrong(ENTITIES, item(entities=[entity(-1, 0)]), "$.entities[0].start", "at least 0"),
-    "a start in quotes": wrong(ENTITIES, item(entities=[entity("0", 0)]), "$.entities[0].start", "A whole number"),
-    "half a token": wrong(ENTITIES, item(entities=[entity(0.5, 1)]), "$.entities[0].start", "A whole number"),
-    "true as start": wrong(ENTITIES, item(entities=[entity(True, 1)]), "$.entities[0].start", "A whole number"),
-    "no end": wrong(ENTITIES, item(entities=[{"start": 0, "label": "State"}]), "$.entities[0]", "“end” is missing"),
-    "an unknown field of an entity": wrong(
-        ENTITIES, item(entities=[entity(text="oil")]), "$.entities[0]", "“text” is not known here"
-    ),
-    "a relation with an id": wrong(
-        RELATIONS, marked(*TWO, relations=[{**relation(), "id": "r1"}]), "$.relations[0]", "“id” is not known here"
-    ),
+    "a text as entity": wrong_entities(["State"], "[0]", "An object was expected"),
+    "a negative start": wrong_entities([entity(-1, 0)], "[0].start", "at least 0"),
+    "a start in quotes": wrong_entities([entity("0", 0)], "[0].start", "A whole number"),
+    "half a token": wrong_entities([entity(0.5, 1)], "[0].start", "A whole number"),
+    "true as start": wrong_entities([entity(True, 1)], "[0].start", "A whole number"),
+    "no end": wrong_entities([{"start": 0, "label": "State"}], "[0]", "“end” is missing"),
+    "an unknown field of an entity": wrong_entities([entity(text="oil")], "[0]", "“text” is not known here"),
+    "a relation with an id": wrong_relations([{**relation(), "id": "r1"}], "[0]", "“id” is not known here"),
     "an empty id": wrong(RELATIONS, marked(entity(id="")), "$.entities[0].id", "must not be empty"),
     "a long id": wrong(RELATIONS, marked(entity(id="x" * 101)), "$.entities[0].id", "At most 100 characters"),
     # Marks that mean nothing
-    "an end beyond the tokens": wrong(
-        ENTITIES, item(entities=[entity(2, 3)]), "$.entities[0]", "has 3 tokens, counted from 0; 2 to 3"
-    ),
+    "an end beyond the tokens": wrong_entities([entity(2, 3)], "[0]", "has 3 tokens, counted from 0; 2 to 3"),
     "an end beyond one token": wrong(
         ENTITIES, item(original="a", tokens=["a"], entities=[entity(0, 1)]), "$.entities[0]", "has 1 token, counted"
     ),
-    "an end before the start": wrong(
-        ENTITIES, item(entities=[entity(2, 1)]), "$.entities[0]", "“start” is 2, “end” is 1"
-    ),
-    "a number beyond everything": wrong(
-        ENTITIES, item(entities=[entity(0, 2**62)]), "$.entities[0]", "is not a span of them"
-    ),
+    "an end before the start": wrong_entities([entity(2, 1)], "[0]", "“start” is 2, “end” is 1"),
+    "a number beyond everything": wrong_entities([entity(0, 2**62)], "[0]", "is not a span of them"),
     "an id twice": wrong(
         RELATIONS, marked(TWO[0], entity(1, 1, id="e1")), "$.entities[1].id", "“e1” is the id of entities[0] already"
     ),
-    "an entity twice": wrong(
-        ENTITIES, item(entities=[entity(), entity(1, 1), entity()]), "$.entities[2]", "entities[0] has the same tokens"
-    ),
+    "an entity twice": wrong_entities([entity(), entity(1, 1), entity()], "[2]", "entities[0] has the same tokens"),
     "an entity twice with ids": wrong(
         RELATIONS, marked(*TWO, entity(0, 0, id="e3")), "$.entities[2]", "“e1” has the same tokens and the same label"
     ),
-    "an unknown label": wrong(
-        ENTITIES,
-        item(entities=[entity(0, 0, "Activities")]),
-        "$.entities[0].label",
+    "an unknown label": wrong_entities(
+        [entity(0, 0, "Activities")],
+        "[0].label",
         "“Activities” is not a label of “entity labels”. The nearest is “Activity”",
     ),
-    "a name for a full name": wrong(
-        ENTITIES,
-        item(entities=[entity(0, 0, "Thermostat")]),
-        "$.entities[0].label",
-        "PhysicalObject/SensingObject/Thermostat",
+    "a name for a full name": wrong_entities(
+        [entity(0, 0, "Thermostat")], "[0].label", "PhysicalObject/SensingObject/Thermostat"
     ),
-    "an empty label": wrong(ENTITIES, item(entities=[entity(0, 0, "")]), "$.entities[0].label", "must not be empty"),
-    "a label that is switched off": wrong(
-        ENTITIES, item(entities=[entity(0, 0, "State")]), "$.entities[0].label", "“State” is switched off"
-    ),
-    "an entity label on a relation": wrong(
-        RELATIONS, marked(*TWO, relations=[relation(label="Activity")]), "$.relations[0].label", "is not a label of"
-    ),
-    "a source that is not there": wrong(
-        RELATIONS, marked(*TWO, relations=[relation("e9")]), "$.relations[0].source_id", "no entity with the id “e9”"
-    ),
-    "a target that is not there": wrong(
-        RELATIONS,
-        marked(*TWO, relations=[relation("e1", "E2")]),
-        "$.relations[0].target_id",
-        "no entity with the id “E2”",
+    "an empty label": wrong_entities([entity(0, 0, "")], "[0].label", "must not be empty"),
+    "a label that is switched off": wrong_entities([entity(0, 0, "State")], "[0].label", "“State” is switched off"),
+    "an entity label on a relation": wrong_relations([relation(label="Activity")], "[0].label", "is not a label of"),
+    "a source that is not there": wrong_relations([relation("e9")], "[0].source_id", "no entity with the id “e9”"),
+    "a target that is not there": wrong_relations(
+        [relation("e1", "E2")], "[0].target_id", "no entity with the id “E2”"
     ),
     "a relation without entities": wrong(
         RELATIONS, item(relations=[relation()]), "$.relations[0].source_id", "no entity with the id “e1”"
     ),
-    "a relation to itself": wrong(
-        RELATIONS, marked(*TWO, relations=[relation("e1", "e1")]), "$.relations[0]", "both ends are “e1”"
-    ),
-    "a relation twice": wrong(
-        RELATIONS,
-        marked(*TWO, relations=[relation(), relation("e2", "e1"), relation()]),
-        "$.relations[2]",
-        "relations[0] goes from “e1” to “e2” with the same label",
+    "a relation to itself": wrong_relations([relation("e1", "e1")], "[0]", "both ends are “e1”"),
+    "a relation twice": wrong_relations(
+        [relation(), relation("e2", "e1"), relation()], "[2]", "relations[0] goes from “e1” to “e2” with the same label"
     ),
     "an external id twice": raw(
         json.dumps([item(external_id="WO"), item(external_id="WO")]), "item 2, $.external_id", "id of item 1"
@@ -259,9 +239,7 @@ CASES = {
     "a long original": wrong(RICH, item(original="x" * 1001), "$.original", "at most 1\u202f000 characters"),
     "many tokens": wrong(RICH, item(tokens=["a"] * 101), "$.tokens", "at most 100 tokens; this one has 101"),
     "long tokens": wrong(RICH, item(tokens=["x" * 600] * 2), "$.tokens", "at most 1\u202f000 characters in its tokens"),
-    "many entities": wrong(
-        ENTITIES, item(entities=[entity(0, n % 3) for n in range(51)]), "$.entities", "at most 50 entities"
-    ),
+    "many entities": wrong_entities([entity(0, n % 3) for n in range(51)], "", "at most 50 entities"),
     "large extra fields": wrong(RICH, item(extra_fields={"x": "y" * 500}), "$.extra_fields", "At most 500 characters"),
     "a large item": wrong(RICH, item(original="x" * 9000), "", "at most 8\u202f000 characters of JSON"),
     "an item that never ends": raw(
@@ -316,7 +294,7 @@ def test_it_is_refused_with_its_place_and_not_stored(as_alice, ontologies, case)
     with pytest.raises(Refused) as refused:
         upload.store()
     assert refused.value.problems[0] == problem
-    said = unescape(as_alice.get(upload.get_absolute_url()).content.decode())
+    said = unescape(as_alice.get(upload.get_absolute_url()).text)
     assert problem.place in said and problem.text in said
     assert nothing_is_stored()
 

@@ -5,17 +5,16 @@ from html import unescape
 from itertools import pairwise
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from datasets.models import Annotation, Dataset, Item
 from tests import factories
 from tests.datasets import marked
+from tests.queries import queries_of
 
 
 def html(response):
-    return unescape(response.content.decode())
+    return unescape(response.text)
 
 
 def texts(response):
@@ -53,24 +52,25 @@ def test_a_preannotated_dataset_links_its_ontologies_and_counts_marks(as_alice):
         assert f'href="/ontologies/{ontology.pk}/"' in page
     assert [(i.entity_count, i.relation_count) for i, *_ in response.context["rows"]] == [(2, 1), (1, 0), (0, 0)]
     assert "3 labels in use" in page
-
-
-def test_labels_in_use_are_offered_with_those_above_them_and_the_marks_of_their_branches(as_alice):
-    response = as_alice.get(f"/datasets/{marked.dataset(owner=as_alice.user).pk}/")
-    assert re.findall(r"<option [^>]*>([^<]*\(\d+\))</option>", html(response)) == [
+    # They are offered with those above them and the marks of their branches.
+    assert re.findall(r"<option [^>]*>([^<]*\(\d+\))</option>", page) == [
         "PhysicalObject (3)",
         "PhysicalObject/SensingObject (1)",
         "PhysicalObject/SensingObject/Thermostat (1)",
         "PhysicalObject/DrivingObject (1)",
         "hasPart (1)",
     ]
+    label = dataset.entity_ontology.labels().by_fullname["State"]
+    page = html(as_alice.get(f"/datasets/{dataset.pk}/?label={label.uid}"))
+    assert f'<option value="{label.uid}" selected hidden>State</option>' in page
+    assert "No item with the label “State”." in page
 
 
 def test_the_vocabulary_is_counted_after_the_page_or_when_it_is_asked_for(as_alice, monkeypatch):
     dataset = factories.dataset(owner=as_alice.user)
     address = f"/datasets/{dataset.pk}/statistics/vocabulary/"
     assert f'hx-get="{address}" hx-trigger="load"' in html(as_alice.get(f"/datasets/{dataset.pk}/"))
-    monkeypatch.setattr("datasets.views.browsing.COUNTED_UNASKED", 14)
+    monkeypatch.setattr("datasets.views.pages.COUNTED_UNASKED", 14)
     page = html(as_alice.get(f"/datasets/{dataset.pk}/"))
     assert f'hx-get="{address}"' in page and f'hx-get="{address}" hx-trigger="load"' not in page
     assert "15</span>" in html(as_alice.get(address))
@@ -81,7 +81,7 @@ def test_text_of_items_is_escaped(as_alice):
     item = dataset.items().get()
     item.edit(external_id="<b>id", extra_fields={"<u>": "<script>alert"})
     for address in ("", "?q=<u>", f"items/{item.pk}/", f"items/{item.pk}/edit/", "statistics/", "statistics/figures/"):
-        content = as_alice.get(f"/datasets/{dataset.pk}/{address}").content.decode()
+        content = as_alice.get(f"/datasets/{dataset.pk}/{address}").text
         assert not [tag for tag in ("<script>alert", "<u>", "<i>n", "<b>id") if tag in content], address
 
 
@@ -157,6 +157,8 @@ def test_items_come_in_pages_of_fifty(as_alice):
     assert page("sort=-number") == [f"line {n}" for n in range(120, 70, -1)]
     assert page("sort=-number&page=3") == [f"line {n}" for n in range(20, 0, -1)]
     assert page("sort=tokens&page=3") == page("page=3")
+    for odd in ("sort=password", "sort=", "page=x", "page=-1", "page=9999999999999999999", "x=2"):
+        assert len(page(odd)) in (50, 20), odd
 
 
 def test_links_and_the_field_for_the_page_keep_the_filter(as_alice):
@@ -169,9 +171,8 @@ def test_links_and_the_field_for_the_page_keep_the_filter(as_alice):
 
 def test_the_first_page_counts_no_live_items(as_alice):
     dataset = factories.dataset(owner=as_alice.user)
-    with CaptureQueriesContext(connection) as captured:
-        as_alice.get(f"/datasets/{dataset.pk}/")
-    counts = [query["sql"] for query in captured if re.match(r'SELECT COUNT.*FROM "datasets_item"', query["sql"])]
+    captured = queries_of(as_alice.get, f"/datasets/{dataset.pk}/")
+    counts = [query for query in captured if re.match(r'SELECT COUNT.*FROM "datasets_item"', query)]
     assert len(counts) == 1 and "removed_at" in counts[0] and "IS NULL" not in counts[0]  # those in the bin
 
 
@@ -185,11 +186,7 @@ def test_the_queries_of_a_page_do_not_grow_with_its_rows(as_alice):
     addresses = ("", "?bin=1", "?q=line", "?has=entities&sort=-entities", "statistics/", "statistics/figures/")
 
     def queries(dataset, address):
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
-            assert as_alice.get(f"/datasets/{dataset.pk}/{address}").status_code == 200
-        return len(captured)
+        return len(queries_of(as_alice.get, f"/datasets/{dataset.pk}/{address}"))
 
     for address in addresses:
         for dataset in (few, many):
@@ -208,20 +205,6 @@ def test_filtering_asks_for_the_table_alone_and_tells_the_new_address(as_alice):
     assert "HX-Target" in response["Vary"] and "HX-Request" in response["Vary"]
     whole = as_alice.get(f"/datasets/{dataset.pk}/?q=oil", headers={"HX-Request": "true", "HX-Target": "dataset"})
     assert "<html" in html(whole) and "HX-Target" in whole["Vary"]
-
-
-@pytest.mark.parametrize("query", ["sort=password", "sort=", "page=x", "page=-1", "page=9999999999999999999", "x=2"])
-def test_odd_values_in_the_address_do_no_harm(as_alice, query):
-    dataset = factories.dataset(owner=as_alice.user)
-    assert len(texts(as_alice.get(f"/datasets/{dataset.pk}/?{query}"))) == 3
-
-
-def test_a_label_that_no_mark_carries_stays_chosen_in_the_filter(as_alice):
-    dataset = marked.dataset(owner=as_alice.user)
-    label = dataset.entity_ontology.labels().by_fullname["State"]
-    page = html(as_alice.get(f"/datasets/{dataset.pk}/?label={label.uid}"))
-    assert f'<option value="{label.uid}" selected hidden>State</option>' in page
-    assert "No item with the label “State”." in page
 
 
 # One item
@@ -285,11 +268,7 @@ def test_the_queries_of_an_item_do_not_grow_with_its_marks(as_alice):
     def queries(item):
         address = f"/datasets/{dataset.pk}/items/{item.pk}/"
         as_alice.get(address)
-        with CaptureQueriesContext(
-            connection,
-        ) as captured:
-            as_alice.get(address)
-        return len(captured)
+        return len(queries_of(as_alice.get, address))
 
     assert queries(dataset.items()[0]) == queries(dataset.items()[1])
 

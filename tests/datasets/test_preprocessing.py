@@ -11,7 +11,7 @@ from datasets.importing.items import NewItem
 from datasets.kinds import DatasetKind
 from datasets.preprocessing import OPERATIONS, TEXT_OPERATIONS, Counts, Preprocessing, _search_of_moving
 from datasets.tokenising import TOKENISERS
-from datasets.views.creating import PREVIEW_ROWS, preview_lines
+from datasets.views.uploads import PREVIEW_ROWS, preview_lines
 from tests.soak import amount
 
 PIECES = [

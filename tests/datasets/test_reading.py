@@ -10,10 +10,9 @@ from annotation_service import json_input
 from annotation_service.inputs import Problem, Refused
 from annotation_service.json_input.lists import Elements
 from annotation_service.schemas import Checker
-from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Duplicates, ImportReport, Inactive
+from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Duplicates, ImportReport, Inactive, Reader
 from datasets.importing.formats import Format, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
-from datasets.importing.reading import Reader
 from datasets.kinds import DatasetKind
 from datasets.preprocessing import Preprocessing
 from ontologies.documents import example_json

@@ -18,7 +18,7 @@ from datasets.importing.items import NewEntity, NewItem
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from datasets.models.annotation import copy_given_marks
 from datasets.models.upload import ImportContext
-from projects.models import Assignment, Project
+from projects.models import Assignment
 from tests import factories
 from tests.threads import at_once
 
@@ -333,13 +333,7 @@ def test_an_addition_takes_kind_ontologies_and_preprocessing_from_its_dataset(up
 
 def test_the_labels_of_an_addition_to_a_project_are_those_of_the_project(upload, alice):
     dataset = upload([marked()]).store()
-    project = Project.create(
-        name="P",
-        by=alice,
-        dataset=dataset,
-        entity_ontology=dataset.entity_ontology,
-        relation_ontology=dataset.relation_ontology,
-    )
+    project = factories.project(by=alice, of=dataset)
     own = project.entity_ontology.add_item("Own", by=alice)
     new = item(entities=[entity(0, 1, "Own", id="e1")], relations=[])
     upload([new], to=project.dataset).store()
@@ -366,15 +360,6 @@ def test_a_dataset_has_room_for_so_many_items(upload, settings, alice):
 
 
 # --- External ids --------------------------------------------------------------------------------------------------------
-
-
-def test_taken_external_ids_are_refused_by_default(upload):
-    dataset = upload([item(external_id="A")], kind="rich").store()
-    with pytest.raises(Refused, match="item 1 of the dataset"):
-        upload([item(external_id="A")], to=dataset).store()
-    with pytest.raises(Refused, match="item 1"):
-        upload([item(external_id="B"), item(external_id="B")], kind="rich").store()
-    assert figures(dataset) == 1
 
 
 def test_the_new_ones_are_skipped(upload):
@@ -425,14 +410,7 @@ def test_more_are_replaced_than_are_named_in_one_statement(upload):
 def shared(alice, carol, dave, upload):
     """A project of which every item goes to one of two annotators."""
     dataset = upload([item(external_id=str(n)) for n in range(4)], kind="rich").store()
-    return Project.create(
-        name="Dealt",
-        by=alice,
-        dataset=dataset,
-        entity_ontology=factories.ontology(owner=alice),
-        annotators=[carol, dave],
-        annotators_per_item=1,
-    )
+    return factories.project(by=alice, of=dataset, relations=False, annotators=[carol, dave], annotators_per_item=1)
 
 
 def shares(project):
@@ -498,14 +476,6 @@ def test_the_marks_that_go_with_items_are_counted(upload, alice, bob):
     assert dataset.marks_of(dataset.items().filter(pk=first.pk)) == (5, entities + relations, 1)
     assert dataset.marks_of(dataset.items()) == (10, 2 * entities + relations, 2)
     assert dataset.marks_of(dataset.items().none()) == (0, 0, 0)
-
-
-def test_items_of_another_dataset_are_not_removed(upload, alice):
-    dataset, other = (upload([item()], kind="rich").store() for _ in (1, 2))
-    assert dataset.remove(other.items(), by=alice) == 0
-    other.remove(other.items(), by=alice)
-    assert dataset.restore(other.bin()) == 0
-    assert (figures(dataset), figures(other)) == (1, 0)
 
 
 def test_two_items_with_one_id_are_not_restored_together(upload, alice):
@@ -617,14 +587,6 @@ def test_an_edit_overwrites_only_what_its_author_has_seen(upload):
     with pytest.raises(Conflict) as conflict:
         mine.edit(external_id="mine", extra_fields={}, was={**was, "external_id": fingerprint("mine")})
     assert conflict.value.fields == {"extra_fields": {"a": 3}}
-
-
-def test_a_removed_item_is_not_edited(upload, alice):
-    dataset = upload([item()], kind="rich").store()
-    [first] = dataset.items()
-    dataset.remove(dataset.items(), by=alice)
-    with pytest.raises(Refused, match="removed meanwhile"):
-        first.edit(external_id="A", extra_fields={})
 
 
 def test_nothing_is_left_in_the_session_of_the_database(upload):

@@ -6,16 +6,16 @@ from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service import jobs
 from annotation_service.jobs import claim, run
 from annotation_service.models import Job
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from tests import factories
+from tests.queries import queries_of
 
 LINES = {"kind": "standard", "format": "text", "tokeniser": "punkt", "name": "Lines"}
+JSON = {"format": "json", "tokeniser": "punkt"}
 RICH = [
     {
         "original": "replace pump",
@@ -61,7 +61,7 @@ def post_rich(client, document, **values):
 
 
 def html(response):
-    return unescape(response.content.decode())
+    return unescape(response.text)
 
 
 def shown(client, response):
@@ -103,6 +103,7 @@ def test_pasted_lines_are_shown_first_and_stored_when_somebody_says_so(as_alice)
     for words in ("Lines", "Standard dataset", "line 1", "Replace pump.", "blank lines, skipped", "Create dataset"):
         assert words in page
     assert nothing_is_stored()
+    assert as_alice.get(f"/datasets/uploads/{upload.pk}/problems/").status_code == 404
     response = store(as_alice)
     dataset = Dataset.objects.get()
     assert as_alice.get(response["Location"])["Location"] == f"/datasets/{dataset.pk}/"
@@ -129,10 +130,12 @@ def test_a_space_among_the_characters_to_remove_is_kept(as_alice):
     assert Item.objects.get().tokens == ["ab"]
 
 
-def test_without_a_name_a_dataset_is_called_like_its_file(as_alice):
-    post_rich(as_alice, RICH, name="")
+@pytest.mark.parametrize("format", ["json", "jsonl"])
+def test_without_a_name_a_dataset_is_called_like_its_file(as_alice, format):
+    lines = "\n".join(json.dumps(item) for item in RICH).encode()
+    post_rich(as_alice, RICH if format == "json" else lines, name="", format=format)
     store(as_alice)
-    assert Dataset.objects.get().name == "orders"
+    assert (Dataset.objects.get().name, Dataset.objects.get().item_count) == ("orders", 2)
 
 
 def test_a_rich_file_brings_its_tokens_ids_and_fields(as_alice):
@@ -150,13 +153,6 @@ def test_a_rich_file_brings_its_tokens_ids_and_fields(as_alice):
 def test_json_that_is_read_as_text_raises_a_question(as_alice):
     assert "This looks like JSON" in shown(as_alice, post(as_alice, file=named_file(RICH)))
     assert "This looks like" not in shown(as_alice, post(as_alice, text="[sic] is a word\n"))
-
-
-def test_json_lines_are_read_too(as_alice):
-    lines = "\n".join(json.dumps(item) for item in RICH)
-    post_rich(as_alice, lines.encode(), format="jsonl")
-    store(as_alice)
-    assert Dataset.objects.get().item_count == 2
 
 
 def test_lines_of_text_make_a_rich_dataset_with_a_chosen_tokeniser(as_alice):
@@ -247,15 +243,10 @@ def test_problems_are_listed_with_their_places_and_all_of_them_can_be_downloaded
 
 
 def test_if_there_are_too_many_problems_to_read_on_the_page_says_at_least(as_alice, monkeypatch):
-    monkeypatch.setattr("datasets.importing.reading.MAX_PROBLEMS", 150)
-    page = unescape(as_alice.get(post_rich(as_alice, [{}] * 200)["Location"]).content.decode())
+    monkeypatch.setattr("datasets.importing.document.MAX_PROBLEMS", 150)
+    page = unescape(as_alice.get(post_rich(as_alice, [{}] * 200)["Location"]).text)
     assert "At least 151 problems" in page and "The first 100 of at least 151 problems." in page
     assert "at least 151 problems have to be solved" in page
-
-
-def test_without_problems_there_is_no_list_of_them(as_alice):
-    response = post(as_alice, text="fine\n")
-    assert as_alice.get(f"{response['Location']}problems/").status_code == 404
 
 
 def test_an_unknown_label_is_told_with_its_place(as_alice, labels):
@@ -279,7 +270,7 @@ def test_texts_of_a_file_are_escaped(as_alice, labels):
     response = post(
         as_alice, file=named_file(document, "<u>.json"), kind="preannotated_relation", format="json", **labels
     )
-    content = as_alice.get(response["Location"]).content.decode()
+    content = as_alice.get(response["Location"]).text
     assert "&lt;script&gt;" in content
     assert not [tag for tag in ("<script>alert", "<u>") if tag in content]
 
@@ -343,18 +334,12 @@ def test_what_is_discarded_is_gone(as_alice, settings):
     assert nothing_is_stored() and Upload.objects.get().state == "discarded"
 
 
-def test_sent_twice_it_is_stored_once(as_alice):
-    post(as_alice, text="first\n")
-    for response in (store(as_alice), store(as_alice)):
-        assert as_alice.get(response["Location"])["Location"] == Dataset.objects.get().get_absolute_url()
+def test_sent_twice_it_is_stored_once_and_its_page_leads_to_the_dataset(as_alice):
+    upload = post(as_alice, text="first\n")["Location"]
+    for address in (store(as_alice)["Location"], store(as_alice)["Location"], upload):
+        assert as_alice.get(address)["Location"] == Dataset.objects.get().get_absolute_url()
+    assert as_alice.get(f"{upload}change/")["Location"] == upload
     assert Dataset.objects.count() == Item.objects.count() == 1
-
-
-def test_the_page_of_a_stored_upload_leads_to_the_dataset(as_alice):
-    response = post(as_alice, text="first\n")
-    store(as_alice)
-    assert as_alice.get(response["Location"])["Location"] == Dataset.objects.get().get_absolute_url()
-    assert as_alice.get(f"{response['Location']}change/")["Location"] == response["Location"]
 
 
 def test_an_ontology_that_is_deleted_meanwhile_is_told(as_alice, labels):
@@ -379,7 +364,7 @@ def test_a_file_for_which_there_is_no_room_is_told(as_alice, monkeypatch):
     monkeypatch.setattr(Upload, "begin", full)
     as_alice.raise_request_exception = False
     response = post(as_alice, file=b"first\n")
-    assert response.status_code == 507 and "no room left" in response.content.decode()
+    assert response.status_code == 507 and "no room left" in response.text
 
 
 # --- External ids ---
@@ -391,6 +376,8 @@ def test_external_ids_that_occur_twice_are_shown_and_decided(as_alice):
     page = shown(as_alice, response)
     assert "External ids that are taken" in page and "item 3" in page and "wo-1" in page
     assert "Create dataset" not in page
+    as_alice.post(f"{response['Location']}decide/", {"duplicates": "magic"})
+    assert Upload.objects.get().state == "refused"
     page = shown(as_alice, as_alice.post(f"{response['Location']}decide/", {"duplicates": "skip"}))
     assert "items with a taken external id, left out" in page and "Create dataset" in page
     as_alice.post(f"{response['Location']}decide/", {"duplicates": "replace"})
@@ -399,12 +386,6 @@ def test_external_ids_that_occur_twice_are_shown_and_decided(as_alice):
         "wo-1": "pump replaced",
         "wo-2": "check oil",
     }
-
-
-def test_what_is_no_decision_changes_nothing(as_alice):
-    response = post_rich(as_alice, [*RICH, RICH[0]])
-    as_alice.post(f"{response['Location']}decide/", {"duplicates": "magic"})
-    assert Upload.objects.get().state == "refused"
 
 
 # --- Large files ---
@@ -441,32 +422,30 @@ def test_with_a_worker_its_absence_is_not_told(as_alice, as_jobs):
     assert "No worker is running" not in shown(as_alice, post(as_alice, text="first line\n"))
 
 
-def test_a_job_leads_to_the_upload_that_it_works_for(as_alice, as_jobs):
-    response = post(as_alice, text="first line\n")
+def test_a_job_leads_to_the_upload_that_it_works_for(as_alice, as_jobs, settings):
+    upload = post(as_alice, text="first line\n")["Location"]
+
+    def shown_after(change):
+        as_alice.post(f"{upload}change/", LINES) if change == "change" else as_alice.post(change)
+        return html(as_alice.get(upload))
+
     job = Job.objects.get()
-    assert as_alice.get(f"/jobs/{job.pk}/")["Location"] == response["Location"]
-    as_alice.post(f"/jobs/{job.pk}/cancel/")
-    page = html(as_alice.get(response["Location"]))
+    assert as_alice.get(f"/jobs/{job.pk}/")["Location"] == upload
+    page = shown_after(f"/jobs/{job.pk}/cancel/")
     assert "Cancelled." in page and "Go on" in page
-    as_alice.post(f"{response['Location']}change/", LINES)
+    shown_after("change")
     work()
-    assert "Everything is in order" in html(as_alice.get(response["Location"]))
-
-
-def test_why_a_job_failed_is_told(as_alice, as_jobs, settings):
-    response = post(as_alice, text="first line\n")
+    assert "Everything is in order" in html(as_alice.get(upload))
+    shown_after("change")
+    assert "Cancelled" in shown_after(f"/jobs/{Job.objects.latest('pk').pk}/cancel/")
+    settings.JOB_FILE_BYTES = 1000  # a small one needs no job, and the cancelled one is forgotten
+    page = shown_after("change")
+    assert "Everything is in order" in page and "Cancelled" not in page
+    settings.JOB_FILE_BYTES = 5
+    shown_after("change")
     next(settings.UPLOAD_DIR.iterdir()).unlink()
     work()
-    assert "The uploaded file is not there any more." in html(as_alice.get(response["Location"]))
-
-
-def test_a_small_file_instead_of_a_large_one_forgets_the_cancelled_job(as_alice, as_jobs, settings):
-    response = post(as_alice, text="first line\n")
-    as_alice.post(f"/jobs/{Job.objects.get().pk}/cancel/")
-    settings.JOB_FILE_BYTES = 1000
-    as_alice.post(f"{response['Location']}change/", LINES)
-    page = html(as_alice.get(response["Location"]))
-    assert "Everything is in order" in page and "Cancelled" not in page
+    assert "The uploaded file is not there any more." in html(as_alice.get(upload))
 
 
 def test_while_a_job_works_on_it_nothing_else_is_done_with_it(as_alice, as_jobs):
@@ -500,21 +479,9 @@ def test_rich_items_are_typed_or_given_as_json(as_alice):
     as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "Top up.\n", "format": "text", "tokeniser": "punkt"})
     store(as_alice)
     more = json.dumps([{"original": "a-b", "tokens": ["a", "b"]}])
-    as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": more, "format": "json", "tokeniser": "punkt"})
+    as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": more, **JSON})
     store(as_alice)
     assert [item.tokens for item in dataset.items()][2:] == [["Top", "up", "."], ["a", "b"]]
-
-
-def test_ids_that_the_dataset_has_are_taken(as_alice):
-    post_rich(as_alice, RICH)
-    store(as_alice)
-    dataset = Dataset.objects.get()
-    add = {"format": "json", "tokeniser": "punkt"}
-    response = as_alice.post(f"/datasets/{dataset.pk}/add/", {**add, "file": named_file(RICH[:1])})
-    assert "in the dataset" in shown(as_alice, response)
-    as_alice.post(f"{response['Location']}decide/", {"duplicates": "replace"})
-    store(as_alice)
-    assert [item.external_id for item in dataset.items()] == ["wo-2", "wo-1"]
 
 
 def test_before_items_are_replaced_the_marks_that_go_with_them_are_told(as_alice, labels, carol):
@@ -523,8 +490,8 @@ def test_before_items_are_replaced_the_marks_that_go_with_them_are_told(as_alice
     store(as_alice)
     dataset = Dataset.objects.get()
     Annotation.start(dataset.items().get(), carol).entity_set.update(status="accepted")
-    add = {"format": "json", "tokeniser": "punkt", "file": named_file(document)}
-    response = as_alice.post(f"/datasets/{dataset.pk}/add/", add)
+    response = as_alice.post(f"/datasets/{dataset.pk}/add/", {**JSON, "file": named_file(document)})
+    assert "in the dataset" in shown(as_alice, response)
     goes = "5 marks go with it: 3 that came with the dataset, and <b>2 made by 1 annotator</b>."
     assert goes in shown(as_alice, response)
     assert goes in shown(as_alice, as_alice.post(f"{response['Location']}decide/", {"duplicates": "replace"}))
@@ -535,7 +502,7 @@ def test_an_addition_to_a_project_says_that_annotators_get_it_at_once(as_alice, 
     dataset = project.dataset
     assert "at once" in html(as_alice.get(f"/datasets/{dataset.pk}/add/"))
     page = shown(as_alice, as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "two\n"}))
-    assert "at once" in page and f'<p class="crumb"><a href="/projects/{dataset.project.pk}/">' in page
+    assert "at once" in page and f'<p class="crumb"> <a href="/projects/{dataset.project.pk}/">' in page
     store(as_alice)
     assert [item.original for item in project.items_for(as_carol.user)] == ["one", "two"]
 
@@ -585,7 +552,7 @@ def test_the_history_tells_what_came_when_and_from_whom(as_alice, as_bob):
     dataset = Dataset.objects.get()
     for name in ("second.json", "third.json"):
         file = named_file([{"original": name, "tokens": [name]}], name)
-        as_alice.post(f"/datasets/{dataset.pk}/add/", {"file": file, "format": "json", "tokeniser": "punkt"})
+        as_alice.post(f"/datasets/{dataset.pk}/add/", {"file": file, **JSON})
         if name == "second.json":
             store(as_alice)
     response = as_alice.get(f"/datasets/{dataset.pk}/uploads/")
@@ -596,20 +563,11 @@ def test_the_history_tells_what_came_when_and_from_whom(as_alice, as_bob):
     page = html(response)
     for words in ("2 items, 4 tokens", "?upload=2", "third.json", "waits for you to store it"):
         assert words in page
+    few = queries_of(as_bob.get, f"/datasets/{dataset.pk}/uploads/")
+    factories.upload([{"original": "4", "tokens": ["4"]}], by=as_alice.user, options=JSON, dataset=dataset).store()
+    assert len(queries_of(as_bob.get, f"/datasets/{dataset.pk}/uploads/")) == len(few)
     page = html(as_bob.get(f"/datasets/{dataset.pk}/uploads/"))
     assert "alice" in page and "second.json" in page and "third.json" not in page
-
-
-def test_the_history_asks_for_all_uploads_at_once(as_alice):
-    dataset = factories.dataset(owner=as_alice.user)
-    counts = []
-    for _ in range(2):
-        factories.upload("one\n", by=as_alice.user, options=LINES, dataset=dataset).store()
-        factories.upload("two\n", by=as_alice.user, options=LINES, dataset=dataset)
-        with CaptureQueriesContext(connection) as queries:
-            as_alice.get(f"/datasets/{dataset.pk}/uploads/")
-        counts.append(len(queries))
-    assert counts[0] == counts[1]
 
 
 def test_a_dataset_to_which_nothing_was_uploaded_says_so(as_alice):
@@ -618,22 +576,17 @@ def test_a_dataset_to_which_nothing_was_uploaded_says_so(as_alice):
     assert "The items were copied" in page and "/add/" in page
 
 
-def test_what_is_unfinished_is_found_again(as_alice, as_bob):
-    post(as_alice, text="first\n", name="Half way")
-    for address in ("/", "/datasets/"):
-        assert "Half way" in html(as_alice.get(address))
-        assert "Half way" not in html(as_bob.get(address))
-    store(as_alice)
-    assert "waits for you" not in html(as_alice.get("/datasets/"))
-
-
-def test_all_that_is_unfinished_is_listed_and_can_be_discarded(as_alice):
+def test_all_that_is_unfinished_is_listed_and_can_be_discarded(as_alice, as_bob):
     for n in range(12):
         post(as_alice, text="first\n", name=f"Half {n}")
     for address in ("/", "/datasets/"):
         page = html(as_alice.get(address))
         assert all(f">Half {n}<" in page for n in range(12)) and "7 more" in page
         assert page.count("/discard/") == 12
+        assert "Half" not in html(as_bob.get(address))
+    for upload in Upload.objects.all():
+        store(as_alice, upload)
+    assert "waits for you" not in html(as_alice.get("/datasets/"))
 
 
 # --- Rights ---
@@ -716,20 +669,14 @@ def test_the_preview_takes_the_first_lines_and_says_so(as_alice):
     assert "of the first 200 lines, 20 shown" in html(response)
 
 
-@pytest.mark.parametrize("sample", ["", " \n \n"])
-def test_the_preview_of_nothing_says_what_to_do(as_alice, sample):
-    response = preview(as_alice, sample)
-    assert response.status_code == 200
-    assert "Paste something or choose a file" in html(response)
-
-
 def test_odd_values_in_the_preview_are_told(as_alice):
     assert preview(as_alice, "a", tokeniser="magic").status_code == 422
     assert preview(as_alice, "a", kind="magic").status_code == 422
     assert preview(as_alice, "a", remove_characters="x" * 201).status_code == 422
     assert preview(as_alice, "a\0b").status_code == 422
     assert preview(as_alice, "x" * 1_000_000).status_code == 200
-    assert "<script>alert" not in preview(as_alice, "<script>alert(1)</script>").content.decode()
+    assert all("Paste something or choose a file" in html(preview(as_alice, sample)) for sample in ("", " \n \n"))
+    assert "<script>alert" not in preview(as_alice, "<script>alert(1)</script>").text
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import threading
 import time
 from datetime import timedelta
 from importlib import import_module
+from unittest.mock import Mock
 
 import pytest
 from django.apps import apps
 from django.core.files.base import ContentFile
-from django.db import connection
 from django.utils import timezone
 
 from annotation_service import jobs
@@ -21,6 +21,7 @@ from datasets.jobs import empty_bins
 from datasets.models import Dataset, Item, Upload
 from datasets.models.upload import ImportContext
 from tests import factories
+from tests.threads import running
 
 OPTIONS = {"kind": "standard", "format": "text", "name": "Orders", "description": "From a file"}
 TEXT = "Replace the PUMP.\nCheck the oil.\n"
@@ -149,20 +150,13 @@ def test_saving_cannot_be_cancelled(alice, upload, monkeypatch):
     assert Dataset.objects.exists()
 
 
-class Killed(BaseException):
-    """Nothing catches it, as nothing catches SIGKILL."""
-
-
 def test_a_worker_killed_after_the_transaction_has_done_its_work(alice, upload, settings, monkeypatch):
     job = upload.start_job("store_upload", by=alice)
     name = upload.file
     with monkeypatch.context() as patch:
-
-        def die(*args):
-            raise Killed
-
-        patch.setattr("datasets.models.upload.delete_files", die)
-        with pytest.raises(Killed):
+        # Nothing catches it, as nothing catches SIGKILL.
+        patch.setattr("datasets.models.upload.delete_files", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
             jobs.run(jobs.claim())
     Job.objects.filter(pk=job.pk).update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
     assert jobs.claim() is None
@@ -238,16 +232,11 @@ def test_of_two_who_start_a_job_at_the_same_time_one_is_refused():
             Upload.objects.get(pk=upload.pk).start_job("store_upload", by=alice)
         except Refused as error:
             refused.append(str(error))
-        finally:
-            connection.close()
 
-    other = threading.Thread(target=start)
-    other.start()
-    with write():
+    with running(start), write():
         upload.start_job("store_upload", by=alice)
         begun.set()
-        other.join(0.5)  # by then it waits for the row
-    other.join()
+        time.sleep(0.5)  # by then the other one waits for the row
     assert refused == ["“orders.txt” is being worked on at the moment. Wait until that is done, or cancel it."]
     assert Job.objects.count() == 1
 
@@ -280,23 +269,7 @@ def test_what_was_changed_while_it_was_read_is_not_stored(alice, upload, monkeyp
     assert nothing_is_stored()
 
 
-def test_a_failure_in_the_middle_leaves_nothing(alice, upload, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr("datasets.models.upload.store", lambda *_, **values: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            upload.store()
-    assert nothing_is_stored()
-    assert upload.store().items().count() == 2
-
-
-def test_a_file_that_is_too_large_is_not_kept(alice, settings):
-    settings.MAX_FILE_BYTES = 10
-    with pytest.raises(Refused, match="the limit is 10 bytes"):
-        begin(alice)
-    assert files(settings) == []
-
-
-def test_large_is_what_is_work_for_a_job(alice, upload, settings):
+def test_large_is_what_is_work_for_a_job_and_too_large_is_not_kept(alice, upload, settings):
     assert not upload.is_large
     settings.JOB_FILE_BYTES = 20
     assert upload.is_large and upload.size == len(TEXT)
@@ -304,6 +277,10 @@ def test_large_is_what_is_work_for_a_job(alice, upload, settings):
     assert not upload.is_large
     upload.examine()
     assert upload.is_large
+    settings.MAX_FILE_BYTES = 10
+    with pytest.raises(Refused, match="the limit is 10 bytes"):
+        begin(alice)
+    assert files(settings) == [upload.file]
 
 
 def test_unfinished_are_those_that_can_still_be_stored(alice, bob):
@@ -358,21 +335,9 @@ def test_bins_are_emptied(alice, upload):
 
 def test_options_of_the_old_layout_are_flattened(alice):
     """Unfinished uploads had the operations on lines of text in an object of their own."""
-    old = {
-        "kind": "standard",
-        "format": "text",
-        "name": "x",
-        "tokeniser": "punkt",
-        "preprocessing": {"lowercase": True},
-    }
-    upload = factories.upload("ONE", by=alice, options=old)
+    options = {"kind": "standard", "format": "text", "name": "x", "tokeniser": "punkt"}
+    upload = factories.upload("ONE", by=alice, options={**options, "preprocessing": {"lowercase": True}})
     import_module("datasets.migrations.0003_flat_upload_options").flatten(apps, None)
     upload.refresh_from_db()
-    assert upload.options == {
-        "kind": "standard",
-        "format": "text",
-        "name": "x",
-        "tokeniser": "punkt",
-        "lowercase": True,
-    }
+    assert upload.options == {**options, "lowercase": True}
     assert upload.store().items()[0].tokens == ["one"]

@@ -10,7 +10,7 @@ from tests.annotations.own_work import mark, work
 from tests.e2e.desk import Desk
 from tests.e2e.test_axe import serious, sound
 from tests.e2e.waiting import settled
-from work.models import Flag
+from work.models import Comment, Flag
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -169,6 +169,23 @@ def test_a_mark_is_found_in_the_list_and_selected_in_its_item(desk):
     page.get_by_role("link", name="pump no").click()
     desk.ready(7)
     expect(page.locator(".tint.selected").first).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [1300, 760])
+def test_no_column_is_cut_off_beside_the_text(desk, carol, width):
+    """However much is said in the others."""
+    page, item = desk.page, desk.project.dataset.items()[1]
+    for place, name in enumerate(("Activity", "PhysicalObject", "Thermostat", "SensingObject")):
+        mark(desk.project, carol, 2, name, start=place, end=place)
+    for kind in Flag.Kind.values:
+        Flag.put(item, carol, kind=kind)
+    Comment.begin(item, carol, by=carol, text="Why?")
+    page.set_viewport_size({"width": width, "height": 800})
+    desk.open(1)
+    desk.press("/")
+    expect(rows(page).first).to_be_visible()
+    table = page.locator("#items-drawer .table-scroll")
+    assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
 
 
 def test_the_screens_are_sound_for_all(desk):

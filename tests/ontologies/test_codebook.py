@@ -75,7 +75,7 @@ def test_the_page_shows_everything_as_it_was_typed(as_alice, ontology, alice):
     state.rename("<b>State & “more”", by=alice)
     state.describe("first <i>line</i>\nsecond line", by=alice)
     state.set_example_terms(["a<br>", "b"], by=alice)
-    page = as_alice.get(f"/ontologies/{ontology.pk}/codebook/").content.decode()
+    page = as_alice.get(f"/ontologies/{ontology.pk}/codebook/").text
     entry = page[page.index(f'id="label-{state.uid}"') :]
     texts = html.unescape(re.sub(r"<[^>]*>", "\n", entry))
     for text in ("<b>State & “more”", "first <i>line</i>\nsecond line", "a<br>", "b"):
@@ -86,23 +86,23 @@ def test_the_page_shows_everything_as_it_was_typed(as_alice, ontology, alice):
 
 def test_the_address_chooses(as_alice, ontology):
     path, branch = f"/ontologies/{ontology.pk}/codebook", item(ontology, "PhysicalObject").uid
-    page = as_alice.get(f"{path}/?branch={branch}&off=yes").content.decode()
+    page = as_alice.get(f"{path}/?branch={branch}&off=yes").text
     assert page.count('class="entry"') == 4
     assert f"codebook.md?branch={branch}&amp;off=yes" in page
     answer = as_alice.get(f"{path}.md?branch={branch}&off=yes")
     assert answer.headers["Content-Type"] == "text/markdown; charset=utf-8"
     assert 'filename="entity-labels-physicalobject-codebook.md"' in answer.headers["Content-Disposition"]
-    assert len(re.findall(r"^##+ (?!Contents)", answer.content.decode(), re.M)) == 4
+    assert len(re.findall(r"^##+ (?!Contents)", answer.text, re.M)) == 4
     assert as_alice.get(f"{path}/?branch=00000000").status_code == 404
 
 
 def test_an_empty_one_says_what_to_do(as_alice, alice):
     empty = factories.ontology(owner=alice, items=[])
-    assert "No labels yet" in as_alice.get(f"/ontologies/{empty.pk}/codebook/").content.decode()
+    assert "No labels yet" in as_alice.get(f"/ontologies/{empty.pk}/codebook/").text
     assert as_alice.get(f"/ontologies/{empty.pk}/codebook.md").status_code == 200
     off = factories.ontology(owner=alice, items=[{"name": "Only"}])
     item(off, "Only").switch(False, by=alice)
-    assert "All labels are switched off" in as_alice.get(f"/ontologies/{off.pk}/codebook/").content.decode()
+    assert "All labels are switched off" in as_alice.get(f"/ontologies/{off.pk}/codebook/").text
 
 
 # --- Markdown ------------------------------------------------------------------------------------------------------------

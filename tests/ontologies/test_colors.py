@@ -46,6 +46,14 @@ def test_as_many_automatic_colours_can_be_told_apart_as_it_says():
         assert min(distance(a, b) for a, b in itertools.combinations(below, 2)) > colors.JUST_NOTICEABLE
 
 
+def test_a_new_child_is_given_all_colours_of_children_before_one_is_repeated(monkeypatch):
+    parent = colors.top_level(0)
+    monkeypatch.setattr(colors, "SEPARATE_TOPS", 1)
+    below = [colors.child_of(parent, i) for i in range(colors.SEPARATE_CHILDREN)]
+    assert colors.free_child_of(parent, 0, below[:-1]) == below[-1]
+    assert colors.free_child_of(None, 0, [colors.top_level(0)]) == colors.top_level(0)
+
+
 @pytest.mark.parametrize("index", range(20))
 def test_a_child_resembles_its_parent_more_than_the_next_branch(index):
     parent = colors.top_level(index)

@@ -50,20 +50,22 @@ def test_import_refuses_with_the_reason(alice, labels, options, words):
     assert not Ontology.objects.exists()
 
 
-def test_import_refuses_a_file_that_is_not_there(alice, tmp_path):
-    path = tmp_path / "missing.json"
-    code, _, errors = run("import_ontology", str(path), kind="entity", name="x", owner="alice")
-    assert code == 1 and errors.startswith(f"{path}: The file cannot be read")
-
-
-def test_import_says_how_many_problems_there_are(alice, tmp_path):
+@pytest.mark.parametrize(
+    ("content", "first", "last"),
+    [
+        (json.dumps([{}] * 150).encode(), "item 1: “name” is missing.", "The first 100 of 150 problems."),
+        ('[\n{"name": "é"}]'.encode("latin-1"), "line 2: Byte 0xe9 is not UTF-8.", "try again."),
+        (b"[" * 5_000_000, "line 1, column 201: This is nested too deep", "are allowed."),
+    ],
+)
+def test_import_says_what_is_wrong_with_a_file(alice, tmp_path, content, first, last):
     path = tmp_path / "x.json"
-    path.write_text(json.dumps([{}] * 150))
-    code, _, errors = run("import_ontology", str(path), kind="entity", name="x", owner="alice")
+    path.write_bytes(content)
+    code, output, errors = run("import_ontology", str(path), kind="entity", name="x", owner="alice")
     lines = errors.splitlines()
-    assert code == 1 and len(lines) == 101
-    assert lines[0] == f"{path}: item 1: “name” is missing."
-    assert lines[-1] == "The first 100 of 150 problems."
+    assert (code, output) == (1, "") and len(lines) in (1, 101)
+    assert lines[0].startswith(f"{path}: {first}") and lines[-1].endswith(last), lines
+    assert not Ontology.objects.exists()
 
 
 def test_check_trees_counts_sound_trees(alice):
@@ -83,7 +85,10 @@ def test_check_trees_names_an_unsound_tree(alice):
     assert output.count("\n") == 1 and output.startswith(f"{broken.pk} “Broken”: the positions")
 
 
-def test_a_file_beyond_the_limit_is_not_read(alice, labels, settings):
+def test_a_file_that_is_not_there_or_beyond_the_limit_is_not_read(alice, labels, settings):
+    path = labels.with_name("missing.json")
+    code, _, errors = run("import_ontology", str(path), kind="entity", name="x", owner="alice")
+    assert code == 1 and errors.startswith(f"{path}: The file cannot be read")
     settings.MAX_ONTOLOGY_BYTES = 10
     code, _, errors = run("import_ontology", str(labels), kind="entity", name="Labels", owner="alice")
     assert code == 1 and "the limit is" in errors

@@ -1,18 +1,18 @@
 """What goes in and what comes out, in the browser and in the shell."""
 
 import json
+import sys
 import unicodedata
-from io import StringIO
 from pathlib import Path
 
 import jsonschema
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.core.management import call_command
 from django.urls import reverse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from annotation_service import schemas
 from annotation_service.inputs import Problems, Refused
 from annotation_service.schemas import Checker, load
 from ontologies.documents import SCHEMAS, example_json, read_ontology
@@ -23,6 +23,13 @@ from tests.soak import amount
 SHARED = Path(__file__).parents[2].parent / "shared" / "data"
 
 # --- Round trips -------------------------------------------------------------------------------------------------------
+
+
+def create(client, source, content):
+    """Asks for a new ontology of pasted text, or of the bytes of a file."""
+    sent = {"text": content} if source == "paste" else {"file": SimpleUploadedFile("labels.json", content)}
+    data = {"name": "Typed name", "kind": "entity", "source": source, **sent}
+    return client.post(reverse("ontologies:create"), data)
 
 
 def stored(document, owner, kind="entity"):
@@ -53,11 +60,6 @@ def test_every_key_of_the_rich_format_is_there_in_its_order(alice):
     assert document[2]["children"] == [] and document[2]["description"] == "" and document[2]["example_terms"] == []
 
 
-def test_items_of_a_relation_ontology_have_no_example_terms(alice):
-    document = json.loads(factories.ontology(owner=alice, kind="relation").as_json())
-    assert "example_terms" not in document[0]
-
-
 def rich_document(ontology):
     """The document of a download, built from the models one by one."""
     top, branch = [], []
@@ -86,10 +88,7 @@ def rich_document(ontology):
 def test_a_download_has_every_item_in_its_place(alice, kind):
     ontology = factories.ontology(owner=alice, kind=kind)
     assert json.loads(ontology.as_json()) == rich_document(ontology)
-
-
-def test_an_empty_ontology_is_an_empty_list(alice):
-    assert json.loads(Ontology.create(kind="entity", name="x", owner=alice).as_json()) == []
+    assert json.loads(Ontology.create(kind=kind, name="x", owner=alice).as_json()) == []
 
 
 def test_download_upload_download_is_the_same_document(alice):
@@ -231,47 +230,15 @@ REFUSED = {
 }
 
 
-def assert_named(output, place, words):
-    assert place.lower() in output.lower() and words.lower() in output.lower(), output[:2000]
-
-
 @pytest.mark.parametrize(("data", "place", "words"), REFUSED.values(), ids=REFUSED)
 def test_the_browser_names_what_is_wrong_and_stores_nothing(as_alice, data, place, words):
-    upload = SimpleUploadedFile("labels.json", data, "application/json")
-    answer = as_alice.post(
-        reverse("ontologies:create"), {"name": "Typed name", "kind": "entity", "source": "file", "file": upload}
-    )
+    answer = create(as_alice, "file", data)
     assert answer.status_code == 422
     form = answer.context["form"]
-    assert_named("\n".join(str(problem) for problem in form.problems), place, words)
-    assert "Typed name" in answer.content.decode()
+    said = "\n".join(str(problem) for problem in form.problems).lower()
+    assert place.lower() in said and words.lower() in said, said[:2000]
+    assert "Typed name" in answer.text
     assert not Ontology.objects.exists() and not OntologyItem.objects.exists()
-
-
-@pytest.mark.parametrize(("data", "place", "words"), REFUSED.values(), ids=REFUSED)
-def test_the_shell_names_what_is_wrong_and_stores_nothing(alice, tmp_path, data, place, words):
-    path = tmp_path / "labels.json"
-    path.write_bytes(data)
-    output, errors = StringIO(), StringIO()
-    with pytest.raises(SystemExit) as stop:
-        call_command(
-            "import_ontology",
-            str(path),
-            kind="entity",
-            name="x",
-            owner="alice",
-            stdout=output,
-            stderr=errors,
-        )
-    assert stop.value.code == 1 and output.getvalue() == ""
-    assert_named(errors.getvalue(), place, words)
-    assert errors.getvalue().startswith(str(path))
-    assert not Ontology.objects.exists()
-
-
-def test_example_terms_are_not_known_in_a_relation_ontology():
-    with pytest.raises(Refused, match="example_terms"):
-        read_ontology('[{"name": "A", "example_terms": []}]', "relation")
 
 
 def test_what_only_the_quick_check_refuses_is_a_problem_too():
@@ -281,7 +248,7 @@ def test_what_only_the_quick_check_refuses_is_a_problem_too():
     assert [str(problem) for problem in problems.first] == ["item 1: This does not follow the schema."]
 
 
-@pytest.mark.parametrize("value", [[1], [0], [False], [None], [[]], [{}], 0, True, {}, "term"])
+@pytest.mark.parametrize("value", [[], [1], [0], [False], [None], [[]], [{}], 0, True, {}, "term"])
 def test_whatever_is_in_a_field_that_is_not_known_is_not_read(value):
     with pytest.raises(Refused, match="“example_terms” is not known here") as refused:
         read_ontology(json.dumps([{"name": "A", "example_terms": value}]), "relation")
@@ -289,12 +256,9 @@ def test_whatever_is_in_a_field_that_is_not_known_is_not_read(value):
 
 
 def test_all_problems_are_counted_and_the_first_hundred_named(as_alice):
-    text = json.dumps([{"name": f"{i}/"} for i in range(250)])
-    answer = as_alice.post(
-        reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "paste", "text": text}
-    )
+    answer = create(as_alice, "paste", json.dumps([{"name": f"{i}/"} for i in range(250)]))
     assert len(answer.context["form"].problems) == 100
-    assert "The first 100 of 250 problems" in answer.content.decode()
+    assert "The first 100 of 250 problems" in answer.text
 
 
 def test_all_problems_of_one_item_are_told_at_once():
@@ -313,38 +277,21 @@ def test_all_problems_of_one_item_are_told_at_once():
     ]
 
 
-def test_pasted_text_beyond_the_limit_is_refused_and_kept(as_alice, settings):
-    settings.MAX_PASTED_BYTES = 100
-    text = json.dumps([{"name": "a" * 100}])
-    answer = as_alice.post(
-        reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "paste", "text": text}
-    )
-    assert answer.status_code == 422 and "the limit is" in answer.content.decode()
-    assert "a" * 100 in answer.content.decode()
-
-
-def test_a_file_beyond_the_limit_is_refused(as_alice, settings):
+def test_what_is_beyond_the_limit_is_refused_and_pasted_text_is_kept(as_alice, settings):
+    settings.MAX_PASTED_BYTES, settings.MAX_ONTOLOGY_BYTES = 100, 7_000_000
+    assert "up to 7 MB and" in as_alice.get(reverse("ontologies:create")).text
     settings.MAX_ONTOLOGY_BYTES = 100
-    upload = SimpleUploadedFile("x.json", json.dumps([{"name": "a" * 150}]).encode())
-    answer = as_alice.post(
-        reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "file", "file": upload}
-    )
-    assert answer.status_code == 422 and "the limit is" in answer.content.decode()
-
-
-def test_more_items_than_allowed_are_refused(settings):
-    settings.MAX_ONTOLOGY_ITEMS = 3
-    with pytest.raises(Refused, match="at most 3 items"):
-        read_ontology(json.dumps([{"name": str(i)} for i in range(4)]), "entity")
-
-
-def test_the_page_tells_the_limit_of_files(as_alice, settings):
-    settings.MAX_ONTOLOGY_BYTES = 7_000_000
-    assert "up to 7 MB and" in as_alice.get(reverse("ontologies:create")).content.decode()
+    text = json.dumps([{"name": "a" * 150}])
+    pasted, sent = create(as_alice, "paste", text), create(as_alice, "file", text.encode())
+    for answer in (pasted, sent):
+        assert answer.status_code == 422 and "the limit is" in answer.text
+    assert "a" * 100 in pasted.text
 
 
 def test_items_beyond_the_limit_are_not_even_looked_at(settings, monkeypatch):
     settings.MAX_ONTOLOGY_ITEMS = 3
+    with pytest.raises(Refused, match="at most 3 items"):
+        read_ontology(json.dumps([{"name": str(i)} for i in range(4)]), "entity")
     looked = []
     problems = Checker.problems
     monkeypatch.setattr(Checker, "problems", lambda *args: looked.append(args) or problems(*args))
@@ -364,9 +311,40 @@ def test_many_wrong_items_are_all_counted_but_only_the_first_are_explained(monke
     assert refused.value.total == 153  # the 150, the one without a name, its child, the second “a”
 
 
+@pytest.mark.parametrize(("field", "element"), [("example_terms", "t"), ("path", "t"), ("path", 0)])
+def test_a_list_that_is_too_long_is_refused_without_a_look_at_each_element(field, element):
+    def steps(count):
+        calls = 0
+
+        def trace(frame, event, argument):
+            nonlocal calls
+            calls += "jsonschema" in frame.f_code.co_filename
+
+        text = json.dumps([{"name": "A", field: [element] * count}])
+        sys.setprofile(trace)
+        try:
+            with pytest.raises(Refused, match="At most 200 entries are allowed") as refused:
+                read_ontology(text, "entity")
+        finally:
+            sys.setprofile(None)
+        assert refused.value.total == 1
+        return calls
+
+    assert steps(20_000) < 1000
+
+
+def test_no_more_faults_of_an_item_are_explained_than_are_shown(monkeypatch):
+    explained = []
+    in_words = schemas._in_words
+    monkeypatch.setattr(schemas, "_in_words", lambda error: explained.append(error) or in_words(error))
+    problems = Problems()
+    checker = Checker({"properties": {"numbers": {"type": "array", "items": {"type": "integer"}}}})
+    assert checker.sound_fields({"numbers": ["x"] * 1000}, "item 1{}".format, problems) == {}
+    assert len(explained) == 101 and (problems.total, problems.at_least) == (100, True)
+
+
 def test_a_byte_order_mark_is_no_mistake(as_alice):
-    upload = SimpleUploadedFile("x.json", b"\xef\xbb\xbf" + b'[{"name": "A"}]')
-    as_alice.post(reverse("ontologies:create"), {"name": "x", "kind": "entity", "source": "file", "file": upload})
+    create(as_alice, "file", b"\xef\xbb\xbf" + b'[{"name": "A"}]')
     assert Ontology.objects.get().items().get().name == "A"
 
 
@@ -375,9 +353,6 @@ def test_the_published_schema_takes_our_own_downloads(kind, alice, as_alice):
     published = as_alice.get(reverse("ontologies:schema", args=[kind])).json()
     assert published == load(SCHEMAS / f"{kind}_ontology.json")
     jsonschema.validate(rich_document(factories.ontology(owner=alice, kind=kind)), published)
-
-
-def test_there_is_no_schema_of_another_kind(as_alice):
     assert as_alice.get("/ontologies/schemas/thing.json").status_code == 404
 
 

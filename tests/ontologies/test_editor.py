@@ -4,8 +4,6 @@ import json
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service import journal_views
 from annotation_service.words import excerpt
@@ -13,6 +11,7 @@ from datasets.models import Annotation
 from ontologies.models import Ontology
 from tests import factories
 from tests.ontologies.test_pages import uids_in, url
+from tests.queries import queries_of
 
 
 def events(answer):
@@ -26,18 +25,11 @@ def names(ontology):
 # --- The tree again ------------------------------------------------------------------------------------------------------
 
 
-def test_the_tree_comes_with_the_branches_that_were_open(as_alice, large):
-    first = large.items()[0]
-    answer = as_alice.post(url("tree", large.pk), {"open": first.uid})
-    assert len(uids_in(answer)) == 10 + 60
-    assert 'id="facts"' in answer.content.decode() and 'id="undo"' in answer.content.decode()
-
-
 def test_an_item_is_shown_wherever_it_is(as_alice, large):
     top, hidden = large.items().filter(level=1)[1], large.items().filter(level=2)[200]
     answer = as_alice.post(url("tree", large.pk), {"within": top.uid, "reveal": hidden.uid})
     assert hidden.uid in uids_in(answer) and len(uids_in(answer)) == 70
-    assert 'data-branch="' not in answer.content.decode()
+    assert 'data-branch="' not in answer.text
 
 
 def test_one_branch_is_shown_alone(as_alice, large):
@@ -49,20 +41,17 @@ def test_one_branch_is_shown_alone(as_alice, large):
 
 
 @pytest.mark.parametrize("uid", ["\0", "x", "ffffffff", "f" * 300])
-def test_odd_names_of_items_are_those_of_no_item(as_alice, ontology, uid):
+def test_odd_names_of_items_are_those_of_no_item(as_alice, ontology, large, uid):
     answer = as_alice.post(url("tree", ontology.pk), {"within": uid, "reveal": uid, "item": uid})
-    assert answer.status_code == 200 and 'id="details-none"' in answer.content.decode()
-
-
-def test_branches_that_cannot_be_any_are_not_open(as_alice, large):
-    answer = as_alice.post(url("tree", large.pk), {"open": f"\0,,{large.items()[0].uid}"})
+    assert answer.status_code == 200 and 'id="details-none"' in answer.text
+    answer = as_alice.post(url("tree", large.pk), {"open": f"{uid},,{large.items()[0].uid}"})
     assert answer.status_code == 200 and len(uids_in(answer)) == 10 + 60
 
 
 def test_the_details_of_an_item_that_is_gone_give_way(as_alice, alice, ontology):
     gone = ontology.add_item("Gone", by=alice)
     ontology.undo(by=alice)
-    page = as_alice.post(url("tree", ontology.pk), {"item": gone.uid}).content.decode()
+    page = as_alice.post(url("tree", ontology.pk), {"item": gone.uid}).text
     assert 'id="details-none"' in page
     answer = as_alice.get(url("usage", ontology.pk, gone.uid))
     assert (answer.status_code, answer.content) == (200, b"")
@@ -89,25 +78,22 @@ def find(client, ontology, text, **query):
 def test_matches_are_shown_within_their_branches(as_alice, ontology):
     answer = find(as_alice, ontology, "thermo")
     assert uids_in(answer) == [i.uid for i in ontology.items()[:3]]
-    page = answer.content.decode()
+    page = answer.text
     assert page.count("data-match") == 1 and "<mark>Thermo</mark>stat" in page and 'data-total="1"' in page
     assert page.count("<ul") == page.count("</ul>") and page.count("<li ") == page.count("</li>") == 3
 
 
 @pytest.mark.parametrize(("text", "marked"), [("TOUCHED", "touched"), ("bear", "bear")])
 def test_descriptions_and_example_terms_are_searched(as_alice, ontology, text, marked):
-    page = find(as_alice, ontology, text).content.decode()
+    page = find(as_alice, ontology, text).text
     assert f"<mark>{marked}</mark>" in page and page.count("data-match") == 1
 
 
-def test_only_so_many_matches_are_shown_but_all_are_counted(as_alice, large):
+def test_only_so_many_matches_are_shown_but_all_of_the_branch_are_counted(as_alice, large):
     answer = find(as_alice, large, "c")
-    assert answer.content.decode().count("data-match") == 200 and 'data-total="600"' in answer.content.decode()
-
-
-def test_a_search_stays_in_its_branch(as_alice, large):
+    assert answer.text.count("data-match") == 200 and 'data-total="600"' in answer.text
     top = large.items().filter(level=1)[1]
-    assert 'data-total="1"' in find(as_alice, large, "C59", within=top.uid).content.decode()
+    assert 'data-total="1"' in find(as_alice, large, "C59", within=top.uid).text
 
 
 @pytest.mark.parametrize("text", ["", " ", "%", "<script>", "x" * 1000])
@@ -122,7 +108,7 @@ def test_what_a_search_shows_is_escaped(as_alice, alice):
         {"name": "other", "description": "first line\n<i>line<s>"},
         {"name": "third", "description": "<u>", "children": [{"name": "<i>last"}]},
     ]
-    page = find(as_alice, factories.ontology(owner=alice, items=items), "<i>").content.decode()
+    page = find(as_alice, factories.ontology(owner=alice, items=items), "<i>").text
     assert page.count("<mark>&lt;i&gt;</mark>") == 3 and not set(re.findall("<[ibus]>", page))
     assert all(f"{text}</span>" in page for text in ("name", "&lt;b&gt;one", "line&lt;s&gt;", "&lt;u&gt;"))
 
@@ -131,7 +117,7 @@ def test_what_the_preview_of_a_list_shows_is_escaped(as_alice, alice, settings):
     settings.MAX_ONTOLOGY_ITEMS = 3
     ontology = factories.ontology(owner=alice, items=[{"name": "<i>known"}, {"name": "other"}])
     pasted = {"text": "<i>known\n<u>new\n<s>too many"}
-    page = as_alice.post(url("preview", ontology.pk), pasted).content.decode()
+    page = as_alice.post(url("preview", ontology.pk), pasted).text
     shown = ("i&gt;known <small>there", "u&gt;new", "s&gt;too many")
     assert [text for text in shown if f"&lt;{text}" not in page] == [] and "at most 3" in page
     assert not re.findall("<[ius]>", page)
@@ -146,6 +132,8 @@ def test_a_match_is_cut_out_by_letters_whose_length_depends_on_case():
 
 
 def test_undo_and_redo_by_request(as_alice, alice, ontology, item):
+    answer = as_alice.post(url("describe", ontology.pk, item.uid), {"description": "New", "was": ""})
+    assert "Undo describe" in answer.text
     item.rename("Sensor", by=alice)
     answer = as_alice.post(url("undo", ontology.pk))
     assert "ontologyChanged" in events(answer) and "Undone: rename" in events(answer)["toast"]["text"]
@@ -235,47 +223,37 @@ def test_an_odd_version_is_no_error(as_alice, ontology, version):
     assert as_alice.post(f"{url('undo', ontology.pk)}?version={version}").status_code == 422
 
 
-def test_every_edit_names_what_would_be_undone(as_alice, ontology, item):
-    answer = as_alice.post(url("describe", ontology.pk, item.uid), {"description": "New", "was": ""})
-    assert "Undo describe" in answer.content.decode()
-
-
-def test_the_history_shows_before_and_after(as_alice, alice, ontology, item):
+def test_the_history_shows_before_and_after_and_only_its_owner_reverts(as_alice, as_bob, alice, ontology, item):
     item.rename("Sensor", by=alice)
-    page = as_alice.get(url("history", ontology.pk)).content.decode()
+    page, theirs = (client.get(url("history", ontology.pk)).text for client in (as_alice, as_bob))
     assert "SensingObject" in page and "Sensor" in page and "alice" in page and "Revert" in page
+    assert "Sensor" in theirs and "hx-post" not in theirs
+    assert "by alice" in as_bob.get(url("usage", ontology.pk, item.uid)).text
 
 
 def test_the_history_shows_the_first_of_several_items_and_reverts_no_undo(as_alice, alice, ontology):
     uids = [item.uid for item in ontology.items()[:5]]
     ontology.recolor_items(uids, "#112233", by=alice)
     ontology.undo(by=alice)
-    page = as_alice.get(url("history", ontology.pk)).content.decode()
+    page = as_alice.get(url("history", ontology.pk)).text
     in_short = page.split('<ul class="differences">')[1].split("</ul>")[0]
     assert in_short.count("dark blue #112233") == in_short.count("<li>") == 3 and "and 2 more" in page
     assert "Undo recolour" in page and "Revert" not in page and page.count(">undone<") == 1
 
 
-def test_the_history_has_pages(as_alice, alice, ontology, item):
-    for i in range(40):
-        item.describe(str(i), by=alice)
-    first = as_alice.get(url("history", ontology.pk)).content.decode()
-    second = as_alice.get(f"{url('history', ontology.pk)}?start=30").content.decode()
-    assert first.count("<b>") == 30 and "?start=30" in first
-    assert second.count("<b>") == 11 and "?start=" not in second
-
-
-def test_the_history_needs_the_same_queries_for_any_length(as_alice, alice, ontology, item):
+def test_the_history_has_pages_and_needs_the_same_queries_for_any_length(as_alice, alice, ontology, item):
     def queries():
-        with CaptureQueriesContext(connection) as captured:
-            as_alice.get(url("history", ontology.pk))
-        return len(captured)
+        return len(queries_of(as_alice.get, url("history", ontology.pk)))
 
     item.describe("one", by=alice)
     few = queries()
-    for i in range(20):
+    for i in range(39):
         item.describe(str(i), by=alice)
     assert queries() == few
+    first = as_alice.get(url("history", ontology.pk)).text
+    second = as_alice.get(f"{url('history', ontology.pk)}?start=30").text
+    assert first.count("<b>") == 30 and "?start=30" in first
+    assert second.count("<b>") == 11 and "?start=" not in second
 
 
 def test_a_step_is_reverted_where_nothing_later_depends_on_it(as_alice, alice, ontology, item):
@@ -284,24 +262,18 @@ def test_a_step_is_reverted_where_nothing_later_depends_on_it(as_alice, alice, o
     answer = as_alice.post(url("revert", ontology.pk, 2))
     assert answer["HX-Retarget"] == "#dialog" and item.again().name == "SensingObject"
     refusal = as_alice.post(url("revert", ontology.pk, 2))
-    assert refusal.status_code == 422 and "undone already" in refusal.content.decode()
+    assert refusal.status_code == 422 and "undone already" in refusal.text
 
 
 def test_a_large_step_can_be_seen_whole_or_says_how_much_is_left_out(as_alice, alice, large, monkeypatch):
     large.items()[0].switch(False, by=alice)
-    page = as_alice.get(url("history", large.pk)).content.decode()
+    page = as_alice.get(url("history", large.pk)).text
     assert "Show more of 61 items" in page
-    whole = as_alice.get(url("step", large.pk, 2)).content.decode()
+    whole = as_alice.get(url("step", large.pk, 2)).text
     assert whole.count('scope="row"') == 61 and "more" not in whole
     monkeypatch.setattr(journal_views, "SHOWN_STEPS", 50)
-    some = as_alice.get(url("step", large.pk, 2)).content.decode()
+    some = as_alice.get(url("step", large.pk, 2)).text
     assert some.count('scope="row"') == 50 and "and 11 more" in some
-
-
-def test_readers_see_the_history_but_revert_nothing(as_bob, alice, ontology, item):
-    item.rename("Sensor", by=alice)
-    page = as_bob.get(url("history", ontology.pk)).content.decode()
-    assert "Sensor" in page and "hx-post" not in page
 
 
 # --- Lists ---------------------------------------------------------------------------------------------------------------
@@ -309,7 +281,7 @@ def test_readers_see_the_history_but_revert_nothing(as_bob, alice, ontology, ite
 
 def test_the_preview_tells_new_from_existing(as_alice, ontology):
     answer = as_alice.post(url("preview", ontology.pk), {"text": "State\n  Good\nProcess"})
-    page = answer.content.decode()
+    page = answer.text
     assert "2 items</b> will be added, 1 item is there already" in page.replace("\u202f", " ")
     assert ontology.row_count == 7
 
@@ -326,12 +298,12 @@ def test_the_editor_says_that_what_is_added_starts_off(as_alice, alice, ontology
     item.switch(False, by=alice)
     answer = as_alice.post(url("add_child", ontology.pk, item.uid), {"name": "Gauge"})
     assert events(answer)["toast"]["text"] == "“Gauge” starts off, like “SensingObject” above it."
-    assert '<span class="chip off">off</span>' in answer.content.decode()
+    assert '<span class="chip off">off</span>' in answer.text
     answer = as_alice.post(
         url("paste_below", ontology.pk, ontology.items()[0].uid), {"text": "SensingObject/Fan\nRotor"}
     )
     assert events(answer)["toast"]["text"] == "2 items were added. 1 starts off, like the item above."
-    preview = as_alice.post(url("preview_below", ontology.pk, item.uid), {"text": "A\nB"}).content.decode()
+    preview = as_alice.post(url("preview_below", ontology.pk, item.uid), {"text": "A\nB"}).text
     assert "2 start off, like the item above." in preview.replace("\u202f", " ") and preview.count("<small>off") == 2
     assert "toast" not in events(as_alice.post(url("add_item", ontology.pk), {"name": "Place"}))
 
@@ -340,7 +312,7 @@ def test_the_editor_says_that_what_is_added_starts_off(as_alice, alice, ontology
 def test_a_list_that_cannot_be_added_is_kept_with_the_reason(as_alice, ontology, text):
     answer = as_alice.post(url("paste", ontology.pk), {"text": text})
     assert answer.status_code == 422 and ontology.row_count == 7
-    assert 'id="preview"' in answer.content.decode()
+    assert 'id="preview"' in answer.text
 
 
 # --- Several items -------------------------------------------------------------------------------------------------------
@@ -356,7 +328,7 @@ def test_several_items_are_recoloured_in_one_step(as_alice, ontology):
     assert "#123456" not in {i.color for i in few.all()}
 
 
-def test_several_items_get_example_terms_in_one_step(as_alice, ontology):
+def test_several_items_get_example_terms_in_one_step_and_not_too_many(as_alice, ontology, settings):
     few = ontology.items().filter(name__in=["PhysicalObject", "State"])
     uids = ",".join(i.uid for i in few)
     answer = as_alice.post(url("add_terms", ontology.pk), {"uids": uids, "add": "pump, valve"})
@@ -364,13 +336,8 @@ def test_several_items_get_example_terms_in_one_step(as_alice, ontology):
     assert [i.example_terms for i in few.all()] == [["pump", "bearing", "valve"], ["pump", "valve"]]
     as_alice.post(url("undo", ontology.pk))
     assert [i.example_terms for i in few.all()] == [["pump", "bearing"], []]
-
-
-def test_an_item_that_would_have_too_many_example_terms_is_named(as_alice, alice, ontology, settings):
     settings.MAX_EXAMPLE_TERMS = 3
-    few = ontology.items().filter(name__in=["State", "PhysicalObject"])
-    fields = {"uids": ",".join(i.uid for i in few), "add": "valve, fan"}
-    answer = as_alice.post(url("add_terms", ontology.pk), fields)
+    answer = as_alice.post(url("add_terms", ontology.pk), {"uids": uids, "add": "valve, fan"})
     assert events(answer)["toast"]["text"] == "“PhysicalObject”: An item has at most 3 example terms; this one has 4."
     assert [i.example_terms for i in few.all()] == [["pump", "bearing"], []]
 
@@ -379,10 +346,10 @@ def test_several_items_say_what_they_share_and_what_is_below_them(as_alice, onto
     chosen = [ontology.items().get(name=name) for name in ("PhysicalObject", "SensingObject", "State")]
     chosen[2].switch(False, by=alice)
     uids = {"uids": ",".join(i.uid for i in chosen)}
-    page = as_alice.post(url("several", ontology.pk), uids).content.decode()
+    page = as_alice.post(url("several", ontology.pk), uids).text
     assert "3 items selected" in page and "2 others below them" in page and "2 on, 1 off" in page
     assert "differ in 2 terms" in page and "3 colours" in page and "2 without description" in page
-    asked = as_alice.post(url("ask_switch", ontology.pk), uids | {"active": "0"}).content.decode()
+    asked = as_alice.post(url("ask_switch", ontology.pk), uids | {"active": "0"}).text
     assert "Switch 3 items off?" in asked and "the 2 other items below them" in asked
     assert ontology.facts().off == 1
 
@@ -432,8 +399,8 @@ def test_usage_counts_the_copies_and_hides_other_peoples_projects(as_alice, as_b
     columns = as_alice.get(url("figures", blueprint.pk)).json()["columns"]
     assert columns == {"datasets": {"own": {}, "below": {}}, "projects": counted}
     assert as_alice.get(url("figures", project.entity_ontology.pk)).json()["columns"] == {"marks": counted}
-    mine = as_alice.get(url("usage", blueprint.pk, label.uid)).content.decode()
-    theirs = as_bob.get(url("usage", blueprint.pk, label.uid)).content.decode()
+    mine = as_alice.get(url("usage", blueprint.pk, label.uid)).text
+    theirs = as_bob.get(url("usage", blueprint.pk, label.uid)).text
     assert "Secret" in mine and "1 mark" in mine
     assert "Secret" not in theirs and "1 mark in other projects" in theirs.replace("\u202f", " ")
 
@@ -443,28 +410,18 @@ def test_the_figures_need_the_same_queries_for_any_size(as_alice, alice, ontolog
     for tree in (ontology, large):
         as_alice.get(url("figures", tree.pk))
         tree.items()[0].rename("New", by=alice)
-        with CaptureQueriesContext(connection) as captured:
-            as_alice.get(url("figures", tree.pk))
-        counts.append(len(captured))
+        counts.append(len(queries_of(as_alice.get, url("figures", tree.pk))))
     assert counts[0] == counts[1]
-
-
-def test_the_details_tell_who_changed_an_item_last(as_bob, alice, ontology, item):
-    item.rename("Sensor", by=alice)
-    assert "by alice" in as_bob.get(url("usage", ontology.pk, item.uid)).content.decode()
 
 
 def test_checks_name_their_items(as_alice, alice):
     ontology = factories.ontology(owner=alice, items=[{"name": "Pump"}, {"name": "pump"}])
-    page = as_alice.get(url("checks", ontology.pk)).content.decode()
+    page = as_alice.get(url("checks", ontology.pk)).text
     assert "differ only in case" in page
     assert all(f'data-go="{item.uid}"' in page for item in ontology.items())
     assert as_alice.get(url("figures", ontology.pk)).json()["checks"] >= 1
-
-
-def test_without_mistakes_the_checks_say_so(as_alice, alice):
     empty = factories.ontology(owner=alice, items=[])
-    assert "Nothing found" in as_alice.get(url("checks", empty.pk)).content.decode()
+    assert "Nothing found" in as_alice.get(url("checks", empty.pk)).text
 
 
 # --- Moving --------------------------------------------------------------------------------------------------------------
@@ -476,24 +433,20 @@ def moving(settings):
 
 
 def test_moving_is_off_by_default_and_says_so(as_alice, ontology, item):
-    page = as_alice.get(f"{url('page', ontology.pk)}?item={item.uid}").content.decode()
+    page = as_alice.get(f"{url('page', ontology.pk)}?item={item.uid}").text
     assert "data-movable" not in page and "Move to" not in page
     answer = as_alice.post(url("move", ontology.pk, item.uid), {"to": ""})
     assert answer.status_code == 422 and "switched off" in events(answer)["toast"]["text"]
     assert item.again().level == 2
 
 
-def test_an_item_is_moved_and_moved_back(as_alice, moving, ontology, item):
-    state = ontology.items().get(name="State")
+def test_an_item_is_moved_below_or_beside_another_one_and_moved_back(as_alice, moving, ontology, item):
+    state, activity = (ontology.items().get(name=name) for name in ("State", "Activity"))
     answer = as_alice.post(url("move", ontology.pk, item.uid), {"to": state.uid})
     assert events(answer)["ontologyChanged"]["uid"] == item.uid
     assert item.again().parent == state
     as_alice.post(url("undo", ontology.pk))
     assert item.again().parent.name == "PhysicalObject"
-
-
-def test_an_item_is_moved_beside_another_one(as_alice, moving, ontology, item):
-    activity = ontology.items().get(name="Activity")
     as_alice.post(url("move", ontology.pk, item.uid), {"to": "", "before": activity.uid})
     tops = [i.name for i in ontology.items() if i.level == 1]
     assert tops == ["PhysicalObject", "SensingObject", "Activity", "State"]
@@ -507,9 +460,9 @@ def test_impossible_moves_are_refused_in_words(as_alice, moving, ontology, item)
 
 
 def test_places_are_found_by_name_without_the_own_branch(as_alice, moving, ontology, item):
-    page = as_alice.get(url("move", ontology.pk, item.uid)).content.decode()
+    page = as_alice.get(url("move", ontology.pk, item.uid)).text
     assert "To the top level" in page and "DrivingObject" in page and "Thermostat" not in page
-    found = as_alice.get(f"{url('move', ontology.pk, item.uid)}?q=DRIV").content.decode()
+    found = as_alice.get(f"{url('move', ontology.pk, item.uid)}?q=DRIV").text
     assert "DrivingObject" in found and "Activity" not in found
 
 
@@ -544,4 +497,4 @@ def test_an_item_whose_addition_is_undone_meanwhile(as_alice, alice, ontology, m
     monkeypatch.setattr(Ontology, "locked", undo_first)
     answer = as_alice.post(url(name, ontology.pk, parent.uid), data, headers={"HX-Request": "true"})
     assert answer.status_code == 422
-    assert "not there any more" in answer.content.decode() + answer.get("HX-Trigger", "")
+    assert "not there any more" in answer.text + answer.get("HX-Trigger", "")

@@ -69,18 +69,14 @@ def test_a_list_is_added_in_one_step_below_an_item(ontology, objects, alice):
 
 
 def test_a_list_is_added_at_the_top_and_to_an_empty_ontology(ontology, alice):
+    assert ontology.add_items(new("PhysicalObject\n  DrivingObject\nState"), by=alice) == []  # all of it exists
+    assert ontology.changes.count() == 1
     ontology.add_items(new("State\n  Worn\nPlace"), by=alice)
     assert outline(ontology)[-3:] == ["1 State", "2 Worn", "1 Place"]
     assert item(ontology, "Place").color == colors.top_level(3)
     empty = Ontology.create(kind="entity", name="x", owner=alice)
     empty.add_items(new("A\n B\nC"), by=alice)
     assert outline(empty) == ["1 A", "2 B", "1 C"]
-
-
-def test_a_list_of_which_everything_exists_changes_nothing(ontology, alice):
-    added = ontology.add_items(new("PhysicalObject\n  DrivingObject\nState"), by=alice)
-    assert added == []
-    assert ontology.changes.count() == 1
 
 
 def test_fields_of_a_document_come_along(ontology, alice, objects):
@@ -151,15 +147,12 @@ def test_a_list_may_reach_into_very_many_branches(ontology, alice):
 # --- Several items ---
 
 
-def test_several_items_are_recoloured_in_one_step(ontology, alice):
+def test_several_items_and_their_branches_are_recoloured_in_one_step(ontology, objects, alice):
     chosen = [item(ontology, name).uid for name in ("DrivingObject", "State")]
     assert ontology.recolor_items(chosen, "#abcdef", by=alice) == 2
     assert {i.name for i in ontology.items() if i.color == "#ABCDEF"} == {"DrivingObject", "State"}
     assert ontology.changes.first().count == 2 and ontology.changes.count() == 2
-
-
-def test_branches_are_recoloured_and_a_chosen_item_in_them_gets_the_colour_itself(ontology, objects, alice):
-    chosen = [objects.uid, item(ontology, "Thermostat").uid]
+    chosen = [objects.uid, item(ontology, "Thermostat").uid]  # one of them in the branch of the other
     assert ontology.recolor_items(chosen, "#3366CC", branch=True, by=alice) == 4
     assert item(ontology, "SensingObject").color == colors.child_of("#3366CC", 0)
     assert item(ontology, "DrivingObject").color == colors.child_of("#3366CC", 1)
@@ -176,12 +169,6 @@ def test_several_items_are_switched_in_one_step(ontology, alice):
 
 
 # --- Moving ---
-
-
-def test_moving_is_off_by_default(ontology, objects, alice):
-    with pytest.raises(Refused, match="switched off in this installation"):
-        item(ontology, "State").move(to=objects, by=alice)
-    assert ontology.changes.count() == 1
 
 
 @pytest.fixture
@@ -205,21 +192,23 @@ def test_an_item_is_moved_with_its_branch(ontology, objects, alice, moving):
 
 
 def test_an_item_is_moved_before_and_after_another(ontology, alice, moving):
-    item(ontology, "State").move(before=item(ontology, "PhysicalObject"), by=alice)
-    assert ontology.items()[0].name == "State"
-    item(ontology, "State").move(after=item(ontology, "PhysicalObject"), by=alice)
-    assert [i.name for i in ontology.items() if i.level == 1] == ["PhysicalObject", "State", "Activity"]
-    item(ontology, "State").move(by=alice)
-    assert [i.name for i in ontology.items() if i.level == 1] == ["PhysicalObject", "Activity", "State"]
+    state, objects, activity = (item(ontology, name) for name in ("State", "PhysicalObject", "Activity"))
+    for place in ({"after": activity}, {"after": state}):
+        item(ontology, "State").move(by=alice, **place)
+    assert ontology.changes.count() == 1  # it stood there already
+    for place, tops in (
+        ({"before": objects}, ["State", "PhysicalObject", "Activity"]),
+        ({"after": objects}, ["PhysicalObject", "State", "Activity"]),
+        ({}, ["PhysicalObject", "Activity", "State"]),
+    ):
+        item(ontology, "State").move(by=alice, **{side: other.again() for side, other in place.items()})
+        assert [i.name for i in ontology.items() if i.level == 1] == tops
 
 
-def test_moving_to_the_same_place_is_not_recorded(ontology, alice, moving):
-    item(ontology, "State").move(after=item(ontology, "Activity"), by=alice)
-    item(ontology, "State").move(after=item(ontology, "State"), by=alice)
-    assert ontology.changes.count() == 1
-
-
-def test_what_moving_refuses(ontology, objects, alice, moving):
+def test_what_moving_refuses(ontology, objects, alice, settings):
+    with pytest.raises(Refused, match="switched off in this installation"):
+        item(ontology, "State").move(to=objects, by=alice)
+    settings.ONTOLOGY_MOVE_ITEMS = True
     other = factories.ontology(owner=alice)
     ontology.add_item("Replace", by=alice)
     refusals = {
@@ -416,7 +405,7 @@ def test_annotators_see_only_how_often_they_used_a_label(as_alice, as_carol, as_
     home = f"/ontologies/{project.entity_ontology.pk}/"
     for client, marks in ((as_alice, {label.uid: 2}), (as_carol, {label.uid: 1}), (as_dave, {})):
         assert client.get(f"{home}figures/").json()["columns"]["marks"]["own"] == marks
-        told = client.get(f"{home}items/{label.uid}/usage/").content.decode()
+        told = client.get(f"{home}items/{label.uid}/usage/").text
         assert [f"{n} mark" in told for n in (1, 2)] == [n in marks.values() for n in (1, 2)]
 
 
@@ -465,13 +454,8 @@ def test_relations_are_counted_too(alice):
 
 
 def test_a_blueprint_tells_its_use_in_projects(alice, bob):
-    from projects.models import Project
-
     blueprint = factories.ontology(owner=alice)
-    seen, unseen = (
-        Project.create(name=name, by=alice, dataset=factories.dataset(owner=alice), entity_ontology=blueprint)
-        for name in ("Seen", "Unseen")
-    )
+    seen, unseen = (factories.project(by=alice, name=name, entities=blueprint) for name in ("Seen", "Unseen"))
     for project, count in ((seen, 2), (unseen, 3)):
         annotation = Annotation.start(project.dataset.item_set.first(), alice)
         label = project.entity_ontology.items()[0]

@@ -8,7 +8,6 @@ from operator import itemgetter
 
 import pytest
 from django.db import transaction
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
@@ -18,7 +17,7 @@ from ontologies import colors
 from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from tests import factories
-from tests.soak import amount
+from tests.soak import amount, machine_settings
 from tests.threads import for_each
 
 FIELDS = ("name", "description", "example_terms", "color", "active")
@@ -338,16 +337,7 @@ class Trees(RuleBasedStateMachine):
 def test_random_operations_of_two_people_agree_with_the_model(db, settings):
     settings.ONTOLOGY_MOVE_ITEMS = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    run_state_machine_as_test(Trees, settings=machine_settings())
-
-
-def machine_settings():
-    return settings(
-        max_examples=amount(25, 500),
-        stateful_step_count=amount(30, 50),
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    run_state_machine_as_test(Trees, settings=machine_settings(amount(25, 500), amount(30, 50)))
 
 
 # --- Several at the same time ------------------------------------------------------------------------------------------

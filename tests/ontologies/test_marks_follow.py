@@ -14,7 +14,7 @@ from datasets.exports import json_document
 from datasets.models import Annotation, Entity, Relation
 from ontologies.models import Ontology
 from projects import bundle
-from projects.models import Project
+from tests import factories
 from tests.datasets import marked
 from tests.soak import amount
 
@@ -33,10 +33,7 @@ STEPS = st.tuples(
 def project(alice):
     """With one text, for one mark with each label."""
     dataset = marked.dataset(owner=alice, items=["left air conditioner thermostat not working"])
-    entities, relations = dataset.entity_ontology, dataset.relation_ontology
-    return Project.create(
-        name="Pumps", by=alice, dataset=dataset, entity_ontology=entities, relation_ontology=relations
-    )
+    return factories.project(by=alice, of=dataset)
 
 
 def mark(project, annotator):

@@ -14,7 +14,7 @@ from tests import factories
 
 def found(client, ontology, query):
     answer = client.get(f"{reverse('ontologies:find', args=[ontology.pk])}?{query}")
-    page = answer.content.decode()
+    page = answer.text
     return re.findall(r'data-match>.*?class="name">(?:<mark>)?(\w+)', page), page
 
 
@@ -53,7 +53,7 @@ def test_a_filter_lets_some_labels_through(as_alice, labels, query, names):
 
 
 def test_the_overview_counts_what_its_filters_show(as_alice, labels):
-    page = as_alice.get(reverse("ontologies:overview", args=[labels.pk])).content.decode()
+    page = as_alice.get(reverse("ontologies:overview", args=[labels.pk])).text
     counted = re.findall(r'data-only="([\w-]+)".*?(?:class="end">|class="count">)(\d+)', page)
     assert [key for key, _ in counted] == ["undescribed", "unused", "off", "level-1", "level-2", "level-3"]
     for key, count in counted:
@@ -63,7 +63,7 @@ def test_the_overview_counts_what_its_filters_show(as_alice, labels):
 
 def test_the_overview_of_an_empty_ontology_has_no_figures(as_alice, alice):
     empty = factories.ontology(owner=alice, items=[])
-    page = as_alice.get(reverse("ontologies:overview", args=[empty.pk])).content.decode()
+    page = as_alice.get(reverse("ontologies:overview", args=[empty.pk])).text
     assert "Overview" in page and "data-only" not in page and "Last changes" not in page
 
 
@@ -141,6 +141,6 @@ def test_a_project_and_its_ontology_agree_on_what_is_unused(as_alice, alice, car
     ontology.refresh_from_db()
     names, _ = found(as_alice, ontology, "only=unused")
     assert names == ["PhysicalObject", "SensingObject", "DrivingObject", "State"]
-    assert "4 active without marks" in as_alice.get(f"/projects/{project.pk}/figures/").content.decode()
-    overview = as_alice.get(reverse("ontologies:overview", args=[ontology.pk])).content.decode()
+    assert "4 active without marks" in as_alice.get(f"/projects/{project.pk}/figures/").text
+    overview = as_alice.get(reverse("ontologies:overview", args=[ontology.pk])).text
     assert re.search(r'data-only="unused".*?(\d+) of', overview)[1] == "4"

@@ -8,6 +8,7 @@ from datasets.models import Annotation, Entity, Relation
 from ontologies import usage
 from ontologies.documents import NewLabel
 from ontologies.models import Ontology, OntologyChange, OntologyItem
+from ontologies.tree import NewBranch
 from tests import factories
 from tests.factories import item
 
@@ -82,6 +83,17 @@ def test_an_added_item_stays_when_something_was_added_below_it(ontology, alice, 
     assert ontology.row_count == 7
     with pytest.raises(Refused, match="stood below is not there"):
         ontology.redo(by=bob)
+
+
+def test_whatever_an_operation_is_called_that_puts_an_item_below_another_one_it_is_named(ontology, alice, bob):
+    fan = ontology.add_item("Fan", by=alice)
+    with ontology.changing("graft", by=bob) as change:
+        change.insert([NewBranch(fan.again(), [NewLabel(1, "Blade")])])
+    with pytest.raises(Refused, match=r"“Blade” was put below .* by a later step: graft “Blade” by bob"):
+        ontology.undo(by=alice)
+    ontology.changes.filter(verb="graft").delete()
+    with pytest.raises(Refused, match=r"“Blade” stands below an item that would have to be removed"):
+        ontology.undo(by=alice)
 
 
 def test_the_refusal_names_the_step_that_put_an_item_there(ontology, alice, bob, settings):

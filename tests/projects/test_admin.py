@@ -1,13 +1,19 @@
+from datetime import timedelta
+
 import pytest
 from django.apps import apps
 from django.contrib import admin
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from datasets.models import Annotation
 from projects.models import Invitation, Project
 from tests import factories
+from work.models import Batch, Comment, Flag
 
 OURS = [
     model
@@ -18,14 +24,27 @@ OURS = [
 
 @pytest.fixture
 def filled(alice, carol):
-    project = factories.project(by=alice, annotators=[carol], annotators_per_item=1)
-    annotation = Annotation.start(project.dataset.items().first(), carol)
+    return fill(alice, carol)
+
+
+def fill(manager, annotator):
+    """A project with something in most of its lists."""
+    name = f"Pumps of {manager}"
+    project = factories.project(by=manager, name=name, annotators=[annotator], annotators_per_item=1)
+    item = project.dataset.items().first()
+    annotation = Annotation.start(item, annotator)
     label = project.entity_ontology.items().first()
     for place in (0, 1):
         annotation.add_entity(uid=f"uid-{place}-abc", label=label, start=place, end=place)
     relation = project.relation_ontology.items().first()
     annotation.add_relation(uid="relation", label=relation, source="uid-0-abc", target="uid-1-abc")
-    label.rename("Renamed", by=alice)
+    label.rename("Renamed", by=manager)
+    Flag.put(item, annotator, kind="issue")
+    Comment.begin(item, annotator, by=manager, text="Why?").answer("So.", by=annotator)
+    later = timezone.now() + timedelta(days=1)
+    Invitation.objects.create(
+        project=project, role="annotator", by=manager, expires_at=later, token_hash=str(project.pk)
+    )
     return project
 
 
@@ -45,6 +64,31 @@ def test_every_model_is_listed_searched_opened_and_kept_by_its_own_methods(as_sa
             if model is not User:
                 delete = reverse(f"{base}_delete", args=[thing.pk])
                 assert as_sam.post(delete, {"post": "yes"}).status_code == 403, model
+
+
+def test_batches_are_listed_with_the_name_of_their_label(as_sam, filled, carol):
+    label = filled.entity_ontology.items().first()
+    named = {"kind": "entity", "label": label.uid, "words": "pump", "verb": "propagate"}
+    Batch.objects.create(dataset=filled.dataset, person=carol, **named)
+    page = as_sam.get(reverse("admin:work_batch_changelist")).content.decode()
+    assert label.name in page and label.uid not in page
+
+
+def test_queries_of_lists_do_not_grow_with_what_their_rows_belong_to(as_sam, alice, bob, carol, dave):
+    """What a column shows is read with the rows, without naming it a second time."""
+
+    def counted():
+        counts = {}
+        for model in OURS:
+            with CaptureQueriesContext(connection) as queries:
+                as_sam.get(reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist"))
+            counts[model] = len(queries)
+        return counts
+
+    fill(alice, carol)
+    few = counted()
+    fill(bob, dave)
+    assert counted() == few
 
 
 @pytest.fixture
@@ -78,7 +122,7 @@ def test_the_last_manager_of_a_project_stays(save, filled, alice, bob, change):
     manager = filled.membership_set.get(user=alice)
     response = save((manager, alice, *change))
     assert response.status_code == 200
-    assert "A project needs a manager. Make somebody else one first." in response.content.decode()
+    assert "A project needs a manager. Make somebody else one first." in response.text
     manager.refresh_from_db()
     assert manager.role == "manager"
     assert save((manager, alice, *change), ("", bob, "manager")).status_code == 302
@@ -89,7 +133,7 @@ def test_who_cannot_sign_in_manages_nothing(save, filled, alice, bob):
     manager = filled.membership_set.get(user=alice)
     User.objects.filter(pk=bob.pk).update(is_active=False)
     for change in (("manager", "deleted"), ("annotator",)):
-        assert "A project needs a manager" in save((manager, alice, *change), ("", bob, "manager")).content.decode()
+        assert "A project needs a manager" in save((manager, alice, *change), ("", bob, "manager")).text
     assert [*filled.membership_set.filter(role="manager").values_list("user", flat=True)] == [alice.pk]
 
 

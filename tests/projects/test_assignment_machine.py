@@ -4,17 +4,16 @@ the rest is shared out as evenly as that allows."""
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from annotation_service.models import User
 from datasets.models import Annotation, Item
 from projects.assignment.rule import AssignmentRule
-from projects.models import Assignment, Project, Withheld
+from projects.models import Assignment, Withheld
 from tests import factories
 from tests.projects.test_given import is_for_all
-from tests.soak import amount
+from tests.soak import amount, machine_settings
 
 rules = st.builds(
     lambda per_item, overlap, calibration: AssignmentRule(per_item, overlap if per_item else 0, calibration),
@@ -38,11 +37,11 @@ class Assigning(RuleBasedStateMachine):
     def create(self, rule, items):
         text = "".join(f"item {n}\n" for n in range(items or 1))
         dataset = factories.dataset(owner=self.manager, text=text)
-        self.project = Project.create(
-            name="P",
+        self.project = factories.project(
             by=self.manager,
-            dataset=dataset,
-            entity_ontology=factories.ontology(owner=self.manager, items=[{"name": "A"}]),
+            of=dataset,
+            entities=factories.ontology(owner=self.manager, items=[{"name": "A"}]),
+            relations=False,
             annotators=self.people[:2],
             **rule.values,
         )
@@ -182,13 +181,4 @@ class Assigning(RuleBasedStateMachine):
 @pytest.mark.django_db(transaction=True)  # many temporary tables in one would take all locks of PostgreSQL
 def test_whatever_happens_begun_work_stays_and_shares_are_even(settings):
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    run_state_machine_as_test(Assigning, settings=machine_settings())
-
-
-def machine_settings():
-    return settings(
-        max_examples=amount(3, 400),
-        stateful_step_count=amount(12, 40),
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    run_state_machine_as_test(Assigning, settings=machine_settings(amount(3, 400), amount(12, 40)))

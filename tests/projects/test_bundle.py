@@ -12,7 +12,6 @@ from datasets import portions
 from datasets.kinds import DatasetKind
 from datasets.models import Annotation, Entity, Item
 from projects import all_alike, bundle
-from projects.models import Project
 from tests import factories
 from tests.datasets import documents
 from work.models import Comment, Flag
@@ -234,14 +233,7 @@ def test_a_bundle_that_breaks_off_leaves_no_file(project, alice, settings, monke
 def test_given_marks_stand_in_the_file_of_the_dataset(alice, carol):
     kind = DatasetKind.PREANNOTATED_RELATION
     dataset = documents.stored(alice, kind, documents.document(kind))
-    project = Project.create(
-        name="P",
-        by=alice,
-        dataset=dataset,
-        entity_ontology=dataset.entity_ontology,
-        relation_ontology=dataset.relation_ontology,
-        annotators=[carol],
-    )
+    project = factories.project(by=alice, of=dataset, annotators=[carol])
     Annotation.start(project.dataset.items()[0], carol)  # has a copy of the given marks
     files = read(project)
     assert files["dataset.json"] == documents.document(kind)
@@ -260,9 +252,7 @@ def test_suggestions_are_nobodys_and_stand_apart_from_given_marks(alice, carol):
     kind = DatasetKind.PREANNOTATED_RELATION
     dataset = documents.stored(alice, kind, documents.document(kind))
     entities, relations = dataset.entity_ontology, dataset.relation_ontology
-    project = Project.create(
-        name="P", by=alice, dataset=dataset, entity_ontology=entities, relation_ontology=relations, annotators=[carol]
-    )
+    project = factories.project(by=alice, of=dataset, entities=entities, relations=relations, annotators=[carol])
     item = project.dataset.items()[0]
     given = Annotation.objects.get(item=item, annotator=None)
     fields = {"status": "suggested", "origin": "preannotation"}

@@ -24,7 +24,7 @@ def chosen(alice):
 def check(client, values, step=""):
     response = client.post("/projects/new/check/", {**values, "step": step})
     assert response.status_code == 200
-    return " ".join(response.content.decode().split())
+    return " ".join(response.text.split())
 
 
 def wrong(text):
@@ -147,18 +147,10 @@ def break_off():
 def creation(transactional_db):
     alice, carol = factories.manager("alice"), factories.user("carol")
     dataset = marked.dataset(owner=alice)
-    entities, relations = dataset.given_ontologies()
 
     def create():
-        Project.create(
-            name="Pumps",
-            by=alice,
-            dataset=dataset,
-            entity_ontology=entities,
-            relation_ontology=relations,
-            annotators=[carol],
-            annotators_per_item=1,
-            given_marks=Mark.Status.ACCEPTED,
+        factories.project(
+            by=alice, of=dataset, annotators=[carol], annotators_per_item=1, given_marks=Mark.Status.ACCEPTED
         )
 
     return create

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 from allauth.account.models import EmailAddress
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
@@ -21,9 +20,7 @@ from tests.people import PASSWORD
 NEW = {"username": "nina", "password1": PASSWORD, "password2": PASSWORD}
 
 
-@pytest.fixture(autouse=True)
-def no_attempts_yet(db):
-    cache.clear()
+pytestmark = pytest.mark.usefixtures("no_attempts_yet")
 
 
 @pytest.fixture
@@ -40,7 +37,7 @@ def invite(as_alice, project):
         if address:
             assert as_alice.post(f"{base}mail/", {"addresses": address, "role": role}).status_code == 200
             return re.search(r"http://testserver(/\S+)", mail.outbox[-1].body)[1]
-        page = as_alice.post(f"{base}link/", {"role": role}).content.decode()
+        page = as_alice.post(f"{base}link/", {"role": role}).text
         return re.search(r'data-copy="http://testserver(/[^"]+)"', page)[1]
 
     return invite
@@ -51,7 +48,7 @@ def role_of(project, name):
 
 
 def words(response):
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.text))
 
 
 def test_an_account_is_made_by_an_invitation_and_its_address_is_confirmed_by_it(client, invite, project):
@@ -74,7 +71,7 @@ def test_whoever_has_an_account_accepts_or_declines_and_gets_no_items_before(cli
     link = invite("dave@example.org")
     assert set(Assignment.objects.values_list("annotator__username", flat=True)) == {"carol"}
     assert "There is an account with the address dave@example.org" in words(client.get(link))
-    assert f"/accounts/login/?next={link}" in client.get(link).content.decode()
+    assert f"/accounts/login/?next={link}" in client.get(link).text
     client.force_login(dave)
     assert "You are signed in as dave" in words(client.get(link))
     assert client.post(link, {"decline": "1"})["Location"] == "/"
@@ -156,7 +153,7 @@ def test_a_link_is_good_for_many_until_it_is_revoked_and_tells_how_often(as_alic
     assert not EmailAddress.objects.get(email="new1@example.org").verified
     page = words(as_alice.get(f"/projects/{project.pk}/people/"))
     assert "link used 2 times Annotator alice just now open, 14 days left" in page
-    assert link.split("/")[-2] not in as_alice.get(f"/projects/{project.pk}/people/").content.decode()
+    assert link.split("/")[-2] not in as_alice.get(f"/projects/{project.pk}/people/").text
     invitation = Invitation.objects.get()
     as_alice.post(f"/projects/{project.pk}/people/invitations/{invitation.pk}/revoke/")
     assert Client().get(link).status_code == 410 and role_of(project, "new1") == "annotator"
@@ -201,7 +198,7 @@ def test_what_waits_for_the_rights_of_its_author_can_be_revoked(invite, project,
     project.add_members([bob], "manager")
     invite("nina@example.org")
     end(project, alice)
-    page = as_bob.get(f"/projects/{project.pk}/people/").content.decode()
+    page = as_bob.get(f"/projects/{project.pk}/people/").text
     assert "ended with the rights of alice" in page and "Revoke the invitation nina@example.org" in page
 
 
@@ -353,4 +350,4 @@ def test_a_project_is_deleted_with_its_invitations_and_former_members(invite, pr
 def test_a_member_who_follows_a_link_is_told_so_and_shown_the_way(invite, project, as_carol):
     page = as_carol.get(invite(role="observer"))
     assert "You are in it already, as annotator" in words(page) and "Accept" not in words(page)
-    assert f'href="/projects/{project.pk}/"' in page.content.decode()
+    assert f'href="/projects/{project.pk}/"' in page.text

@@ -85,7 +85,7 @@ def test_a_worker_finishes_what_a_dead_process_left(project, carol, as_carol, ve
     values = {"verb": verb, "kind": "entity", "form": {"tokens": [WORDS[verb]], "label": label}}
 
     def told():
-        return as_carol.get(reverse("annotations:batches", args=[project.pk])).content.decode()
+        return as_carol.get(reverse("annotations:batches", args=[project.pk])).text
 
     before, number, kills = as_stored(), 0, 1
     while kills:

@@ -56,8 +56,8 @@ def test_marks_stay_and_the_name_goes_from_every_page_and_the_bundle(as_alice, a
         f"{base}read/{carol.pk}/{item.pk}/",
         f"{base}violations/",
     ]
-    seen = "".join(as_alice.get(place).content.decode() for place in places)
-    seen += "".join(as_sam.get(place).content.decode() for place in (PEOPLE, f"{PEOPLE}{carol.pk}/history/", "/admin/"))
+    seen = "".join(as_alice.get(place).text for place in places)
+    seen += "".join(as_sam.get(place).text for place in (PEOPLE, f"{PEOPLE}{carol.pk}/history/", "/admin/"))
     assert name in seen and "carol" not in seen.lower()
     bundle = b"".join(as_alice.post(f"{base}download/").streaming_content)
     assert bundle and project.count_work(person) == {"begun": 1, "marks": 1}
@@ -155,9 +155,9 @@ def test_without_a_mail_server_mails_are_kept_for_those_who_may_change_accounts(
     )
     assert "alice invites you to the project “Pumps”" in capsys.readouterr().out
     mails = "/admin/annotation_service/mail/"
-    listed = as_sam.get(mails).content.decode()
+    listed = as_sam.get(mails).text
     assert "nina@example.org" in listed and re.search(r'<time [^>]*title="[^"]* UTC">just now</time>', listed)
-    page = as_sam.get(f"{mails}{Mail.objects.get().pk}/change/").content.decode()
+    page = as_sam.get(f"{mails}{Mail.objects.get().pk}/change/").text
     assert '<a href="http://testserver/projects/invitations/' in page
     tom = Client()
     tom.force_login(factories.user("tom", is_staff=True))

@@ -72,12 +72,12 @@ def test_whoever_annotated_in_an_archived_project_reads_their_own_work_and_nobod
     page = f"/projects/{project.pk}/"
     own = f"{page}marks/{carol.pk}/{item.pk}/"
     project.archive()
-    shown = as_carol.get(page).content.decode()
+    shown = as_carol.get(page).text
     assert f'href="{page}annotate/items/"' in shown and f'href="{page}annotate/"' not in shown
     for name in ("items", "own_marks", "work"):
         assert as_carol.get(reverse(f"annotations:{name}", args=[project.pk])).status_code == 200
     assert as_carol.get(f"{page}annotate/{item.pk}/")["Location"] == own
-    reading = as_carol.get(own).content.decode()
+    reading = as_carol.get(own).text
     assert "You are reading your own marks: the project is archived" in reading and "Marks of <b>" not in reading
     assert as_dave.get(own).status_code == 403
     assert as_carol.get(f"{page}marks/nobody/{item.pk}/").status_code == 403
@@ -138,7 +138,7 @@ def test_deleting_takes_the_name_and_says_what_goes(project, as_alice):
     assert as_alice.post(address, {"name": "doomed project"}).status_code == 422
     assert Project.objects.filter(pk=project.pk).exists()
     assert as_alice.post(address, {"name": "Doomed project"})["HX-Redirect"] == "/projects/"
-    shown = as_alice.get("/projects/bin/").content.decode()
+    shown = as_alice.get("/projects/bin/").text
     assert "Doomed project" in shown and "30 days" in shown
 
 
@@ -178,7 +178,7 @@ def test_what_was_taken_out_of_the_bin_is_not_deleted_for_good(project, as_alice
     project.put_into_bin()
     answer = as_alice.post(f"/projects/bin/{project.pk}/delete/", {"name": "Doomed project"})
     assert answer["HX-Redirect"] == "/projects/"
-    assert "“Doomed project” is no longer in the bin." in as_alice.get("/projects/").content.decode()
+    assert "“Doomed project” is no longer in the bin." in as_alice.get("/projects/").text
 
 
 def test_the_worker_deletes_nothing_that_has_just_come_into_the_bin(project):
@@ -197,7 +197,7 @@ def test_who_was_too_late_is_told_on_the_list(project, as_alice, verb, monkeypat
 
     monkeypatch.setattr(Project, "locked_as_it_is", too_late)
     assert as_alice.post(f"/projects/{project.pk}/{verb}/")["HX-Redirect"] == "/projects/"
-    assert "was deleted meanwhile" in as_alice.get("/projects/").content.decode()
+    assert "was deleted meanwhile" in as_alice.get("/projects/").text
 
 
 def test_what_is_in_the_bin_is_nowhere_else(doomed, project, as_alice, as_carol, as_sam, capfdbinary):

@@ -3,22 +3,21 @@
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from annotation_service.leaving import set_active
 from datasets.models import Annotation
 from projects import all_alike
 from projects.models import Membership, Project
 from tests import factories
+from tests.queries import queries_of
 
 
 def text_of(response):
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.content.decode()))
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", response.text))
 
 
 def rows(response):
-    body = response.content.decode().split("<tbody>")[1].split("</tbody>")[0]
+    body = response.text.split("<tbody>")[1].split("</tbody>")[0]
     return [
         re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", row)).split(" Role… ")[0].strip()
         for row in body.split("</tr>")[:-1]
@@ -49,7 +48,7 @@ def test_the_table_says_what_everybody_has_been_given_begun_and_done(as_alice, c
         "carol Annotator just now 2 2 1 just now Read",
         "dave Annotator just now 2 0 0 never",
     ]
-    bars = re.findall(r'max="(\d+)" value="(\d+)" aria-label="Progress of (\w+)"', page.content.decode())
+    bars = re.findall(r'max="(\d+)" value="(\d+)" aria-label="Progress of (\w+)"', page.text)
     assert bars == [("2", "1", "carol"), ("2", "0", "dave")]
 
 
@@ -67,13 +66,11 @@ def test_it_is_sorted_and_searched_by_names_and_roles(as_alice, project, address
 
 
 def test_of_many_a_page_is_shown_and_queries_do_not_grow(as_alice, project, address):
-    with CaptureQueriesContext(connection) as few:
-        as_alice.get(address)
+    few = queries_of(as_alice.get, address)
     project.add_members([factories.user(f"person{n:02}") for n in range(60)])
-    with CaptureQueriesContext(connection) as many:
-        found = as_alice.get(address)
+    assert len(queries_of(as_alice.get, address)) == len(few)
+    found = as_alice.get(address)
     assert len(rows(found)) == 50 and "1 to 50 of 63 members" in text_of(found)
-    assert len(many) == len(few)
     assert "All 63 people" in text_of(as_alice.get(f"/projects/{project.pk}/"))
 
 
@@ -215,7 +212,7 @@ def test_marks_are_deleted_only_with_the_typed_name(as_alice, carol, project, ad
 
 
 def test_the_field_for_new_members_completes_no_names_of_members(as_alice, project, address, carol, dave):
-    found = re.search(r'data-complete="([^"]+)"', as_alice.get(address).content.decode())[1]
+    found = re.search(r'data-complete="([^"]+)"', as_alice.get(address).text)[1]
     factories.user("carola")
     assert as_alice.get(f"{found}&q=carol").json() == {"names": ["carola"]}
 
@@ -257,15 +254,15 @@ def test_all_pages_of_a_project_lead_to_each_other_for_those_who_read_it(as_alic
     project.change_role(member(project, dave), "observer")
     page = f"/projects/{project.pk}/"
     for name in ("", "items/", "people/", "comments/", "settings/"):
-        shown = as_alice.get(page + name).content.decode()
+        shown = as_alice.get(page + name).text
         assert f'href="{page}{name}" aria-current="page"' in shown
         assert all(f'href="{page}{other}"' in shown for other in ("items/", "people/", "comments/", "settings/"))
-    broken_rules = as_alice.get(f"{page}violations/").content.decode()
+    broken_rules = as_alice.get(f"{page}violations/").text
     assert all(f'href="{page}{other}"' in broken_rules for other in ("items/", "people/", "comments/", "settings/"))
     for name in ("", "items/", "people/", "comments/", "violations/"):
-        shown = as_dave.get(page + name).content.decode()
+        shown = as_dave.get(page + name).text
         assert 'aria-label="Project"' in shown and "settings/" not in shown
-    assert 'aria-label="Project"' not in as_carol.get(page).content.decode()
+    assert 'aria-label="Project"' not in as_carol.get(page).text
 
 
 def test_roles_are_told_with_their_article(as_alice, as_carol, carol, dave, project, address):

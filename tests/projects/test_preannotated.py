@@ -49,7 +49,7 @@ def test_the_form_chooses_them_and_leaves_the_choice(as_alice, dataset, others):
     query = {"dataset": dataset.pk, **{f"{kind}_ontology": ontology.pk for kind, ontology in others.items()}}
     response = as_alice.get("/projects/new/ontologies/", query)
     assert chosen(response) == [(str(ontology.pk), True, True) for ontology in others.values()]
-    assert not response.context["form"].mismatches and "<html" not in response.content.decode()
+    assert not response.context["form"].mismatches and "<html" not in response.text
     assert chosen(as_alice.get("/projects/new/ontologies/", query | {"fresh": "1"})) == keys(dataset)
 
 
@@ -71,26 +71,21 @@ def test_it_says_at_once_what_others_lack(as_alice, dataset, poor):
 
 def test_the_page_says_that_suggestions_wait(as_alice, alice, carol, dataset):
     ontologies = dataset.given_ontologies()
-    project = Project.create(
-        name="Marked",
-        by=alice,
-        dataset=dataset,
-        entity_ontology=ontologies[0],
-        relation_ontology=ontologies[1],
-        annotators=[carol],
+    project = factories.project(
+        by=alice, name="Marked", of=dataset, entities=ontologies[0], relations=ontologies[1], annotators=[carol]
     )
     figures = as_alice.get(f"/projects/{project.pk}/figures/")
     count = figures.context["given_entities"]
-    assert count and f"{count} suggested entities" in " ".join(figures.content.decode().split())
+    assert count and f"{count} suggested entities" in " ".join(figures.text.split())
     assert figures.context["entities"] == 0
     Annotation.start(project.dataset.items()[0], carol).reopen()  # the first write makes them carol's suggestions
     again = as_alice.get(f"/projects/{project.pk}/figures/")
     assert (again.context["given_entities"], again.context["entities"]) == (count, 0)
     Dataset.objects.filter(project=project).update(given_status="accepted")
-    accepted = as_alice.get(f"/projects/{project.pk}/figures/").content.decode()
+    accepted = as_alice.get(f"/projects/{project.pk}/figures/").text
     assert f"{count} accepted entities" in " ".join(accepted.split()) and "“?”" not in accepted
     plain = factories.project(by=alice)
-    assert "came with the dataset" not in as_alice.get(f"/projects/{plain.pk}/figures/").content.decode()
+    assert "came with the dataset" not in as_alice.get(f"/projects/{plain.pk}/figures/").text
 
 
 def test_another_dataset_leaves_the_choice(as_alice, alice, others):
@@ -191,11 +186,11 @@ def test_what_the_marks_would_break_is_said_before_a_project_is_made(as_alice, d
             ],
         }
     ]
-    assert "break these constraints 1 time" in response.content.decode()
+    assert "break these constraints 1 time" in response.text
     values = {"name": "Pumps", **query}
     response = as_alice.post("/projects/new/", values)
     assert response.status_code == 422 and not Project.objects.exists()
-    assert "or keep the marks as they are" in response.content.decode()
+    assert "or keep the marks as they are" in response.text
     assert as_alice.post("/projects/new/", {**values, "keep_violations": "on"}).status_code == 302
     project = Project.objects.get()
     assert [each.copied_from for each in project.constraint_sets()] == list(sets.values())
@@ -222,5 +217,5 @@ def test_constraints_that_name_other_labels_are_refused_at_their_field(as_alice,
 
 def test_marks_that_obey_are_said_to(as_alice, dataset, sets):
     query = {"dataset": dataset.pk, "relation_constraints": sets["relation_constraints"].pk}
-    html = as_alice.get("/projects/new/ontologies/", query).content.decode()
+    html = as_alice.get("/projects/new/ontologies/", query).text
     assert "All marks of the dataset obey these constraints." in html

@@ -23,20 +23,12 @@ FORMS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def switched_on(settings):
-    settings.PREANNOTATION_RESOURCES = True
+pytestmark = pytest.mark.usefixtures("with_preannotations")
 
 
 @pytest.fixture
 def project(alice, carol, labels):
-    return Project.create(
-        name="Pumps",
-        by=alice,
-        dataset=factories.dataset(owner=alice, text=TEXT),
-        entity_ontology=labels["entities"],
-        annotators=[carol],
-    )
+    return factories.project(by=alice, text=TEXT, entities=labels["entities"], relations=False, annotators=[carol])
 
 
 @pytest.fixture
@@ -49,7 +41,7 @@ def url(name, project, *args):
 
 
 def text_of(answer):
-    return " ".join(re.sub(r"<[^>]*>", " ", answer.content.decode()).split())
+    return " ".join(re.sub(r"<[^>]*>", " ", answer.text).split())
 
 
 def run_jobs():
@@ -105,7 +97,7 @@ def test_what_does_not_go_with_the_labels_is_said_before_and_after(as_alice, ali
 def test_they_are_chosen_with_a_new_project(as_alice, labels, lexicon, alice, settings):
     dataset = factories.dataset(owner=alice, text=TEXT)
     form = as_alice.get(reverse("projects:create"), {"entity_preannotations": lexicon.pk})
-    assert re.search(rf'<option value="{lexicon.pk}" selected>', form.content.decode())
+    assert re.search(rf'<option value="{lexicon.pk}" selected>', form.text)
     values = {"name": "New", "dataset": dataset.pk, "entity_ontology": labels["entities"].pk}
     as_alice.post(reverse("projects:create"), values | {"entity_preannotations": lexicon.pk})
     assert suggested(Project.objects.get()) == 4
@@ -114,7 +106,7 @@ def test_they_are_chosen_with_a_new_project(as_alice, labels, lexicon, alice, se
     run_jobs()
     assert suggested(Project.objects.order_by("pk").last()) == 4
     settings.PREANNOTATION_RESOURCES = False
-    assert "preannotations" not in as_alice.get(reverse("projects:create")).content.decode()
+    assert "preannotations" not in as_alice.get(reverse("projects:create")).text
 
 
 def test_changed_rows_are_matched_again(as_alice, alice, project, lexicon, settings):
@@ -151,7 +143,7 @@ def test_it_is_told_how_each_form_fares(as_alice, as_carol, alice, carol, projec
     assert "Counting the suggestions" in text_of(as_alice.get(place))
 
     def rows(**asked):
-        body = as_alice.get(place, asked, headers={"HX-Target": "rows"}).content.decode()
+        body = as_alice.get(place, asked, headers={"HX-Target": "rows"}).text
         return [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in body.split("<tr")[2:]]
 
     assert "1 row was found nowhere" in rows()[0]

@@ -4,7 +4,6 @@ import pytest
 
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology
-from projects.models import Project
 from resources.models import ConstraintSet
 from tests import factories
 from tests.resource_sets import document_of, make
@@ -53,11 +52,8 @@ def test_a_project_gets_constraints_once_and_a_rename_does_not_disturb():
     alice = factories.manager("alice")
     blueprint = make("entity_constraints", owner=alice, entities=factories.ontology(owner=alice), relations=None)
     for number in range(amount(5, 50)):
-        project = Project.create(
-            name="Pumps",
-            by=alice,
-            dataset=factories.dataset(owner=alice),
-            entity_ontology=Ontology.objects.get(pk=blueprint.entity_ontology_id),
+        project = factories.project(
+            by=alice, entities=Ontology.objects.get(pk=blueprint.entity_ontology_id), relations=False
         )
         label = project.entity_ontology.items().get(name="State")
         *used, renamed = outcomes(

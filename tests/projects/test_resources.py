@@ -12,12 +12,10 @@ from projects import bundle
 from projects.models import Project
 from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet
 from tests import factories
+from tests.queries import queries_of
 from tests.resource_sets import DOCUMENTS, document_of, make
 
-
-@pytest.fixture(autouse=True)
-def switched_on(settings):
-    settings.PREANNOTATION_RESOURCES = True
+pytestmark = pytest.mark.usefixtures("with_preannotations")
 
 
 @pytest.fixture
@@ -26,8 +24,7 @@ def blueprints(alice, labels):
 
 
 def create(by, labels, resources=(), **options):
-    fields = {"entity_ontology": labels["entities"], "relation_ontology": labels["relations"]} | options
-    return Project.create(name="Pumps", by=by, dataset=factories.dataset(owner=by), resources=resources, **fields)
+    return factories.project(by=by, resources=resources, **labels | options)
 
 
 def content(project):
@@ -74,14 +71,14 @@ def test_resources_can_be_added_once(alice, labels, blueprints):
 
 
 def test_adding_constraints_does_not_change_the_task(alice, labels, blueprints):
-    project = create(alice, labels, relation_ontology=None)
+    project = create(alice, labels, relations=False)
     project.use(blueprints[0], by=alice)
     project.refresh_from_db()
     assert project.task == "entities"
 
 
 def test_what_is_about_relations_needs_a_relation_ontology(alice, labels, blueprints):
-    project = create(alice, labels, relation_ontology=None)
+    project = create(alice, labels, relations=False)
     with pytest.raises(Refused, match="the project needs a relation ontology first"):
         project.use(blueprints[1], by=alice)
     project.use(labels["relations"], by=alice)
@@ -193,16 +190,11 @@ def test_what_was_made_is_exported_while_preannotations_are_off(alice, labels, b
 
 
 def test_a_download_takes_no_more_queries_with_more_rows(alice, labels):
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
-
     counts = []
     for size in (1, 40):
         document = [{"surface_form": f"word {n}", "label": "State"} for n in range(size)]
         resource = make("entity_preannotations", owner=alice, document=document, **labels)
-        with CaptureQueriesContext(connection) as queries:
-            assert len(document_of(resource)) == size
-        counts.append(len(queries))
+        counts.append(len(queries_of(document_of, resource)))
     assert counts[0] == counts[1]
 
 
@@ -295,6 +287,6 @@ def test_a_project_is_created_with_them(alice, labels, blueprints, capsys):
 
 def test_the_page_of_a_project_lists_its_constraints(as_alice, alice, labels, blueprints):
     project = create(alice, labels, blueprints)
-    page = " ".join(as_alice.get(project.get_absolute_url()).content.decode().split())
+    page = " ".join(as_alice.get(project.get_absolute_url()).text.split())
     for resource in project.resources():
         assert f"{resource.name}</a> <span" in page and resource.content_in_words() in page

@@ -40,9 +40,7 @@ RELATIONS = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def switched_on(settings):
-    settings.PREANNOTATION_RESOURCES = True
+pytestmark = pytest.mark.usefixtures("with_preannotations")
 
 
 @pytest.fixture
@@ -65,14 +63,7 @@ def blueprints(alice):
 
 @pytest.fixture
 def project(alice, carol, dave, blueprints):
-    return Project.create(
-        name="Pumps",
-        by=alice,
-        dataset=factories.dataset(owner=alice, text=TEXT),
-        entity_ontology=blueprints.labels["entities"],
-        relation_ontology=blueprints.labels["relations"],
-        annotators=[carol, dave],
-    )
+    return factories.project(by=alice, text=TEXT, annotators=[carol, dave], **blueprints.labels)
 
 
 def marks(project, annotator=None, status="suggested", origin="preannotation"):
@@ -304,14 +295,7 @@ def test_while_they_are_off_nothing_changes_and_what_is_there_can_be_decided(
 
 def test_a_project_is_created_with_suggestions(alice, blueprints):
     labels = blueprints.labels
-    project = Project.create(
-        name="P",
-        by=alice,
-        dataset=factories.dataset(owner=alice, text=TEXT),
-        entity_ontology=labels["entities"],
-        relation_ontology=labels["relations"],
-        resources=blueprints(ENTITIES, RELATIONS),
-    )
+    project = factories.project(by=alice, text=TEXT, resources=blueprints(ENTITIES, RELATIONS), **labels)
     assert marks(project) == [*FOUND, "3 replace Replace", *FOUND_BELOW, "3 replace hasPatient oil pump"]
     assert all(each.is_matched for each in project.preannotation_sets())
 

@@ -4,20 +4,18 @@ was rejected, and nothing is taken away that somebody touched."""
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from datasets.models import Annotation, Entity, Relation
-from projects.models import Project
 from resources.matching import EntityForm, RelationForm
 from resources.models import PreannotationSet
 from tests import factories
 from tests.resource_sets import make
 from tests.resources.test_matching import naive
-from tests.soak import amount
+from tests.soak import amount, machine_settings
 
 LABELS = ["A", "B", "C"]
 chosen = st.integers(0, 10**6)
@@ -45,12 +43,11 @@ class Suggesting(RuleBasedStateMachine):
         entities = factories.ontology(owner=self.manager, items=nodes)
         relations = factories.ontology(owner=self.manager, kind="relation", items=[{"name": "r"}, {"name": "s"}])
         self.blueprints = {"entities": entities, "relations": relations}
-        self.project = Project.create(
-            name="P",
+        self.project = factories.project(
             by=self.manager,
-            dataset=factories.dataset(owner=self.manager, text="a b c a\nb a\n", tokeniser="whitespace"),
-            entity_ontology=entities,
-            relation_ontology=relations,
+            of=factories.dataset(owner=self.manager, text="a b c a\nb a\n", tokeniser="whitespace"),
+            entities=entities,
+            relations=relations,
             annotators=self.people,
         )
         self.labels = {label.name: label for o in self.project.ontology_set.all() for label in o.items()}
@@ -255,13 +252,4 @@ class Suggesting(RuleBasedStateMachine):
 def test_random_sequences_keep_what_people_decided(settings):
     settings.PREANNOTATION_RESOURCES = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    run_state_machine_as_test(Suggesting, settings=machine_settings())
-
-
-def machine_settings():
-    return settings(
-        max_examples=amount(8, 400),
-        stateful_step_count=amount(25, 50),
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    run_state_machine_as_test(Suggesting, settings=machine_settings(amount(8, 400), amount(25, 50)))

@@ -3,13 +3,12 @@
 import re
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from datasets.models import Item
 from projects import access
 from tests import factories
+from tests.queries import queries_of
 from work.models import Answer, Comment, Flag
 
 TEXT = "replace engine oil\nleft thermostat not working\ncheck coolant level\nGrüße vom Kühler\n"
@@ -58,14 +57,14 @@ def test_managers_see_all_and_first_what_waits_for_them(as_alice, url, said):
     response = as_alice.get(url)
     assert numbers(response) == [1, 2, 4]
     for words in ("Which oil?", "DEFECTIVE", "Two readings", "Resolved by alice"):
-        assert words in response.content.decode()
+        assert words in response.text
 
 
 def test_annotators_see_their_own_and_first_what_was_answered(as_carol, as_dave, url, said):
     response = as_carol.get(url)
     assert numbers(response) == [2, 1, 4]
-    assert "Two readings" not in response.content.decode() and "Hello" not in response.content.decode()
-    assert 'name="who"' not in response.content.decode() and "Answered first" in response.content.decode()
+    assert "Two readings" not in response.text and "Hello" not in response.text
+    assert 'name="who"' not in response.text and "Answered first" in response.text
     assert numbers(as_dave.get(url)) == [4, 2]
 
 
@@ -111,7 +110,7 @@ def test_only_what_the_filters_leave_is_searched(as_alice, url, said, items, dav
 def test_it_shows_the_work_of_one_person(as_alice, url, said, dave):
     response = as_alice.get(f"{url}?who={dave.pk}")
     assert sorted(numbers(response)) == [2, 4]
-    assert "Two readings" in response.content.decode() and "Broken?" not in response.content.decode()
+    assert "Two readings" in response.text and "Broken?" not in response.text
     assert numbers(as_alice.get(f"{url}?who={dave.pk}&state=open")) == []
 
 
@@ -122,9 +121,9 @@ def test_nobody_finds_by_a_filter_what_they_may_not_see(as_carol, url, said, dav
 
 def test_its_links_open_the_item_as_the_person_has_it(as_alice, as_carol, project, items, url, said, carol):
     read = reverse("annotations:read", args=[project.pk, carol.pk, items[0].pk])
-    assert f'href="{read}"' in as_alice.get(url).content.decode()
-    assert f'href="{reverse("annotations:item", args=[project.pk, items[0].pk])}"' in as_carol.get(url).content.decode()
-    for link in re.findall(r'href="(/projects/[^"#]+)', as_alice.get(url).content.decode()):
+    assert f'href="{read}"' in as_alice.get(url).text
+    assert f'href="{reverse("annotations:item", args=[project.pk, items[0].pk])}"' in as_carol.get(url).text
+    for link in re.findall(r'href="(/projects/[^"#]+)', as_alice.get(url).text):
         assert as_alice.get(link, follow=True).status_code == 200
 
 
@@ -138,9 +137,9 @@ def test_removed_items_and_other_projects_are_not_in_it(as_alice, alice, carol, 
 
 
 def test_an_empty_list_says_what_to_do(as_alice, as_carol, url):
-    assert "nobody has asked anything" in as_alice.get(url).content.decode()
-    assert "<kbd>Alt</kbd> <kbd>C</kbd>" in as_carol.get(url).content.decode()
-    assert "Nothing matches" in as_alice.get(f"{url}?flag=any").content.decode()
+    assert "nobody has asked anything" in as_alice.get(url).text
+    assert "<kbd>Alt</kbd> <kbd>C</kbd>" in as_carol.get(url).text
+    assert "Nothing matches" in as_alice.get(f"{url}?flag=any").text
 
 
 def test_it_comes_in_pages_with_the_same_queries(as_alice, alice, carol, django_assert_max_num_queries):
@@ -151,7 +150,7 @@ def test_it_comes_in_pages_with_the_same_queries(as_alice, alice, carol, django_
     url = reverse("projects:comments", args=[project.pk])
     with django_assert_max_num_queries(16):
         response = as_alice.get(f"{url}?sort=item&page=3")
-    assert numbers(response) == [41, 42, 43, 44, 45] and "45 items" in response.content.decode()
+    assert numbers(response) == [41, 42, 43, 44, 45] and "45 items" in response.text
 
 
 # --- What is done with a comment ---------------------------------------------------------------------------------------
@@ -159,9 +158,9 @@ def test_it_comes_in_pages_with_the_same_queries(as_alice, alice, carol, django_
 
 def test_a_comment_is_answered_and_resolved_at_once(as_alice, project, said):
     response = act(as_alice, project, "answer", said["waiting"], text="15W-40", resolve="1")
-    assert "15W-40" in response.content.decode() and "Resolved by alice" in response.content.decode()
-    assert "Reopen" in response.content.decode()
-    assert "Resolved" not in act(as_alice, project, "reopen", said["waiting"]).content.decode()
+    assert "15W-40" in response.text and "Resolved by alice" in response.text
+    assert "Reopen" in response.text
+    assert "Resolved" not in act(as_alice, project, "reopen", said["waiting"]).text
 
 
 def test_resolving_needs_no_words_but_an_answer_does(as_alice, as_carol, project, said):
@@ -173,20 +172,18 @@ def test_resolving_needs_no_words_but_an_answer_does(as_alice, as_carol, project
 
 def test_an_answer_that_is_refused_resolves_nothing(as_alice, project, said):
     response = act(as_alice, project, "answer", said["waiting"], text="x" * 2001, resolve="1")
-    assert response.status_code == 422 and "characters; at most" in response.content.decode()
+    assert response.status_code == 422 and "characters; at most" in response.text
     assert Comment.objects.open().filter(pk=said["waiting"].pk).exists()
 
 
 def test_what_one_wrote_is_changed_or_deleted_until_it_is_answered(as_alice, as_carol, project, said):
-    assert (
-        "Change or delete" in act(as_carol, project, "edit", said["waiting"], text="Which oil is it?").content.decode()
-    )
+    assert "Change or delete" in act(as_carol, project, "edit", said["waiting"], text="Which oil is it?").text
     assert act(as_carol, project, "delete", said["waiting"]).content == b""
     answer = Answer.objects.get()
     assert act(as_carol, project, "edit", said["answered"], text="No", answer=answer.pk).status_code == 422
     assert act(as_carol, project, "delete", said["answered"]).status_code == 422
     response = act(as_alice, project, "delete", said["answered"], answer=answer.pk)
-    assert "Broken?" in response.content.decode() and not Answer.objects.exists()
+    assert "Broken?" in response.text and not Answer.objects.exists()
 
 
 def test_an_annotator_without_the_item_any_more_does_not_reach_it(as_carol, as_alice, project, said):
@@ -201,7 +198,7 @@ def test_a_manager_answers_the_manager_who_annotates(as_alice, alice, project, i
     assert act(as_alice, project, "answer", own, text="Done").status_code == 200
     assert (
         reverse("annotations:item", args=[project.pk, items[0].pk])
-        in as_alice.get(reverse("projects:comments", args=[project.pk])).content.decode()
+        in as_alice.get(reverse("projects:comments", args=[project.pk])).text
     )
 
 
@@ -216,24 +213,24 @@ def counted(client, project):
 def test_the_page_of_the_project_counts_them(as_alice, as_carol, project, said):
     assert counted(as_alice, project) == {"flags": 2, "comments": 3, "open": 2, "resolved": 1, "waiting": 1}
     assert counted(as_carol, project) == {"flags": 1, "comments": 2, "open": 2, "resolved": 0, "waiting": 1}
-    page = as_alice.get(reverse("projects:page", args=[project.pk])).content.decode()
+    page = as_alice.get(reverse("projects:page", args=[project.pk])).text
     assert "1 without an answer" in page and "?flag=uncertain" in page
 
 
 def test_home_tells_annotators_what_was_answered(as_carol, as_dave, as_alice, project, alice, url, said):
     link = f'<a class="chip warn" href="{url}?state=waiting">'
-    assert f"{link}1 comment to read</a>" in as_carol.get("/").content.decode()
-    assert link not in as_dave.get("/").content.decode() + as_alice.get("/").content.decode()
+    assert f"{link}1 comment to read</a>" in as_carol.get("/").text
+    assert link not in as_dave.get("/").text + as_alice.get("/").text
     assert numbers(as_carol.get(f"{url}?state=waiting")) == [2]
     said["answered"].answer("Thanks", by=as_carol.user)
     said["resolved"].answer("One more thing", by=alice)
-    assert link not in as_carol.get("/").content.decode()
-    assert f"{link}1 comment to read</a>" in as_dave.get("/").content.decode()
+    assert link not in as_carol.get("/").text
+    assert f"{link}1 comment to read</a>" in as_dave.get("/").text
 
 
 def test_annotators_are_told_of_answers_in_other_items_too(as_carol, as_dave, project, items, url, said):
     def told(client):
-        page = client.get(f"/projects/{project.pk}/annotate/{items[0].pk}/").content.decode()
+        page = client.get(f"/projects/{project.pk}/annotate/{items[0].pk}/").text
         return re.findall(rf'href="{url}\?state=waiting"[^>]*>([^<]*)<', page)
 
     assert told(as_carol) == ["1 to read"] and told(as_dave) == []
@@ -252,8 +249,7 @@ def test_the_figures_are_those_of_the_list(as_alice, as_carol, project, url, sai
 def test_the_page_takes_the_same_queries_with_many(as_alice, project, items, carol, django_assert_max_num_queries):
     address = reverse("projects:page", args=[project.pk])
     as_alice.get(address)
-    with CaptureQueriesContext(connection) as before:
-        as_alice.get(address)
+    before = queries_of(as_alice.get, address)
     for item in items:
         Comment.begin(item, carol, by=carol, text="Why?")
         for kind in Flag.Kind.values:

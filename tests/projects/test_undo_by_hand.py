@@ -49,7 +49,7 @@ def test_everything_is_as_it_was(project, alice, as_alice, carol, dave, verb):
         getattr(project, verb)(project.all_items().filter(position__lt=10), people, by=alice)
         assert rows(project) != before
         said = HandChange.objects.get().text
-        assert said in as_alice.get(f"/projects/{project.pk}/items/").content.decode()
+        assert said in as_alice.get(f"/projects/{project.pk}/items/").text
         assert f"Undone: {said}" in undo(as_alice, project)["HX-Trigger"]
         assert rows(project) == before and not HandChange.objects.exists()
 
@@ -77,7 +77,7 @@ def test_only_the_last_change_can_be_undone_and_once(project, alice, as_alice, c
     assert rows(project) == before
     last = HandChange.objects.get().pk
     assert undo(as_alice, project, last).status_code == 200 and undo(as_alice, project, last).status_code == 422
-    assert "Undo" not in as_alice.get(f"/projects/{project.pk}/items/").content.decode()
+    assert "Undo" not in as_alice.get(f"/projects/{project.pk}/items/").text
 
 
 def test_a_change_of_another_project_is_not_undone(project, alice, as_alice, carol):
@@ -120,7 +120,7 @@ def test_many_are_brought_back_by_a_job_of_somebody_who_manages(project, alice, 
 def test_observers_do_not_undo_and_after_a_day_nobody_does(project, as_bob, bob):
     project.add_members([bob], "observer")
     assert undo(as_bob, project).status_code == 403
-    assert "Undo" not in as_bob.get(f"/projects/{project.pk}/items/").content.decode()
+    assert "Undo" not in as_bob.get(f"/projects/{project.pk}/items/").text
     forget_hand_changes()
     assert HandChange.objects.exists()
     HandChange.objects.update(at=timezone.now() - timedelta(hours=25))

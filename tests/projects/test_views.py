@@ -11,10 +11,11 @@ from annotation_service.models import Job
 from datasets.models import Annotation, Dataset
 from projects.models import Project
 from tests import factories
+from tests.queries import queries_of
 
 
 def page_of(response):
-    return response.content.decode()
+    return response.text
 
 
 @pytest.fixture
@@ -136,15 +137,6 @@ def test_the_last_manager_is_told_why_they_stay(as_alice):
     assert response.status_code == 422 and "needs a manager" in page_of(response)
 
 
-def test_a_project_is_deleted_only_with_its_name(as_alice):
-    project = factories.project(by=as_alice.user, name="Pumps")
-    assert "3 items" in page_of(as_alice.get(f"/projects/{project.pk}/delete/"))
-    assert as_alice.post(f"/projects/{project.pk}/delete/", {"name": "pumps"}).status_code == 422
-    assert Project.objects.exists()
-    assert as_alice.post(f"/projects/{project.pk}/delete/", {"name": "Pumps"})["HX-Redirect"] == "/projects/"
-    assert not Project.objects.exists()
-
-
 def test_the_bundle_is_downloaded_at_once_or_by_a_job(as_alice, monkeypatch):
     project = factories.project(by=as_alice.user, name="Pümps & Co")
     response = as_alice.post(f"/projects/{project.pk}/download/")
@@ -214,13 +206,10 @@ def test_a_newcomer_among_the_managers_is_led_to_the_first_steps(as_bob):
 
 @pytest.mark.parametrize("url", ["/", "/projects/"])
 def test_queries_do_not_grow_with_projects(as_alice, url, django_assert_num_queries):
-    from django.db import connection
-    from django.test.utils import CaptureQueriesContext
 
     as_alice.get(url)
     factories.project(by=as_alice.user)
-    with CaptureQueriesContext(connection) as few:  # of a new project, whose items are counted first
-        as_alice.get(url)
+    few = queries_of(as_alice.get, url)  # of a new project, whose items are counted first
     for _ in range(5):
         factories.project(by=as_alice.user)
     with django_assert_num_queries(len(few)):

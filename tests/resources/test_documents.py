@@ -1,6 +1,7 @@
 """Creating constraints and preannotations from documents, and downloading them."""
 
 import json
+import re
 
 import hypothesis.strategies as st
 import jsonschema
@@ -10,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from annotation_service.inputs import Refused
 from annotation_service.schemas import Checker, load
 from ontologies.models import OntologyItem
+from ontologies.pasted_lists import read_pasted
 from resources import documents
 from resources.documents import SCHEMAS
 from resources.models import FORMATS, RESOURCE_SETS, ConstraintSet, PreannotationSet
@@ -59,24 +61,21 @@ def test_a_kind_of_constraints_and_its_rows_agree(rows):
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_a_document_comes_back_as_it_was(alice, labels, format):
-    resource = make(format, owner=alice, **labels)
-    assert document_of(resource) == DOCUMENTS[format]
-    assert resource.format == format and resource.row_count == len(DOCUMENTS[format])
-    assert resource.content_in_words().endswith("rules" if "constraints" in format else "preannotations")
+def test_a_format_is_explained_in_the_words_of_the_screen(format):
+    for meaning in documents.explained(format)["fields"].values():
+        assert not re.search(r"\b(types?|domain|coexist|nested|constraint|surface)\b", meaning), meaning
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_downloads_have_the_published_format_and_come_in_again(alice, labels, format):
+def test_a_document_comes_back_as_it_was_and_comes_in_again(alice, labels, format):
     resource = make(format, owner=alice, **labels)
     downloaded = document_of(resource)
+    assert downloaded == DOCUMENTS[format]
+    assert resource.format == format and resource.row_count == len(DOCUMENTS[format])
+    assert resource.content_in_words().endswith("rules" if "constraints" in format else "preannotations")
     assert Checker(load(SCHEMAS / f"{format}.json")).is_valid(downloaded)
     again = make(format, owner=alice, document=downloaded, **labels)
     assert document_of(again) == downloaded and again.pk != resource.pk
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_an_empty_list_is_a_document(alice, labels, format):
     assert document_of(make(format, owner=alice, document=[], **labels)) == []
 
 
@@ -107,20 +106,18 @@ def test_a_name_alone_is_enough_where_it_occurs_once(alice, labels):
     ]
 
 
-def test_a_full_name_is_taken_before_a_name_alone(alice):
-    entities = factories.ontology(
-        owner=alice, items=[{"name": "Pump"}, {"name": "Part", "children": [{"name": "Pump"}]}]
-    )
-    document = [{"domain": "Pump", "excludes": ["Part/Pump"]}]
-    constraints = make("entity_constraints", owner=alice, document=document, entities=entities, relations=None)
-    assert document_of(constraints) == document
-
-
-def test_labels_are_normalised(alice):
-    entities = factories.ontology(owner=alice, items=[{"name": "Öl", "children": [{"name": "Motoröl"}]}])
-    document = [{"domain": " O\u0308l ", "excludes": ["O\u0308l/Motoro\u0308l"]}]
-    constraints = make("entity_constraints", owner=alice, document=document, entities=entities, relations=None)
-    assert document_of(constraints) == [{"domain": "Öl", "excludes": ["Öl/Motoröl"]}]
+@pytest.mark.parametrize(
+    ("top", "below", "row"),
+    [
+        ("Pump", "Part/Pump", {"domain": "Pump", "excludes": ["Part/Pump"]}),  # before a name alone
+        ("Öl", "Öl/Motoröl", {"domain": " O\u0308l ", "excludes": ["O\u0308l/Motoro\u0308l"]}),  # normalised
+    ],
+)
+def test_labels_are_named_in_full(alice, top, below, row):
+    entities = factories.ontology(owner=alice, items=[])
+    entities.add_items(read_pasted(f"{top}\n{below}", "entity"), by=alice)
+    constraints = make("entity_constraints", owner=alice, document=[row], entities=entities, relations=None)
+    assert document_of(constraints) == [{"domain": top, "excludes": [below]}]
 
 
 def test_texts_keep_their_case_and_form_but_not_the_space_around_them(alice, labels):
@@ -191,6 +188,14 @@ MALFORMED = [
     ),
     ("entity_constraints", [{"domain": "State", "excludes": [1]}], "$.excludes[0]: A text was expected"),
     ("entity_constraints", [{"domain": "State", "excludes": [], "contains": []}], "“contains” is not known here"),
+    *(
+        (
+            "entity_constraints",
+            [{"domain": "State", "excludes": [], "limits_contents": value}],
+            "“limits_contents” is not known here",  # a column that no document has
+        )
+        for value in ([], {}, [[1]], True, "yes", None)
+    ),
     ("entity_constraints", [{"domain": "", "excludes": []}], "item 1, $.domain: This must not be empty."),
     ("entity_constraints", [{"domain": "Stat", "excludes": []}], "The nearest is “State”."),
     ("entity_constraints", [{"domain": "hasPart", "excludes": []}], "“hasPart” is not a label of “entity labels”."),
@@ -318,14 +323,11 @@ def test_the_nearest_label_is_named(alice, labels, text, nearest):
 
 @pytest.mark.parametrize("text", ["Zebra", "PhysicalObject/Zebra", "Thereafter", "State/x", "/"])
 def test_no_label_is_named_for_one_that_is_like_none(alice, labels, text):
-    [line] = refusal("entity_constraints", [{"domain": text, "excludes": []}], alice, labels)
-    assert line.endswith(f"“{text}” is not a label of “entity labels”.")
-
-
-def test_an_empty_ontology_has_no_nearest_label(alice):
-    labels = {"entities": factories.ontology(owner=alice, items=[])}
-    [line] = refusal("entity_constraints", [{"domain": "x", "excludes": []}], alice, labels)
-    assert line.endswith("is not a label of “entity labels”.")
+    for ontology in (labels["entities"], factories.ontology(owner=alice, items=[])):
+        [line] = refusal(
+            "entity_constraints", [{"domain": text, "excludes": []}], alice, labels | {"entities": ontology}
+        )
+        assert line.endswith(f"“{text}” is not a label of “entity labels”.")
 
 
 def test_all_problems_are_told_at_once(alice, labels):
@@ -404,14 +406,7 @@ def test_names_keep_their_rules(alice, labels, name):
         ConstraintSet.create(kind="entity", source="[]", name=name, owner=alice, entity_ontology=labels["entities"])
 
 
-@pytest.mark.parametrize("value", [[], {}, [[1]], True, "yes", None])
-def test_a_column_that_no_document_has_is_not_read(alice, labels, value):
-    document = [{"domain": "State", "excludes": [], "limits_contents": value}]
-    (problem,) = refusal("entity_constraints", document, alice, labels)
-    assert "“limits_contents” is not known here" in problem
-
-
-def test_an_ontology_that_changes_meanwhile_stops_the_upload(alice, labels, monkeypatch):
+def test_an_ontology_that_changes_or_is_deleted_meanwhile_stops_the_upload(alice, labels, monkeypatch):
     read = documents.read
 
     def slowly(*args, **options):
@@ -419,16 +414,13 @@ def test_an_ontology_that_changes_meanwhile_stops_the_upload(alice, labels, monk
         item(labels["entities"], "State").switch(False, by=alice)
         return rows
 
-    monkeypatch.setattr("resources.documents.read", slowly)
-    with pytest.raises(Refused, match="was changed while the document was read"):
+    with monkeypatch.context() as patch, pytest.raises(Refused, match="was changed while the document was read"):
+        patch.setattr("resources.documents.read", slowly)
         make("entity_constraints", owner=alice, **labels)
-    assert not ConstraintSet.objects.exists()
-
-
-def test_an_ontology_that_is_deleted_stops_the_upload(alice, labels):
     labels["entities"].erase()
     with pytest.raises(Refused, match="“entity labels” was deleted meanwhile"):
         make("entity_constraints", owner=alice, **labels)
+    assert not ConstraintSet.objects.exists()
 
 
 def test_schemas_are_published(as_carol):

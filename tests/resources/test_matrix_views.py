@@ -22,7 +22,7 @@ def ontologies(alice):
 def fetch(client, constraints, **values):
     response = client.get(reverse("resources:matrix", args=[constraints.pk]), values, HTTP_HX_REQUEST="true")
     assert response.status_code == 200
-    return response.content.decode()
+    return response.text
 
 
 def table(page):
@@ -96,7 +96,7 @@ def test_a_set_without_rules_and_odd_addresses(as_alice, alice, ontologies):
     expected = table(fetch(as_alice, full))
     for tree in ("gone,-gone,gone*", "⁂,'--", "," * 5000, "x" * 20_000):
         assert table(fetch(as_alice, full, tree=tree, relation="⁂")) == expected
-    page = as_alice.get(reverse("resources:matrix", args=[full.pk]), headers={"HX-Request": ""}).content.decode()
+    page = as_alice.get(reverse("resources:matrix", args=[full.pk]), headers={"HX-Request": ""}).text
     assert "<h1>" in page and table(page) == expected
     cell = reverse("resources:cell", args=[full.pk])
     for values in ({}, {"row": "gone", "column": "⁂"}):
@@ -125,12 +125,12 @@ def test_a_set_without_rules_and_odd_addresses(as_alice, alice, ontologies):
 def test_a_cell_is_explained(as_alice, alice, ontologies, row, column, sentences):
     constraints = resource_sets.make("entity_constraints", owner=alice, name="Rules", **ontologies)
     uids = {side: factories.item(ontologies["entities"], name).uid for side, name in (("row", row), ("column", column))}
-    page = html.unescape(as_alice.get(reverse("resources:cell", args=[constraints.pk]), uids).content.decode())
+    page = html.unescape(as_alice.get(reverse("resources:cell", args=[constraints.pk]), uids).text)
     assert len(re.findall("<p>", page)) == len(sentences)
     assert all(sentence in page for sentence in sentences)
     for link in re.findall('href="([^"]+)"', page):
         place, _, anchor = link.partition("#")
-        assert f'id="{anchor}"' in as_alice.get(place).content.decode()
+        assert f'id="{anchor}"' in as_alice.get(place).text
     assert ("Go to rule 1" in page) == (row != "State")
 
 

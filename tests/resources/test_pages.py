@@ -5,14 +5,12 @@ import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
-from projects.models import Project
 from resources.models import ConstraintSet
 from tests import factories
 from tests.factories import item
+from tests.queries import queries_of
 from tests.resource_sets import DOCUMENTS, document_of, make
 
 
@@ -35,7 +33,7 @@ def url(name, constraints, *args):
 
 
 def text_of(answer):
-    return " ".join(re.sub(r"<[^>]*>", " ", answer.content.decode()).split())
+    return " ".join(re.sub(r"<[^>]*>", " ", answer.text).split())
 
 
 def toast(answer):
@@ -99,14 +97,14 @@ def test_a_link_leads_to_a_rule_on_its_page(as_alice, rules, relating, monkeypat
         (rules, "add_rule", {}),
         (relating, "add_rule", {"relation": uid(relating, "hasPart")}),
     ):
-        shown = as_alice.get(url(dialog, each), query).content.decode()
+        shown = as_alice.get(url(dialog, each), query).text
         address, anchor = re.findall(r'href="([^"#]*)#([^"]*)" data-to-rule', shown)[-1]
-        assert f'id="{anchor}"' not in as_alice.get(each.get_absolute_url()).content.decode()
-        assert f'id="{anchor}"' in as_alice.get(address).content.decode()
+        assert f'id="{anchor}"' not in as_alice.get(each.get_absolute_url()).text
+        assert f'id="{anchor}"' in as_alice.get(address).text
 
 
 def test_others_read_the_rules_and_change_nothing(as_bob, rules):
-    page = as_bob.get(rules.get_absolute_url()).content.decode()
+    page = as_bob.get(rules.get_absolute_url()).text
     assert "PhysicalObject" in page and "hx-post" not in page.partition("<main")[2]
 
 
@@ -118,7 +116,7 @@ def test_labels_are_picked_and_taken_out(as_alice, rules):
         pick, {"add": uid(rules, "Activity")}, headers={"HX-Request": "true", "HX-Target": "choices"}
     )
     assert answer.status_code == 200 and json.loads(answer["HX-Trigger"]) == {"constraintsChanged": {"version": 2}}
-    assert 'aria-pressed="true"' in answer.content.decode()
+    assert 'aria-pressed="true"' in answer.text
     answer = as_alice.post(pick, {"drop": uid(rules, "Activity")})
     assert document_of(rules) == DOCUMENTS["entity_constraints"]
 
@@ -126,7 +124,7 @@ def test_labels_are_picked_and_taken_out(as_alice, rules):
 def test_a_limit_is_set_and_taken_away(as_alice, rules):
     pick = url("pick", rules, uid(rules, "State"), "can_contain")
     assert "Nothing may stand inside" in text_of(as_alice.get(pick)) and rules.version == 1
-    picked = as_alice.post(pick, {"add": uid(rules, "State"), "limits": "1"}).content.decode()
+    picked = as_alice.post(pick, {"add": uid(rules, "State"), "limits": "1"}).text
     assert picked.count('aria-pressed="true"') == 1 and "Nothing may stand inside" not in picked
     assert document_of(rules)[1] == {"domain": "State", "excludes": [], "can_contain": ["State"]}
     assert "Nothing may stand inside" not in text_of(as_alice.get(pick))
@@ -191,7 +189,7 @@ def test_a_rule_that_somebody_changed_is_not_removed_unseen(as_alice, bob, rules
     remove = url("remove_rule", rules, key)
 
     def seen():
-        (was,) = re.findall(rf"{remove}\" hx-vals='(.*?)'", as_alice.get(rules.get_absolute_url()).content.decode())
+        (was,) = re.findall(rf"{remove}\" hx-vals='(.*?)'", as_alice.get(rules.get_absolute_url()).text)
         return json.loads(was)
 
     before = seen()
@@ -227,7 +225,7 @@ def test_labels_are_searched_in_the_dialog(as_alice, rules, monkeypatch):
 
 
 def test_the_label_whose_name_fits_best_is_first(as_alice, rules):
-    found = as_alice.get(url("add_rule", rules), {"q": "stat"}).content.decode()
+    found = as_alice.get(url("add_rule", rules), {"q": "stat"}).text
     names = re.findall(r'"truncate">([^<]*)<', found)
     assert names[0] == "State" and "Thermostat" in names
 
@@ -280,14 +278,8 @@ def test_the_download_has_the_format_of_uploads(as_alice, rules):
 
 def test_the_page_says_where_it_is_used(as_alice, as_bob, alice, bob, rules, labels):
     assert "Not used in a project yet" in text_of(as_alice.get(rules.get_absolute_url()))
-    Project.create(
-        name="Pumps",
-        by=alice,
-        dataset=factories.dataset(owner=alice),
-        entity_ontology=labels["entities"],
-        annotators=[bob],  # who may not read the project's rules
-        resources=[rules],
-    )
+    # bob may not read the rules of the project in which he annotates
+    factories.project(by=alice, entities=labels["entities"], relations=False, annotators=[bob], resources=[rules])
     assert "Used in Pumps 3 rules" in text_of(as_alice.get(rules.get_absolute_url()))
     assert "Used in 1 other project" in text_of(as_bob.get(rules.get_absolute_url()))
 
@@ -345,7 +337,7 @@ def test_a_dry_run_stores_nothing_and_tells_what_looks_wrong(as_alice, labels):
     assert answer.status_code == 200 and not ConstraintSet.objects.exists()
     assert "2 rules can be stored. 1 place looks like a mistake" in text_of(answer)
     assert "item 2, $.excludes[0] Rule 1 excludes “State” already: it can be left out." in text_of(answer)
-    assert 'class="problems warnings"' in answer.content.decode()
+    assert 'class="problems warnings"' in answer.text
     page = as_alice.post(reverse("resources:create"), sent | {"name": "New"}, follow=True)
     assert "1 place in the rules looks like a mistake: see the checks." in text_of(page)
 
@@ -353,7 +345,7 @@ def test_a_dry_run_stores_nothing_and_tells_what_looks_wrong(as_alice, labels):
 def test_a_projects_ontologies_are_no_choice(as_alice, alice, labels):
     project = factories.project(by=alice)
     assert str(project.entity_ontology.pk) not in re.findall(
-        r'value="(\d+)"', as_alice.get(reverse("resources:create")).content.decode()
+        r'value="(\d+)"', as_alice.get(reverse("resources:create")).text
     )
     answer = as_alice.post(reverse("resources:create"), new(labels, entity_ontology=project.entity_ontology.pk))
     assert answer.status_code == 422
@@ -381,16 +373,11 @@ def test_queries_do_not_grow_with_projects(as_alice, alice, rules, labels):
     dataset = factories.dataset(owner=alice)
 
     def queries():
-        Project.create(
-            name="One more",
-            by=alice,
-            dataset=dataset,
-            entity_ontology=labels["entities"],
-            resources=[rules],
+        factories.project(
+            by=alice, name="One more", of=dataset, entities=labels["entities"], relations=False, resources=[rules]
         )
-        with CaptureQueriesContext(connection) as found:
-            assert "One more 3 rules" in text_of(as_alice.get(rules.get_absolute_url()))
-        return len(found)
+        assert "One more 3 rules" in text_of(as_alice.get(rules.get_absolute_url()))
+        return len(queries_of(as_alice.get, rules.get_absolute_url()))
 
     queries()  # fills what is kept in memory
     assert queries() == queries()
@@ -402,8 +389,6 @@ def test_queries_do_not_grow_with_the_labels_of_a_list(alice, rules, labels):
     rules.add_label(key, "excludes", uid(rules, "DrivingObject"), by=alice)
 
     def queries(name):
-        with CaptureQueriesContext(connection) as found:
-            rules.add_label(key, "excludes", uid(rules, name), by=alice)
-        return len(found)
+        return len(queries_of(rules.add_label, key, "excludes", uid(rules, name), by=alice))
 
     assert len({queries(name) for name in others}) == 1

@@ -7,9 +7,8 @@ import pytest
 from django.urls import reverse
 
 from ontologies.models import Ontology
-from projects.models import Project
 from resources.rules import Rules
-from resources.rules_shown import reaches, rules_panel
+from resources.rules_page import reaches, rules_panel
 from tests import factories, resource_sets
 
 from .test_matrix import ENTITIES, RELATIONS
@@ -87,9 +86,7 @@ def test_what_rules_say_of_a_label(label, expected):
 
 def told(client, ontology, name):
     uid = factories.item(ontology, name).uid
-    page = client.get(
-        reverse("ontologies:usage", args=[ontology.pk, uid]), headers={"HX-Request": "true"}
-    ).content.decode()
+    page = client.get(reverse("ontologies:usage", args=[ontology.pk, uid]), headers={"HX-Request": "true"}).text
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page)).split())
 
 
@@ -120,13 +117,8 @@ def test_the_rules_of_a_project_are_for_those_who_may_read_its_sets(client, db):
     alice, ben = factories.manager("alice"), factories.user("ben")
     entities = factories.ontology(owner=alice)
     constraints = resource_sets.make("entity_constraints", owner=alice, entities=entities, relations=None, name="Ours")
-    bound = Project.create(
-        name="Bound",
-        by=alice,
-        dataset=factories.dataset(owner=alice),
-        entity_ontology=entities,
-        resources=[constraints],
-        annotators=[ben],
+    bound = factories.project(
+        by=alice, name="Bound", entities=entities, relations=False, resources=[constraints], annotators=[ben]
     )
     client.force_login(alice)
     assert "Ours" in told(client, bound.entity_ontology, "State")

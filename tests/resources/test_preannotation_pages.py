@@ -5,8 +5,6 @@ import re
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation_service.edits import fingerprint
@@ -15,6 +13,7 @@ from ontologies.models import Ontology
 from resources.models import PreannotationSet
 from resources.urls import preannotation_urls
 from tests.factories import item
+from tests.queries import queries_of
 from tests.resource_sets import DOCUMENTS, document_of, make
 
 
@@ -37,12 +36,12 @@ def url(name, thing, *args):
 
 
 def text_of(answer):
-    return " ".join(re.sub(r"<[^>]*>", " ", answer.content.decode()).split())
+    return " ".join(re.sub(r"<[^>]*>", " ", answer.text).split())
 
 
 def rows_of(client, thing, **asked):
     """The cells of each row on the page."""
-    body = client.get(thing.get_absolute_url(), asked).content.decode()
+    body = client.get(thing.get_absolute_url(), asked).text
     found = re.findall(r'<tr id="row-\d+">(.*?)</tr>', body, re.S)
     cells = (re.findall(r'<td class="(?:num )?cell"[^>]*>(.*?)</td>', row, re.S) for row in found)
     return [[" ".join(re.sub(r"<[^>]*>", " ", cell).split()) for cell in row] for row in cells]
@@ -89,14 +88,14 @@ def test_a_set_is_checked_created_and_downloaded(as_alice, alice, labels, docume
     as_alice.post(reverse("preannotations:create"), data | content)
     made = PreannotationSet.objects.get(name="Way in")
     answer = as_alice.get(url(f"download_{document}", made))
-    assert answer.content.decode() == text
+    assert answer.text == text
     assert f'filename="way-in.{document}"' in answer["Content-Disposition"]
 
 
 def test_what_is_wrong_with_a_table_is_told_beside_the_text(as_alice, labels):
     data = {"name": "x", "kind": "entity", "source": "paste", "entity_ontology": labels["entities"].pk}
     answer = as_alice.post(reverse("preannotations:create"), data | {"text": "surface_form;label\nworn;Stat"})
-    assert answer.status_code == 422 and "worn;Stat" in answer.content.decode()
+    assert answer.status_code == 422 and "worn;Stat" in answer.text
     assert "line 2, label “Stat” is not a label" in text_of(answer)
     assert "line 2, label" in text_of(
         as_alice.post(reverse("preannotations:check"), data | {"text": "surface_form;label\na;b"})
@@ -158,7 +157,7 @@ def test_the_table_is_searched_and_sorted_by_every_column(as_alice, alice, label
 
 
 def test_pages_by_label_have_every_row_once(as_alice, alice, labels, monkeypatch):
-    monkeypatch.setattr("resources.preannotations_table.PAGE_SIZE", 4)
+    monkeypatch.setattr("resources.preannotations_page.PAGE_SIZE", 4)
     names = ["Activity", "State", "PhysicalObject"]
     document = [{"surface_form": f"form {n:02}", "label": names[n * n % 3 if n < 17 else 1]} for n in range(23)]
     thing = make("entity_preannotations", owner=alice, document=document, **labels)
@@ -175,9 +174,7 @@ def test_the_queries_are_the_same_for_few_and_for_many_rows(as_alice, alice, lab
         document = [{"surface_form": f"form {n}", "label": names[n % 3]} for n in range(count)]
         thing = make("entity_preannotations", owner=alice, document=document, **labels)
         as_alice.get(thing.get_absolute_url())
-        with CaptureQueriesContext(connection) as captured:
-            as_alice.get(thing.get_absolute_url(), asked)
-        return len(captured)
+        return len(queries_of(as_alice.get, thing.get_absolute_url(), asked))
 
     for asked in ({}, {"sort": "surface_form"}, {"q": "form"}):
         assert queries(3, **asked) == queries(49, **asked)
@@ -186,7 +183,7 @@ def test_the_queries_are_the_same_for_few_and_for_many_rows(as_alice, alice, lab
 
 def test_a_value_is_edited_where_it_stands(as_alice, lexicon):
     row = lexicon.rows().first()
-    form = as_alice.get(url("cell", lexicon, row.pk, "surface_form")).content.decode()
+    form = as_alice.get(url("cell", lexicon, row.pk, "surface_form")).text
     assert (
         'value="thermostat"' in form
         and "autofocus" in form
@@ -196,10 +193,10 @@ def test_a_value_is_edited_where_it_stands(as_alice, lexicon):
     answer = as_alice.post(url("cell", lexicon, row.pk, "surface_form"), seen | {"value": "regulator"})
     assert "regulator" in text_of(answer) and "rowChanged" in answer["HX-Trigger"]
     stale = as_alice.post(url("cell", lexicon, row.pk, "surface_form"), seen | {"value": "mine"})
-    assert stale.status_code == 409 and 'value="mine"' in stale.content.decode()
+    assert stale.status_code == 409 and 'value="mine"' in stale.text
     assert "Somebody changed this meanwhile, to “regulator”. Save again to replace it." in text_of(stale)
     again = {"was": fingerprint("regulator"), "value": "mine"}
-    assert again["was"] in stale.content.decode()
+    assert again["was"] in stale.text
     as_alice.post(url("cell", lexicon, row.pk, "surface_form"), again)
     assert document_of(lexicon)[0]["surface_form"] == "mine"
     wrong = as_alice.post(url("cell", lexicon, row.pk, "surface_form"), {"value": "  "})
@@ -234,16 +231,16 @@ def test_a_row_is_added_with_labels_that_are_picked_on_the_way(as_alice, pairs):
     typed = {"source_surface_form": "check", "target_surface_form": "level", "offset": ""}
     picking = as_alice.post(place, typed)
     assert "Source label of “check”" in text_of(picking)
-    kept = re.search(r'hx-get="([^"]*pick=source_label[^"]*)"', picking.content.decode())[1].replace("&amp;", "&")
+    kept = re.search(r'hx-get="([^"]*pick=source_label[^"]*)"', picking.text)[1].replace("&amp;", "&")
     back = as_alice.get(f"{kept}&source_label={uid(pairs, 'Replace')}")
-    assert 'value="check"' in back.content.decode() and "Activity/Replace" in text_of(back)
+    assert 'value="check"' in back.text and "Activity/Replace" in text_of(back)
     ends = {"source_label": uid(pairs, "Replace"), "target_label": uid(pairs, "State"), "label": uid(pairs, "hasPart")}
     answer = as_alice.post(place, typed | ends)
     assert toast(answer) == "“check → level” was added." and "rowsChanged" in answer["HX-Trigger"]
     assert document_of(pairs)[-1]["offset"] == 0 and document_of(pairs)[-1]["target_label"] == "State"
     again = as_alice.post(place, typed | ends)
     assert again.status_code == 422 and "The same preannotation is in this set already" in text_of(again)
-    assert 'value="check"' in again.content.decode()
+    assert 'value="check"' in again.text
 
 
 def test_removal_says_how_many_rows_go(as_alice, lexicon):
@@ -264,7 +261,7 @@ def test_removal_says_how_many_rows_go(as_alice, lexicon):
 
 
 def test_who_may_only_read_edits_nothing(as_bob, lexicon):
-    shown = as_bob.get(lexicon.get_absolute_url()).content.decode()
+    shown = as_bob.get(lexicon.get_absolute_url()).text
     assert "data-check" not in shown and 'id="add-row"' not in shown and "thermostat" in shown
 
 

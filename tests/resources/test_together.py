@@ -57,6 +57,6 @@ def test_the_checks_are_of_one_moment(as_alice, alice, rules, monkeypatch):
         return found
 
     monkeypatch.setattr(ConstraintSet, "mistakes", find_and_remove)
-    shown = as_alice.get(f"/constraints/{rules.pk}/checks/").content.decode()
+    shown = as_alice.get(f"/constraints/{rules.pk}/checks/").text
     assert "Rule 1: State" in shown and "it can be left out" in shown
     assert not rules.rows().exists()

@@ -13,7 +13,6 @@ from annotation_service.blueprints import purge_deleted
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies.models import Ontology, OntologyItem
-from projects.models import Project
 from resources.models import FORMATS, RESOURCE_SETS, ConstraintChange, ConstraintSet, PreannotationSet
 from tests import factories
 from tests.factories import item
@@ -28,14 +27,7 @@ def blueprints(alice, labels):
 
 @pytest.fixture
 def project(alice, labels, blueprints):
-    return Project.create(
-        name="Pumps",
-        by=alice,
-        dataset=factories.dataset(owner=alice),
-        entity_ontology=labels["entities"],
-        relation_ontology=labels["relations"],
-        resources=list(blueprints.values()),
-    )
+    return factories.project(by=alice, resources=list(blueprints.values()), **labels)
 
 
 def items_named(resource):
@@ -229,7 +221,7 @@ def test_a_failure_in_the_middle_of_a_copy_leaves_nothing(alice, blueprints, mon
     def fail(*args):
         raise RuntimeError
 
-    monkeypatch.setattr("resources.models.sets.execute", fail)
+    monkeypatch.setattr("resources.models.sets.label_map", fail)
     before = ConstraintSet.objects.count()
     with pytest.raises(RuntimeError):
         blueprints["entity_constraints"].copy_to(by=alice)
@@ -241,14 +233,7 @@ def test_a_set_lives_through_all_that_happens_to_it(alice, labels, format):
     """Created, a label renamed, copied into a project, edited there, downloaded, uploaded again."""
     first = make(format, owner=alice, **labels)
     item(labels["entities"], "Activity").rename("Work", by=alice)
-    project = Project.create(
-        name="Pumps",
-        by=alice,
-        dataset=factories.dataset(owner=alice),
-        entity_ontology=labels["entities"],
-        relation_ontology=labels["relations"],
-        resources=[first],
-    )
+    project = factories.project(by=alice, resources=[first], **labels)
     (copy,) = project.constraint_sets()
     last = copy.rows().count() - 1
     copy.remove_rule(copy.rules_with_keys()[last].key, by=alice)
@@ -361,7 +346,7 @@ def test_use_is_told_by_project_and_by_what_uses_the_item(alice, project, labels
 def test_the_details_tell_it_and_keep_projects_secret_from_strangers(as_alice, as_bob, project, labels):
     state = item(labels["entities"], "State")
     url = reverse("ontologies:usage", args=[labels["entities"].pk, state.uid])
-    ours, theirs = (client.get(url).content.decode().replace("\u202f", " ") for client in (as_alice, as_bob))
+    ours, theirs = (client.get(url).text.replace("\u202f", " ") for client in (as_alice, as_bob))
     words = "2 constraints, 1 preannotation"
     assert "Pumps" in ours and ours.count(words) == 2 and "other projects" not in ours
     assert "Pumps" not in theirs and f"<li>{words} in other projects</li>" in theirs
@@ -375,7 +360,7 @@ def test_administrators_see_the_sets_and_change_only_their_words(as_sam, alice, 
     for resource in [*blueprints.values(), *project.resources()]:
         meta = resource._meta
         page = reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[resource.pk])
-        assert resource.content_in_words() in as_sam.get(page).content.decode()
+        assert resource.content_in_words() in as_sam.get(page).text
         fields = {"name": "Renamed", "description": "x", "owner": alice.pk, "kind": "entity", "entity_ontology": 1}
         before = document_of(resource), resource.kind, resource.entity_ontology_id
         assert as_sam.post(page, fields).status_code == 302

@@ -126,6 +126,8 @@ def test_words_go_through_the_gate(item, carol, comment, text):
 
 
 def test_what_one_has_written_may_be_changed_until_it_is_answered(comment, carol, alice):
+    comment.edit(" Is this one thing? ", by=carol)
+    assert Comment.objects.get().edited_at is None  # it says the same
     comment.edit("Is this one?", by=carol)
     assert Comment.objects.get().edited_at
     with pytest.raises(Refused, match="Only who has written"):
@@ -140,11 +142,6 @@ def test_what_one_has_written_may_be_changed_until_it_is_answered(comment, carol
     with pytest.raises(Refused, match="Only who has written"):
         comment.take_back(by=carol, answer=answer.pk)
     assert words(comment) == ["Is this one?", "Yes, one."]
-
-
-def test_the_same_words_again_are_no_change(comment, carol):
-    comment.edit(" Is this one thing? ", by=carol)
-    assert Comment.objects.get().edited_at is None
 
 
 def test_an_answer_that_is_taken_back_gives_the_last_word_to_the_one_before(comment, carol, alice):
@@ -225,35 +222,31 @@ def test_items_are_found_by_what_somebody_says_about_them(project, item, carol, 
     assert list(project.all_items().filter(talked_about(carol))) == [others[0], item]
 
 
-def test_they_go_with_the_items_that_leave_the_bin(project, item, carol, alice, comment):
-    comment.answer("Yes.", by=alice)
-    Flag.put(item, carol, kind="issue")
-    project.dataset.remove(Item.objects.filter(pk=item.pk), by=alice)
+def empty_bin(project, item, by):
+    project.dataset.remove(Item.objects.filter(pk=item.pk), by=by)
     assert Comment.objects.exists() and Flag.objects.exists()
     Item.with_removed.filter(pk=item.pk).update(removed_at="2020-01-01T00:00Z")
     project.dataset.empty_bin(60)
-    assert not (Comment.objects.exists() or Answer.objects.exists() or Flag.objects.exists())
 
 
-def test_they_go_with_the_project(project, item, carol, alice, comment):
+def erase(project, item, by):
+    project.erase()
+
+
+@pytest.mark.parametrize("delete", [empty_bin, erase])
+def test_they_go_with_their_items(project, item, carol, alice, comment, delete):
     comment.answer("Yes.", by=alice)
     Flag.put(item, carol, kind="issue")
-    project.erase()
-    assert not (
-        Comment.objects.exists()
-        or Answer.objects.exists()
-        or Flag.objects.exists()
-        or Item.objects.filter(pk=item.pk).exists()
-    )
+    delete(project, item, alice)
+    assert not any(model._base_manager.exists() for model in (Comment, Answer, Flag))
+    assert not Item.with_removed.filter(pk=item.pk).exists()
 
 
-def test_a_copy_of_the_dataset_has_none_of_them(project, item, carol, alice, comment):
+def test_a_copy_of_the_dataset_has_none_of_them_and_they_stay_when_a_member_leaves(
+    project, item, carol, alice, comment
+):
     Flag.put(item, carol, kind="issue")
     project.dataset.copy_to(by=alice, name="Copy")
     assert Comment.objects.count() == Flag.objects.count() == 1
-
-
-def test_they_stay_when_a_member_leaves(project, item, carol, comment):
-    Flag.put(item, carol, kind="issue")
     project.remove_member(project.membership_set.get(user=carol))
     assert Comment.objects.get() == comment and Flag.objects.exists()

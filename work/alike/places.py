@@ -10,9 +10,9 @@ from django.db.models import F, Q, QuerySet
 from annotation_service.db import among, snapshot
 from datasets.models import Annotation, Entity, Rejection, Relation
 from datasets.models.marks import entity_key
-from datasets.spans import Spans, crowded, has_room
 from resources.judging import Judge
 from resources.matching import EntityForm
+from resources.spans import Spans, crowded, has_room
 
 from ..models import Batch
 from .asked import Asked
@@ -253,7 +253,7 @@ class Finder:
             label = self.asked.labels[mark.label]
             if not label.active:
                 return f"The label “{label.name}” is switched off."
-            others = [each for each in state.entities.meeting(mark) if each is not mark and each.status != "rejected"]
+            others = [each for each in state.entities.in_reach(mark) if each is not mark and each.status != "rejected"]
             if not mark.status:
                 if not has_room(mark, others):
                     return crowded()

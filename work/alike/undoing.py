@@ -64,8 +64,7 @@ def _undo_in(batch: Batch, annotations: Sequence[int]) -> None:
 def _put_back(batch: Batch, changes: BatchChangeQuerySet, kind: str) -> list[Any]:
     """Undo those of a kind that can be undone, but for rules; returns what is needed of their rows."""
     undone = list(changes.undoable(batch, kind).values_list(*_NEEDED, named=True))
-    if undone:
-        _delete_marks(kind, [each.mark for each in undone if not each.status])
+    _delete_marks(kind, [each.mark for each in undone if not each.status])
     if was := [each.pk for each in undone if each.status]:
         _give_way(kind, was)
         columns = ", ".join(f'"{column}"' for column in COLUMNS[kind])
@@ -87,14 +86,10 @@ def _without_broken(batch: Batch, undone: list[Any]) -> list[Any]:
     """Remove what has come back and breaks a rule, together with its relations, unless it did so before."""
     back = [each.pk for each in undone if each.status == Mark.Status.ACCEPTED and not each.is_broken]
     broken = BatchChange.objects.filter(pk__in=among(back)).breaking(batch.dataset_id)
-    if not broken:
-        return undone
-    gone = {kind: {each.mark for each in undone if each.pk in broken and each.kind == kind} for kind in MARKS}
     for kind in MARKS:
-        _delete_marks(kind, gone[kind])
-    return [
-        each for each in undone if each.pk not in broken and gone["entity"].isdisjoint((each.source_id, each.target_id))
-    ]
+        _delete_marks(kind, [each.mark for each in undone if each.pk in broken and each.kind == kind])
+    gone = {each.mark for each in undone if each.pk in broken and each.kind == "entity"}
+    return [each for each in undone if each.pk not in broken and gone.isdisjoint((each.source_id, each.target_id))]
 
 
 def _forget_noted(undone: Sequence[Any]) -> None:
@@ -135,6 +130,8 @@ def _empty(annotations: Sequence[int]) -> list[int]:
 
 def _delete_marks(kind: str, marks: Collection[int]) -> None:
     """What is suggested or rejected at an entity goes with it."""
+    if not marks:
+        return
     if kind == "entity":
         _delete(Relation.objects.filter(Q(source__in=among(marks)) | Q(target__in=among(marks))))
     _delete(MARKS[kind]._default_manager.filter(pk__in=among(marks)))

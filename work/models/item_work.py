@@ -161,9 +161,8 @@ def _count(items: Collection[int]) -> int:
         rows = rows.select_for_update(no_key=True, skip_locked=True)
     judging = Judging(items)
     with write():
-        unchanged = judging.unchanged(list(rows.values_list("pk", flat=True)))
-        judging.store(set(unchanged))
-        work = {pk: ItemWork(item_id=pk) for pk in unchanged}
+        unchanged = judging.store(list(rows.values_list("pk", flat=True)))
+        work = {pk: ItemWork(item_id=pk) for pk in sorted(unchanged)}
         annotations = Annotation.objects.filter(item__in=among(list(work)), annotator__isnull=False)
         labels = _add_up(work, annotations)
         fields = [field.name for field in ItemWork._meta.fields if not field.primary_key]

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from django.db import connection
+from django.db.models import Q
 
-from datasets.models import Dataset
-from datasets.models.marks import ENTITY_KEY, RELATION_KEY
+from annotation_service.db import among
+from datasets.models import MARKS, Dataset, Mark, Rejection
 from datasets.portions import token_lists
 from resources.matching import EntityForm
 from resources.models import PreannotationSet
@@ -19,26 +19,11 @@ from .placing import Form, forms_of
 ITEMS_AT_ONCE = 1000
 What = tuple[int, ...]
 """Of an entity start, end and label; of a relation those of both ends, and its label. As in `Rejection.what`."""
-_STATE = "m.annotation_id, a.annotator_id IS NOT NULL AND m.status = 'accepted'"
-_SUGGESTED = (
-    "JOIN datasets_annotation a ON a.id = m.annotation_id AND a.item_id IN ({items})"
-    " WHERE m.status <> 'rejected' AND (m.origin = 'preannotation' OR EXISTS"
-    " (SELECT 1 FROM datasets_rejection j WHERE j.annotation_id = m.annotation_id AND j.what = {what}))"
-)
-_SUGGESTIONS = {
-    "entity": f'SELECT a.item_id, {_STATE}, m.start, m."end", m.label_id FROM datasets_entity m {_SUGGESTED}',
-    "relation": f"""
-        SELECT a.item_id, {_STATE}, s.start, s."end", s.label_id, t.start, t."end", t.label_id, m.label_id
-        FROM datasets_relation m
-        JOIN datasets_entity s ON s.id = m.source_id
-        JOIN datasets_entity t ON t.id = m.target_id {_SUGGESTED}
-    """,
+_ENTITY = ("start", "end", "label")
+_PLACES = {
+    "entity": _ENTITY,
+    "relation": (*(f"{end}__{field}" for end in ("source", "target") for field in _ENTITY), "label"),
 }
-_WHAT = {"entity": ENTITY_KEY.format("m"), "relation": RELATION_KEY.format("m", "s", "t")}
-_REJECTIONS = (
-    "SELECT a.item_id, m.annotation_id, m.what FROM datasets_rejection m"
-    " JOIN datasets_annotation a ON a.id = m.annotation_id AND a.item_id IN ({items})"
-)
 
 
 class Figures(NamedTuple):
@@ -75,22 +60,30 @@ def figures_of(preannotations: PreannotationSet, dataset: Dataset) -> dict[int, 
     return {pk: Figures(*(count[key] for count in counts.values())) for pk, key in keys if key in counts["made"]}
 
 
-def _decisions(kind: str, items: Iterable[int]) -> Iterator[tuple[int, What, int, int]]:
+def _decisions(kind: str, items: Collection[int]) -> Iterator[tuple[int, What, int, int]]:
     """What was suggested on items, and how many annotators accepted it and rejected it."""
     decided: dict[tuple[int, What], dict[int, bool]] = defaultdict(dict)
-    keys = ", ".join(map(str, items))
-    with connection.cursor() as cursor:
-        cursor.execute(_SUGGESTIONS[kind].format(items=keys, what=_WHAT[kind]))
-        for item, annotation, accepted, *place in cursor.fetchall():
-            people = decided[item, tuple(place)]
-            if accepted:
+    here = {"annotation__item__in": among(list(items))}
+    rejections = {}
+    for item, annotation, text in Rejection.objects.filter(**here).values_list(
+        "annotation__item", "annotation", "what"
+    ):
+        what = tuple(map(int, re.findall(r"\d+", text)))
+        if len(what) == len(_PLACES[kind]):
+            rejections[annotation, what] = item
+    # What somebody rejected and made anew is theirs, and was a suggestion all the same.
+    rejecting = Q(annotation__in=among(list({annotation for annotation, _ in rejections})))
+    marks = MARKS[kind]._default_manager.filter(rejecting | Q(origin=Mark.Origin.PREANNOTATION), **here)
+    fields = ("annotation__item", "annotation", "annotation__annotator", "status", "origin", *_PLACES[kind])
+    found = marks.exclude(status=Mark.Status.REJECTED).order_by()
+    for item, annotation, annotator, status, origin, *place in found.values_list(*fields):
+        what = tuple(place)
+        if origin == Mark.Origin.PREANNOTATION or (annotation, what) in rejections:
+            people = decided[item, what]
+            if annotator and status == Mark.Status.ACCEPTED:
                 people[annotation] = True
-        length = 3 if kind == "entity" else 7
-        cursor.execute(_REJECTIONS.format(items=keys))
-        for item, annotation, text in cursor.fetchall():
-            what = tuple(map(int, re.findall(r"\d+", text)))
-            if len(what) == length:  # whoever has it in the end, be it made anew, has accepted it
-                decided[item, what].setdefault(annotation, False)
+    for (annotation, what), item in rejections.items():  # whoever has it in the end, be it made anew, has accepted it
+        decided[item, what].setdefault(annotation, False)
     for (item, what), people in decided.items():
         accepted = sum(people.values())
         yield item, what, accepted, len(people) - accepted

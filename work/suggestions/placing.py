@@ -29,12 +29,12 @@ from datasets.models.item import ItemQuerySet
 from datasets.models.marks import ENTITY_KEY, RELATION_KEY
 from datasets.portions import token_lists
 from datasets.preprocessing import Counts, Preprocessing
-from datasets.spans import Spans, TokenSpan, has_room
 from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.matching import EntityForm, Matcher, RelationForm, Suggestions
 from resources.models import PreannotationSet
 from resources.rules import Rules
+from resources.spans import IN_REACH, Spans, TokenSpan, has_room
 
 Form = EntityForm | RelationForm
 
@@ -151,7 +151,7 @@ MEETING_ACCEPTED = f"""
     SELECT t.id, s.id, s.label_id, s.start, s."end", a.label_id, a.start, a."end"
     FROM suggested_to t
     JOIN datasets_entity a ON a.annotation_id = t.id AND a.status = 'accepted'
-    JOIN suggested_entity s ON s.item_id = t.item_id AND s.start <= a."end" AND s."end" >= a.start
+    JOIN suggested_entity s ON s.item_id = t.item_id AND {IN_REACH.format("a", "s")}
     WHERE t.is_open AND NOT {_is_there("s")}
 """
 

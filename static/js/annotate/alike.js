@@ -2,10 +2,10 @@
 // the same mark there, or to remove the marks that say the same; or which suggestions say the same, to decide them together. What is
 // ticked is done as one batch.
 
+import { make } from "../elements.js";
 import { waitFor } from "../waiting.js";
 import { number, plural } from "../words.js";
 import { AWAY, LATER, follow, takeBatch } from "./batches.js";
-import { make } from "./layers.js";
 import { Places } from "./places.js";
 import { post } from "./post.js";
 import { allSaved, isAllSaved } from "./saving.js";

@@ -50,42 +50,38 @@ export function takeBatch(batch, keep = remember) {
 export async function undoBatch(step) {
   const at = past.indexOf(step);
   if (at >= 0) past.splice(at, 1);
-  show();
-  await allSaved();
-  const response = await post(step.batch, state.annotator, {}).catch(() => null);
-  const answer = await response?.json().catch(() => null);
-  if (response?.ok && answer) {
-    future.push(step);
-    const undone = await follow(answer.batch);
-    if (undone?.state === "undo_stopped") {
-      if (future.includes(step)) future.splice(future.indexOf(step), 1);
-      past.push(step);
-    }
-    return undone && tellUndone(undone, step);
+  const batch = await ask(step.batch, () => past.push(step));
+  if (!batch) return;
+  future.push(step);
+  const undone = await follow(batch);
+  if (undone?.state === "undo_stopped") {
+    if (future.includes(step)) future.splice(future.indexOf(step), 1);
+    past.push(step);
   }
-  if (canBeTriedAgain(response)) past.push(step);
-  show();
-  toast(answer?.error ?? LATER, "error");
+  if (undone) tellUndone(undone, step);
 }
 
 /** Do it once more, where it is alike by now, with the same ticks. */
 export async function redoBatch(step) {
   future.splice(future.indexOf(step), 1);
-  show();
-  await allSaved();
-  const response = await post(step.again, state.annotator, {}).catch(() => null);
-  const answer = await response?.json().catch(() => null);
-  if (response?.ok && answer) {
-    const batch = await follow(answer.batch);
-    return batch && takeBatch(batch, (again) => past.push(again));
-  }
-  if (canBeTriedAgain(response)) future.push(step);
-  show();
-  toast(answer?.error ?? LATER, "error");
+  const begun = await ask(step.again, () => future.push(step));
+  const batch = begun && (await follow(begun));
+  if (batch) takeBatch(batch, (again) => past.push(again));
 }
 
-/** The server or the session was missing: after any other failure the same would fail again. */
-const canBeTriedAgain = (response) => !response || response.status >= 500 || response.status === 401;
+/** The batch that the server answers with. Otherwise the user is told why, and `putBack` is called if the server or the session was
+ * missing: after any other failure the same would fail again. */
+async function ask(url, putBack) {
+  show();
+  await allSaved();
+  const response = await post(url, state.annotator, {}).catch(() => null);
+  const answer = await response?.json().catch(() => null);
+  if (response?.ok && answer) return answer.batch;
+  if (!response || response.status >= 500 || response.status === 401) putBack();
+  show();
+  toast(answer?.error ?? LATER, "error");
+  return null;
+}
 
 function tellUndone({ made, kept, words, state: now }, step) {
   marksChanged();

@@ -1,5 +1,6 @@
 // How the words that are selected, or those of the selected mark, were labelled before: beside the text, most often first.
 
+import { make } from "../elements.js";
 import { number } from "../words.js";
 import { $, marks, now, pane, precedents, span, state, text, tokensOf, wordsOf } from "./workspace.js";
 
@@ -9,12 +10,6 @@ const list = $("words-before");
 let asked = "";
 
 const count = (n) => (n < MOST ? number(n) : `${MOST} or more`);
-
-const make = (tag, className, ...content) => {
-  const element = Object.assign(document.createElement(tag), { className });
-  element.append(...content);
-  return element;
-};
 
 function selected() {
   const { words, mark } = now.view;

@@ -51,7 +51,7 @@ export function openPicker(kind, { rect, onPick, onClose, ...how }) {
 
 const usesOf = (start, end) => precedents.of(tokensOf(start, end));
 
-export function markWords(label) {
+function markWords(label) {
   const [start, end] = span(now.view.words);
   const operation = marks.making("entity", { start, end, label: label.uid });
   if (!act([operation])) toast(`These words are marked as “${label.name}” already.`);
@@ -99,7 +99,7 @@ function giveLabel(label) {
 }
 
 /** A label that is chosen without the picker: given to what is selected, if it is allowed there. */
-export function applyLabel(label) {
+function applyLabel(label) {
   const { words, mark, relation } = now.view;
   const kind = relation ? "relation" : "entity";
   pane.showCard(label, now.labels[kind].path(label));

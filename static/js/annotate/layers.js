@@ -1,11 +1,7 @@
 // Layers over the text. What is drawn stands in a group for each line and stays as long as it would be drawn the same again. Only
 // lines near the window are given: what stands on others is not in the page.
 
-export const make = (tag, className, ...content) => {
-  const element = Object.assign(document.createElement(tag), { className });
-  element.append(...content);
-  return element;
-};
+import { make } from "../elements.js";
 
 export const svg = (tag, attributes, ...content) => {
   const element = document.createElementNS("http://www.w3.org/2000/svg", tag);

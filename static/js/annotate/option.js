@@ -1,13 +1,8 @@
 // Draws a row of the picker: what to type, the label with what is above it, what is known of it here, and its shortcut.
 
+import { make } from "../elements.js";
 import { number } from "../words.js";
 import { fold } from "./search.js";
-
-const make = (tag, className, ...content) => {
-  const element = Object.assign(document.createElement(tag), { className });
-  element.append(...content);
-  return element;
-};
 
 /** `typed` are the digits so far; `facts` are words about the label; `shortcut` is a digit. */
 export function drawOption(row, { at, typed, facts, shortcut, canStick, isSticky }) {

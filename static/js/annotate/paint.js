@@ -1,6 +1,7 @@
 // What marks and relations look like: how wide their names are, specs, which say all that is drawn, and the elements for them.
 
-import { make, place, svg } from "./layers.js";
+import { make } from "../elements.js";
+import { place, svg } from "./layers.js";
 
 const RULE = 3; // height of the line below marked words
 const EDGE = 2; // marks reach a little beyond their words

@@ -1,14 +1,9 @@
 // The pane beside the text: the label tree, and a card about the label in question.
 
+import { make } from "../elements.js";
 import { number } from "../words.js";
 
 const SHOWN = 200;
-const make = (tag, className, ...content) => {
-  const element = Object.assign(document.createElement(tag), { className });
-  element.append(...content);
-  if (tag === "button") element.type = "button";
-  return element;
-};
 
 export class Pane {
   /** The branches that somebody opened are kept by this browser under a key: they are open in the items to come as well. */

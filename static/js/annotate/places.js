@@ -1,8 +1,8 @@
 // The places in the dialog of all alike, each with a tick. All are ticked at first, those too that have not been fetched yet: what
 // is kept is only what differs from that, or, once none is ticked, what is ticked. Those that a rule forbids are shown without one.
 
+import { make } from "../elements.js";
 import { number, plural } from "../words.js";
-import { make } from "./layers.js";
 
 export class Places {
   #all = true;

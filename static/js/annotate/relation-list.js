@@ -1,10 +1,6 @@
 // The relations of the item as a list box: one stop of the Tab key; the arrow keys select in it. Only what changed is made anew.
 
-const make = (tag, className, ...content) => {
-  const element = Object.assign(document.createElement(tag), { className });
-  element.append(...content);
-  return element;
-};
+import { make } from "../elements.js";
 
 export class RelationList {
   #rows = new Map(); // uid: row

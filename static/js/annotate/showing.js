@@ -29,7 +29,7 @@ function showStep(id, steps, words) {
   $(id).title = isElsewhere ? `${words}: the last change was in ${step.batch ? "many items" : `item ${step.item.number}`}` : words;
 }
 
-export function showMarks() {
+function showMarks() {
   const { labels } = now;
   if (!labels) return;
   const { entities, relations } = marks;

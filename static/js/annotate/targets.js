@@ -15,7 +15,7 @@ export function targetOver(token) {
   return (over.find(({ uid }) => !whyNot(uid)) ?? over[0])?.uid;
 }
 
-export function findTargets(source) {
+function findTargets(source) {
   targets = new Map();
   if (!source || !now.judge) return;
   const known = new Map(); // a label, or the suggestion itself: what is against it

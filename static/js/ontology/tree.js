@@ -194,9 +194,10 @@ export function select(li) {
   return showDetails();
 }
 
+/** An item, or none. */
 function take(li) {
   clearTimeout(following);
-  state.selected = uidOf(li);
+  state.selected = li ? uidOf(li) : "";
   chosen.clear();
   mark();
   tell("selected");
@@ -212,12 +213,7 @@ export function follow(li) {
 
 /** Select nothing: the details are the overview. */
 export function selectNone() {
-  clearTimeout(following);
-  state.selected = "";
-  chosen.clear();
-  mark();
-  tell("selected");
-  remember();
+  take(null);
   return showOverview();
 }
 

@@ -1,4 +1,4 @@
-"""The list of datasets, and the pages of one: its items, one item, statistics, downloads."""
+"""The list of datasets, and the pages of one: its items, one item, what is done to them, statistics, downloads."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -10,23 +10,26 @@ from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import trigger_client_event
 
-from annotation_service import access
+from annotation_service import access, words
 from annotation_service.blueprint_views import list_context
-from annotation_service.http import Request, download, show_table
-from annotation_service.paging import Column, Page
+from annotation_service.edits import Conflict, fingerprint
+from annotation_service.http import Request, download, refused, show_table
+from annotation_service.inputs import Refused, whole_number
+from annotation_service.paging import Column
 from annotation_service.views import blueprints_and_copies, finders
 from ontologies.labels import Label, Labels
 from ontologies.models import Ontology
 
 from .. import drawing
 from ..exports import DOWNLOAD_FORMATS, DownloadFormat
-from ..extra_fields import Field
+from ..extra_fields import Field, read_lines, to_object
 from ..item_lists import ItemFilter, given_count
 from ..kinds import DatasetKind
 from ..models import GIVEN, Annotation, Dataset, Entity, Item, Relation, Upload
-from ..models.item import ItemQuerySet
 from ..models.judged import broken_here
 from ..models.marks import Mark
 from ..statistics import label_counts, statistics_of
@@ -64,39 +67,33 @@ def page(request: Request, pk: int) -> HttpResponse:
     """Show the items, or the bin; a filter request gets the table alone."""
     dataset = access.readable(request, Dataset, pk)
     shown = ItemFilter.of(dataset, request.GET).without_selection()
-    page = shown.page(request.GET.get("page"), _texts(shown))
-    columns = _columns(shown, page)
+    counted = {"entity_count": given_count(Entity), "relation_count": given_count(Relation)}
+    texts = Item.with_removed.select_related("removed_by").annotate(**counted)
+    page = shown.page(request.GET.get("page"), texts)
+    columns = _columns(shown, page.object_list)
     context = shell(request, dataset, "bin" if shown.bin else "items")
     context |= {
         "filter": shown,
         "page": page,
         "rows": [(item, item.excerpt(shown.q), None) for item in page.object_list],
+        "columns": columns,
+        "cells": [column.name for column in columns],
+        "selects": context["can_edit"],
+        "everything": f"{request.path}?bin=1" if shown.bin else request.path,
     }
-    context |= {"columns": [column for column in columns.values() if column], "cells": columns}
-    context |= {"selects": context["can_edit"], "everything": f"{request.path}?bin=1" if shown.bin else request.path}
     query, choices = shown.query_string(page=page.number), partial(_choices, shown)
     return show_table(request, query, "datasets/_items.html", "datasets/page.html", context, choices=choices)
 
 
-def _texts(shown: ItemFilter) -> ItemQuerySet:
-    """Counting the marks of fifty items takes 2 of 14 ms. The counts of labels leave out the bin."""
-    texts = Item.with_removed.select_related("removed_by")
-    if shown.bin or any(label_counts(shown.dataset)):
-        return texts.annotate(entity_count=given_count(Entity), relation_count=given_count(Relation))
-    return texts
-
-
-def _columns(shown: ItemFilter, page: Page) -> dict[str, Column | None]:
-    """The columns beside the text, ``None`` for those that are empty: for each cell a template looks long for what is missing, 3
-    of 24 ms for a page."""
-    kind, items = DatasetKind(shown.dataset.kind), page.object_list
-    left_out = {
-        "external": kind == DatasetKind.STANDARD and not any(item.external_id for item in items),
-        "entities": not (kind.has_entities or any(getattr(item, "entity_count", 0) for item in items)),
-        "relations": not (kind.has_relations or any(getattr(item, "relation_count", 0) for item in items)),
+def _columns(shown: ItemFilter, items: Any) -> list[Column]:
+    """Without those that are empty."""
+    kind = DatasetKind(shown.dataset.kind)
+    filled = {
+        "external": kind != DatasetKind.STANDARD or any(item.external_id for item in items),
+        "entities": kind.has_entities or any(item.entity_count for item in items),
+        "relations": kind.has_relations or any(item.relation_count for item in items),
     }
-    columns = {column.name: None if left_out.get(column.name) else column for column in shown.columns}
-    return columns if shown.bin else columns | {"removed": None}
+    return [column for column in shown.columns if filled.get(column.name, True)]
 
 
 def shell(request: Request, dataset: Dataset, tab: str) -> dict[str, Any]:
@@ -200,6 +197,98 @@ def _work(item: Item) -> QuerySet[Annotation]:
     }
     work = Annotation.objects.filter(item=item).exclude(annotator=None).select_related("annotator")
     return work.annotate(**kept).order_by("annotator__username")
+
+
+# --- Removing, restoring and editing -----------------------------------------------------------------------------------
+
+
+@require_http_methods(["GET", "POST"])
+def remove(request: Request, pk: int) -> HttpResponse:
+    """Say first how many items and marks would go, and ask again if it has become another number when somebody agrees.
+
+    A selection may be too long for an address, so a POST without an agreed ``count`` asks as well.
+    """
+    dataset = access.editable(request, Dataset, pk)
+    chosen = _chosen(request, dataset)
+    if chosen is None:
+        return refused("Choose the items first.")
+    items, agreed = chosen.items(), whole_number(request.POST.get("count", ""))
+    if agreed:
+        try:
+            removed = dataset.remove(items, by=request.user, agreed=agreed)
+        except Refused as error:
+            if items.count() == agreed:
+                return refused(str(error))
+        else:
+            last = dataset.bin().filter(removed_by=request.user)[0]
+            together = ItemFilter(dataset=dataset, bin="1", removed=str(last.removed_at))
+            url = f"{reverse('datasets:restore', args=[pk])}?{together.query_string()}&all=1"
+            done = f"{words.plural(removed, 'item is,items are')} in the bin."
+            return items_changed(done, {"label": "Restore", "url": url})
+    first, count = items.first(), items.count()
+    if first is None:
+        return refused("None of these items is in the dataset any more.")
+    changed = agreed is not None
+    context = {"dataset": dataset, "filter": chosen, "first": first, "count": count, "changed": changed}
+    context |= {"marks": dataset.marks_of(items)}
+    return render(request, "datasets/_remove.html", context, status=409 if changed else 200)
+
+
+@require_POST
+def restore(request: Request, pk: int) -> HttpResponse:
+    dataset = access.editable(request, Dataset, pk)
+    chosen = _chosen(request, dataset)
+    if chosen is None or not chosen.bin:
+        return refused("Choose items of the bin first.")
+    try:
+        restored = dataset.restore(chosen.items())
+    except Refused as error:
+        return refused(error)
+    if not restored:
+        return refused("None of these items is in the bin any more.")
+    theirs = "its" if restored == 1 else "their"
+    return items_changed(f"{words.plural(restored, 'item is,items are')} back with all {theirs} marks.")
+
+
+def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:
+    """The selected items or, with ``all``, every item that matches the filter in the address."""
+    asked = request.GET.copy()
+    for name in ("items", "all"):
+        asked.setlist(name, asked.getlist(name) + request.POST.getlist(name))
+    chosen = ItemFilter.of(dataset, asked)
+    return chosen if chosen.selected or asked.get("all") == "1" else None
+
+
+def items_changed(text: str, action: dict[str, str] | None = None) -> HttpResponse:
+    """Show a message, perhaps with a button, reload the items and close the dialog."""
+    toast = {"text": text, "kind": "success"} | ({"action": action} if action else {})
+    answer = trigger_client_event(HttpResponse(), "toast", toast)
+    return trigger_client_event(trigger_client_event(answer, "itemsChanged", {}), "closeDialog", {})
+
+
+@require_http_methods(["GET", "POST"])
+def edit_item(request: Request, pk: int, item_pk: int) -> HttpResponse:
+    """Edit the external id and the extra fields; the text never changes. What was typed stays in the form until it is stored."""
+    item = item_of(access.editable(request, Dataset, pk), item_pk)
+    form: dict[str, Any] = {"external_id": item.external_id, "fields": Field.all_of(item.extra_fields)}
+    seen = {name: fingerprint(getattr(item, name)) for name in ("external_id", "extra_fields")}
+    status = 200
+    if request.method == "POST":
+        seen = {name: request.POST.get(f"was_{name}") or now for name, now in seen.items()}
+        if (external_id := request.POST.get("external_id", "")) != item.external_id:
+            form["external_id"] = external_id.strip()
+        try:
+            form["fields"] = read_lines(request.POST.get("fields", ""))
+            values = to_object(form["fields"], known=item.extra_fields)
+            item.edit(external_id=form["external_id"], extra_fields=values, was=seen)
+            return items_changed(f"Item {words.number(item.number)} is saved.")
+        except Conflict as conflict:
+            status = 409
+            form["theirs"] = {name: Field.of(name, value).value for name, value in conflict.fields.items()}
+            seen |= {name: fingerprint(value) for name, value in conflict.fields.items()}
+        except Refused as error:
+            status, form["problems"] = 422, error.problems
+    return render(request, "datasets/_edit_item.html", {"form": form | {"seen": seen}, "item": item}, status=status)
 
 
 # --- Statistics --------------------------------------------------------------------------------------------------------

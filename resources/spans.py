@@ -1,15 +1,55 @@
-"""Entities by where they stand: which share a token, and where too many do."""
+"""Entities by where they stand: which are judged together, how these lie, and where too many share a token."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import chain
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from django.conf import settings
 
 from annotation_service import words
-from resources.rules import Placed
+
+# Two entities are judged together if the one begins at most so many tokens behind the end of the other: 0, they share one.
+REACH = 0
+
+
+class Lie(StrEnum):
+    """How an entity lies to another one in its reach."""
+
+    EQUAL = "equal"
+    AROUND = "around"
+    INSIDE = "inside"
+    CROSSING = "crossing"
+
+    @classmethod
+    def of(cls, one: "Placed", other: "Placed") -> "Lie | None":
+        """None if the two are not judged together."""
+        if one.start > other.end + REACH or other.start > one.end + REACH:
+            return None
+        holds, is_held = (a.start <= b.start and b.end <= a.end for a, b in ((one, other), (other, one)))
+        if holds and is_held:
+            return cls.EQUAL
+        return cls.AROUND if holds else cls.INSIDE if is_held else cls.CROSSING
+
+
+# The same in SQL, given the aliases of the rows of two entities.
+IN_REACH = f'{{1}}.start <= {{0}}."end" + {REACH} AND {{1}}."end" >= {{0}}.start - {REACH}'
+LIE = f"""CASE WHEN {{0}}.start = {{1}}.start AND {{0}}."end" = {{1}}."end" THEN '{Lie.EQUAL}'
+    WHEN {{0}}.start <= {{1}}.start AND {{1}}."end" <= {{0}}."end" THEN '{Lie.AROUND}'
+    WHEN {{1}}.start <= {{0}}.start AND {{0}}."end" <= {{1}}."end" THEN '{Lie.INSIDE}'
+    ELSE '{Lie.CROSSING}' END"""
+
+
+class Placed(Protocol):
+    """What marks the tokens ``start`` to ``end``, inclusive."""
+
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
 
 P = TypeVar("P", bound=Placed)
 
@@ -58,6 +98,10 @@ class Spans(Generic[P]):
         for token in range(span.start + 1, span.end + 1):
             yield from self._starting.get(token, ())
 
+    def in_reach(self, span: Placed) -> Iterator[P]:
+        """Those that are judged together with this one, itself included."""
+        return self.meeting(TokenSpan(span.start - REACH, span.end + REACH))
+
     def _places(self, span: P) -> Iterator[dict[P, None]]:
         yield self._at[span.start, span.end]
         yield self._starting[span.start]
@@ -74,14 +118,14 @@ class Spans(Generic[P]):
 
 
 def pairs_of(spans: Sequence[P]) -> Iterator[tuple[P, P, int]]:
-    """The pairs that share a token, with the place of the later one in the list."""
+    """The pairs that are judged together, with the place of the later one in the list."""
     begun: list[tuple[int, P]] = []
     end = -1
     for index, span in sorted(enumerate(spans), key=lambda numbered: numbered[1].start):
-        if span.start > end:  # most share no token
+        if span.start > end + REACH:  # most share no token
             begun.clear()
         else:
-            begun = [(place, other) for place, other in begun if other.end >= span.start]
+            begun = [(place, other) for place, other in begun if other.end + REACH >= span.start]
         for place, other in begun:
             yield other, span, max(place, index)
         begun.append((index, span))
