@@ -106,6 +106,7 @@ def _versions():
 class Reader(Client):
     """Reads pages as browsers do: white space is one space, except where it is kept. So lines of templates may break anywhere."""
 
+    SPACES = re.compile(r"[ \t\r\n]+")
     KEPT = re.compile(
         r'(<pre\b.*?</pre>|<textarea\b.*?</textarea>|<(?:p|div) class="(?:marked|prose).*?</(?:p|div)>)', re.DOTALL
     )
@@ -113,9 +114,9 @@ class Reader(Client):
     def request(self, **request):
         response = super().request(**request)
         if not response.streaming and response.get("Content-Type", "").startswith("text/html"):
-            in_tags = re.compile(r"[ \t\r\n]+(?=[^<>]*>)")
-            parts = self.KEPT.split(in_tags.sub(" ", response.content.decode()).replace(" >", ">"))
-            parts[::2] = [re.sub(r"[ \t\r\n]+", " ", part) for part in parts[::2]]
+            page = re.sub(r"<[^<>]*>", lambda tag: self.SPACES.sub(" ", tag[0]), response.content.decode())
+            parts = self.KEPT.split(page.replace(" >", ">"))
+            parts[::2] = [self.SPACES.sub(" ", part) for part in parts[::2]]
             response.content = "".join(parts).encode()
         return response
 

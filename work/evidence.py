@@ -14,6 +14,7 @@ from ontologies.models import Ontology, OntologyItem
 from resources.models import ConstraintSet
 from resources.proposals import Observed
 from resources.rules import Lineage
+from resources.spans import IN_REACH, LIE, Lie
 
 
 class Source(StrEnum):
@@ -34,8 +35,8 @@ _FROM = """
 """
 _INSIDE = f"""
   FROM datasets_entity e {_FROM}
-  JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND o.start >= e.start AND o."end" <= e."end"
-   AND o."end" - o.start < e."end" - e.start
+  JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND {IN_REACH.format("e", "o")} AND o.start >= e.start
+   AND {LIE.format("e", "o")} = '{Lie.AROUND}'
  WHERE {{marks}} AND (o.status = 'accepted' OR a.annotator_id IS NULL AND o.origin = 'given')
 """
 _RELATED = f"""

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Max
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from annotation_service.db import execute
@@ -24,7 +26,7 @@ from datasets.importing.document import Progress, no_progress
 from datasets.importing.items import NewEntity
 from datasets.importing.storage import write_rows
 from datasets.kinds import DatasetKind
-from datasets.models import Dataset
+from datasets.models import MARKS, Annotation, Dataset, Entity, Mark, Relation
 from datasets.models.item import ItemQuerySet
 from datasets.models.marks import ENTITY_KEY, RELATION_KEY
 from datasets.portions import token_lists
@@ -100,11 +102,15 @@ INDEXES = (
     *(f"ANALYZE {table}" for table in list(COLUMNS)[:3]),
 )
 
-_SAME = 'e.annotation_id = {0}.id AND e.label_id = {1}.label_id AND e.start = {1}.start AND e."end" = {1}."end"'
+
+def _is_same(one: str, other: str) -> str:
+    return f'{one}.label_id = {other}.label_id AND {one}.start = {other}.start AND {one}."end" = {other}."end"'
 
 
-def _is_there(entity: str) -> str:
-    return f"EXISTS (SELECT 1 FROM datasets_entity e WHERE {_SAME.format('t', entity)})"
+def _is_there(entity: str, more: str = "TRUE") -> str:
+    return (
+        f"EXISTS (SELECT 1 FROM datasets_entity e WHERE e.annotation_id = t.id AND {_is_same('e', entity)} AND {more})"
+    )
 
 
 def _is_rejected(what: str) -> str:
@@ -116,7 +122,7 @@ def _is_refused(entity: str) -> str:
 
 
 def _can_be_an_end(entity: str) -> str:
-    hidden = f"EXISTS (SELECT 1 FROM datasets_entity e WHERE {_SAME.format('t', entity)} AND e.status = 'rejected')"
+    hidden = _is_there(entity, "e.status = 'rejected'")
     return f"NOT {hidden} AND NOT {_is_rejected(ENTITY_KEY.format(entity))} AND NOT {_is_refused(entity)}"
 
 
@@ -163,20 +169,14 @@ CROWDED = """
     WHERE t.is_open AND s.count + (
         SELECT COUNT(*) FROM datasets_entity e WHERE e.annotation_id = t.id AND e.status <> 'rejected') > %(most)s
 """
-STANDING = """
-    SELECT start, "end" FROM datasets_entity
-    WHERE annotation_id = %(annotation)s AND status <> 'rejected'
-      AND NOT (status = 'suggested' AND origin = 'preannotation')
-"""
 COMING = f"""
     SELECT s.id, s.start, s."end" FROM suggested_to t JOIN suggested_entity s ON s.item_id = t.item_id
-    WHERE t.id = %(annotation)s AND NOT {_is_refused("s")} AND NOT EXISTS (
-        SELECT 1 FROM datasets_entity e WHERE {_SAME.format("t", "s")}
-           AND NOT (e.status = 'suggested' AND e.origin = 'preannotation'))
+    WHERE t.id = %(annotation)s AND NOT {_is_refused("s")}
+      AND NOT {_is_there("s", "NOT (e.status = 'suggested' AND e.origin = 'preannotation')")}
     ORDER BY s.id
 """
 
-_WITHDRAWN_RELATIONS = """
+_WITHDRAWN_RELATIONS = f"""
     CREATE TEMPORARY TABLE withdrawn_relation AS
     SELECT r.id, t.id AS annotation_id FROM suggested_to t
     JOIN datasets_relation r ON r.annotation_id = t.id AND r.status = 'suggested' AND r.origin = 'preannotation'
@@ -186,9 +186,7 @@ _WITHDRAWN_RELATIONS = """
         SELECT 1 FROM suggested_relation w
         JOIN suggested_entity s ON s.id = w.source_id
         JOIN suggested_entity o ON o.id = w.target_id
-        WHERE w.item_id = t.item_id AND w.label_id = r.label_id
-          AND s.label_id = a.label_id AND s.start = a.start AND s."end" = a."end"
-          AND o.label_id = b.label_id AND o.start = b.start AND o."end" = b."end")
+        WHERE w.item_id = t.item_id AND w.label_id = r.label_id AND {_is_same("s", "a")} AND {_is_same("o", "b")})
 """
 _WITHDRAW_RELATIONS = "DELETE FROM datasets_relation WHERE id IN (SELECT id FROM withdrawn_relation)"
 _ADD_ENTITIES = f"""
@@ -218,17 +216,15 @@ _ADD_ENDS = f"""
     WHERE NOT {_is_there("s")}
     ORDER BY t.id, s.id
 """
-_ADD_RELATIONS = """
+_ADD_RELATIONS = f"""
     INSERT INTO datasets_relation
         (annotation_id, source_id, target_id, label_id, uid, status, origin, created_at, updated_at)
     SELECT p.annotation_id, a.id, b.id, p.label_id, p.uid, 'suggested', 'preannotation', %(now)s, %(now)s
     FROM suggested_pair p
     JOIN suggested_entity s ON s.id = p.source_id
     JOIN suggested_entity o ON o.id = p.target_id
-    JOIN datasets_entity a ON a.annotation_id = p.annotation_id
-     AND a.label_id = s.label_id AND a.start = s.start AND a."end" = s."end"
-    JOIN datasets_entity b ON b.annotation_id = p.annotation_id
-     AND b.label_id = o.label_id AND b.start = o.start AND b."end" = o."end"
+    JOIN datasets_entity a ON a.annotation_id = p.annotation_id AND {_is_same("a", "s")}
+    JOIN datasets_entity b ON b.annotation_id = p.annotation_id AND {_is_same("b", "o")}
     WHERE NOT EXISTS (
         SELECT 1 FROM datasets_relation r WHERE r.source_id = a.id AND r.target_id = b.id AND r.label_id = p.label_id)
 """
@@ -238,7 +234,7 @@ _WITHDRAWN_ENTITIES = f"""
     SELECT e.id, t.id AS annotation_id FROM suggested_to t
     JOIN datasets_entity e ON e.annotation_id = t.id AND e.status = 'suggested' AND e.origin = 'preannotation'
     WHERE NOT EXISTS (
-        SELECT 1 FROM suggested_entity s WHERE s.item_id = t.item_id AND s.own = 1 AND {_SAME.format("t", "s")})
+        SELECT 1 FROM suggested_entity s WHERE s.item_id = t.item_id AND s.own = 1 AND {_is_same("s", "e")})
       AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.source_id = e.id)
       AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.target_id = e.id)
 """
@@ -264,12 +260,7 @@ STORE = (
     _WITHDRAW_ENTITIES,
     _NEXT_REVISIONS,
 )
-LAST_KEY = "SELECT COALESCE(MAX(id), 0) FROM datasets_{}"
-COUNT = tuple(
-    f"SELECT COUNT(*) FROM suggested_to t JOIN {table} m ON m.annotation_id = t.id"
-    " WHERE t.is_given AND m.origin = 'preannotation'"
-    for table in ("datasets_entity", "datasets_relation")
-)
+_GIVEN = RawSQL("SELECT id FROM suggested_to WHERE is_given", ())
 
 
 ITEMS_AT_ONCE = 1000
@@ -361,8 +352,10 @@ class Matching:
 
     def store(self) -> Outcome:
         """Add what is new, and withdraw what nobody touched and no preannotation finds any more."""
-        params = {name: next(_rows(LAST_KEY.format(name)))[0] for name in ("annotation", "entity", "relation")}
-        params["now"] = connection.ops.adapt_datetimefield_value(timezone.now())
+        params: dict[str, Any] = {"now": connection.ops.adapt_datetimefield_value(timezone.now())}
+        for model in (Annotation, Entity, Relation):
+            last = model._default_manager.aggregate(last=Max("pk", default=0))
+            params[model._meta.model_name or ""] = last["last"]
         for statement in PREPARE:
             execute(statement, params)
         if self.judge:
@@ -371,7 +364,8 @@ class Matching:
             self._refuse_crowded(annotation)
         for statement in STORE:
             execute(statement, params)
-        entities, relations = (next(_rows(statement))[0] for statement in COUNT)
+        suggested = {"annotation__in": _GIVEN, "origin": Mark.Origin.PREANNOTATION}
+        entities, relations = (model._default_manager.filter(**suggested).count() for model in MARKS.values())
         return Outcome(entities, relations, self.against_rules, self.crowded)
 
     def _refuse_against(self, judge: Judge) -> None:
@@ -387,10 +381,11 @@ class Matching:
 
     def _refuse_crowded(self, annotation: int) -> None:
         """Leave out the entities for which there is no room beside what is there, and those before them."""
-        params = {"annotation": annotation}
-        there = Spans(TokenSpan(*place) for place in _rows(STANDING, params))
+        standing = Entity.objects.filter(annotation=annotation).exclude(status=Mark.Status.REJECTED)
+        standing = standing.exclude(status=Mark.Status.SUGGESTED, origin=Mark.Origin.PREANNOTATION)
+        there = Spans(TokenSpan(*place) for place in standing.values_list("start", "end"))
         refused = []
-        for entity, *place in _rows(COMING, params):
+        for entity, *place in _rows(COMING, {"annotation": annotation}):
             coming = TokenSpan(*place)
             if has_room(coming, [*there.meeting(coming)]):
                 there.add(coming)
