@@ -99,6 +99,24 @@ def test_removed_items_are_neither_counted_nor_passed(as_carol, open_item, proje
     assert open_item(as_carol, third).status_code == 200
 
 
+def test_annotators_see_what_managers_remove_restore_and_add(as_carol, as_alice, alice, project, start):
+    def sees() -> str:
+        return " ".join(state_of(as_carol.get(start, follow=True))["item"]["tokens"])
+
+    dataset = project.dataset
+    first, second, _ = dataset.items()
+    before = sees()
+    assert before == " ".join(first.tokens)
+    dialog = as_alice.get(f"/datasets/{dataset.pk}/remove/?items={first.pk}")
+    assert "Annotators do not see removed items any more." in dialog.content.decode()
+    dataset.remove(dataset.items().filter(pk=first.pk), by=alice)
+    assert sees() == " ".join(second.tokens)
+    dataset.restore(dataset.bin())
+    assert sees() == before
+    factories.upload("grease bearing", by=alice, options={"format": "text"}, dataset=dataset).store()
+    assert as_carol.get(f"{start}{dataset.items().last().pk}/").status_code == 200
+
+
 def test_text_cannot_break_out_of_the_page(as_carol, alice, carol):
     text = "</script><script>alert(1)</script> <b>bold</b> &amp;\n"
     project = factories.project(by=alice, annotators=[carol], text=text)

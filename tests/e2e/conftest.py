@@ -150,7 +150,9 @@ def kept_context(browser: Browser, live_server) -> Iterator[BrowserContext]:
     """What one test after the other uses: scripts are fetched and compiled once. Its first page only keeps the process alive."""
     context = browser.new_context(**of_server(live_server))
     prepare(context)
-    context.new_page().goto("/static/css/app.css")
+    keeper = context.new_page()
+    keeper.route("**/*", lambda route: route.fulfill(body=""))  # the server may not touch the database yet
+    keeper.goto("/")
     yield context
     context.close()
 
@@ -301,3 +303,16 @@ def project(alice, carol):
 def desk(page, sign_in, project, carol) -> Desk:
     sign_in(page, carol)
     return Desk(page, project, carol).open()
+
+
+@pytest.fixture
+def desk_about(page, sign_in, alice, carol):
+    """``desk_about(dataset, items, kind=Desk)``: a project with these labels, and no relations, is opened."""
+
+    def desk_about(dataset, items=None, kind=Desk) -> Desk:
+        labels = factories.ontology(owner=alice, items=items)
+        fields = {"name": "Other", "by": alice, "dataset": dataset, "entity_ontology": labels, "annotators": [carol]}
+        sign_in(page, carol)
+        return kind(page, factories.Project.create(**fields), carol).open()
+
+    return desk_about

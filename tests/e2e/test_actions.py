@@ -7,7 +7,6 @@ from statistics import mean
 import pytest
 from playwright.sync_api import expect
 
-from datasets.models import Annotation
 from tests import gold
 from tests.e2e.desk import arrived
 from tests.e2e.hand import Hand, Keys, Mouse
@@ -79,17 +78,3 @@ def test_by_keys_an_entity_takes_arrows_and_few_letters_and_a_relation_its_numbe
         print(
             f"\nBy keys: {mean(hand.actions['entity']):.2f} for each entity, {mean(alone):.2f} for each relation; {steps}"
         )
-
-
-def test_all_suggestions_of_an_item_take_one_action(page, sign_in, alice, carol):
-    project = gold.project(by=alice, annotators=[carol], items=TEN[:1])
-    sign_in(page, carol)
-    page.goto(f"/projects/{project.pk}/annotate/")
-    arrived(page, 1)
-    suggested = page.locator(".mark-name.suggested, .arc.suggested")
-    expect(suggested).to_have_count(len(TEN[0]["entities"]) + len(TEN[0]["relations"]))
-    page.keyboard.press("Shift+Space")
-    expect(suggested).to_have_count(0)
-    expect(page.locator("#saved:not([aria-busy=true])")).to_have_text("✓ all saved")
-    mine = Annotation.objects.get(annotator=carol)
-    assert {mark.status for marks in (mine.entity_set, mine.relation_set) for mark in marks.all()} == {"accepted"}

@@ -46,6 +46,16 @@ def test_how_words_were_labelled_before_stands_beside_them(desk, page, sign_in, 
     expect(before.locator("li")).to_have_count(1)
     desk.press("ArrowRight")
     expect(before).to_be_empty()
+    desk.press("Escape", "Tab", "Delete")  # what was done a moment ago counts
+    desk.saved()
+    desk.press("End", "Home")
+    expect(before.locator("li")).to_have_text(["State1 by you"])
+    fields = page.locator("[data-fields]")
+    fields.get_by_text("2 extra fields").click()
+    expect(fields.locator("dd")).to_have_text(["Perth <b>", "12"])
+    desk.press("PageDown")
+    desk.ready(2)
+    expect(fields).to_have_count(0)
 
 
 def test_words_without_spaces_between_them_are_found_again(desk, page, alice, carol):
@@ -66,23 +76,3 @@ def test_somebody_who_reads_all_marks_sees_what_others_did(desk, page, sign_in, 
     desk.open()
     desk.press("Home")
     expect(page.locator("#words-before li")).to_have_text(["State2 by others", "Activity1 by others"])
-
-
-def test_the_extra_fields_of_an_item_are_there(desk, page):
-    desk.open()
-    fields = page.locator("[data-fields]")
-    fields.get_by_text("2 extra fields").click()
-    expect(fields.locator("dd")).to_have_text(["Perth <b>", "12"])
-    desk.press("PageDown")
-    desk.ready(2)
-    expect(fields).to_have_count(0)
-
-
-def test_what_was_marked_a_moment_ago_counts(desk, page):
-    desk.open()
-    desk.press("Home")
-    expect(page.locator("#words-before li")).to_have_text(["State2 by you"])
-    desk.press("Tab", "Delete")
-    desk.saved()
-    desk.press("End", "Home")
-    expect(page.locator("#words-before li")).to_have_text(["State1 by you"])

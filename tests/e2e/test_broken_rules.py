@@ -4,9 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from datasets.models import Annotation
-from projects.models import Project
 from tests import factories
-from tests.datasets import marked
 from tests.e2e.test_axe import serious
 from tests.resource_sets import make
 
@@ -43,32 +41,3 @@ def test_a_later_rule_leads_to_the_marks_that_break_it(page: Page, sign_in, alic
     assert not serious(page)
     page.get_by_role("link", name="All broken rules").click()
     expect(page.get_by_role("heading", name="Broken rules")).to_be_visible()
-
-
-def test_a_project_is_made_with_marks_that_break_its_rules(page: Page, sign_in, alice):
-    dataset = marked.dataset(owner=alice)
-    entities, _ = dataset.given_ontologies()
-    make("entity_constraints", owner=alice, entities=entities, relations=None, document=RULES, name="Maintenance rules")
-    sign_in(page, alice)
-    page.goto("/projects/new/")
-    page.get_by_label("Name").fill("Pumps")
-    page.get_by_label("Entities and relations").check()
-    page.goto("/projects/new/#step-dataset")
-    held = []
-    page.route("**/*fresh=1*", lambda route: held.append(route))
-    with page.expect_request("**/*fresh=1*"):
-        page.get_by_label("Dataset", exact=True).select_option(str(dataset.pk))
-    for waiting in (page.get_by_label("Entity constraints"), page.locator("#create-project")):
-        expect(waiting).to_be_disabled()  # what is chosen or sent now would miss the answer
-    held[0].continue_()
-    expect(page.locator("#create-project")).to_be_enabled()
-    expect(page.get_by_label("Entity ontology")).to_have_value(str(entities.pk))
-    page.goto("/projects/new/#step-constraints")
-    page.get_by_label("Entity constraints").select_option(index=1)
-    expect(page.get_by_text("Marks of the dataset break these constraints 1 time.")).to_be_visible()
-    assert not serious(page)
-    page.get_by_label("Keep these marks as they are").check()
-    page.goto("/projects/new/#step-review")
-    page.get_by_role("button", name="Create project").click()
-    expect(page.get_by_text("1 violation of 1 rule")).to_be_visible()
-    assert Project.objects.get().constraint_sets().count() == 1

@@ -19,12 +19,22 @@ def entities(alice):
     return factories.ontology(owner=alice, name="Maintenance entities")
 
 
-def test_rules_are_built_by_mouse(page, sign_in, alice, entities):
-    rules = make(
-        "entity_constraints", owner=alice, entities=entities, relations=None, document=[], name="Maintenance rules"
-    )
-    sign_in(page, alice)
-    page.goto(rules.get_absolute_url())
+@pytest.fixture
+def show(page, sign_in, alice):
+    """``show(entities, relations=None)``: a set of rules for these labels is made and opened by alice."""
+
+    def show(entities, relations=None, **fields) -> ConstraintSet:
+        kind = "relation_constraints" if relations else "entity_constraints"
+        rules = make(kind, owner=alice, entities=entities, relations=relations, **fields)
+        sign_in(page, alice)
+        page.goto(rules.get_absolute_url())
+        return rules
+
+    return show
+
+
+def test_rules_are_built_by_mouse(page, show, entities):
+    rules = show(entities, document=[])
     page.get_by_role("button", name="Add the first rule").click()
     expect(page.get_by_role("heading", name="Add a rule: for which label?")).to_be_visible()
     page.locator("#dialog").get_by_role("button", name="Activity").click()
@@ -86,11 +96,8 @@ def test_a_document_is_checked_before_it_is_stored(page, sign_in, alice, problem
     expect(page.locator(".rule").first).to_be_focused()
 
 
-def test_rules_are_built_by_keyboard(page, sign_in, alice, entities):
-    relations = factories.ontology(owner=alice, kind="relation", name="Maintenance relations")
-    rules = make("relation_constraints", owner=alice, entities=entities, relations=relations, document=[])
-    sign_in(page, alice)
-    page.goto(rules.get_absolute_url())
+def test_rules_are_built_by_keyboard(page, show, alice, entities):
+    rules = show(entities, factories.ontology(owner=alice, kind="relation", name="Maintenance relations"), document=[])
     page.locator("#add-rule").focus()
     page.keyboard.press("Enter")
     heading = page.locator("#dialog h2")
@@ -120,16 +127,8 @@ def test_rules_are_built_by_keyboard(page, sign_in, alice, entities):
     ]
 
 
-def test_labels_are_picked_one_after_the_other_by_keyboard(page, sign_in, alice, entities):
-    rules = make(
-        "entity_constraints",
-        owner=alice,
-        entities=entities,
-        relations=None,
-        document=[{"domain": "Activity", "excludes": []}],
-    )
-    sign_in(page, alice)
-    page.goto(rules.get_absolute_url())
+def test_labels_are_picked_one_after_the_other_by_keyboard(page, show, entities):
+    rules = show(entities, document=[{"domain": "Activity", "excludes": []}])
     page.get_by_role("button", name="Add a label to what Activity excludes").click()
     pressed = page.locator("#choices [aria-pressed=true]")
     expect(page.locator("#pick-search")).to_be_focused()
@@ -148,10 +147,8 @@ def test_labels_are_picked_one_after_the_other_by_keyboard(page, sign_in, alice,
     assert document_of(rules) == [{"domain": "Activity", "excludes": ["State", "Activity/Replace"]}]
 
 
-def test_somebody_elses_change_is_not_overwritten(page, problems, sign_in, alice, bob, entities):
-    rules = make("entity_constraints", owner=alice, entities=entities, relations=None)
-    sign_in(page, alice)
-    page.goto(rules.get_absolute_url())
+def test_somebody_elses_change_is_not_overwritten(page, problems, show, bob, entities):
+    rules = show(entities)
     problems.expect("409")
     physical, field = item(entities, "PhysicalObject").uid, "can_contain"
     rules.add_label(physical, field, item(entities, "Replace").uid, by=bob)
@@ -188,10 +185,8 @@ def test_a_projects_rules_tell_how_often_they_are_broken(page, sign_in, alice, c
     expect(page.locator(".mark-name")).to_have_count(2)
 
 
-def test_a_duplicate_is_named_at_once(page, sign_in, alice, entities):
-    rules = make("entity_constraints", owner=alice, entities=entities, relations=None, document=[], name="Old rules")
-    sign_in(page, alice)
-    page.goto(rules.get_absolute_url())
+def test_a_duplicate_is_named_at_once(page, show, entities):
+    show(entities, document=[], name="Old rules")
     page.get_by_label("More actions").click()
     page.get_by_role("button", name="Duplicate…").click()
     expect(page.get_by_label("Name", exact=True)).to_be_focused()

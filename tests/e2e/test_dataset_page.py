@@ -8,7 +8,6 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from datasets.models import Item
-from tests import factories
 from tests.datasets import marked
 from tests.e2e.test_axe import serious, sound
 from tests.e2e.waiting import settled
@@ -303,48 +302,6 @@ def test_statistics_come_after_the_page_and_lead_to_the_items(page: Page, datase
     page.go_back()
     page.get_by_role("link", name="pump", exact=True).click()
     expect(rows(page)).to_have_count(12)
-
-
-def test_an_annotator_sees_what_the_manager_removes_restores_and_adds(page: Page, sign_in, alice, carol):
-    project = factories.project(by=alice, annotators=[carol], text="replace pump\ncheck valve\n")
-    dataset = project.dataset
-
-    def go(person, address):
-        page.goto("about:blank")  # nothing is asked for any more as the person before
-        sign_in(page, person)
-        page.goto(address)
-
-    def sees(text, count, address=f"/projects/{project.pk}/annotate/"):
-        go(carol, address)
-        expect(page.locator(".text")).to_contain_text(text)
-        expect(page.locator(".work-bar")).to_contain_text(f"of {count}")
-
-    sees("replace pump", 2)
-    go(alice, f"/datasets/{dataset.pk}/")
-    page.get_by_role("checkbox", name="Select item 1", exact=True).check()
-    press(page, "Delete")
-    expect(dialog(page)).to_contain_text("Annotators do not see removed items any more.")
-    dialog(page).get_by_role("button", name="Remove").click()
-    expect(toast(page, "1 item is in the bin.")).to_be_visible()
-
-    sees("check valve", 1)
-    go(alice, f"/datasets/{dataset.pk}/?bin=1")
-    page.get_by_label("Select all items on this page").check()
-    page.locator("#selection").get_by_role("button", name="Restore").click()
-    expect(page.get_by_text("The bin is empty")).to_be_visible()
-
-    sees("replace pump", 2)
-    go(alice, f"/datasets/{dataset.pk}/")
-    page.get_by_role("link", name="Add items…").click()
-    expect(page.get_by_role("heading", name="Add items")).to_be_visible()
-    settled(page)
-    page.locator("textarea[name=text]").fill("grease bearing")
-    page.get_by_role("button", name="Check").click()
-    page.get_by_role("button", name="Add 1 item", exact=True).click()
-    expect(page.locator(".page-head")).to_contain_text("3 items")
-    expect(rows(page).last).to_contain_text("grease bearing")
-
-    sees("grease bearing", 3, f"/projects/{project.pk}/annotate/{dataset.items().last().pk}/")
 
 
 def test_the_screens_are_sound_for_all(page: Page, dataset):

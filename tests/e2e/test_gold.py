@@ -25,7 +25,7 @@ def said(marks: dict) -> tuple[list, list]:
 
 
 def test_what_is_marked_by_hand_is_what_is_exported(page, sign_in, alice, carol, capsys):
-    items = gold.read("items")[:: amount(40, 1)]
+    items = gold.read("items")[:: amount(60, 1)]
     project = gold.project(by=alice, annotators=[carol], items=gold.without_marks(items))
     sign_in(page, carol)
     page.goto(f"/projects/{project.pk}/annotate/")

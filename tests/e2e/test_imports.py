@@ -40,6 +40,7 @@ def desk(page: Page, sign_in, alice) -> Page:
     for n in range(8):  # so many that they are searched
         factories.ontology(owner=alice, name=f"Other {n}")
     sign_in(page, alice)
+    page.goto("/datasets/new/")
     return page
 
 
@@ -93,7 +94,6 @@ def search_ontology(page: Page) -> None:
 
 
 def test_lines_of_text_become_a_standard_dataset(desk: Page):
-    desk.goto("/datasets/new/")
     choose(desk, "Replace the PUMP.\n\nReplace the pump.\nCheck oil.\n", "orders.txt")
     expect(desk.locator("#detected")).to_contain_text("Standard dataset")
     desk.get_by_text("Lower-case the text").click()
@@ -111,7 +111,6 @@ def test_lines_of_text_become_a_standard_dataset(desk: Page):
 
 
 def test_json_lines_become_a_rich_dataset_and_lines_of_text_are_cut_for_it(desk: Page):
-    desk.goto("/datasets/new/")
     choose(desk, f"{json.dumps(RICH)}\n{json.dumps({**RICH, 'external_id': 'WO-2'})}\n", "orders.jsonl")
     expect(kind(desk, "Rich")).to_be_checked()
     expect(desk.get_by_label("Read as")).to_have_value("jsonl")
@@ -134,21 +133,7 @@ def test_json_lines_become_a_rich_dataset_and_lines_of_text_are_cut_for_it(desk:
     assert [item.tokens for item in Dataset.objects.get().items()][2:] == [["Top", "up."], ["Check", "P-102"]]
 
 
-def test_a_preannotated_entity_file_becomes_a_dataset_with_its_marks(desk: Page):
-    desk.goto("/datasets/new/")
-    choose(desk, json.dumps([ENTITIES]), "marked.json")
-    expect(kind(desk, "Preannotated entities")).to_be_checked()
-    expect(desk.get_by_role("group", name="Relation ontology")).to_be_hidden()
-    search_ontology(desk)
-    check(desk)
-    expect(desk.locator(".marked-box", has_text="left thermostat")).to_contain_text("Thermostat")
-    create(desk)
-    expect(desk.get_by_role("heading", name="marked")).to_be_visible()
-    expect(desk.locator("main")).to_contain_text("2 entities")
-
-
 def test_a_preannotated_relation_file_is_pasted_and_becomes_a_dataset(desk: Page):
-    desk.goto("/datasets/new/")
     paste(desk, json.dumps([RELATIONS], indent=1))
     expect(kind(desk, "Preannotated relations")).to_be_checked()
     search_ontology(desk)
@@ -166,7 +151,6 @@ def test_a_preannotated_relation_file_is_pasted_and_becomes_a_dataset(desk: Page
 
 
 def test_the_example_of_each_kind_is_loaded_and_taken_for_its_kind(desk: Page):
-    desk.goto("/datasets/new/")
     for name in ("Rich", "Preannotated entities", "Preannotated relations", "Standard"):
         kind(desk, name).check()
         desk.get_by_role("button", name="Load this example").click()
@@ -176,7 +160,6 @@ def test_the_example_of_each_kind_is_loaded_and_taken_for_its_kind(desk: Page):
 
 
 def test_an_example_takes_the_place_of_a_kept_file(desk: Page):
-    desk.goto("/datasets/new/")
     choose(desk, json.dumps([RICH]), "orders.json")
     check(desk)
     change_something(desk)
@@ -191,9 +174,10 @@ def test_an_example_takes_the_place_of_a_kept_file(desk: Page):
 
 def test_a_file_with_errors_is_corrected_and_checked_again(desk: Page, problems):
     problems.expect("422")
-    desk.goto("/datasets/new/")
     wrong = {**ENTITIES, "entities": [{"start": 0, "end": 7, "label": "Stat"}], "colour": "red"}
     choose(desk, json.dumps([ENTITIES, wrong]), "wrong.json")
+    expect(kind(desk, "Preannotated entities")).to_be_checked()
+    expect(desk.get_by_role("group", name="Relation ontology")).to_be_hidden()
     check(desk)
     # The ontology is missing: the file is kept.
     expect(desk.get_by_text("Choose the ontology that has the labels.")).to_be_visible()
@@ -210,14 +194,15 @@ def test_a_file_with_errors_is_corrected_and_checked_again(desk: Page, problems)
     choose(desk, f"{json.dumps(ENTITIES)}\n" * 2, "right.jsonl")
     expect(desk.locator("#id_format")).to_have_value("jsonl")
     check(desk)
+    expect(desk.locator(".marked-box", has_text="left thermostat").first).to_contain_text("Thermostat")
     create(desk)
     expect(desk.get_by_role("heading", name="right")).to_be_visible()
+    expect(desk.locator("main")).to_contain_text("4 entities")
     assert Dataset.objects.get().item_count == 2
 
 
 def test_what_is_wrong_has_the_focus(desk: Page, problems):
     problems.expect("422")
-    desk.goto("/datasets/new/")
     paste(desk, "Replace pump")
     check(desk)
     expect(desk.get_by_text("Give the dataset a name.")).to_be_visible()
@@ -225,7 +210,6 @@ def test_what_is_wrong_has_the_focus(desk: Page, problems):
 
 
 def test_what_is_typed_and_chosen_at_once_is_told_before_it_is_sent(desk: Page):
-    desk.goto("/datasets/new/")
     paste(desk, "one")
     choose(desk, "two", "two.txt")
     expect(desk.get_by_text("There is pasted text, too.")).to_be_visible()
@@ -237,7 +221,6 @@ def test_what_is_typed_and_chosen_at_once_is_told_before_it_is_sent(desk: Page):
 
 
 def test_items_whose_external_ids_are_there_replace_them(desk: Page):
-    desk.goto("/datasets/new/")
     choose(desk, json.dumps([RICH]), "orders.json")
     check(desk)
     create(desk)
@@ -266,7 +249,6 @@ DROP = """(zone, names) => {
 
 
 def test_a_file_is_dropped(desk: Page):
-    desk.goto("/datasets/new/")
     desk.locator("[data-dropzone]").evaluate(DROP, ["dropped.txt"])
     expect(desk.locator("[data-dropzone] output")).to_contain_text("dropped.txt")
     expect(desk.get_by_label("Name")).to_have_attribute("placeholder", "dropped")
@@ -276,7 +258,6 @@ def test_a_file_is_dropped(desk: Page):
 
 
 def test_files_that_are_dropped_beside_the_zone_or_are_too_many_do_no_harm(desk: Page):
-    desk.goto("/datasets/new/")
     for beside in ("body", "#id_text"):
         assert desk.locator(beside).evaluate(DROP, ["lost.txt"]) == [False, False]
     expect(desk.locator("[data-dropzone] output")).to_be_empty()
@@ -286,7 +267,6 @@ def test_files_that_are_dropped_beside_the_zone_or_are_too_many_do_no_harm(desk:
 
 
 def test_sent_before_the_kind_is_known_the_form_waits_for_it(desk: Page):
-    desk.goto("/datasets/new/")
     held: list[Route] = []
     go_on = threading.Event()
     desk.route("**/datasets/new/preview/", lambda route: route.continue_() if go_on.is_set() else held.append(route))
@@ -303,8 +283,6 @@ def test_sent_before_the_kind_is_known_the_form_waits_for_it(desk: Page):
 
 def test_every_screen_can_be_read_by_everybody_and_fits_a_phone(desk: Page, problems, settings):
     problems.expect("422")
-
-    desk.goto("/datasets/new/")
     wrong = {**RELATIONS, "colour": "red", "external_id": "1"}
     choose(desk, json.dumps([RELATIONS, wrong, wrong]), "a file with a rather long name that goes on and on.json")
     expect(kind(desk, "Preannotated relations")).to_be_checked()
@@ -378,7 +356,6 @@ def test_a_large_file_waits_for_a_worker_is_cancelled_once_and_then_stored(desk:
             call(progress, done, total, phase)
 
     monkeypatch.setattr(jobs.Progress, "__call__", slow)
-    desk.goto("/datasets/new/")
     choose(desk, "".join(f"replace engine oil number {n}\n" for n in range(20_000)), "large.txt")
     check(desk)
     expect(desk.get_by_text("No worker is running")).to_be_visible()

@@ -110,17 +110,9 @@ def test_a_shortcut_that_is_not_kept_is_taken_back(desk, page, problems):
 NAMES = ["Pump", *(f"L{n}" for n in range(2, 10)), "Tenth", "L11", "Twelfth"]
 
 
-def test_labels_beyond_nine_have_two_digits_and_stand_below_those_that_these_words_had(page, sign_in, alice, carol):
-    project = factories.Project.create(
-        name="Twelve",
-        by=alice,
-        dataset=factories.dataset(owner=alice, text="check pump and pump again\nPUMP and valve\n"),
-        entity_ontology=factories.ontology(owner=alice, items=[{"name": name} for name in NAMES]),
-        annotators=[carol],
-    )
-    sign_in(page, carol)
-    desk = Picker(page, project, carol)
-    desk.open()
+def test_labels_beyond_nine_have_two_digits_and_stand_below_those_that_these_words_had(desk_about, page, alice):
+    texts = factories.dataset(owner=alice, text="check pump and pump again\nPUMP and valve\n")
+    desk = desk_about(texts, [{"name": name} for name in NAMES], Picker)
     desk.press("ArrowRight", "1", "2")
     desk.press("ArrowRight", "1")
     expect(page.locator(".option:not(.apart)")).to_have_count(3)

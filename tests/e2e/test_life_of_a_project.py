@@ -27,7 +27,15 @@ def make_in_steps(page: Page, dataset, entities) -> None:
     step(page, "People").get_by_label("Annotators", exact=False).first.fill("carol, nobody")
     step(page, "Task").get_by_label("Entities and relations").check()
     page.get_by_label("Name").press("Enter")  # leads to the next step, and makes nothing
-    page.get_by_label("Dataset", exact=True).select_option(str(dataset.pk))
+    held = []
+    page.route("**/*fresh=1*", lambda route: held.append(route))
+    with page.expect_request("**/*fresh=1*"):
+        page.get_by_label("Dataset", exact=True).select_option(str(dataset.pk))
+    for waiting in (page.get_by_label("Entity constraints"), page.locator("#create-project")):
+        expect(waiting).to_be_disabled()  # what is chosen or sent now would miss the answer
+    held[0].continue_()
+    page.unroute("**/*fresh=1*")
+    expect(page.locator("#create-project")).to_be_enabled()
     expect(page.locator("#link-people")).to_contain_text("something is wrong")
     expect(page.locator("#errors-name")).to_contain_text("This field is required")
     page.get_by_role("link", name="Next").locator("visible=true").click()
@@ -49,6 +57,7 @@ def make_in_steps(page: Page, dataset, entities) -> None:
     expect(review).not_to_contain_text("put right")
     review.get_by_role("button", name="Create project").click()
     expect(page.get_by_role("heading", name="Pumps")).to_be_visible()
+    expect(page.get_by_text("1 violation of 1 rule")).to_be_visible()
 
 
 def test_a_project_is_made_in_steps_archived_restored_duplicated_deleted_and_brought_back(

@@ -153,16 +153,3 @@ def test_what_somebody_else_changed_meanwhile_is_shown_beside_what_was_typed(pag
     field.press("Enter")
     expect(page.get_by_role("button", name="mine")).to_be_visible()
     assert document_of(lexicon)[-1]["surface_form"] == "mine"
-
-
-def test_off_there_is_no_entry_and_the_address_says_why(page, sign_in, alice, labels, settings, problems):
-    problems.expect("403")
-    lexicon = make("entity_preannotations", owner=alice, **labels)
-    settings.PREANNOTATION_RESOURCES = False
-    sign_in(page, alice)
-    page.goto("/")
-    expect(page.get_by_role("link", name="Constraints", exact=True)).to_be_visible()
-    expect(page.get_by_role("link", name="Preannotations")).to_have_count(0)
-    page.goto(lexicon.get_absolute_url())
-    expect(page.get_by_role("heading")).to_have_text("Preannotations are disabled in this release")
-    expect(page.locator("code")).to_have_text("PREANNOTATION_RESOURCES")

@@ -54,6 +54,11 @@ class Alike(Desk):
             )
         ).to_be_visible()
 
+    def wait_for_a_worker(self) -> None:
+        """What is asked for is begun, and nobody works on it."""
+        self.press("Enter")
+        expect(self.dialog.locator("[data-note]")).to_contain_text("Waiting for its turn")
+
     def toast(self, text: str):
         toast = self.page.locator(".toast").filter(has_text=text)
         expect(toast).to_be_visible()
@@ -68,6 +73,11 @@ def desk(page, sign_in, alice, carol) -> Alike:
     project = factories.project(by=alice, annotators=[carol], text=TEXT)
     sign_in(page, carol)
     return Alike(page, project, carol)
+
+
+@pytest.fixture
+def by_a_worker(monkeypatch):
+    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
 
 
 @pytest.fixture
@@ -235,7 +245,7 @@ def test_all_suggestions_that_say_the_same_are_decided_together(desk):
         assert set(mine.values_list("status", flat=True)) == {status} and mine.count() == 12
         desk.press("Control+z")
         desk.toast("12 places are as before")
-        expect(desk.page.locator(".mark-name")).to_have_count(1)
+        expect(desk.page.locator(".mark-name.suggested")).to_have_count(1)
 
 
 def suggest_in_twelve(desk: Alike) -> None:
@@ -288,12 +298,10 @@ def test_all_marks_that_say_the_same_are_removed_together(marked):
     assert desk.marked("Activity") == 41
 
 
-def test_a_large_one_is_done_and_undone_by_a_worker(marked, monkeypatch):
-    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
+def test_a_large_one_is_done_and_undone_by_a_worker(marked, by_a_worker):
     desk, page = marked, marked.page
     desk.ask()
-    desk.press("Enter")
-    expect(desk.dialog.locator("[data-note]")).to_contain_text("Waiting for its turn")
+    desk.wait_for_a_worker()
     desk.dialog.locator("footer").get_by_role("button", name="Close").click()
     with worker():
         desk.toast("40 places marked")
@@ -308,32 +316,22 @@ def test_a_large_one_is_done_and_undone_by_a_worker(marked, monkeypatch):
     assert desk.marked("Activity") == 1
 
 
-def test_keys_change_nothing_while_it_is_stored(desk, monkeypatch):
-    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
+def test_keys_change_nothing_while_it_is_stored_and_whoever_is_signed_out_is_told(desk, by_a_worker, problems):
+    problems.expect("status of 401")
     suggest_in_twelve(desk)
     desk.open()
     desk.press("Tab")
     desk.ask()
-    desk.press("Enter")
-    expect(desk.dialog.locator("[data-note]")).to_contain_text("Waiting for its turn")
+    desk.wait_for_a_worker()
     desk.dialog.locator("[data-leave]").focus()
     desk.press("Control+a", "Delete")
     expect(desk.dialog.locator("[data-ticked]")).to_have_text("All 12 are ticked")
     expect(desk.apply).to_contain_text("Accept 12 suggestions")
     expect(desk.apply).to_be_disabled()
-
-
-def test_whoever_is_signed_out_while_it_is_stored_is_told(marked, monkeypatch, problems):
-    problems.expect("status of 401")
-    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
-    desk = marked
-    desk.ask()
-    desk.press("Enter")
-    expect(desk.dialog.locator("[data-note]")).to_contain_text("Waiting for its turn")
     desk.page.context.clear_cookies()
     desk.toast("You were signed out")
     expect(desk.dialog).to_be_hidden()
-    expect(desk.page.get_by_text("places marked")).to_be_hidden()
+    expect(desk.page.get_by_text("places accepted")).to_be_hidden()
 
 
 def test_whoever_signs_in_again_can_still_undo_and_redo_it(marked, problems):
@@ -356,16 +354,14 @@ def test_whoever_signs_in_again_can_still_undo_and_redo_it(marked, problems):
 
 
 @pytest.mark.own_context
-def test_a_server_in_trouble_is_asked_less_often_how_far_it_is(marked, monkeypatch, problems):
+def test_a_server_in_trouble_is_asked_less_often_how_far_it_is(marked, by_a_worker, problems):
     problems.expect("status of 503")
-    monkeypatch.setattr("work.models.batch.JOB_ITEMS", 3)
     desk, page = marked, marked.page
     page.clock.install()
     desk.ask()
     asked = []
     page.route(re.compile(r"/batches/\d+/$"), lambda route: (asked.append(route), route.fulfill(status=503)))
-    desk.press("Enter")
-    expect(desk.dialog.locator("[data-note]")).to_contain_text("Waiting for its turn")
+    desk.wait_for_a_worker()
     for _ in range(60):
         page.clock.run_for(500)
     assert 1 < len(asked) < 8  # of 60 half seconds

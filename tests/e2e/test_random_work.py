@@ -54,6 +54,7 @@ STEPS = st.one_of(
     st.tuples(st.sampled_from(["undo", "redo", "switch", "go", "done"])),
     st.tuples(st.sampled_from(["mark", "relate", "resize"]), NUMBER, NUMBER, NUMBER),
     st.tuples(st.just("label"), KINDS, NUMBER, NUMBER),
+    st.tuples(st.just("reverse"), NUMBER),
     st.tuples(st.sampled_from(["accept", "remove"]), KINDS, NUMBER),
 )
 
@@ -150,6 +151,11 @@ class Work:
     def resize(self, number: int, start: int, length: int) -> None:
         if uid := self.choose("entity", number):
             self.change("entity", "resize", uid, self.plain.entity[uid]["label"], span(start, length))
+
+    def reverse(self, number: int) -> None:
+        if uid := self.choose("relation", number):
+            mark = self.plain.relation[uid]
+            self.change("relation", "reverse", uid, mark["label"], (mark["target"], mark["source"]))
 
     def label(self, kind: str, number: int, label: int) -> None:
         if uid := self.choose(kind, number):

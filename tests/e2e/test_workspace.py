@@ -7,7 +7,6 @@ from django.utils import timezone
 from playwright.sync_api import Route, expect
 
 from datasets.models import Annotation, Item
-from projects.models import Project
 from tests import factories
 from tests.e2e.desk import Desk, Held
 
@@ -140,16 +139,6 @@ def test_what_cannot_be_sent_is_sent_again_and_stored_once(desk, problems):
     assert lost == [200]
 
 
-def test_a_failing_server_is_tried_again(desk, problems):
-    problems.expect("503")
-    answers = [503, 503]
-    desk.page.route(
-        "**/entities/add/", lambda route: route.fulfill(status=answers.pop()) if answers else route.continue_()
-    )
-    desk.mark(0, "state")
-    assert desk.stored() == [(0, 0, "State")]
-
-
 def test_what_is_refused_is_taken_back_and_the_reason_stays_until_it_is_dismissed(desk, problems):
     problems.expect("422")
     desk.switch_off("State")
@@ -275,18 +264,9 @@ def test_spans_are_right_around_characters_of_any_width(page, sign_in, alice, ca
         assert page.locator(".mark-name").get_attribute("title") == f"State: one {words[0]}"
 
 
-def test_the_picker_stays_small_with_many_labels(page, sign_in, alice, carol):
+def test_the_picker_stays_small_with_many_labels(desk_about, page, alice):
     labels = [{"name": f"Branch {n}", "children": [{"name": f"Leaf {n}.{m}"} for m in range(99)]} for n in range(100)]
-    project = factories.Project.create(
-        name="Many",
-        by=alice,
-        dataset=factories.dataset(owner=alice),
-        entity_ontology=factories.ontology(owner=alice, items=labels),
-        annotators=[carol],
-    )
-    sign_in(page, carol)
-    desk = Desk(page, project, carol)
-    desk.open()
+    desk = desk_about(factories.dataset(owner=alice), labels)
     desk.token(0).click()
     assert page.locator(".option").count() <= 53
     page.keyboard.type("leaf")
@@ -478,21 +458,6 @@ def test_a_suggestion_whose_label_is_off_cannot_be_accepted(desk):
     assert not Annotation.objects.filter(annotator=desk.user).exists()
 
 
-def test_what_is_read_is_the_cleaned_text(page, sign_in, alice, carol):
-    dataset = factories.dataset(owner=alice, text="İSTANBUL  **Hotel**\tPUMP\n", lowercase=True, remove_characters="*")
-    project = factories.Project.create(
-        name="Changed", by=alice, dataset=dataset, entity_ontology=factories.ontology(owner=alice), annotators=[carol]
-    )
-    sign_in(page, carol)
-    desk = Desk(page, project, carol)
-    desk.open()
-    assert page.locator(".sheet .text").evaluate("node => node.textContent") == "i̇stanbul hotel pump"
-    desk.mark(1, "state")
-    assert desk.stored() == [(1, 1, "State")]
-    desk.press("r")  # a project without relations
-    expect(page.locator(".toast")).to_contain_text("no relation labels")
-
-
 def test_tokens_without_a_place_in_the_text_are_joined_by_spaces(desk):
     desk.set_words("air", "-", "conditioner")
     desk.open()
@@ -502,11 +467,11 @@ def test_tokens_without_a_place_in_the_text_are_joined_by_spaces(desk):
     assert desk.stored() == [(0, 2, "State")]
 
 
-def test_the_original_is_one_key_away(desk, sign_in, alice, page):
+def test_what_is_read_is_the_cleaned_text_and_the_original_is_one_key_away(desk, desk_about, sign_in, alice, page):
     cleaned = factories.dataset(
         owner=alice,
         name="Cleaned",
-        text="LEFT*  🚀 Air-Con\t(*REAR*) is  leaking, replace!\n",
+        text="İLEFT*  🚀 Air-Con\t(*REAR*) is  leaking, replace!\n",
         lowercase=True,
         remove_characters="*",
         tokeniser="punkt",
@@ -514,18 +479,15 @@ def test_the_original_is_one_key_away(desk, sign_in, alice, page):
     desk.open()
     desk.press(".")
     expect(page.locator(".toast")).to_contain_text("This is the original text")
-    desk.project = Project.create(
-        name="Cleaned", by=alice, dataset=cleaned, entity_ontology=desk.project.entity_ontology, annotators=[desk.user]
-    )
-    desk.open()
+    desk = desk_about(cleaned)
     original = page.locator(".original > p")
-    assert page.locator(".sheet .text").text_content() == "left 🚀 air-con (rear) is leaking, replace!"
+    assert page.locator(".sheet .text").text_content() == "i̇left 🚀 air-con (rear) is leaking, replace!"
     desk.token(4).click()  # “rear”, after “(”
     desk.pick("state")
     expect(original).to_be_hidden()
     desk.press(".")
     expect(original.locator("mark")).to_have_text("REAR")
-    assert original.text_content() == "LEFT*  🚀 Air-Con\t(*REAR*) is  leaking, replace!"
+    assert original.text_content() == "İLEFT*  🚀 Air-Con\t(*REAR*) is  leaking, replace!"
     desk.press("ArrowLeft", "ArrowLeft")
     expect(original.locator("mark")).to_have_text("Air-Con")
     desk.press("Escape", ".")
@@ -536,11 +498,14 @@ def test_the_original_is_one_key_away(desk, sign_in, alice, page):
     desk.press("ArrowRight")
     expect(original.locator("mark")).to_have_count(1)
     assert desk.stored() == [(4, 4, "State")]
+    page.locator(".mark-name").click()
+    desk.press("r")  # a project without relations
+    expect(page.locator(".toast")).to_contain_text("no relation labels")
     sign_in(page, alice)
     page.goto(f"/datasets/{cleaned.pk}/items/{cleaned.items()[0].pk}/")
     expect(original).to_be_hidden()
     desk.press(".")
-    expect(original).to_have_text("LEFT*  🚀 Air-Con (*REAR*) is leaking, replace!")
+    expect(original).to_have_text("İLEFT*  🚀 Air-Con (*REAR*) is leaking, replace!")
 
 
 @pytest.mark.parametrize("tokens", [["one", "\u200b", "two"], ["\u200b", "\u200b"]])
@@ -575,17 +540,8 @@ def test_the_controls_of_a_long_item_stay_in_sight(desk):
     assert first["y"] >= bar["y"] + bar["height"]
 
 
-def test_the_top_labels_are_all_in_sight(page, sign_in, alice, carol):
-    project = factories.Project.create(
-        name="Sixteen",
-        by=alice,
-        dataset=factories.dataset(owner=alice),
-        entity_ontology=factories.ontology(owner=alice, items=[{"name": f"Label {n}"} for n in range(16)]),
-        annotators=[carol],
-    )
-    sign_in(page, carol)
-    desk = Desk(page, project, carol)
-    desk.open()
+def test_the_top_labels_are_all_in_sight(desk_about, page, alice):
+    desk = desk_about(factories.dataset(owner=alice), [{"name": f"Label {n}"} for n in range(16)])
     desk.mark(0, "label 3")  # the card about the label is there too
     expect(page.locator("#label-card")).not_to_be_empty()
     for row in page.locator("#label-tree .row").all():

@@ -133,50 +133,6 @@ def test_details_that_an_undo_overtakes_give_way(editor, page, alice):
     expect(page.locator(".toast")).not_to_contain_text("does not exist")
 
 
-def test_switching_off_is_undone_from_its_toast(editor, page):
-    before = editor.stored()
-    editor.go("PhysicalObject")
-    editor.press("Delete")
-    expect(editor.dialog).to_contain_text("Switch “PhysicalObject” off?")
-    editor.press("Enter")
-    editor.changed(before)
-    page.locator(".toast").get_by_role("button", name="Undo").click()
-    expect(editor.row("Thermostat")).not_to_contain_text("off")
-    editor.in_step()
-    assert editor.stored() == before
-    editor.stays()
-
-
-def test_switching_a_branch_on_again_leaves_off_what_was_retired_alone(editor, page, alice):
-    def off():
-        return set(editor.ontology.items().filter(active=False).values_list("name", flat=True))
-
-    editor.go("Thermostat")
-    editor.press("Delete")
-    expect(editor.dialog).to_contain_text("Switch “Thermostat” off?")
-    editor.press("Enter")
-    expect(editor.row("Thermostat")).to_contain_text("off")
-    editor.go("PhysicalObject")
-    editor.press("Delete")
-    expect(editor.dialog).to_contain_text("The whole branch")
-    editor.press("Enter")
-    expect(editor.row("DrivingObject")).to_contain_text("off")
-    expect(editor.item("PhysicalObject")).to_be_focused()
-    editor.in_step()
-    editor.press("Insert")
-    expect(editor.name_field).to_be_focused()
-    editor.press(*"Fan", "Enter")
-    expect(page.locator(".toast", has_text="“Fan” starts off, like “PhysicalObject” above it.")).to_be_visible()
-    editor.in_step()
-    editor.select("PhysicalObject")
-    editor.press("Delete")
-    expect(editor.dialog.get_by_role("radio", name="With the 2 items that went off with it")).to_be_checked()
-    editor.press("Enter")
-    expect(editor.row("DrivingObject")).not_to_contain_text("off")
-    editor.in_step()
-    assert off() == {"Thermostat", "Fan"}
-
-
 def test_what_is_typed_right_after_the_key_goes_into_the_field(editor, page):
     editor.go("State")
     editor.press("F2", *"Zed0", "Enter")

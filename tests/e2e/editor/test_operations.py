@@ -403,7 +403,7 @@ NAMES = list(OPERATIONS)
 
 @pytest.mark.parametrize("names", [NAMES[n : n + 6] for n in range(0, len(NAMES), 6)], ids=lambda names: names[0])
 def test_operations_by_mouse_and_by_keys_alone(moving, editor, names):
-    """Six in one page: each is taken back, and what was opened or selected for it is nobody's hindrance."""
+    """Six in one page: each is taken back, the last done again, and what was opened or selected for it is nobody’s hindrance."""
     before = editor.stored()
     for name in names:
         by_mouse, by_keys, check = OPERATIONS[name]
