@@ -141,12 +141,6 @@ def among(keys: Collection[int] | Collection[str]) -> Any:
     return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if key <= most]])
 
 
-def count_of(rows: models.QuerySet[Any], each: str) -> Coalesce:
-    """How many of these rows, which are filtered by an `OuterRef` as ``each``, a row of the query around has."""
-    counted = rows.order_by().values(each).annotate(count=models.Count("pk")).values("count")
-    return Coalesce(models.Subquery(counted), 0, output_field=models.IntegerField())
-
-
 # --- What the planner knows ------------------------------------------------------------------------------------------------
 
 # As long as fewer rows of a table have changed, no plan goes wrong by much. PostgreSQL's own upkeep comes up to a minute late, or
@@ -250,6 +244,13 @@ class Written(models.Func):
     def as_sqlite(self, compiler: Any, connection: Any, **context: Any) -> Any:
         cut = "substr(%(expressions)s, 1, 10) || 'T' || substr(%(expressions)s, 12, 8) || 'Z'"
         return self.as_sql(compiler, connection, template=cut, **context)
+
+
+def count_of(rows: models.QuerySet[Any], field: str, of: str = "pk") -> Coalesce:
+    """How many rows have in a field the key of the row that a query around it looks at, or what that has in the field ``of``."""
+    its_rows = rows.filter(**{field: models.OuterRef(of)}).order_by().values(field)
+    counted = its_rows.annotate(count=models.Count("pk")).values("count")
+    return Coalesce(models.Subquery(counted), 0, output_field=models.IntegerField())
 
 
 def copy_rows(rows: models.QuerySet[Any], **others: Any) -> None:

@@ -65,15 +65,11 @@ class Progress:
 
     def _report(self) -> None:
         running = self.job.still_claimed()
-        next_sign = 0.0
         try:
             while not self._over.wait(self.INTERVAL):
                 try:
                     running.update(heartbeat_at=timezone.now(), **self.state)
                     self.cancelled = running.filter(cancel_requested=True).exists()
-                    if time.monotonic() >= next_sign:
-                        show_sign()
-                        next_sign = time.monotonic() + 5
                 except Exception as error:
                     # Somebody writes for long, or the database restarts: the next report will do, on a new connection.
                     log.log(logging.INFO if trouble(error) else logging.ERROR, "job %s: %s", self.job.pk, error)
@@ -83,7 +79,7 @@ class Progress:
 
 
 def show_sign() -> None:
-    """Tell the web processes that there is a worker."""
+    """Tell the web processes that there is a worker; while it is busy, the heartbeat of its job tells them."""
     cache.set(WORKER_SIGN, time.time(), timeout=None)
 
 

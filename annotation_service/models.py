@@ -249,7 +249,10 @@ class Job(models.Model):
         if self.state == JobState.RUNNING and self.heartbeat_at:
             return self.heartbeat_at < timezone.now() - self.STALE
         # The sign never expires: it would be deleted on reading, which fails when the disk is full.
-        return self.state == JobState.QUEUED and cache.get(WORKER_SIGN, 0) < time.time() - self.SIGN_SECONDS
+        if self.state != JobState.QUEUED or cache.get(WORKER_SIGN, 0) >= time.time() - self.SIGN_SECONDS:
+            return False
+        lately = timezone.now() - timedelta(seconds=self.SIGN_SECONDS)
+        return not Job.objects.filter(state=JobState.RUNNING, heartbeat_at__gte=lately).exists()
 
     @property
     def silent_for(self) -> int:

@@ -256,7 +256,7 @@ def with_labels(marks: QuerySet[Any], labels: Sequence[int]) -> QuerySet[Any]:
 
 def given_count(model: type[Entity] | type[Relation]) -> Coalesce:
     """How many given marks an item has."""
-    return count_of(model._default_manager.filter(GIVEN, annotation__item=OuterRef("pk")), "annotation__item")
+    return count_of(model._default_manager.filter(GIVEN), "annotation__item")
 
 
 COLUMNS = [

@@ -39,13 +39,11 @@ class Check(NamedTuple):
 
 def likely_mistakes(labels: Labels) -> list[Check]:
     by_key: dict[str, list[Label]] = defaultdict(list)
-    children: dict[str | None, list[Label]] = defaultdict(list)
     for label in labels:
         by_key["".join(label.name.split()).casefold()].append(label)
-        children[label.parent_uid].append(label)
     found = [check for alike in by_key.values() if len(alike) > 1 for check in _names(alike)]
-    for parent_uid, siblings in children.items():
-        found += _siblings(siblings, labels.by_uid[parent_uid] if parent_uid else None)
+    for parent_uid, siblings in labels.children.items():
+        found += _siblings(siblings, labels.by_uid.get(parent_uid))
     if deep := [label for label in labels if label.level > MANY_LEVELS]:
         deepest = max(label.level for label in deep)
         items = words.plural(len(deep), "item stands,items stand")

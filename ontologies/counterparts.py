@@ -1,6 +1,5 @@
 """Which labels of an ontology stand for those of another, so that what names labels can go along with either."""
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -52,11 +51,9 @@ def counterparts(used: QuerySet[Any], own: Ontology, other: Ontology, named_by: 
 @contextmanager
 def label_map(labels: Mapping[int, int]) -> Iterator[None]:
     """A temporary table ``label_map`` for statements that copy inside the database: the keys of labels, ``old`` and ``new``."""
-    execute("CREATE TEMPORARY TABLE label_map (old bigint PRIMARY KEY, new bigint NOT NULL)")
-    pairs = "SELECT CAST(key AS bigint), value FROM json_each(%(labels)s)"
-    if connection.vendor == "postgresql":
-        pairs = "SELECT key::bigint, value::bigint FROM json_each_text(%(labels)s::json)"
-    execute(f"INSERT INTO label_map {pairs}", {"labels": json.dumps(labels)})
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE label_map (old bigint PRIMARY KEY, new bigint NOT NULL)")
+        cursor.executemany("INSERT INTO label_map VALUES (%s, %s)", list(labels.items()))
     yield  # if what follows fails, its transaction takes the table along
     execute("DROP TABLE label_map")
 

@@ -15,6 +15,7 @@ from django.conf import settings
 from django.db.models import QuerySet, TextField
 from django.db.models.functions import Cast
 
+from annotation_service import words
 from annotation_service.inputs import (
     CHECKED_FIRST,
     Problems,
@@ -55,6 +56,18 @@ class NewLabel:
     uid: str = ""
     created_at: datetime | None = None
     updated_at: datetime | None = None
+
+
+def too_deep() -> str:
+    return f"A tree has at most {settings.MAX_LEVELS} levels."
+
+
+def too_many() -> str:
+    return f"An ontology has at most {words.number(settings.MAX_ONTOLOGY_ITEMS)} items."
+
+
+def name_taken(name: str) -> str:
+    return f"There is already an item “{name}” at this place."
 
 
 def clean_color(value: str) -> str:
@@ -106,7 +119,7 @@ class _Reader:
         self.cleaners = [(name, clean) for name, clean in _CLEANERS.items() if name in self.checker.known]
         self.problems = Problems()
         self.tree = JsonTree(
-            lambda: text_blocks(source),
+            text_blocks(source),
             "children",
             limit=_ITEM_CHARACTERS,
             most=settings.MAX_ONTOLOGY_ITEMS,
@@ -114,7 +127,6 @@ class _Reader:
         )
         self.names: dict[int, dict[bytes, int]] = {}  # of the items below each item that is open
         self.uids: dict[str, int] = {}
-        self.others = 0
 
     def read(self, *, keep: bool = True) -> list[NewLabel]:
         """The items, if they are to be kept. They come after those below them, and are put before them."""
@@ -136,19 +148,16 @@ class _Reader:
         """Report what is no object in a list. Those that are come from the tree by themselves."""
         for index, value in enumerate(values):
             if not isinstance(value, dict):
-                self.others += 1
-                self.tree.check_count(self.others)
                 self.checker.sound_fields(value, f"{above}{index + 1}".__add__, self.problems)
 
     def _check_item(self, value: dict[str, Any], number: int, above: int, level: int) -> NewLabel | None:
         self.names.pop(number, None)
         if level > settings.MAX_LEVELS:
             if level == settings.MAX_LEVELS + 1:
-                self.problems.add(self.tree.place(number), f"A tree has at most {settings.MAX_LEVELS} levels.")
+                self.problems.add(self.tree.place(number), too_deep())
             return None
-        if not self.checker.is_valid(value):
-            value = self.checker.sound_fields(value, partial(self.tree.place, number), self.problems)
-        if not (item := self._read_item(value, number, level)):
+        fields = self.checker.sound_fields(value, partial(self.tree.place, number), self.problems)
+        if not (item := self._read_item(fields, number, level)):
             return None
         # As UTF-8: one emoji makes a text four times as large, and 50,000 names 44 MB.
         names = self.names.setdefault(above, {})

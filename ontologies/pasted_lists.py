@@ -7,11 +7,10 @@ from typing import Any
 
 from django.conf import settings
 
-from annotation_service import words
 from annotation_service.db import among
 from annotation_service.inputs import Problems, Refused, check_text, clean_name
 
-from .documents import NewLabel, read_ontology
+from .documents import NewLabel, read_ontology, too_deep, too_many
 from .tree import NewBranch, Tree
 
 # --- Reading -----------------------------------------------------------------------------------------------------------
@@ -55,16 +54,12 @@ def _filled_lines(text: str) -> Iterator[Row]:
     number, end = 1, 0
     for count, match in enumerate(_FILLED.finditer(text)):
         if count >= settings.MAX_ONTOLOGY_ITEMS:
-            raise _too_many()
+            raise Refused(too_many())
         number += text.count("\n", end, match.start())
         end = match.start()
         line = _LINE.fullmatch(match[0])
         assert line  # it matches everything
         yield number, line[1], line[2]
-
-
-def _too_many() -> Refused:
-    return Refused(f"An ontology has at most {words.number(settings.MAX_ONTOLOGY_ITEMS)} items; this has more.")
 
 
 def _read_indented(rows: list[Row], problems: Problems) -> list[NewLabel]:
@@ -82,7 +77,7 @@ def _read_indented(rows: list[Row], problems: Problems) -> list[NewLabel]:
             problems.add(f"line {number}", "The indentation fits none of the lines above.")
         level = len(indents)
         if level > settings.MAX_LEVELS:
-            problems.add(f"line {number}", f"A tree has at most {settings.MAX_LEVELS} levels.")
+            problems.add(f"line {number}", too_deep())
             continue
         if name := _read_name(rest, number, problems):
             if (first := names[-1].setdefault(name, number)) != number:
@@ -96,13 +91,13 @@ def _read_paths(rows: list[Row], problems: Problems) -> list[NewLabel]:
     count = 0
     for number, _, path in rows:
         if path.count("/") >= settings.MAX_LEVELS:
-            problems.add(f"line {number}", f"A tree has at most {settings.MAX_LEVELS} levels.")
+            problems.add(f"line {number}", too_deep())
             continue
         branch = tree
         for name in [_read_name(part, number, problems) for part in path.split("/")]:
             count += name not in branch
             if count > settings.MAX_ONTOLOGY_ITEMS:
-                raise _too_many()
+                raise Refused(too_many())
             branch = branch.setdefault(name, {})
     return list(_new_items(tree, 1))
 
@@ -161,9 +156,9 @@ class Plan:
             row.starts_off = not is_on
             room -= 1
             if below.level + new.level > settings.MAX_LEVELS:
-                row.problem = f"A tree has at most {settings.MAX_LEVELS} levels."
+                row.problem = too_deep()
             elif room < 0:
-                row.problem = f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items."
+                row.problem = too_many()
             above.append((parent, is_on, depth + 1))
             self._new.setdefault(parent, []).append(replace(new, level=depth + 1, active=is_on and new.active))
 

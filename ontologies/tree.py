@@ -16,7 +16,7 @@ from annotation_service.db import among, execute
 from annotation_service.inputs import Refused
 
 from . import colors
-from .documents import NewLabel
+from .documents import NewLabel, name_taken, too_deep, too_many
 
 ROOT_UID = "00000000"
 
@@ -89,7 +89,7 @@ class Tree:
         Raises `Refused` if the tree would be too large or too deep, or if a name is taken.
         """
         if self.size + sum(len(branch.items) for branch in branches) > settings.MAX_ONTOLOGY_ITEMS:
-            raise Refused(f"An ontology has at most {settings.MAX_ONTOLOGY_ITEMS:,} items.")
+            raise Refused(too_many())
         lefts: dict[int, list[int]] = defaultdict(list)
         shades: dict[int, set[str]] = defaultdict(set)
         names: set[tuple[int, str]] = set()
@@ -103,9 +103,9 @@ class Tree:
         for branch in branches:
             for new in branch.items:
                 if branch.parent.level + new.level > settings.MAX_LEVELS:
-                    raise Refused(f"A tree has at most {settings.MAX_LEVELS} levels.")
+                    raise Refused(too_deep())
                 if new.level == 1 and (branch.parent.pk, new.name) in names:
-                    raise Refused(f"There is already an item “{new.name}” at this place.")
+                    raise Refused(name_taken(new.name))
             siblings = lefts[branch.parent.pk]
             place = len(siblings) if branch.place is None else max(0, min(branch.place, len(siblings)))
             planned.append(([*siblings, branch.parent.rght][place], place, branch))

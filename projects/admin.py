@@ -100,24 +100,16 @@ class ProjectAdmin(BlueprintAdmin):
             )
 
 
-admin.site.register(
-    Membership,
-    ReadOnlyAdmin,
-    part_of="project",
-    list_display=["user", "project", "role", "joined_at"],
-    in_index=False,
-    list_filter=[("project", Chosen), ("user", Chosen), "role", "joined_at"],
-    search_fields=["user__username", "project__name"],
-)
-admin.site.register(
-    FormerMember,
-    ReadOnlyAdmin,
-    part_of="project",
-    in_index=False,
-    list_display=["user", "project", "left_at"],
-    list_filter=[("project", Chosen), ("user", Chosen), "left_at"],
-    search_fields=["user__username", "project__name"],
-)
+for member, fields in ((Membership, ["role", "joined_at"]), (FormerMember, ["left_at"])):
+    admin.site.register(
+        member,
+        ReadOnlyAdmin,
+        part_of="project",
+        in_index=False,
+        list_display=["user", "project", *fields],
+        list_filter=[("project", Chosen), ("user", Chosen), *fields],
+        search_fields=["user__username", "project__name"],
+    )
 admin.site.register(
     Invitation,
     ReadOnlyAdmin,
@@ -128,26 +120,19 @@ admin.site.register(
     list_select_related=["project"],
     search_fields=["address", "project__name", "by__username"],
 )
-admin.site.register(
-    ItemCounts,
-    ReadOnlyAdmin,
-    part_of="project",
-    in_index=False,
-    list_display=["project", "begun", "done"],
-    search_fields=["project__name"],
-)
-admin.site.register(
-    HandChange,
-    ReadOnlyAdmin,
-    part_of="project",
-    in_index=False,
-    list_display=["project", "text", "at"],
-    fields=["project", "text", "at"],
-    search_fields=["project__name"],
-)
-for model in (Assignment, Withheld):
+for kept, fields in ((ItemCounts, ["project", "begun", "done"]), (HandChange, ["project", "text", "at"])):
     admin.site.register(
-        model,
+        kept,
+        ReadOnlyAdmin,
+        part_of="project",
+        in_index=False,
+        list_display=fields,
+        fields=fields,
+        search_fields=["project__name"],
+    )
+for about_item in (Assignment, Withheld):
+    admin.site.register(
+        about_item,
         ReadOnlyAdmin,
         part_of="item__dataset",
         in_index=False,

@@ -9,9 +9,11 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.db.models import Case, Count, DateTimeField, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce, Greatest
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import render
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import replace_url
 
 from annotation_service.blueprints import Right
 from annotation_service.db import among, snapshot
@@ -144,6 +146,8 @@ def _first_person(entry: dict[str, Any]) -> int | None:
 def comment_list(request: Request, pk: int) -> HttpResponse:
     """The items that are flagged or commented on: for managers all, for annotators their own."""
     project = access.project(request, pk)
+    query = urlencode({name: str(value) for name, value in request.GET.items() if value})
+    request.GET = QueryDict(query)
     reads = access.reads_marks(request, project)
     said = access.flags(request, project), access.comments(request, project)
     choices = {name: request.GET.get(name, "") for name in ("flag", "state", "who", "sort")}
@@ -157,7 +161,8 @@ def comment_list(request: Request, pk: int) -> HttpResponse:
     rights = project.rights_of(request.user)
     context |= {"entries": entries, "annotates": Right.ANNOTATE in rights, "keeps": Right.KEEP in rights}
     context["may_answer"] = not rights.isdisjoint({Right.REVIEW, Right.ANNOTATE})
-    return render(request, "projects/comments.html", context)
+    response = render(request, "projects/comments.html", context)
+    return replace_url(response, f"{request.path}?{query}" if query else request.path)
 
 
 def changes_comment(do: Do) -> Callable[..., HttpResponse]:

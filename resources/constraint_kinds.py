@@ -48,7 +48,7 @@ class ShownList(NamedTuple):
 class Mistake(NamedTuple):
     """A likely one, for people to judge. ``place`` is that of a label in a list, as a JSON path within the entry."""
 
-    position: int
+    rule: Rule
     place: str
     text: str
 
@@ -155,7 +155,7 @@ class ConstraintKind(ABC):
 
 def likely_mistakes(kind: ConstraintKind, rows: Sequence[Rule], labels: Mapping[str, Labels]) -> list[Mistake]:
     """In the order of the rows."""
-    return sorted(kind.mistakes(rows, Rules(rows), labels["entity"]), key=lambda each: each.position)
+    return sorted(kind.mistakes(rows, Rules(rows), labels["entity"]), key=lambda each: each.rule.position)
 
 
 def inactive(rows: Iterable[Rule], labels: Mapping[str, Labels]) -> Iterator[Mistake]:
@@ -164,9 +164,7 @@ def inactive(rows: Iterable[Rule], labels: Mapping[str, Labels]) -> Iterator[Mis
     for row in rows if off else ():
         for pk in dict.fromkeys(row.named()):
             if pk in off:
-                yield Mistake(
-                    row.position, "", f"“{off[pk]}” is switched off: this holds for marks that have it from before."
-                )
+                yield Mistake(row, "", f"“{off[pk]}” is switched off: this holds for marks that have it from before.")
 
 
 def listed_below_others(row: Rule, field: str, labels: Labels) -> Iterator[Mistake]:
@@ -177,7 +175,7 @@ def listed_below_others(row: Rule, field: str, labels: Labels) -> Iterator[Mista
         if above := next((other for other in labels.line(label)[1:] if other in all_listed), None):
             below, type_ = (f"“{labels.by_pk[pk].name}”" for pk in (label, above))
             text = f"{below} lies below {type_}, which is in this list: it can be left out."
-            yield Mistake(row.position, f".{field}[{index}]", text)
+            yield Mistake(row, f".{field}[{index}]", text)
 
 
 def numbered(rule: Rule) -> str:

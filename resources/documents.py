@@ -175,7 +175,7 @@ class Entry:
         if value is None:
             return None
         if field.many_to_many:
-            return self._find_all(value, kind, place)
+            return [self._find(text, kind, f"{place}[{index}]") for index, text in enumerate(value)]
         if field.is_relation:
             return self._find(value, kind, place)
         if isinstance(value, str):
@@ -184,15 +184,6 @@ class Entry:
                 self.add_problem(place, "This must not be empty.")
             return value
         return int(value)  # 1.0 is a whole number in JSON
-
-    def _find_all(self, texts: list[str], kind: str, place: str) -> list[int | None]:
-        found: dict[int | None, None] = {}
-        for index, text in enumerate(texts):
-            label = self._find(text, kind, f"{place}[{index}]")
-            if label is not None and label in found:
-                self.add_problem(f"{place}[{index}]", f"“{text}” stands in this list already.")
-            found[label] = None
-        return list(found)
 
     def _find(self, text: str, kind: str, place: str) -> int | None:
         """The primary key of the item with this full name, or with this name alone if that occurs once."""

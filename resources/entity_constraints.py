@@ -77,7 +77,7 @@ class EntityConstraints(ConstraintKind):
                 excluding[frozenset((row.domain, label))].append(row)
         for row in rows:
             if not row.excludes and row.can_contain is None:
-                yield Mistake(row.position, "", "This excludes nothing and sets no limit: it can be left out.")
+                yield Mistake(row, "", "This excludes nothing and sets no limit: it can be left out.")
             yield from listed_below_others(row, "excludes", labels)
             for index, label in enumerate(row.excludes):
                 exact = frozenset((row.domain, label))
@@ -86,7 +86,7 @@ class EntityConstraints(ConstraintKind):
                 # Of two rules about the very same pair, only the second one repeats the other.
                 if other := next((it for pair, it in others if pair != exact or it.position < row.position), None):
                     text = f"{numbered(other)} excludes “{labels.by_pk[label].name}” already: it can be left out."
-                    yield Mistake(row.position, f".excludes[{index}]", text)
+                    yield Mistake(row, f".excludes[{index}]", text)
             yield from listed_below_others(row, "can_contain", labels)
             yield from self._mistakes_in_contents(row, rules, labels)
 
@@ -97,13 +97,13 @@ class EntityConstraints(ConstraintKind):
         above = rules.limiting(line[1:])
         if above and set(above.can_contain or ()) == set(row.can_contain):
             text = f"{numbered(above)} sets the same limit already: it can be left out."
-            yield Mistake(row.position, ".can_contain", text)
+            yield Mistake(row, ".can_contain", text)
         for index, label in enumerate(row.can_contain):
             found = rules.against_coexisting(line, labels.line(label))
             if found and found.row:
                 outer, inner = (f"“{labels.by_pk[pk].name}”" for pk in (row.domain, label))
                 text = f"{numbered(found.row)} excludes {inner} here: it can never stand inside {outer}."
-                yield Mistake(row.position, f".can_contain[{index}]", text)
+                yield Mistake(row, f".can_contain[{index}]", text)
 
     # --- In the details of a label ---
 

@@ -52,10 +52,10 @@ class RelationConstraints(ConstraintKind):
             above = next((other for other in its_others if other), None)
             if above and set(above.range) == set(row.range):
                 says = f"{numbered(above)} says the same for “{labels.by_pk[above.domain].name}”"
-                yield Mistake(row.position, "", f"{says}: it can be left out.")
+                yield Mistake(row, "", f"{says}: it can be left out.")
             elif above is None and not row.range and rows_of[row.relation] > 1:
                 says = f"Without this rule the relation could not lead from “{labels.by_pk[row.domain].name}”, either"
-                yield Mistake(row.position, "", f"{says}: it can be left out.")
+                yield Mistake(row, "", f"{says}: it can be left out.")
             yield from listed_below_others(row, "range", labels)
 
     # --- In the details of a label ---

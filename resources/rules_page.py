@@ -29,7 +29,6 @@ from ontologies.usage import item_panels
 
 from .constraint_kinds import ConstraintKind, Reach, ShownList
 from .models import ConstraintRow, ConstraintSet, rules_of
-from .models.journal import rule_name
 from .rules import Lineage, Rule, Rules
 from .views import LabelChoice, complain, dialog, offer, offer_undo, set_view, standing, uses, wanted
 
@@ -129,6 +128,10 @@ class ShownRules:
         return ShownRule(self.key(rule), rule.position + 1, heads, self._below[heads[-1].uid], lists, why)
 
 
+def _listing(constraints: ConstraintSet) -> ShownRules:
+    return ShownRules(constraints.of_kind, rules_of([constraints]) or Rules([]), constraints.labels())
+
+
 # --- Reading -------------------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +149,7 @@ def rules(request: Request, constraints: ConstraintSet) -> HttpResponse:
 
 def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, Any]:
     query = search_text(request)
-    listing = ShownRules(constraints.of_kind, rules_of([constraints]) or Rules([]), constraints.labels())
+    listing = _listing(constraints)
     found = listing.found(query)
     at = next((at for at, (rule, _) in enumerate(found) if listing.key(rule) == request.GET.get("rule")), None)
     number = request.GET.get("page") if at is None else at // SHOWN_RULES + 1
@@ -161,14 +164,10 @@ def _rules_context(request: Request, constraints: ConstraintSet) -> dict[str, An
 
 @reads
 def checks(request: Request, constraints: ConstraintSet) -> HttpResponse:
-    with snapshot():  # the positions are those of the rules as they were checked
-        mistakes = constraints.mistakes()
-        keys = [rule.key for rule in constraints.rules_with_keys()] if mistakes else []
-        names = constraints.names_by_uid()
-    found = [
-        (rule_name(names, keys[each.position]), link_to_rule(constraints.pk, keys[each.position]), each)
-        for each in mistakes[:SHOWN_CHECKS]
-    ]
+    with snapshot():  # the labels are those of the rules that were checked
+        mistakes, listing = constraints.mistakes(), _listing(constraints)
+    shown = [(listing.shown(each.rule), each) for each in mistakes[:SHOWN_CHECKS]]
+    found = [(rule.name, link_to_rule(constraints.pk, rule.key), mistake) for rule, mistake in shown]
     return render(request, "resources/_checks.html", {"checks": found, "total": len(mistakes)})
 
 

@@ -63,7 +63,7 @@ class Stream:
         self._blocks = iter(texts)
         self._text = ""
         self._at = 0
-        self._before = 0  # characters of the blocks that are not in memory any more
+        self._known = 0, 1, 1  # a position in the text before this one, its line and its column
         self._decoder = Decoder()
 
     def _read_on(self) -> bool:
@@ -75,9 +75,15 @@ class Stream:
             missing -= len(block)
         if len(parts) == 1:
             return False
-        self._before += self._at
+        self._known = 0, *self._line_and_column()
         self._text, self._at = "".join(parts), 0
         return True
+
+    def _line_and_column(self) -> tuple[int, int]:
+        position, line, column = self._known
+        line, column = place_after(self._text[position : self._at], line, column)
+        self._known = self._at, line, column
+        return line, column
 
 
 class Elements(Stream):
@@ -87,7 +93,6 @@ class Elements(Stream):
     wrong, and for an element that does not end within the limit.
     """
 
-    _known = 0, 1, 1  # a position in the text before this one, its line and its column
     _is_dense = False  # whether a value in the text may have too much in it
 
     def __iter__(self) -> Iterator[Element]:
@@ -188,17 +193,10 @@ class Elements(Stream):
                 return ""
 
     def _read_on(self) -> bool:
-        line, column = self._line_and_column()
         if not super()._read_on():
             return False
-        self._known, self._is_dense = (0, line, column), count_values(self._text) > MAX_VALUES
+        self._is_dense = count_values(self._text) > MAX_VALUES
         return True
-
-    def _line_and_column(self) -> tuple[int, int]:
-        position, line, column = self._known
-        line, column = place_after(self._text[position : self._at], line, column)
-        self._known = self._at, line, column
-        return line, column
 
     def _place(self) -> str:
         line, column = self._line_and_column()

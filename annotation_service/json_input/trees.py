@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from .. import words
@@ -29,29 +29,28 @@ class Node(NamedTuple):
 class _Open:
     """An object, or the whole list, whose end has not been read: its text so far, with “{}” for each object inside it."""
 
-    __slots__ = ("last", "level", "number", "parts", "size", "starts")
+    __slots__ = ("last", "level", "number", "parts", "places", "size")
 
     def __init__(self, number: int, level: int) -> None:
         self.number, self.level = number, level  # the level of what is in no list of the tree is -1
         self.parts: list[str] = []
-        self.starts: list[int] = []  # where the parts stand in the document
+        self.places: list[tuple[int, int]] = []  # the lines and columns of the document where the parts begin
         self.size = 0
         self.last: int | None = None  # the index of the last object in the list that is open
 
-    def add(self, part: str, start: int) -> None:
+    def add(self, part: str, place: tuple[int, int]) -> None:
         self.size += len(part)
         self.parts.append(part)
-        self.starts.append(start)
+        self.places.append(place)
 
-    def start_of(self, position: int) -> int:
-        """Where a position in its text stands in the document."""
-        end = 0
-        for part, start in zip(self.parts, self.starts, strict=True):
-            if position < len(part):
-                return start + position
+    def refused(self, error: NotJson) -> Refused:
+        """The refusal of a mistake in its text, with the line and the column of the document."""
+        position, last = error.position, len(self.parts) - 1
+        for index, (part, place) in enumerate(zip(self.parts, self.places, strict=True)):
+            if position < len(part) or index == last:
+                return Refused(error.reason, place=place_in(part, position, *place))
             position -= len(part)
-            end = start + len(part)
-        return end
+        return Refused(error.reason)
 
 
 class JsonTree(Stream):
@@ -61,10 +60,9 @@ class JsonTree(Stream):
     ``most`` objects and for an object that has more than ``limit`` characters without those below it.
     """
 
-    def __init__(self, texts: Callable[[], Iterator[str]], key: str, *, limit: int, most: int, what: str) -> None:
-        super().__init__(texts(), limit)
+    def __init__(self, texts: Iterable[str], key: str, *, limit: int, most: int, what: str) -> None:
+        super().__init__(texts, limit)
         self.most, self.what = most, what
-        self._texts = texts
         self._list = re.compile(rf'.*"{key}"\s*:\s*\[(.*)', re.DOTALL)
         self._begun = 0
         # Of each object in the tree: the number of the one above, and the place in its list.
@@ -82,25 +80,21 @@ class JsonTree(Stream):
             number = self._above[number]
         return f"item {'.'.join(reversed(steps))}" + (f", ${path}" if path else "")
 
-    def check_count(self, others: int = 0) -> None:
-        """Raises `Refused` if there are too many objects, with so many others in their lists that are none."""
-        if self._begun + others > self.most:
-            raise Refused(f"{self.what} has at most {words.number(self.most)} items; this has more.", place="$")
-
     def __iter__(self) -> Iterator[Node]:
         opened = [_Open(-1, 0)]
         while end := self._end_of_part():
-            part, start = self._text[self._at : end - 1], self._before + self._at
+            part, place = self._text[self._at : end - 1], self._line_and_column()
             brace, self._at = self._text[end - 1], end
             top = opened[-1]
             if brace == "{":
                 new = self._begin(top, part)
-                top.add("," if part.strip() == "," else part, start)
-                top.add("{}", start + len(part))
-                new.add("{", start + len(part))
+                behind = place_after(part, *place)
+                top.add("," if part.strip() == "," else part, place)
+                top.add("{}", behind)
+                new.add("{", behind)
                 opened.append(new)
             else:
-                top.add(f"{part}}}", start)
+                top.add(f"{part}}}", place)
                 value = self._decode(opened)  # a brace too many at the end is refused
                 opened.pop()
                 if top.level > 0:
@@ -110,7 +104,7 @@ class JsonTree(Stream):
         rest = self._text[self._at :]
         if not (rest.strip() or self._begun):
             raise Refused("There is nothing in it: the text is empty.")
-        opened[-1].add(rest, self._before + self._at)
+        opened[-1].add(rest, self._line_and_column())
         yield Node(-1, -1, 0, self._decode(opened))
 
     def _end_of_part(self) -> int:
@@ -118,7 +112,7 @@ class JsonTree(Stream):
         while not (found := _TO_BRACE.match(self._text, self._at)):
             if len(self._text) - self._at > self.limit:
                 rest = _Open(-1, 0)
-                rest.add(self._text[self._at :], self._before + self._at)
+                rest.add(self._text[self._at :], self._line_and_column())
                 raise self._too_long(rest)
             if not self._read_on():
                 return 0
@@ -127,7 +121,8 @@ class JsonTree(Stream):
     def _begin(self, top: _Open, part: str) -> _Open:
         """The object that begins behind a part of another one, or of the whole list."""
         self._begun += 1
-        self.check_count()
+        if self._begun > self.most:
+            raise Refused(f"{self.what} has at most {words.number(self.most)} items; this has more.", place="$")
         top.last = self._index_behind(top, part)
         if top.last is None:
             return _Open(top.number, -1)
@@ -166,25 +161,15 @@ class JsonTree(Stream):
                     self._decoder.read(text)
                 except NotJson as error:
                     if error.position < len(text):
-                        raise self._refused(each, error) from error
-            raise self._refused(top, last) from last
+                        raise each.refused(error) from error
+            raise top.refused(last) from last
 
     def _too_long(self, item: _Open) -> Refused:
         try:
             check_extent("".join(item.parts))
         except NotJson as error:
-            return self._refused(item, error)
+            return item.refused(error)
         most = words.number(self.limit)
         why = f"An item has at most {most} characters without those below it; this one has more."
         why += " Is a bracket or quotation mark missing?"
-        return self._refused(item, NotJson(0, why))
-
-    def _refused(self, item: _Open, error: NotJson) -> Refused:
-        """Find the line and the column of an error in the document, which is read anew."""
-        position, line, column = item.start_of(error.position), 1, 1
-        for text in self._texts():
-            if position <= len(text):
-                return Refused(error.reason, place=place_in(text, position, line, column))
-            line, column = place_after(text, line, column)
-            position -= len(text)
-        return Refused(error.reason)
+        return item.refused(NotJson(0, why))

@@ -155,6 +155,10 @@ class ImportReport(Counts):
     def violation_total(self) -> int:
         return sum(rule["count"] for rule in self.violations)
 
+    def doubtful(self) -> dict[str, int]:
+        """How many marks come in only by a decision, by the option that says it."""
+        return {"violations": self.violation_total, "inactive": self.inactive_marks}
+
     def in_words(self) -> str:
         parts = (
             (self.items, "item", "items", ""),

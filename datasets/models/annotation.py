@@ -37,7 +37,7 @@ SELECT l.id, l.uid, l.name, l.active
  WHERE d.id = %(dataset)s AND o.kind = %(kind)s AND l.uid = %(uid)s AND l.level > 0
 """
 _SAME_OR_MEETING = """
-SELECT * FROM datasets_entity
+SELECT id, uid, label_id, start, "end", status FROM datasets_entity
  WHERE annotation_id = %(annotation)s AND (uid = %(uid)s OR (start <= %(end)s AND "end" >= %(start)s))
 """
 M = TypeVar("M", bound=Mark)
@@ -204,8 +204,9 @@ class Annotation(models.Model):
         there = rows(Entity, _SAME_OR_MEETING, params)
         same = [each for each in there if each.uid == uid] or [each for each in there if each.what == entity.what]
         if same:
-            same[0].accept(restore_token)
-            return same[0]
+            known = self.mark(Entity, same[0].uid)
+            known.accept(restore_token)
+            return known
         entity.make_own(label, restore_token, there)
         return entity
 

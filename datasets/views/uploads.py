@@ -51,21 +51,33 @@ KINDS = [
 ]
 MOST_LABELS = 12
 GREY = "#808080"
-DUPLICATES = {
-    Duplicates.REFUSE: "The external ids have to be changed first.",
-    Duplicates.SKIP: "What is there first stays as it is.",
-    Duplicates.REPLACE: "Items that the dataset has already go to its bin with their marks, and can be restored for"
-    f" {limits.DAYS_IN_BIN} days.",
+DECISIONS: dict[str, dict[Any, str]] = {
+    "duplicates": {
+        Duplicates.REFUSE: "The external ids have to be changed first.",
+        Duplicates.SKIP: "What is there first stays as it is.",
+        Duplicates.REPLACE: "Items that the dataset has already go to its bin with their marks, and can be restored for"
+        f" {limits.DAYS_IN_BIN} days.",
+    },
+    "inactive": {
+        Inactive.REFUSE: "The labels have to be switched on, or the marks changed, first.",
+        Inactive.KEEP: "They come in and go out as they are, but annotators cannot accept them.",
+    },
+    "violations": {
+        Violations.REFUSE: "The marks or the constraints have to be changed first.",
+        Violations.KEEP: "They come in as they are; annotators can put them right, and add no others like them.",
+    },
 }
-INACTIVE = {
-    Inactive.REFUSE: "The labels have to be switched on, or the marks changed, first.",
-    Inactive.KEEP: "They come in and go out as they are, but annotators cannot accept them.",
+# Marks that come in only by a decision: counted, the place of the decision, and what could be kept.
+DOUBTFUL = {
+    "violations": (
+        "violation of constraints,violations of constraints",
+        ("violations", "the marks that break constraints"),
+    ),
+    "inactive": (
+        "mark with a label that is off,marks with labels that are off",
+        ("inactive-labels", "the marks with labels that are off"),
+    ),
 }
-VIOLATIONS = {
-    Violations.REFUSE: "The marks or the constraints have to be changed first.",
-    Violations.KEEP: "They come in as they are; annotators can put them right, and add no others like them.",
-}
-DECISIONS: dict[str, dict[Any, str]] = {"duplicates": DUPLICATES, "inactive": INACTIVE, "violations": VIOLATIONS}
 
 
 # --- Forms -------------------------------------------------------------------------------------------------------------
@@ -255,7 +267,9 @@ def _found(upload: Upload) -> dict[str, Any]:
     """The report, with the first items drawn and the labels in their colours."""
     report, kind = upload.found, DatasetKind(upload.options["kind"])
     context: dict[str, Any] = {"report": report, "kind": kind, "decisions": DECISIONS}
-    context |= {"kept_marks": list(_kept_marks(upload)), "refused_marks": list(_refused_marks(upload))}
+    doubtful = [(name, n, upload.options.get(name) == "keep") for name, n in report.doubtful().items() if n]
+    context["kept_marks"] = [words.plural(n, DOUBTFUL[name][0]) for name, n, is_kept in doubtful if is_kept]
+    context["refused_marks"] = [DOUBTFUL[name][1] for name, _, is_kept in doubtful if not is_kept]
     if report.items:
         context["tokens_an_item"] = round(report.tokens / report.items)
     try:
@@ -273,24 +287,6 @@ def _found(upload: Upload) -> dict[str, Any]:
         "named": list(_named(report)),
         "shown": drawn,
     }
-
-
-def _kept_marks(upload: Upload) -> Iterator[str]:
-    """What comes in although it is not as it should be, counted."""
-    report, options = upload.found, upload.options
-    if report.violation_total and options.get("violations") == Violations.KEEP:
-        yield words.plural(report.violation_total, "violation of constraints,violations of constraints")
-    if report.inactive_marks and options.get("inactive") == Inactive.KEEP:
-        yield words.plural(report.inactive_marks, "mark with a label that is off,marks with labels that are off")
-
-
-def _refused_marks(upload: Upload) -> Iterator[tuple[str, str]]:
-    """What could be kept, with the place of the decision."""
-    report, options = upload.found, upload.options
-    if report.violation_total and options.get("violations") != Violations.KEEP:
-        yield "violations", "the marks that break constraints"
-    if report.inactive_marks and options.get("inactive") != Inactive.KEEP:
-        yield "inactive-labels", "the marks with labels that are off"
 
 
 def _named(report: ImportReport) -> Iterator[tuple[str, str, list[tuple[str, int]]]]:

@@ -63,18 +63,10 @@ class Selected:
 
 def selected(labels: Labels, uids: Collection[str]) -> Selected | None:
     """None if none of them is there."""
-    chosen, inside = set(uids), set[str]()
-    some: list[Label] = []
-    below: list[Label] = []
-    for label in labels:
-        is_below = label.parent_uid in inside
-        if label.uid in chosen:
-            some.append(label)
-        elif is_below:
-            below.append(label)
-        if is_below or label.uid in chosen:
-            inside.add(label.uid)
-    return Selected(some, below) if some else None
+    keys = {labels.by_uid[uid].pk for uid in uids if uid in labels.by_uid}
+    branches = [label for label in labels if not keys.isdisjoint(labels.lineage(label))]
+    below = [label for label in branches if label.pk not in keys]
+    return Selected([label for label in branches if label.pk in keys], below) if keys else None
 
 
 # --- Requests ----------------------------------------------------------------------------------------------------------

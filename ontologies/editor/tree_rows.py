@@ -3,7 +3,6 @@
 A small ontology is sent whole. Of a large one only the open branches are sent; the others are fetched when they are opened.
 """
 
-import json
 import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,14 +10,13 @@ from html import escape
 from itertools import accumulate, zip_longest
 from typing import Self
 
-from django.db.models import Q, QuerySet, TextField
-from django.db.models.functions import Cast, Left
+from django.db.models import Q, QuerySet
 from django.utils.safestring import SafeString, mark_safe
 
 from annotation_service.db import among
 from annotation_service.words import Excerpt, excerpt, number
 
-from ..labels import GLOSS_CHARACTERS, Label, gloss
+from ..labels import Label, gloss
 from ..models import Ontology, OntologyItem
 from ..search import words_of
 
@@ -141,19 +139,16 @@ def _nested(items: QuerySet[OntologyItem], top: int, last: int, opened: Collecti
     are open, and those named; the whole tree has all lists."""
     found: list[TreeRow] = []
     above: list[TreeRow] = []
-    columns = ("uid", "name", "color", "active", "level", "lft", "rght")
-    glosses = (Left("description", GLOSS_CHARACTERS + 1), Cast("example_terms", TextField()))
-    for uid, name, color, active, level, lft, rght, description, terms in items.values_list(*columns, *glosses):
+    columns = ("uid", "name", "color", "active", "level", "lft", "rght", "description", "example_terms")
+    for uid, name, color, active, level, lft, rght, *texts in items.values_list(*columns):
         while above and above[-1].level >= level:
             above.pop()
         if level != (above[-1].level + 1 if above else top) or (above and not above[-1].has_list):
             continue  # in a branch that is closed now
         count = (rght - lft - 1) // 2
         is_open = bool(count) and (level < last or uid in opened)
-        beside = gloss(description, () if description else json.loads(terms))
-        row = TreeRow(
-            uid, name, color, active, level, count, beside, is_open, has_list=bool(count) and (whole or is_open)
-        )
+        has_list = bool(count) and (whole or is_open)
+        row = TreeRow(uid, name, color, active, level, count, gloss(*texts), is_open, has_list)
         above.append(row)
         found.append(row)
     for row, following in zip_longest(found, found[1:]):

@@ -16,6 +16,7 @@ from annotation_service.edits import Conflict
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User
+from annotation_service.paging import search_text
 from annotation_service.words import plural
 
 from ..checks import likely_mistakes
@@ -115,15 +116,13 @@ def children(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
 def find(request: Request, ontology: Ontology) -> HttpResponse:
     """The items that are meant with a text and that a filter lets through, within their branches; also those that were added
     meanwhile."""
-    text = request.GET.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
+    text = search_text(request)
     labels, filters = ontology.labels(), _filters(request, ontology).named(request.GET.get("only", ""))
-    found = labels.find(text) if text.strip() or not filters else labels
-    for each in filters:
-        inside = {label.uid for label in each.labels}
-        found = [label for label in found if label.uid in inside]
+    found = labels.find(text) if text or not filters else labels
+    inside = [{label.pk for label in each.labels} for each in filters]
     if branch := find_item(ontology, request.GET.get("within")):
-        inside = set(branch.branch().values_list("uid", flat=True))
-        found = [each for each in found if each.uid in inside]
+        inside.append(set(branch.branch().values_list("pk", flat=True)))
+    found = [label for label in found if all(label.pk in some for some in inside)]
     also = request.GET.get("also", "").split(",")[:SHOWN_MATCHES]
     added = [labels.by_uid[uid] for uid in also if uid in labels.by_uid]
     shown = found_rows(ontology, found[:SHOWN_MATCHES], text, also=added)
@@ -371,8 +370,8 @@ def move(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     if not settings.ONTOLOGY_MOVE_ITEMS:
         return refused("Moving items is switched off in this installation.")
     if request.method == "GET":
-        text = request.GET.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
-        wanted, inside = text.casefold().strip(), set(item.branch().values_list("uid", flat=True))
+        text = search_text(request)
+        wanted, inside = text.casefold(), set(item.branch().values_list("uid", flat=True))
         places = (label for label in ontology.labels() if wanted in label.name.casefold() and label.uid not in inside)
         context = {"ontology": ontology, "item": item, "places": list(islice(places, SHOWN_PLACES)), "text": text}
         return respond(request, ("_places" if "q" in request.GET else "_move", context))

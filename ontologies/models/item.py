@@ -13,7 +13,7 @@ from annotation_service.json_input import to_json
 from annotation_service.models import User
 
 from .. import colors, usage
-from ..documents import clean_color, clean_example_terms
+from ..documents import clean_color, clean_example_terms, name_taken, too_deep
 from ..labels import gloss
 
 
@@ -219,7 +219,7 @@ class OntologyItem(MPTTModel):
             check_free(parent.pk, self.name)
         deepest = self.branch().order_by().aggregate(level=Max("level"))["level"]
         if parent.level + 1 + deepest - self.level > settings.MAX_LEVELS:
-            raise Refused(f"A tree has at most {settings.MAX_LEVELS} levels.")
+            raise Refused(too_deep())
 
     def again(self) -> "OntologyItem":
         """The item as it is stored now; `Refused` if its addition has been undone."""
@@ -266,4 +266,4 @@ class OntologyItem(MPTTModel):
 def check_free(parent_pk: int | None, name: str) -> None:
     """No item below the parent has the name."""
     if OntologyItem.objects.filter(parent_id=parent_pk, name=name).exists():
-        raise Refused(f"There is already an item “{name}” at this place.")
+        raise Refused(name_taken(name))

@@ -31,10 +31,10 @@ from .assigned import (
     GivenCounts,
     Withheld,
     annotators_of,
-    count_holders,
     given_to,
     is_given,
     is_open,
+    of_annotators,
     uncalibrated,
 )
 from .holdings import NOBODY, NONE, Holders, Holdings, count_items, pairs_without
@@ -298,7 +298,7 @@ class AssignsItems(Described):
     def _assign_changes(self, per_item: int, annotators: list[int]) -> None:
         self._about_items(Assignment).filter(by=None, item__removed_at__isnull=False)._raw_delete(self._state.db)
         loads = self._loads(annotators)
-        lacking = self.all_items().filter(~self.rule.for_all()).annotate(holders=count_holders())
+        lacking = self.all_items().filter(~self.rule.for_all()).annotate(holders=of_annotators(Assignment))
         keys = list(lacking.filter(holders__lt=min(per_item, len(annotators))).values_list("pk", flat=True))
         new = self.holdings(self.all_items().filter(pk__in=among(keys)))
         loads.subtract(count_items(new.assigned))

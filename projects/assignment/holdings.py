@@ -202,9 +202,7 @@ class Holdings:
         """Who has each item, by a rule and what is assigned by it: `AssignmentRule.given`, of what may not be stored yet."""
         for_all = self.for_all(rule)
         has = {item: self.people if item in for_all else assigned.get(item, NOBODY) for item in self.keys}
-        for item in has.keys() & self.withheld.keys():
-            has[item] -= self.withheld[item]
-        return has
+        return has | {item: has[item] - people for item, people in self.withheld.items()}
 
     def shared(
         self, rule: AssignmentRule, annotators: Collection[int], other_items: Counter[int] | None = None

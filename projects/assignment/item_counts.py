@@ -77,7 +77,7 @@ def _figures(items: QuerySet[Item], *others: str) -> QuerySet[Any, Any]:
 
 def follow(annotation: Annotation, step: WorkStep) -> None:
     """Keep the figures up to date when somebody begins, finishes or reopens an item, which the caller has locked."""
-    counts = ItemCounts.objects.filter(project__dataset__item=annotation.item_id)
+    counts = ItemCounts.objects.filter(project__dataset=annotation.item.dataset_id)
     if step is WorkStep.BEGIN:
         begun = Annotation.objects.filter(item=annotation.item_id, annotator__isnull=False, started_at__isnull=False)
         if not begun.exclude(pk=annotation.pk).exists():

@@ -67,7 +67,7 @@ class ConstraintSet(ResourceSet):
         """Likely mistakes in the rules, in their order."""
         rows, labels = list(self.rules()), self.labels()
         found = [*likely_mistakes(self.of_kind, rows, labels), *inactive(rows, labels)]
-        return sorted(found, key=lambda each: each.position)
+        return sorted(found, key=lambda each: each.rule.position)
 
     # --- Making ---
 
@@ -75,7 +75,7 @@ class ConstraintSet(ResourceSet):
         rows, of = super().read(source), SetName(0, self.name)
         rules = [row.as_rule(of, position, row.lists) for position, row in enumerate(rows)]
         for mistake in likely_mistakes(self.of_kind, rules, self.labels()):
-            self.warnings.add(place_in_document(mistake.position + 1, mistake.place), mistake.text)
+            self.warnings.add(place_in_document(mistake.rule.position + 1, mistake.place), mistake.text)
         return rows
 
     # --- Changing ---

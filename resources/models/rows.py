@@ -1,7 +1,7 @@
 """The rows of sets: entries of documents that point to items of a project's ontologies."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, Self, cast
 
@@ -81,8 +81,8 @@ class ResourceRow(models.Model):
         values = {field.attname: value for field, value in read if not field.many_to_many}
         row = cls(**values)
         row.lists = {field.name: value or [] for field, value in read if field.many_to_many}
+        row.check_entry(entry)
         if entry.is_valid:
-            row.check_entry(entry)
             entry.check_once(cls.repeated, *values.values())
         return row
 
@@ -178,6 +178,8 @@ class ConstraintRow(ResourceRow):
 
     def check_entry(self, entry: Entry) -> None:
         self.set_limit(entry.values)
+        for name, place, why in self.repetitions(self.lists):
+            entry.add_problem(f".{name}[{place}]", f"“{entry.values[name][place]}” {why}.")
 
     def set_limit(self, lists: Mapping[str, Any]) -> None:
         """Remember whether the optional list is there."""
@@ -204,9 +206,19 @@ class ConstraintRow(ResourceRow):
 
     def check_lists(self, state: Lists, names: Mapping[str, str]) -> None:
         """Refuse lists that no document may have, either; ``names`` are those of labels by uid."""
-        for field, uids in state.items():
-            if twice := next((uid for uid, count in Counter(uids).items() if count > 1), None):
-                raise Refused(f"“{names.get(twice)}” stands in the list “{field.replace('_', ' ')}” already.")
+        for name, place, why in self.repetitions(state):
+            raise Refused(f"“{names.get((state[name] or [])[place])}” {why}.")
+
+    @classmethod
+    def repetitions(cls, lists: Mapping[str, Sequence[Any] | None]) -> Iterator[tuple[str, int, str]]:
+        """A label stands once in all lists of a rule: the lists and places of those that stand in one already, and the words."""
+        first: dict[Any, str] = {}
+        for name, labels in lists.items():
+            for place, label in enumerate(labels or ()):
+                if label in first:
+                    yield name, place, f"stands in “{cls.kind.titles[first[label]]}” already"
+                elif label is not None:  # of a document, one that was not found
+                    first[label] = name
 
     def store_list(self, field: str, labels: list[int]) -> None:
         """Store a list anew, in its order."""
@@ -237,20 +249,6 @@ class EntityConstraint(ConstraintRow):
 
     class Meta(ConstraintRow.Meta):
         constraints = unique_rows("domain")
-
-    def check_lists(self, state: Lists, names: Mapping[str, str]) -> None:
-        super().check_lists(state, names)
-        if both := set(state["excludes"] or ()).intersection(state["can_contain"] or ()):
-            raise Refused(
-                f"“{names.get(both.pop())}” is both excluded and among what can be contained. It can only be one of both."
-            )
-
-    def check_entry(self, entry: Entry) -> None:
-        super().check_entry(entry)
-        for place, label in enumerate(self.lists["can_contain"]):
-            if label in self.lists["excludes"]:
-                text = "The same label is excluded, too. It can only be one of both."
-                entry.add_problem(f".can_contain[{place}]", text)
 
 
 class RelationConstraint(ConstraintRow):

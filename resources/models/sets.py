@@ -5,10 +5,10 @@ from typing import IO, Any, ClassVar, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Q, QuerySet, UniqueConstraint, Value
+from django.db.models import Q, QuerySet, UniqueConstraint, Value
 
 from annotation_service.blueprints import Existing
-from annotation_service.db import among, write
+from annotation_service.db import among, count_of, write
 from annotation_service.http import Feature
 from annotation_service.inputs import Problems, Refused, clean_description, clean_title
 from annotation_service.journal import Journaled
@@ -25,9 +25,7 @@ from .. import documents
 class ResourceSetQuerySet(models.QuerySet["ResourceSet"]):
     def with_size(self) -> Self:
         """Adds ``size``, the number of rows."""
-        counts = [
-            Count(rows._meta.model_name) for rows in self.model.row_models.values()
-        ]  # a set has rows of one kind only
+        counts = (count_of(rows.objects.all(), "resource_set") for rows in self.model.row_models.values())
         return self.annotate(size=sum(counts, Value(0)))
 
 

@@ -167,16 +167,24 @@ def test_the_beat_goes_on_with_a_new_connection(work, monkeypatch):
     monkeypatch.setattr(jobs.Progress, "INTERVAL", 0.02)
     alice = factories.manager("alice")
     broken = []
+    claimed = Job.still_claimed
 
-    def show_sign():
+    def beat(**values):
         # The beat's first connection is lost, as after a restart of the database.
+        connection.ensure_connection()
         if not broken:
             broken.append(connection.connection)
             raise OperationalError("the server closed the connection")
         assert connection.connection is not broken[0]
         broken.append(connection.connection)
 
-    monkeypatch.setattr(jobs, "show_sign", show_sign)
+    def still_claimed(job):
+        rows = claimed(job)
+        if threading.current_thread() is not threading.main_thread():
+            rows.update = beat
+        return rows
+
+    monkeypatch.setattr(Job, "still_claimed", still_claimed)
 
     def run(job, progress):
         wait_for(lambda: len(broken) == 2)
@@ -218,6 +226,14 @@ def test_a_page_says_when_nobody_does_the_work(alice):
     assert job.has_no_worker
     jobs.show_sign()
     assert not job.has_no_worker
+
+
+def test_a_worker_that_is_busy_with_another_job_is_there(alice):
+    job, other = queued(alice), queued(alice)
+    for seconds, is_gone in ((0, False), (14, False), (16, True)):
+        heard = timezone.now() - timedelta(seconds=seconds)
+        Job.objects.filter(pk=other.pk).update(state=JobState.RUNNING, heartbeat_at=heard)
+        assert job.has_no_worker is is_gone
 
 
 def test_a_page_says_when_a_worker_is_not_heard_of(as_alice):

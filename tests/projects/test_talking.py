@@ -53,6 +53,11 @@ def act(client, project, verb, comment, **data):
 # --- The list ----------------------------------------------------------------------------------------------------------
 
 
+def test_the_address_has_only_what_was_chosen(as_alice, url, said):
+    asked = {"q": "", "flag": "any", "state": "", "who": "", "sort": "waiting"}
+    assert as_alice.get(url, asked)["HX-Replace-Url"] == f"{url}?flag=any&sort=waiting"
+
+
 def test_managers_see_all_and_first_what_waits_for_them(as_alice, url, said):
     response = as_alice.get(url)
     assert numbers(response) == [1, 2, 4]

@@ -63,7 +63,7 @@ def test_likely_mistakes(alice, labels, rows, expected):
     kind = "relation" if "relation" in rows[0] else "entity"
     rules = make(f"{kind}_constraints", owner=alice, document=rows, **labels)
     for found in (
-        [f"{mistake.position + 1}: {mistake.text}" for mistake in rules.mistakes()],
+        [f"{mistake.rule.position + 1}: {mistake.text}" for mistake in rules.mistakes()],
         [f"{problem.place.split(',')[0].removeprefix('item ')}: {problem.text}" for problem in rules.warnings.first],
     ):
         assert len(found) == len(expected)
@@ -76,7 +76,7 @@ def test_labels_that_are_switched_off_are_told_once_a_rule(alice, labels):
     for name in ("State", "Thermostat"):
         item(labels["entities"], name).switch(False, by=alice)
     told = [
-        (mistake.position, mistake.text.partition(" is ")[0])
+        (mistake.rule.position, mistake.text.partition(" is ")[0])
         for mistake in ConstraintSet.objects.get(pk=rules.pk).mistakes()
     ]
     assert told == [(0, "“State”"), (1, "“Thermostat”")]

@@ -85,12 +85,12 @@ def test_rules_of_relations_are_named_by_relation_and_domain(alice, of):
         (
             "entity",
             lambda s, of, by: s.change_rule(of("State"), excludes=[of("State")], can_contain=[of("State")], by=by),
-            "“State” is both excluded and among what can be contained",
+            "“State” stands in “excludes” already",
         ),
         (
             "entity",
             lambda s, of, by: s.change_rule(of("PhysicalObject"), excludes=[of("Thermostat")], by=by),
-            "“Thermostat” is both",
+            "“Thermostat” stands in “excludes” already",
         ),
         ("relation", lambda s, of, by: s.remove_rule(of("hasPart"), by=by), "The rule for “hasPart” is not there"),
         ("relation", lambda s, of, by: s.change_rule(of("hasPart", "Activity"), range=["x"], by=by), "not there any"),

@@ -160,7 +160,7 @@ def test_what_a_browser_would_not_send_is_no_failure(as_alice, rules, field, dat
 def test_a_label_stands_in_one_list_of_a_rule(as_alice, rules):
     key, field = uid(rules, "PhysicalObject"), "can_contain"
     answer = as_alice.post(url("pick", rules, key, field), {"add": uid(rules, "State")})
-    assert answer.status_code == 422 and "It can only be one of both" in toast(answer)
+    assert answer.status_code == 422 and "stands in “excludes” already" in toast(answer)
     assert "stands in “excludes”" in text_of(as_alice.get(url("pick", rules, key, field)))
 
 

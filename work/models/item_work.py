@@ -73,9 +73,8 @@ def marks_in(status: str, annotation: str = "") -> Case:
 
 
 def _looked_up(status: str, annotation: str = "") -> Any:
-    its = {"annotation": OuterRef(f"{annotation}pk"), "status": status}
-    counts = (count_of(model._default_manager.filter(**its), "annotation") for model in (Entity, Relation))
-    return sum(counts, start=Value(0))
+    marks = (model._default_manager.filter(status=status) for model in (Entity, Relation))
+    return sum((count_of(its_marks, "annotation", of=f"{annotation}pk") for its_marks in marks), start=Value(0))
 
 
 def refresh(dataset: int, seconds: float) -> bool:

@@ -19,7 +19,12 @@ from resources.models import ConstraintSet
 
 _CLEAN_UP = [name for name in OPERATIONS if name != "tokeniser"]
 _OF_A_NEW_ONE = ["name", "entity_ontology", "relation_ontology", *_CLEAN_UP]
-_AS_GIVEN = ("entity_ontology", "relation_ontology", "duplicates", "inactive", "violations")
+_DECISIONS: dict[str, tuple[Any, str]] = {
+    "duplicates": (Duplicates, "external ids that are taken"),
+    "inactive": (Inactive, "marks with labels that are switched off"),
+    "violations": (Violations, "marks that break constraints: those given or, in a project, its own"),
+}
+_AS_GIVEN = ("entity_ontology", "relation_ontology", *_DECISIONS)
 
 
 class Command(ServiceCommand):
@@ -38,18 +43,6 @@ class Command(ServiceCommand):
         parser.add_argument("--entity-ontology", type=int, metavar="ID")
         parser.add_argument("--relation-ontology", type=int, metavar="ID")
         parser.add_argument(
-            "--duplicates",
-            choices=Duplicates.values,
-            default="refuse",
-            help="what to do about external ids that are taken (default: %(default)s)",
-        )
-        parser.add_argument(
-            "--inactive",
-            choices=Inactive.values,
-            default="refuse",
-            help="what to do about marks with labels that are switched off (default: %(default)s)",
-        )
-        parser.add_argument(
             "--constraints",
             type=int,
             action="append",
@@ -57,12 +50,9 @@ class Command(ServiceCommand):
             metavar="ID",
             help="a constraint set that the marks are checked against; may be given twice, for entities and for relations",
         )
-        parser.add_argument(
-            "--violations",
-            choices=Violations.values,
-            default="refuse",
-            help="what to do about marks that break constraints: those given or, in a project, its own (default: %(default)s)",
-        )
+        for name, (choices, about) in _DECISIONS.items():
+            what = f"what to do about {about} (default: %(default)s)"
+            parser.add_argument(f"--{name}", choices=choices.values, default="refuse", help=what)
         for name, operation in sorted(OPERATIONS.items()):
             parser.add_argument(f"--{name.replace('_', '-')}", **operation.option)
 
@@ -92,10 +82,9 @@ class Command(ServiceCommand):
 
 def _advice(upload: Upload, options: dict[str, Any]) -> Iterator[str]:
     upload.refresh_from_db()
-    if upload.found.violation_total and options["violations"] == Violations.REFUSE:
-        yield "To take marks that break constraints as they are, add --violations keep."
-    if upload.found.inactive_marks and options["inactive"] == Inactive.REFUSE:
-        yield "To take marks with labels that are switched off as they are, add --inactive keep."
+    for name, count in upload.found.doubtful().items():
+        if count and options[name] == "refuse":
+            yield f"To take {_DECISIONS[name][1].partition(':')[0]} as they are, add --{name} keep."
 
 
 def _dataset(pk: int, by: User) -> Dataset:
