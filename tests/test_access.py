@@ -735,7 +735,7 @@ def test_an_address_shows_a_whole_page_and_its_dialog_is_open_there(app, world):
         assert shown.content.startswith(b"<!doctype html>") and shown.content.count(b"</html>") == 1, row
         _, dialog = shown.content.split(b'<dialog id="dialog"')
         is_dialog = b"dialog-head" in part.content and not part.content.startswith(b"<!doctype")
-        heading = re.search(b"<h2.*?</h2>", part.content)[0] if is_dialog else b"></dialog>"
+        heading = re.search(b"(?s)<h2.*?</h2>", part.content)[0] if is_dialog else b"></dialog>"
         assert heading in dialog, row
 
 
