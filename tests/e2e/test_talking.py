@@ -50,6 +50,7 @@ def test_a_comment_is_asked_answered_and_resolved(page, desk, managers_page, pro
 
     managers_page.goto(f"/projects/{project.pk}/")
     managers_page.get_by_role("link", name="1 without an answer").click()
+    managers_page.wait_for_url("**/comments/**")  # with its scripts
     managers_page.locator(".comment").get_by_role("textbox").fill("Yes, as a whole.")
     managers_page.keyboard.press("Control+Enter")
     expect(managers_page.locator(".comment .said").last).to_contain_text("Yes, as a whole.")
