@@ -1,4 +1,5 @@
 import re
+import time
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 
@@ -37,4 +38,5 @@ def start(service: Service) -> Iterator[Figure]:
         "s",
         headline(1),
     )
+    time.sleep(3)  # what has helped to start it is gone then
     yield Figure("idle memory of all processes, PSS", service.memory("smaps_rollup", "Pss"), "MB", headline(145))
