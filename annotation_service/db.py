@@ -216,8 +216,9 @@ def refresh_statistics(*tables: str) -> None:
         _changes.rows.clear()
     try:
         if connection.vendor == "sqlite":
-            execute(f"PRAGMA analysis_limit = {ANALYSIS_LIMIT}")
-            execute("PRAGMA optimize")  # it knows itself which tables are meant
+            with write():  # or it fails where somebody else writes while it looks
+                execute(f"PRAGMA analysis_limit = {ANALYSIS_LIMIT}")
+                execute("PRAGMA optimize")  # it knows itself which tables are meant
         else:
             with connection.cursor() as cursor:
                 cursor.execute(_WHAT_TO_ANALYZE, [sorted(tables)])

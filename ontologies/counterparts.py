@@ -1,11 +1,11 @@
 """Which labels of an ontology stand for those of another, so that what names labels can go along with either."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from django.db import connection
-from django.db.models import BigIntegerField, F, Func, QuerySet
+from django.db.models import BigIntegerField, Func, OuterRef, QuerySet
 
 from annotation_service import words
 from annotation_service.db import among, execute
@@ -49,17 +49,25 @@ def counterparts(used: QuerySet[Any], own: Ontology, other: Ontology, named_by: 
 
 
 @contextmanager
-def label_map(labels: Mapping[int, int]) -> Iterator[None]:
-    """A temporary table ``label_map`` for statements that copy inside the database: the keys of labels, ``old`` and ``new``."""
+def key_map(table: str, keys: Mapping[int, int] | QuerySet[Any, Any]) -> Iterator[None]:
+    """A temporary table for statements that copy inside the database: keys of rows, ``old`` and ``new``, as they are in pairs in
+    a mapping or in rows."""
     with connection.cursor() as cursor:
-        cursor.execute("CREATE TEMPORARY TABLE label_map (old bigint PRIMARY KEY, new bigint NOT NULL)")
-        cursor.executemany("INSERT INTO label_map VALUES (%s, %s)", list(labels.items()))
+        cursor.execute(f"CREATE TEMPORARY TABLE {table} (old bigint PRIMARY KEY, new bigint NOT NULL)")
+        if isinstance(keys, QuerySet):
+            sql, params = keys.query.sql_with_params()
+            cursor.execute(f"INSERT INTO {table} {sql}", params)
+        else:
+            cursor.executemany(f"INSERT INTO {table} VALUES (%s, %s)", list(keys.items()))
     yield  # if what follows fails, its transaction takes the table along
-    execute("DROP TABLE label_map")
+    execute(f"DROP TABLE {table}")
 
 
-def counterpart(field: str) -> Func:
-    """For such a statement: the key of the label that stands for that in a field."""
-    return Func(
-        F(field), template="(SELECT new FROM label_map WHERE old = %(expressions)s)", output_field=BigIntegerField()
-    )
+def label_map(labels: Mapping[int, int]) -> AbstractContextManager[None]:
+    return key_map("label_map", labels)
+
+
+def counterpart(field: str | OuterRef, table: str = "label_map") -> Func:
+    """For such a statement: the key that stands for that in a field."""
+    found = f"(SELECT new FROM {table} WHERE old = %(expressions)s)"
+    return Func(field, template=found, output_field=BigIntegerField())

@@ -18,7 +18,7 @@ from annotation_service.db import among, changed, copy_rows, delete_rows, write
 from annotation_service.inputs import Refused
 from annotation_service.models import User
 from ontologies import usage
-from ontologies.counterparts import counterpart, counterparts, label_map
+from ontologies.counterparts import counterpart, counterparts, key_map, label_map
 from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
 
@@ -217,31 +217,29 @@ class Dataset(PagedBlueprint):
 
         Positions, annotators and uids tell which rows of the copy are those of the source's.
         """
-
-        def twin(rows: Any, annotation: str = "", **same: Any) -> Subquery:
-            place = {
-                f"{annotation}item__dataset": copy,
-                f"{annotation}item__position": OuterRef("annotation__item__position"),
-            }
-            whose = rows.alias(who=Coalesce(f"{annotation}annotator", 0)).filter(**place, **same)
-            return Subquery(whose.filter(who=Coalesce(OuterRef("annotation__annotator"), 0)).values("pk"))
-
         annotations = Annotation.objects.filter(item__dataset=self, item__removed_at=None).order_by("item__position")
         # What a batch or the history put on items that nobody has begun stays behind.
         begun = Q() if given_status else Q(started_at__isnull=False)
         annotations = annotations.filter(Q(annotator=None) | begun)
         items = Item.objects.filter(dataset=copy, position=OuterRef("item__position"))
         copy_rows(annotations, item=Subquery(items.values("pk")), counted=0, accepted=0, suggested=0)
-        ends = {end: twin(Entity.objects, "annotation__", uid=OuterRef(f"{end}__uid")) for end in ("source", "target")}
-        others: dict[str, Any] = {"annotation": twin(Annotation.objects), "label": counterpart("label"), "batch": None}
-        with label_map(labels):
+        copies = Annotation.objects.filter(item__dataset=copy, item__position=OuterRef("item__position"))
+        theirs = copies.alias(who=Coalesce("annotator", 0)).filter(who=Coalesce(OuterRef("annotator"), 0))
+        pairs = annotations.values_list("pk", Subquery(theirs.values("pk")))
+        with label_map(labels), key_map("annotation_map", pairs):
+
+            def end(name: str) -> Subquery:
+                within = counterpart(OuterRef("annotation"), "annotation_map")
+                return Subquery(Entity.objects.filter(annotation=within, uid=OuterRef(f"{name}__uid")).values("pk"))
+
+            others: dict[str, Any] = {"annotation": counterpart("annotation", "annotation_map")}
+            copy_rows(Rejection.objects.filter(annotation__in=annotations), **others)
+            others |= {"label": counterpart("label"), "batch": None, "source": end("source"), "target": end("target")}
             for model in (Entity, Relation):
                 marks = model.objects.filter(annotation__in=annotations).order_by("pk")
                 if given_status:
                     marks, others["status"] = marks.filter(GIVEN), given_status
-                copy_rows(marks, **others, **ends)
-        rejections = Rejection.objects.filter(annotation__in=annotations)
-        copy_rows(rejections, annotation=others["annotation"])
+                copy_rows(marks, **others)
 
     def labels_in(
         self, ontologies: Mapping[str, Ontology], made_with: Iterable[Ontology] | None = None
