@@ -338,16 +338,6 @@ def trouble(error: BaseException | None) -> Trouble | None:
     return Trouble.LOST if isinstance(error, OperationalError | InterfaceError) else None
 
 
-class Statements:
-    """Around the statements of a request, as ``connection.execute_wrapper``: tells whether it has only read so far."""
-
-    only_read = True
-
-    def __call__(self, execute: Callable[..., Any], sql: str, *args: Any) -> Any:
-        self.only_read &= sql.lstrip().startswith(("SELECT", "SET TRANSACTION", "BEGIN", "SAVEPOINT"))
-        return execute(sql, *args)
-
-
 class Cache(DatabaseCache):
     """Django's keeps silent when it cannot write, and allauth would take that for too many attempts to sign in."""
 

@@ -6,14 +6,14 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from django.conf import settings
 from django.contrib import messages
-from django.db import close_old_connections, connection
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse, QueryDict
 from django.shortcuts import resolve_url
 from django.template.loader import render_to_string
 from django.utils.html import escape
 
 from . import words
-from .db import Statements, Trouble
+from .db import Trouble
 from .limits import MAX_FORM_BYTES
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -48,11 +48,9 @@ def too_large(request: HttpRequest, reason: str) -> HttpResponse:
 
 @middleware
 def retry_once(get_response: GetResponse, request: HttpRequest) -> HttpResponse:
-    """Answer a request anew whose connection to the database was lost before it had begun to write."""
-    statements = Statements()
-    with connection.execute_wrapper(statements):
-        response = get_response(request)
-    if getattr(response, "trouble", None) is Trouble.LOST and statements.only_read:
+    """Show a page anew whose connection to the database was lost. Of what was sent nobody knows whether it was stored."""
+    response = get_response(request)
+    if getattr(response, "trouble", None) is Trouble.LOST and request.method == "GET":
         close_old_connections()
         response = get_response(request)
     return response

@@ -112,8 +112,7 @@ def test_a_mark_that_is_sent_again_after_a_lost_connection_is_stored_once(people
         Entity.objects.all().delete()
         if len(lost) < number:
             break
-    # Before it writes it is tried again; afterwards nobody knows whether it was stored.
-    assert statuses[0] == 200 and 503 in statuses and set(statuses) == {200, 503}
+    assert set(statuses) == {200, 503}
 
 
 def test_without_a_database_nobody_gets_a_traceback(people, project, caplog):
