@@ -187,12 +187,12 @@ def test_the_beat_goes_on_with_a_new_connection(work, monkeypatch):
     monkeypatch.setattr(Job, "still_claimed", still_claimed)
 
     def run(job, progress):
-        wait_for(lambda: len(broken) == 2)
+        wait_for(lambda: len(broken) >= 2)
         job.finish()
 
     work(run)
     done(queued(alice))
-    assert len(broken) == 2
+    assert len(broken) >= 2
 
 
 @pytest.mark.django_db(transaction=True)
