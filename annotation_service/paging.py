@@ -6,9 +6,9 @@ A view makes a page of a query set in its final order and hands it to its templa
     columns = sort_columns(request.GET.get("sort"), COLUMNS)
     page = Page.of(access.blueprints(request, Ontology).order_by(*order(columns)), request.GET.get("page"))
 
-With ``count``, when the number of rows is known, nothing is counted. With ``scan``, for a search that must read every row, a page
-that turns out to be the last one is not counted either. Every row is then read about once: where many are found, a page is full
-long before the end; where few are, it is the last.
+With ``count``, when the number of rows is known, nothing is counted. With ``scan``, for a search of keys that must look at every
+row, the ``AHEAD`` keys behind the page are read, too, and nothing is counted if they end there. Every row is then looked at about
+once: where many are found, so many are found long before the end; where few are, the end is reached.
 """
 
 import unicodedata
@@ -23,6 +23,7 @@ from django.http import HttpRequest
 
 from .inputs import whole_number
 
+AHEAD = 1000
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
@@ -51,8 +52,8 @@ class Page(paginator.Page):
         number = whole_number((wanted or "")[:9]) or 1
         start, found = (number - 1) * size, []
         if scan:
-            found = list(rows[start : start + size + 1])
-            if len(found) <= size and (found or number == 1):
+            found = list(rows[start : start + size + AHEAD])
+            if len(found) < size + AHEAD and (found or number == 1):
                 count = start + len(found)
         pager: paginator.Paginator[Any] = paginator.Paginator(rows, size)  # type: ignore[arg-type]
         pager.count = rows.count() if count is None else count
