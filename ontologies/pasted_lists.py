@@ -1,4 +1,5 @@
-"""Lists of items that are added: read as people paste them, and what adding them to a tree would do."""
+"""Lists of items that are added: read as people paste them or taken from another ontology, and what adding them to a tree would
+do."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +11,7 @@ from django.conf import settings
 from annotation_service.db import among
 from annotation_service.inputs import Problems, Refused, check_text, clean_name
 
-from .documents import NewLabel, read_ontology, too_deep, too_many
+from .documents import NewLabel, name_taken, read_ontology, too_deep, too_many
 from .tree import NewBranch, Tree
 
 # --- Reading -----------------------------------------------------------------------------------------------------------
@@ -122,26 +123,35 @@ def _read_name(text: str, number: int, problems: Problems) -> str:
 @dataclass(slots=True)
 class PlannedItem:
     """A new item as people see it before it is added. ``level`` counts from 1 in the list; ``starts_off`` because an item above
-    it is off."""
+    it is off. One that ``exists`` is `key`, in another place or by another name if it is ``elsewhere``."""
 
     level: int
     name: str
     exists: bool
     problem: str = ""
     starts_off: bool = False
+    key: int = 0
+    elsewhere: bool = False
 
 
 class Plan:
-    """Finds the place of each new item below an item: what stands there already is not added again, but descended into."""
+    """Finds the place of each new item below an item: what stands there already is not added again, but descended into. So is,
+    ``by_uid``, what was renamed or moved there."""
 
-    def __init__(self, tree: Tree, new_items: Sequence[NewLabel], below: Any) -> None:
+    def __init__(self, tree: Tree, new_items: Sequence[NewLabel], below: Any, *, by_uid: bool = False) -> None:
         self.rows: list[PlannedItem] = []
         self._new: dict[int, list[NewLabel]] = {}  # by the key of the existing item above
         self._tree = tree
         room = settings.MAX_ONTOLOGY_ITEMS - tree.size
         stored = below.branch().order_by()
-        columns = ("parent_id", "name", "pk", "active")
-        existing = {(parent_id, name): its for parent_id, name, *its in stored.values_list(*columns)}
+        columns = ("parent_id", "name", "uid", "pk", "active")
+        existing: dict[tuple[int, str], list[Any]] = {}
+        moved: dict[str, list[Any]] = {}
+        for parent_id, name, uid, *its in stored.values_list(*columns):
+            existing[parent_id, name] = its
+            if by_uid:
+                moved[uid] = its
+        planned: set[tuple[int, str]] = set()
         # For each level: the existing item above, whether it is on, and how many levels of new ones.
         above = [(below.pk, below.active, 0)]
         for new in new_items:
@@ -149,9 +159,10 @@ class Plan:
             parent, is_on, depth = above[-1]
             row = PlannedItem(new.level, new.name, exists=False)
             self.rows.append(row)
-            if depth == 0 and (found := existing.get((parent, new.name))):
-                row.exists = True
-                above.append((*found, 0))
+            there = existing.get((parent, new.name)) if depth == 0 else None
+            if found := there or moved.get(new.uid):
+                row.exists, row.key, row.elsewhere = True, found[0], not there
+                above.append((found[0], found[1], 0))
                 continue
             row.starts_off = not is_on
             room -= 1
@@ -159,6 +170,10 @@ class Plan:
                 row.problem = too_deep()
             elif room < 0:
                 row.problem = too_many()
+            elif depth == 0 and (parent, new.name) in planned:  # below two items that are one here
+                row.problem = name_taken(new.name)
+            if depth == 0:
+                planned.add((parent, new.name))
             above.append((parent, is_on, depth + 1))
             self._new.setdefault(parent, []).append(replace(new, level=depth + 1, active=is_on and new.active))
 

@@ -22,7 +22,7 @@ from annotation_service.inputs import Refused
 from annotation_service.models import User, fold
 from datasets.forms import ResourceSetChoice
 from datasets.models import Contents, Dataset
-from ontologies.models import Ontology, OntologyKind
+from resources.models import ResourceSet
 
 from . import roles
 from .members import Membership
@@ -104,27 +104,14 @@ class DetailsForm(EditForm, WordsForm):
     )
 
 
-class SetForm(forms.Form):
-    """Constraints or preannotations for a project that is there. What existing marks would break is counted, but hinders
-    nothing."""
+class PutForm(forms.Form):
+    """A blueprint for a project that is there."""
 
     def __init__(self, *args: Any, name: str, offered: QuerySet[Any], **options: Any) -> None:
         super().__init__(*args, **options)
-        self.fields[name] = ResourceSetChoice(offered, required=True, empty_label=f"Choose {name}")
-
-
-class TaskForm(forms.Form):
-    """The relation ontology of a project in which only entities are annotated so far."""
-
-    ontology = BlueprintChoice(
-        queryset=Ontology.objects.none(), label="Relation ontology", empty_label="Choose a relation ontology"
-    )
-
-    def __init__(self, *args: Any, ontologies: QuerySet[Ontology]) -> None:
-        super().__init__(*args)
-        found = ontologies.filter(kind=OntologyKind.RELATION).with_size()  # type: ignore[attr-defined]
-        field: Any = self.fields["ontology"]
-        field.queryset = found.select_related("owner").order_by("name", "pk")
+        found = offered.select_related("owner").order_by("name", "pk")
+        choice = ResourceSetChoice if issubclass(offered.model, ResourceSet) else BlueprintChoice
+        self.fields[name] = choice(found, required=True, empty_label=f"Choose {name}")
 
 
 # Dialogs stand on pages that have fields of the same names.

@@ -267,6 +267,15 @@ class Project(HasMembers):
             self._follow_set(type(blueprint), by=by)
         return copy
 
+    def put_labels(self, blueprint: Ontology, *, by: User, agreed: int | None = None) -> int:
+        """Add the labels of an ontology that the project's own does not have, or a copy of it if the project has none of its
+        kind; returns how many labels came. Nothing is removed."""
+        with write():
+            own = self.locked().ontology_set.filter(kind=blueprint.kind).first()
+            if own:
+                return len(own.put_labels(blueprint, by=by, agreed=agreed))
+            return self.use(blueprint, by=by).row_count
+
     def put_set(self, blueprint: ResourceSet, *, by: User) -> Job | None:
         """Add a copy of constraints or preannotations, in the place of those of their kind if there are any. Marks stay as they
         are; preannotations are matched with the items: at once, or by the job that is returned."""

@@ -1,5 +1,5 @@
-"""The constraints and preannotations of a project on its pages: choosing them, taking them away, matching, and how
-preannotations fare."""
+"""What a project gets after it was made, on its pages: items and labels of blueprints; constraints and preannotations chosen and
+taken away, matching, and how preannotations fare."""
 
 from typing import Any
 
@@ -14,14 +14,19 @@ from django_htmx.http import HttpResponseClientRedirect
 from annotation_service import access as blueprint_access
 from annotation_service.blueprints import Right
 from annotation_service.http import PREANNOTATIONS, Request
+from annotation_service.inputs import whole_number
 from annotation_service.models import Job
 from annotation_service.paging import Column, sort_columns
+from annotation_service.words import plural
+from datasets.models import Dataset, Upload
+from datasets.views.uploads import check
+from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 from resources.preannotations_page import PAGE_SIZE, Table
 from work.suggestions.decisions import Figures, figures_of
 
 from . import access
-from .forms import SetForm, refusals_in, toasts_refusals
+from .forms import PutForm, refusals_in, toasts_refusals
 from .models import Project
 from .violation_report import foreseen_in
 
@@ -42,6 +47,56 @@ COLUMNS = [
 
 
 @require_http_methods(["GET", "POST"])
+def copy_items(request: Request, pk: int) -> HttpResponse:
+    """Begin to add the items of a dataset: the page of the upload says what would come, and what does not fit."""
+    project = access.project(request, pk, Right.MANAGE)
+    form = PutForm(request.POST or None, name="dataset", offered=blueprint_access.blueprints(request, Dataset))
+    if form.is_valid():
+        upload = Upload.begin_copy(form.cleaned_data["dataset"], by=request.user, dataset=project.dataset)
+        check(request, upload)
+        return HttpResponseClientRedirect(upload.get_absolute_url())
+    context = {"project": project, "form": form}
+    return render(request, "projects/_copy_items.html", context, status=422 if form.is_bound else 200)
+
+
+@require_http_methods(["GET", "POST"])
+def put_labels(request: Request, pk: int, kind: str) -> HttpResponse:
+    """Put the labels of an ontology among a project's own. Says first which are new, and asks again if it is another number when
+    somebody agrees."""
+    project = access.project(request, pk, Right.MANAGE)
+    if kind not in OntologyKind.values:
+        raise Http404
+    own = project.ontology_set.filter(kind=kind).first()
+    offered: Any = blueprint_access.blueprints(request, Ontology).filter(kind=kind)
+    asked = request.GET if "ontology" in request.GET else None
+    form = PutForm(request.POST or asked, name="ontology", offered=offered.with_size())
+    context: dict[str, Any] = {"project": project, "kind": kind, "own": own, "form": form}
+    if form.is_valid():
+        chosen, agreed = form.cleaned_data["ontology"], whole_number(request.POST.get("count", ""))
+        if agreed is not None:
+            with refusals_in(form, "ontology"):
+                count = project.put_labels(chosen, by=request.user, agreed=agreed)
+                messages.success(request, f"{plural(count, 'label of,labels of')} “{chosen}” came to the project.")
+                return HttpResponseClientRedirect((own or project).get_absolute_url())
+        context |= {"chosen": chosen, **_foreseen_labels(own, chosen)}
+    return render(request, "projects/_put_labels.html", context, status=422 if form.errors else 200)
+
+
+def _foreseen_labels(own: Ontology | None, chosen: Ontology) -> dict[str, Any]:
+    labels = chosen.labels()
+    if own is None:
+        return {"new": [label.fullname for label in labels]}
+    rows, here = list(zip(own.foresee_labels(chosen), labels, strict=True)), own.labels().by_pk
+    return {
+        "new": [label.fullname for row, label in rows if not row.exists],
+        "same": sum(row.exists and not row.elsewhere for row, _ in rows),
+        "elsewhere": [(label.fullname, here[row.key].fullname) for row, label in rows if row.elsewhere],
+        "off": sum(row.starts_off for row, _ in rows),
+        "wrong": [(label.fullname, row.problem) for row, label in rows if row.problem],
+    }
+
+
+@require_http_methods(["GET", "POST"])
 def choose(request: Request, pk: int, kind: str, model: type[ResourceSet]) -> HttpResponse:
     """Add constraints or preannotations to a project or replace those that it has; of constraints, say first how many marks would
     break them."""
@@ -49,7 +104,7 @@ def choose(request: Request, pk: int, kind: str, model: type[ResourceSet]) -> Ht
     own = _own(project, model, kind)
     offered = blueprint_access.blueprints(request, model).filter(kind=kind)
     asked = request.GET if name in request.GET else None
-    form = SetForm(request.POST if request.method == "POST" else asked, name=name, offered=offered)
+    form = PutForm(request.POST if request.method == "POST" else asked, name=name, offered=offered)
     context: dict[str, Any] = {"project": project, "kind": kind, "own": own, "form": form}
     if form.is_valid():
         chosen = form.cleaned_data[name]

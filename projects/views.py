@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import Exists, OuterRef, Subquery
 from django.http import HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -19,7 +20,7 @@ from annotation_service import http, limits
 from annotation_service.blueprints import Right
 from annotation_service.db import snapshot
 from annotation_service.http import PREANNOTATIONS, Request
-from annotation_service.inputs import Refused, whole_number
+from annotation_service.inputs import whole_number
 from annotation_service.models import start_job
 from annotation_service.paging import Page, named, search_text
 from annotation_service.views import MOST, Hit, finders
@@ -30,7 +31,7 @@ from work.models.item_work import refresh
 
 from . import access, bundle, comment_list, progress
 from .assignment_page import card
-from .forms import DeleteForm, DetailsForm, DuplicateForm, TaskForm, refusals_in, tells_on_list
+from .forms import DeleteForm, DetailsForm, DuplicateForm, refusals_in, tells_on_list
 from .item_views import COUNT_SECONDS
 from .models import Project
 from .violation_report import Selection, ViolationReport
@@ -61,18 +62,22 @@ def project_list(request: Request) -> HttpResponse:
 
 @require_GET
 def use(request: Request) -> HttpResponse:
-    """Where a blueprint can be used: in a new project, or in an own one that lacks this kind."""
+    """Where a blueprint can be used: in a new project, or in one that the user manages, which may have something of its kind."""
     blueprint_access.require_creator(request)
     models: dict[str, Any] = {"dataset": Dataset, "constraints": ConstraintSet, "ontology": Ontology}
     models |= {"preannotations": PreannotationSet} if PREANNOTATIONS.is_on else {}
     name = next((name for name in models if request.GET.get(name)), "ontology")
     thing = blueprint_access.readable(request, models[name], whole_number(request.GET.get(name, "")) or 0)
-    managed, context = access.projects(request.user, Right.MANAGE).order_by("name"), {"thing": thing, "field": name}
-    if isinstance(thing, ResourceSet):
-        context |= {"field": thing.format, "projects": managed.filter(ontology__kind=thing.kind)}
-    elif isinstance(thing, Ontology):
-        context |= {"field": f"{thing.kind}_ontology", "projects": managed.exclude(ontology__kind=thing.kind)}
-    return render(request, "projects/_use.html", context)
+    theirs = models[name].objects.filter(project=OuterRef("pk"))
+    labels = Ontology.objects.filter(project=OuterRef("pk"))
+    if not isinstance(thing, Dataset):
+        theirs, labels = theirs.filter(kind=thing.kind), labels.filter(kind=thing.kind)
+    managed = access.projects(request.user, Right.MANAGE).order_by("name", "pk")
+    managed = managed.annotate(own=Subquery(theirs.values("name")[:1]), has_labels=Exists(labels))
+    field = (
+        thing.format if isinstance(thing, ResourceSet) else "dataset" if name == "dataset" else f"{thing.kind}_ontology"
+    )
+    return render(request, "projects/_use.html", {"thing": thing, "what": name, "field": field, "projects": managed})
 
 
 @require_GET
@@ -168,19 +173,6 @@ def download(request: Request, pk: int) -> HttpResponseBase:
     return http.download(request, partial(bundle.write, project), bundle.file_name(project))
 
 
-@require_POST
-def add_ontology(request: Request, pk: int) -> HttpResponse:
-    """Copy a relation ontology into a project that was made without one."""
-    project = access.project(request, pk, Right.MANAGE)
-    ontology = blueprint_access.readable(request, Ontology, whole_number(request.POST.get("ontology", "")) or 0)
-    try:
-        copy = project.use(ontology, by=request.user)
-        messages.success(request, f"“{copy}” is now the project’s own: changes of it do not reach the blueprint.")
-    except Refused as error:
-        messages.error(request, str(error))
-    return redirect("projects:settings" if "settings" in request.POST else "projects:page", pk=pk)
-
-
 def find_projects(request: Request, text: str) -> Iterable[Hit]:
     found = named(access.projects(request.user), text).select_related("created_by").order_by("-created_at", "-pk")
     for project in found[:MOST]:
@@ -201,8 +193,6 @@ def settings_page(request: Request, pk: int) -> HttpResponse:
         messages.success(request, "Saved.")
         return redirect("projects:settings", pk=pk)
     context = {"section": "projects", "project": project, "form": form, "relation_ontology": project.relation_ontology}
-    if context["relation_ontology"] is None and blueprint_access.can_create(request.user):
-        context["task_form"] = TaskForm(ontologies=blueprint_access.blueprints(request, Ontology))
     return render(request, "projects/settings.html", context, status=form.status)
 
 

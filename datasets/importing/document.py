@@ -3,6 +3,7 @@ dry run and by an import."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, islice
 from pathlib import Path
@@ -59,6 +60,21 @@ class Violations(TextChoices):
 
     REFUSE = "refuse", "Refuse the file"
     KEEP = "keep", "Keep these marks"
+    DROP = "drop", "Leave these marks out"
+
+
+class UnknownLabels(TextChoices):
+    """What becomes of marks of a copied dataset whose labels the project does not have."""
+
+    REFUSE = "refuse", "Refuse the items"
+    DROP = "drop", "Leave these marks out"
+
+
+class SameTexts(TextChoices):
+    """What becomes of items of a copied dataset whose text is there already."""
+
+    SKIP = "skip", "Leave them out"
+    KEEP = "keep", "Add them, too"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +92,8 @@ class ImportOptions:
     duplicates: Duplicates = Duplicates.REFUSE
     inactive: Inactive = Inactive.REFUSE
     violations: Violations = Violations.REFUSE
+    unknown: UnknownLabels = UnknownLabels.REFUSE
+    same_texts: SameTexts = SameTexts.SKIP
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
@@ -89,6 +107,8 @@ class ImportOptions:
             duplicates=Duplicates(value.get("duplicates", Duplicates.REFUSE)),
             inactive=Inactive(value.get("inactive", Inactive.REFUSE)),
             violations=Violations(value.get("violations", Violations.REFUSE)),
+            unknown=UnknownLabels(value.get("unknown", UnknownLabels.REFUSE)),
+            same_texts=SameTexts(value.get("same_texts", SameTexts.SKIP)),
         )
 
 
@@ -130,6 +150,10 @@ class ImportReport(Counts):
     """The constraints that marks break, as `Tally.rows` has them, whether these marks are kept or refused."""
     items_refused: int = 0
     """Items whose marks break constraints, if these are refused."""
+    left_out: int = 0
+    """Marks that are left out, by a decision or because their other end is."""
+    same_texts: int = 0
+    """Items of a copied dataset whose text is there already, whether they are added or not."""
     preview: list[dict[str, Any]] = field(default_factory=list)
     problems: Problems = field(default_factory=Problems)
 
@@ -152,6 +176,10 @@ class ImportReport(Counts):
         return sum(sum(counts.values()) for counts in self.inactive_labels.values())
 
     @property
+    def unknown_marks(self) -> int:
+        return sum(sum(counts.values()) for counts in self.unusable_labels.values())
+
+    @property
     def violation_total(self) -> int:
         return sum(rule["count"] for rule in self.violations)
 
@@ -172,6 +200,7 @@ class ImportReport(Counts):
             (self.replaced, "item", "items", " replaced"),
             (self.inactive_marks, "mark", "marks", " with labels that are switched off"),
             (self.violation_total, "violation", "violations", " of constraints"),
+            (self.left_out, "mark", "marks", " left out"),
             (self.without_offsets, "item", "items", " with tokens that are not in the original"),
         )
         return ", ".join(f"{words.number(n)} {one if n == 1 else many}{what}" for n, one, many, what in parts if n)
@@ -344,6 +373,8 @@ class Reader:
             for piece in self.pieces(file, cut):
                 report.lines += 1
                 if (item := self._item(builder, piece)) and (not item.external_id or ids.accept(item, piece)):
+                    if tally and item.entities:
+                        item = self._check_constraints(item, tally)
                     report.items += 1
                     report.tokens += len(item.tokens)
                     report.entities += len(item.entities)
@@ -351,8 +382,6 @@ class Reader:
                     report.without_offsets += item.offsets is None
                     labels["entity"].update([entity.label for entity in item.entities])
                     labels["relation"].update([relation.label for relation in item.relations])
-                    if tally and item.entities:
-                        self._check_constraints(item, tally)
                     yield item
         finally:
             report.violations = tally.rows() if tally else []
@@ -361,18 +390,28 @@ class Reader:
                 report.labels[kind] = {by_pk[key].fullname: count for key, count in labels[kind].most_common()}
                 kept = {label.fullname: labels[kind][key] for key in labels[kind] if not (label := by_pk[key]).active}
                 report.inactive_labels[kind] = dict((names.inactive + Counter(kept)).most_common())
-                report.unusable_labels[kind] = dict(names.unusable.most_common())
+                report.unusable_labels[kind] |= dict(names.unusable.most_common())
 
-    def _check_constraints(self, item: NewItem, tally: Tally) -> None:
+    def _check_constraints(self, item: NewItem, tally: Tally) -> NewItem:
+        """The item, if that was decided without the marks that break constraints: of two entities, without the later one."""
         assert self.judge
-        refuses, total = self.options.violations == Violations.REFUSE, self.report.problems.total
+        wanted, total, places = self.options.violations, self.report.problems.total, set[str]()
         for path, violation in item.broken(self.judge):
             tally.add(violation, item.place)
-            if refuses:
+            places.add(path)
+            if wanted == Violations.REFUSE:
                 self.report.items_refused += self.report.problems.total == total
                 self.add_problem(f"{item.place}, {path}", violation.in_words(tally.name_of))
                 if self.report.problems.total >= MAX_PROBLEMS:
-                    return
+                    break
+        if wanted != Violations.DROP or not places:
+            return item
+        kept = item.with_marks(
+            [entity for at, entity in enumerate(item.entities) if f"$.entities[{at}]" not in places],
+            [relation for at, relation in enumerate(item.relations) if f"$.relations[{at}]" not in places],
+        )
+        self.report.left_out += item.mark_count - kept.mark_count
+        return kept
 
     def _item(self, builder: ItemBuilder, piece: Element) -> NewItem | None:
         place = piece.place
@@ -403,9 +442,13 @@ class Reader:
                         f"A dataset has at most {words.number(most)} items. Split the file.", place=piece.place
                     )
                 yield piece
-            if report.problems.total >= MAX_PROBLEMS:
-                report.problems.at_least = True
-                raise Refused("There are too many problems: what follows was not read.", place=piece.place)
+            self.check_problems(piece.place)
+
+    def check_problems(self, place: str) -> None:
+        """Stop there if there are too many."""
+        if self.report.problems.total >= MAX_PROBLEMS:
+            self.report.problems.at_least = True
+            raise Refused("There are too many problems: what follows was not read.", place=place)
 
 
 class _ExternalIds:
@@ -439,7 +482,8 @@ class _ExternalIds:
 
 def _last_numbers(reader: Reader, cut: Cut) -> dict[str, int]:
     """The number of the last item with each external id: the document is read once before."""
-    once_before = Reader(reader.path, reader.options, progress=reader.progress)
+    once_before = copy(reader)
+    once_before.report, once_before.on_problem = ImportReport(), None
     last: dict[str, int] = {}
     try:
         with reader.path.open("rb") as file:

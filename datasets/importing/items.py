@@ -86,6 +86,16 @@ class NewItem(NamedTuple):
             return spaced
         return str(CleanedText.of(self.original, self.tokens, found))
 
+    @property
+    def mark_count(self) -> int:
+        return len(self.entities) + len(self.relations)
+
+    def with_marks(self, entities: list[NewEntity], relations: list[NewRelation]) -> "NewItem":
+        """The item with these marks alone, and without relations that lack an end."""
+        there = {entity.uid for entity in entities}
+        relations = [each for each in relations if each.source in there and each.target in there]
+        return self._replace(entities=entities, relations=relations)
+
     def broken(self, judge: Judge) -> Iterator[tuple[str, Violation]]:
         """What its marks break, with the path of the later mark."""
         for one, other, index in pairs_of(self.entities):

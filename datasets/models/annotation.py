@@ -11,6 +11,7 @@ from annotation_service import limits
 from annotation_service.db import execute, first, keys, rows, store
 from annotation_service.inputs import Refused
 from annotation_service.models import User
+from annotation_service.words import plural
 from ontologies.models import OntologyItem
 from resources.judging import Judge
 
@@ -133,6 +134,13 @@ class Annotation(models.Model):
 
     def __str__(self) -> str:
         return f"item {self.item_id} by {self.annotator or 'the dataset'}"
+
+    @classmethod
+    def check_unbegun(cls, items: QuerySet[Item]) -> None:
+        """Refuse to go on if somebody has begun one of the items."""
+        begun = cls.objects.filter(item__in=items.order_by().values("pk"), annotator__isnull=False)
+        if count := begun.filter(started_at__isnull=False).values("item").distinct().count():
+            raise Refused(f"Somebody has begun {plural(count, 'item,items')} of these. Remove the others by hand.")
 
     @classmethod
     def start(cls, item: Item, annotator: User) -> "Annotation":

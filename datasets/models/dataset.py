@@ -120,6 +120,15 @@ class Dataset(PagedBlueprint):
         ontologies = {"entity_ontology": self.entity_ontology_id, "relation_ontology": self.relation_ontology_id}
         return {"kind": self.kind, **self.preprocessing, **ontologies}
 
+    def copy_options(self, kind: DatasetKind) -> dict[str, Any]:
+        """What this dataset of a project decides about items that are copied from one of a kind: the wider of both kinds is
+        read, as far as the project has ontologies for it."""
+        own = {ontology.kind: ontology.pk for ontology in Ontology.objects.filter(project=self.project_id)}
+        wider = max(DatasetKind(self.kind), kind, key=list(DatasetKind).index)
+        if "relation" not in own and wider.has_relations:
+            wider = DatasetKind.PREANNOTATED_ENTITY
+        return {"kind": wider, **{f"{of}_ontology": own[of] for of in wider.label_kinds}}
+
     @property
     def row_count(self) -> int:
         given = Entity.objects.filter(GIVEN, annotation__item__in=self.items().order_by())
@@ -294,15 +303,24 @@ class Dataset(PagedBlueprint):
         self.touch(item_count=self.item_count + report.items, token_count=self.token_count + report.tokens)
         return first
 
-    def remove(self, items: ItemQuerySet, *, by: User, agreed: int | None = None) -> int:
+    def widen(self, kind: DatasetKind, ontologies: Mapping[str, Ontology]) -> None:
+        """Become of a kind whose items come with more, if it is one. The caller has locked this dataset."""
+        order = list(DatasetKind).index
+        if order(kind) > order(DatasetKind(self.kind)):
+            self.touch(kind=kind, **{f"{of}_ontology": ontology for of, ontology in ontologies.items()})
+
+    def remove(self, items: ItemQuerySet, *, by: User, agreed: int | None = None, unbegun: bool = False) -> int:
         """Put items into the bin with their marks, from where they can be restored; returns how many went.
 
-        All get the same ``removed_at``. Raises `Refused` if somebody has ``agreed`` to another number than would go now.
+        All get the same ``removed_at``. Raises `Refused` if somebody has ``agreed`` to another number than would go now, or
+        if only ``unbegun`` items are to go and somebody has begun one.
         """
         with self.changing() as dataset:
             count = dataset._put_into_bin(items.filter(dataset=self, removed_at=None), by)
             if agreed not in (None, count):
                 raise Refused("Meanwhile it has become another number of items.")
+            if unbegun and count:  # they are locked now: whoever was about to begin one has
+                Annotation.check_unbegun(dataset.bin().filter(removed_at=dataset.bin()[0].removed_at))
             return count
 
     def _put_into_bin(self, items: ItemQuerySet, by: User) -> int:

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.core.files import File
+from django.core.files.base import ContentFile
 from django.db import models
 from django.db.models import Max, QuerySet, UniqueConstraint
 from django.urls import reverse
@@ -22,8 +24,10 @@ from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
 from ..importing.document import ImportOptions, ImportReport, Progress, Reader, no_progress
+from ..importing.formats import Format
 from ..importing.storage import Spool
 from ..kinds import DatasetKind
+from .copying import CopyReader
 from .dataset import Dataset, goes_with_datasets
 
 
@@ -44,6 +48,7 @@ class ImportContext:
             for kind, ontology in self.options.ontologies.items():
                 if not ontology.is_blueprint:
                     raise Refused(f"“{ontology}” belongs to a project: choose the blueprint of the {kind} ontology.")
+        self.source = _blueprint(options["source"]) if "source" in options else None
         self.sets = self._constraint_sets()
         self.known_ids = _external_ids(self.dataset) if self.dataset else {}
 
@@ -51,10 +56,11 @@ class ImportContext:
         if not path.is_file():
             raise Refused("The uploaded file is not there any more. Upload it again.")
         known_texts: Iterable[str] = ()
-        if self.dataset and self.options.preprocessing.remove_duplicates:
+        if self.dataset and self._compares_texts:
             known_texts = self.dataset.items().values_list("original", flat=True).iterator()
         rules = rules_about(self.sets, self.options.ontologies)
-        return Reader(
+        kind_of_reader = partial(CopyReader, source=self.source) if self.source else Reader
+        return kind_of_reader(
             path,
             self.options,
             known_ids=self.known_ids,
@@ -82,11 +88,17 @@ class ImportContext:
                 yield self._new_dataset() if self._labels_are_unchanged() else None
 
     def _is_unchanged(self, dataset: Dataset) -> bool:
-        """Whether the dataset, now locked, has what was read of it."""
+        """Whether the dataset, now locked, has what was read of it, and so has the one whose items are copied."""
         assert self.dataset
+        if self.source and _blueprint(self.source.pk).updated_at != self.source.updated_at:
+            return False
         if dataset.updated_at == self.dataset.updated_at:
             return True
-        return not self.options.preprocessing.remove_duplicates and _external_ids(dataset) == self.known_ids
+        return not self._compares_texts and _external_ids(dataset) == self.known_ids
+
+    @property
+    def _compares_texts(self) -> bool:
+        return self.options.preprocessing.remove_duplicates or self.source is not None
 
     def _labels_are_unchanged(self) -> bool:
         """Whether the ontologies and the constraints are as they were read: every change sets their time."""
@@ -119,6 +131,12 @@ class ImportContext:
             preprocessing=asdict(options.preprocessing) if options.kind == DatasetKind.STANDARD else {},
             **{f"{kind}_ontology": ontology for kind, ontology in options.ontologies.items()},
         )
+
+
+def _blueprint(pk: int) -> Dataset:
+    if found := Dataset.objects.filter(pk=pk, project=None).first():
+        return found
+    raise Refused("The dataset whose items are to be added was deleted. Discard this.")
 
 
 def _external_ids(dataset: Dataset) -> dict[str, int]:
@@ -196,9 +214,15 @@ class Upload(models.Model):
         return self.path.stat().st_size if self.file and self.path.is_file() else 0
 
     @property
+    def is_copy(self) -> bool:
+        """Whether it is no file, but the items of a blueprint."""
+        return "source" in self.options
+
+    @property
     def is_large(self) -> bool:
         """Whether a job does the work."""
-        return self.size > settings.JOB_FILE_BYTES or self.report.get("items", 0) > settings.JOB_ROWS
+        rows = self.options["rows"] if self.is_copy else self.report.get("items", 0)
+        return self.size > settings.JOB_FILE_BYTES or rows > settings.JOB_ROWS
 
     @property
     def is_worked_on(self) -> bool:
@@ -219,6 +243,16 @@ class Upload(models.Model):
     def begin(cls, file: File, *, by: User, options: Mapping[str, Any], dataset: Dataset | None = None) -> "Upload":
         """Keep a file for a new dataset or, if one is given, for an addition to that."""
         with _keeping(file) as kept:
+            return cls.objects.create(dataset=dataset, by=by, options=_complete(options, dataset), **kept)
+
+    @classmethod
+    def begin_copy(cls, source: Dataset, *, by: User, dataset: Dataset) -> "Upload":
+        """The items of a blueprint for the dataset of a project. Nothing is kept of them before they are stored."""
+        if dataset.is_blueprint or not source.is_blueprint:
+            raise Refused("The items of a blueprint are added to the dataset of a project.")
+        options = {"format": Format.JSON, "source": source.pk, "source_kind": source.kind, "rows": source.row_count}
+        with _keeping(ContentFile(b"", source.name)) as kept:
+            kept["name"] = source.name[: settings.MAX_FILE_NAME_CHARACTERS]
             return cls.objects.create(dataset=dataset, by=by, options=_complete(options, dataset), **kept)
 
     def change(self, options: Mapping[str, Any], *, file: File | None = None) -> None:
@@ -298,6 +332,7 @@ class Upload(models.Model):
                     return None
                 upload = self._locked(job)
                 first = dataset.append_items(spool, report, replaced=reader.replaced_ids, by=self.by)
+                dataset.widen(context.options.kind, context.options.ontologies)
                 store(
                     upload,
                     dataset=dataset,
@@ -357,7 +392,10 @@ class Upload(models.Model):
 
 def _complete(options: Mapping[str, Any], dataset: Dataset | None) -> dict[str, Any]:
     """The options with all that the dataset decides, if there is one."""
-    return {**options, **(dataset.import_options if dataset else {})}
+    decided = dataset.import_options if dataset else {}
+    if dataset and "source" in options:
+        decided |= dataset.copy_options(DatasetKind(options["source_kind"]))
+    return {**options, **decided}
 
 
 @contextmanager

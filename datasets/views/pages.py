@@ -204,7 +204,8 @@ def _work(item: Item) -> QuerySet[Annotation]:
 
 @require_http_methods(["GET", "POST"])
 def remove(request: Request, pk: int) -> HttpResponse:
-    """Say first how many items and marks would go, and ask again if it has become another number when somebody agrees.
+    """Say first how many items and marks would go, and ask again if it has become another number when somebody agrees. To undo an
+    upload, as long as its items are ``unbegun``.
 
     A selection may be too long for an address, so a POST without an agreed ``count`` asks as well.
     """
@@ -213,9 +214,10 @@ def remove(request: Request, pk: int) -> HttpResponse:
     if chosen is None:
         return refused("Choose the items first.")
     items, agreed = chosen.items(), whole_number(request.POST.get("count", ""))
+    unbegun = "unbegun" in request.GET
     if agreed:
         try:
-            removed = dataset.remove(items, by=request.user, agreed=agreed)
+            removed = dataset.remove(items, by=request.user, agreed=agreed, unbegun=unbegun)
         except Refused as error:
             if items.count() == agreed:
                 return refused(str(error))
@@ -225,11 +227,23 @@ def remove(request: Request, pk: int) -> HttpResponse:
             url = f"{reverse('datasets:restore', args=[pk])}?{together.query_string()}&all=1"
             done = f"{words.plural(removed, 'item is,items are')} in the bin."
             return items_changed(done, {"label": "Restore", "url": url})
+    if unbegun:
+        try:
+            Annotation.check_unbegun(items)
+        except Refused as error:
+            return refused(str(error))
     first, count = items.first(), items.count()
     if first is None:
         return refused("None of these items is in the dataset any more.")
     changed = agreed is not None
-    context = {"dataset": dataset, "filter": chosen, "first": first, "count": count, "changed": changed}
+    context = {
+        "dataset": dataset,
+        "filter": chosen,
+        "first": first,
+        "count": count,
+        "changed": changed,
+        "unbegun": unbegun,
+    }
     context |= {"marks": dataset.marks_of(items)}
     return render(request, "datasets/_remove.html", context, status=409 if changed else 200)
 

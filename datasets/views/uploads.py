@@ -27,7 +27,15 @@ from .. import drawing
 from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import SAMPLE_CHARACTERS, AddForm, NewDatasetForm, PreviewForm, SourceForm
-from ..importing.document import Duplicates, ImportOptions, ImportReport, Inactive, Violations
+from ..importing.document import (
+    Duplicates,
+    ImportOptions,
+    ImportReport,
+    Inactive,
+    SameTexts,
+    UnknownLabels,
+    Violations,
+)
 from ..importing.formats import Format, detect
 from ..importing.items import NewItem
 from ..kinds import DatasetKind
@@ -65,6 +73,15 @@ DECISIONS: dict[str, dict[Any, str]] = {
     "violations": {
         Violations.REFUSE: "The marks or the constraints have to be changed first.",
         Violations.KEEP: "They come in as they are; annotators can put them right, and add no others like them.",
+        Violations.DROP: "Of two entities the later one, and relations that lose an end.",
+    },
+    "unknown": {
+        UnknownLabels.REFUSE: "The labels have to be added to the project first.",
+        UnknownLabels.DROP: "All other marks come in, but for relations that lose an end.",
+    },
+    "same_texts": {
+        SameTexts.SKIP: "What is there stays as it is, and nobody reads a text twice.",
+        SameTexts.KEEP: "They become items of their own, with the marks that came with them.",
     },
 }
 # Marks that come in only by a decision: counted, the place of the decision, and what could be kept.
@@ -267,9 +284,9 @@ def _found(upload: Upload) -> dict[str, Any]:
     """The report, with the first items drawn and the labels in their colours."""
     report, kind = upload.found, DatasetKind(upload.options["kind"])
     context: dict[str, Any] = {"report": report, "kind": kind, "decisions": DECISIONS}
-    doubtful = [(name, n, upload.options.get(name) == "keep") for name, n in report.doubtful().items() if n]
-    context["kept_marks"] = [words.plural(n, DOUBTFUL[name][0]) for name, n, is_kept in doubtful if is_kept]
-    context["refused_marks"] = [DOUBTFUL[name][1] for name, _, is_kept in doubtful if not is_kept]
+    doubtful = [(name, n, upload.options.get(name) or "refuse") for name, n in report.doubtful().items() if n]
+    context["kept_marks"] = [words.plural(n, DOUBTFUL[name][0]) for name, n, wanted in doubtful if wanted == "keep"]
+    context["refused_marks"] = [DOUBTFUL[name][1] for name, _, wanted in doubtful if wanted == "refuse"]
     if report.items:
         context["tokens_an_item"] = round(report.tokens / report.items)
     try:
@@ -311,7 +328,7 @@ def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:
 def change_upload(request: Request, pk: int) -> HttpResponse:
     """Change kind, ontologies, file, ...; the rest stays as chosen before."""
     upload = get_upload(request, pk)
-    if upload.state not in Upload.UNFINISHED or upload.is_worked_on:
+    if upload.state not in Upload.UNFINISHED or upload.is_worked_on or upload.is_copy:
         return redirect(upload)
     form = _form(request, upload)
     if not form.is_bound:

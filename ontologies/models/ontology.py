@@ -193,6 +193,31 @@ class Ontology(Journaled):
             plan.check()
             return change.insert(plan.branches())
 
+    def foresee_labels(self, other: "Ontology") -> list[PlannedItem]:
+        """What `put_labels` would do."""
+        return Plan(self.tree, other.new_labels(), self.root, by_uid=True).rows
+
+    def put_labels(self, other: "Ontology", *, by: User, agreed: int | None = None) -> list[str]:
+        """Add the labels of another ontology that are not here yet, in one step, each in its place; returns their uids. Those of
+        the same full name stay as they are, and so do those that were renamed or moved here. Ids are kept where they are free.
+
+        Raises `Refused` if somebody has ``agreed`` to another number than would come now.
+        """
+        with self.changing("add", by=by) as change:
+            plan = Plan(self.tree, other.locked().new_labels(), self.root, by_uid=True)
+            plan.check()
+            uids = change.insert(plan.branches())
+            if agreed not in (None, len(uids)):
+                raise Refused("Meanwhile it has become another number of labels.")
+            return uids
+
+    def new_labels(self) -> list[NewLabel]:
+        """Its labels, to be created elsewhere."""
+        return [
+            NewLabel(each.level, each.name, each.description, each.example_terms, each.color, each.active, each.uid)
+            for each in self.labels()
+        ]
+
     def recolor_items(self, uids: Collection[str], color: str, *, by: User, branch: bool = False) -> int:
         """Recolour several items in one step, with their branches if wanted; returns how many items have changed."""
         color = clean_color(color)

@@ -1,0 +1,120 @@
+"""The items of one dataset on their way into another, read as a document is: with the same report and decisions."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import IO, Any
+
+from annotation_service import words
+from annotation_service.db import among
+from annotation_service.json_input.lists import Element
+from ontologies.labels import Label, Labels
+
+from ..importing.document import ImportOptions, Inactive, Reader, SameTexts, UnknownLabels
+from ..importing.formats import Cut, Format
+from ..importing.items import ItemBuilder, NewEntity, NewItem, NewRelation
+from ..kinds import DatasetKind
+from ..portions import by_tokens
+from .dataset import Dataset
+from .marks import GIVEN, Entity, Relation
+
+_COLUMNS = ("pk", "position", "original", "tokens", "offsets", "external_id", "extra_fields")
+_MARKS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "entity": (Entity, ("annotation__item", "uid", "label", "start", "end")),
+    "relation": (Relation, ("annotation__item", "uid", "label", "source__uid", "target__uid")),
+}
+
+
+class CopyReader(Reader):
+    """Yields the items of a ``source`` with the marks that came with them.
+
+    Their labels become those of the options' ontologies that have the same ids, if these are copies of the source's, or the same
+    full names. Tokens and their places stay as they are. ``known_texts`` are those that are there already.
+    """
+
+    def __init__(self, path: Path, options: ImportOptions, *, source: Dataset, **rest: Any) -> None:
+        # Text alone is read as rich items are: nothing is cut into tokens anew.
+        kind = DatasetKind.RICH if options.kind == DatasetKind.STANDARD else options.kind
+        super().__init__(path, replace(options, kind=kind), **rest)
+        self.source = source
+        self._texts = {_digest(text) for text in self.known_texts}
+        self._labels: dict[int, tuple[str, str, Label | None]] = {}
+        for own in source.given_ontologies():
+            other = options.ontologies.get(own.kind)
+            theirs = other.labels() if other else Labels()
+            copies = theirs.by_uid if other and other.copied_from_id == own.pk else {}
+            for label in own.labels():
+                found = copies.get(label.uid) or theirs.by_fullname.get(label.fullname)
+                self._labels[label.pk] = own.kind, label.fullname, found
+
+    def pieces(self, file: IO[bytes], cut: Cut) -> Iterator[Element]:
+        done, items = 0, self.source.items()
+        for positions in by_tokens(items):
+            rows = items.filter(position__range=(positions[0], positions[-1])).values(*_COLUMNS)
+            by_pk: dict[int, dict[str, Any]] = {row["pk"]: {**row, "entity": [], "relation": []} for row in rows}
+            for kind, (model, columns) in _MARKS.items():
+                given = model.objects.filter(GIVEN, annotation__item__in=among(by_pk)).order_by("pk")
+                for item, *mark in given.values_list(*columns):
+                    by_pk[item][kind].append(mark)
+            for row in by_pk.values():
+                yield Element("item", row["position"] + 1, row, 1)
+                self.check_problems(f"item {row['position'] + 1}")
+            done += len(by_pk)
+            self.progress(done, self.source.item_count, "reading")
+        if self.report.unknown_marks and self.options.unknown == UnknownLabels.REFUSE:
+            marks = words.plural(self.report.unknown_marks, "mark has a label,marks have labels")
+            self.add_problem(f"“{self.source}”", f"{marks} that the project does not have.")
+
+    def _item(self, builder: ItemBuilder, piece: Element) -> NewItem | None:
+        row = piece.value
+        if self._is_known(row):
+            self.report.duplicates += 1
+            return None
+        entities = [
+            NewEntity(uid, found, *span) for uid, label, *span in row["entity"] if (found := self._find(label, piece))
+        ]
+        relations = [
+            NewRelation(uid, found, *ends)
+            for uid, label, *ends in row["relation"]
+            if (found := self._find(label, piece))
+        ]
+        offsets = row["offsets"] and [(start, end) for start, end in row["offsets"]]
+        item = NewItem(
+            piece.place, row["original"], row["tokens"], offsets, row["external_id"], row["extra_fields"]
+        ).with_marks(entities, relations)
+        self.report.left_out += len(row["entity"]) + len(row["relation"]) - item.mark_count
+        return item
+
+    def _is_known(self, row: dict[str, Any]) -> bool:
+        """Whether an item is left out because its text is there. Where its external id is taken, that decides."""
+        if row["external_id"] in self.known_ids:
+            return False
+        if (digest := _digest(row["original"])) not in self._texts:
+            self._texts.add(digest)
+            return False
+        self.report.same_texts += 1
+        return self.options.same_texts == SameTexts.SKIP
+
+    def _find(self, key: int, piece: Element) -> int:
+        """The key of the label that stands for one of the source's, or 0."""
+        kind, name, label = self._labels[key]
+        if label is None:
+            missing = self.report.unusable_labels[kind]
+            missing[name] = missing.get(name, 0) + 1
+            return 0
+        if not label.active and self.options.inactive == Inactive.REFUSE:
+            self.add_problem(
+                piece.place, f"“{label.fullname}” is switched off: marks with it are refused, unless you keep them."
+            )
+        return label.pk
+
+    def _nothing_left(self, format: Format) -> str:
+        if not self.report.lines:
+            return f"“{self.source}” has no items."
+        return f"All items of “{self.source}” are there already, so nothing is left to add."
+
+
+def _digest(text: str) -> bytes:
+    """Of texts that are the same character by character: 16 bytes of each stay in memory."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
