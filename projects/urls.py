@@ -52,7 +52,7 @@ project_urls = [
     path("comments/<int:comment_pk>/edit/", comment_list.edit, name="edit_comment"),
     path("comments/<int:comment_pk>/delete/", comment_list.take_back, name="delete_comment"),
     path("comments/<int:comment_pk>/reopen/", comment_list.reopen, name="reopen_comment"),
-    path("labels/<str:kind>/", resource_views.put_labels, name="put_labels"),
+    path("ontologies/<str:kind>/", resource_views.put_labels, name="put_labels"),
     path("items/copy/", resource_views.copy_items, name="copy_items"),
 ]
 

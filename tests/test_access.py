@@ -336,8 +336,17 @@ ROWS = [
     Row("projects:remove_preannotations", "302 404 403 404 404 404", ("project", "relation"), {}),
     Row("projects:match_preannotations", MANAGERS, ("project",), {}),
     Row("projects:preannotation_figures", MANAGERS, ("project", "entity")),
-    Row("projects:add_ontology", "302 404 403 404 302 302", ("bare_project",), {"ontology": "{relation_ontology}"}),
-    Row("projects:add_ontology", "302 404 403 404 404 404", ("bare_project",), {"ontology": "x"}),
+    *of_project("projects:put_labels", "entity", data={"ontology": "{ontology}", "count": "0"}),
+    Row(
+        "projects:put_labels",
+        "302 404 403 404 200 200",
+        ("bare_project", "relation"),
+        {"ontology": "{relation_ontology}"},
+    ),
+    Row("projects:put_labels", "302 404 403 404 422 422", ("project", "entity"), {"ontology": "{relation_ontology}"}),
+    Row("projects:put_labels", "302 404 403 404 404 404", ("project", "rich")),
+    *of_project("projects:copy_items", data={"dataset": "{dataset}"}),
+    Row("projects:copy_items", "302 404 403 404 422 422", ("project",), {"dataset": "{dataset_copy}"}),
     Row("annotations:start", WORK_START, ("project",)),
     *item_rows("annotations:item"),
     Row("annotations:items", WORK, ("project",), query="?q=pump&state=undone"),
@@ -821,6 +830,7 @@ def told(response):
 # What these change is not the thing as a whole: they lock an upload, a comment, or a project in the bin.
 LOCK_SOMETHING_ELSE = {
     *(f"datasets:{verb}" for verb in ("decide", "store_upload", "discard_upload")),
+    "projects:copy_items",
     *(f"projects:{verb}_comment" for verb in ("answer", "edit", "delete")),
     *("projects:take_out_of_bin", "projects:delete_for_good"),
 }
