@@ -152,6 +152,8 @@ class ImportReport(Counts):
     """Items whose marks break constraints, if these are refused."""
     left_out: int = 0
     """Marks that are left out, by a decision or because their other end is."""
+    renamed_labels: dict[str, int] = field(default_factory=dict)
+    """The labels of a copied dataset that have other names here, with both names and the numbers of their marks."""
     same_texts: int = 0
     """Items of a copied dataset whose text is there already, whether they are added or not."""
     preview: list[dict[str, Any]] = field(default_factory=list)

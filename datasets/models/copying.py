@@ -29,8 +29,8 @@ _MARKS: dict[str, tuple[Any, tuple[str, ...]]] = {
 class CopyReader(Reader):
     """Yields the items of a ``source`` with the marks that came with them.
 
-    Their labels become those of the options' ontologies that have the same ids, if these are copies of the source's, or the same
-    full names. Tokens and their places stay as they are. ``known_texts`` are those that are there already.
+    Their labels become those of the options' ontologies that have the same full names or, renamed there, the same ids. Tokens and
+    their places stay as they are. ``known_texts`` are those that are there already.
     """
 
     def __init__(self, path: Path, options: ImportOptions, *, source: Dataset, **rest: Any) -> None:
@@ -41,11 +41,11 @@ class CopyReader(Reader):
         self._texts = {_digest(text) for text in self.known_texts}
         self._labels: dict[int, tuple[str, str, Label | None]] = {}
         for own in source.given_ontologies():
-            other = options.ontologies.get(own.kind)
+            labels, other = own.labels(), options.ontologies.get(own.kind)
             theirs = other.labels() if other else Labels()
-            copies = theirs.by_uid if other and other.copied_from_id == own.pk else {}
-            for label in own.labels():
-                found = copies.get(label.uid) or theirs.by_fullname.get(label.fullname)
+            renamed = {label.uid: label for label in theirs if label.fullname not in labels.by_fullname}
+            for label in labels:
+                found = theirs.by_fullname.get(label.fullname) or renamed.get(label.uid)
                 self._labels[label.pk] = own.kind, label.fullname, found
 
     def pieces(self, file: IO[bytes], cut: Cut) -> Iterator[Element]:
@@ -103,6 +103,9 @@ class CopyReader(Reader):
             missing = self.report.unusable_labels[kind]
             missing[name] = missing.get(name, 0) + 1
             return 0
+        if label.fullname != name:
+            renamed = self.report.renamed_labels
+            renamed[f"{name} → {label.fullname}"] = renamed.get(f"{name} → {label.fullname}", 0) + 1
         if not label.active and self.options.inactive == Inactive.REFUSE:
             self.add_problem(
                 piece.place, f"“{label.fullname}” is switched off: marks with it are refused, unless you keep them."

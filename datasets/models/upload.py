@@ -221,7 +221,7 @@ class Upload(models.Model):
     @property
     def is_large(self) -> bool:
         """Whether a job does the work."""
-        rows = self.options["rows"] if self.is_copy else self.report.get("items", 0)
+        rows = self.options.get("rows") or self.report.get("items", 0)
         return self.size > settings.JOB_FILE_BYTES or rows > settings.JOB_ROWS
 
     @property

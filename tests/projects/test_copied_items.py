@@ -5,13 +5,15 @@ import json
 import pytest
 
 from annotation_service import jobs
+from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
-from datasets.models import Annotation, Dataset, Entity, Relation, Upload
+from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
 from datasets.models.copying import CopyReader
 from tests import factories
 from tests.datasets import marked
 from tests.resource_sets import make
+from tests.threads import at_once
 
 DRIVING, THERMOSTAT = "PhysicalObject/DrivingObject", "PhysicalObject/SensingObject/Thermostat"
 TEXT = "worn belt\nleaking valve\ncheck the coolant\n"
@@ -51,7 +53,7 @@ def marks(items):
     ]
 
 
-def drop_label(project, name):
+def rename(project, name):
     project.entity_ontology.items().get(name=name).rename(f"{name} of old", by=project.created_by)
 
 
@@ -127,19 +129,20 @@ def test_external_ids_that_are_taken_are_decided_as_in_a_file(alice, project, so
         assert again.state == "refused"
 
 
-def test_labels_are_found_by_their_ids_in_a_copy_and_by_their_names_elsewhere(alice):
+def test_labels_that_were_renamed_in_the_project_are_found_by_their_ids(alice):
     source = marked.dataset(owner=alice)
     entities, relations = source.given_ontologies()
     project = factories.project(by=alice, entities=entities, relations=relations, text=TEXT)
-    drop_label(project, "DrivingObject")  # a copy: it is still the same label
+    rename(project, "DrivingObject")
     upload = begin(project, source, alice)
+    assert upload.found.renamed_labels == {f"{DRIVING} → {DRIVING} of old": 1}
     upload.store()
     names = {mark[2] for mark in marks(copied(project, upload))}
     assert "PhysicalObject/DrivingObject of old" in names and DRIVING not in names
 
 
 def test_marks_whose_labels_are_missing_are_counted_and_refused_or_left_out(alice, project, source):
-    drop_label(project, "DrivingObject")
+    rename(project, "DrivingObject")
     upload = begin(project, source, alice)
     assert upload.state == "refused" and upload.found.unusable_labels["entity"] == {DRIVING: 1}
     assert "1 mark has a label that the project does not have" in str(upload.found.problems.first[0])
@@ -247,7 +250,7 @@ def test_only_blueprints_go_into_projects(alice, project, source):
 
 
 def test_the_page_shows_all_of_it_before_anything_is_stored(as_alice, alice, project, source):
-    drop_label(project, "DrivingObject")
+    rename(project, "DrivingObject")
     marked.add(source, 3, TEXT.splitlines()[0], external_id="")
     page = as_alice.get(f"/projects/{project.pk}/")
     assert f'hx-get="/projects/{project.pk}/items/copy/"' in page.text
@@ -255,7 +258,7 @@ def test_the_page_shows_all_of_it_before_anything_is_stored(as_alice, alice, pro
     assert "Marked · 3 items · alice" in dialog.text
     address = as_alice.post(f"/projects/{project.pk}/items/copy/", {"dataset": source.pk}).headers["HX-Redirect"]
     text = as_alice.get(address).text
-    assert "1 mark has them" in text and "1 item has the same text" in text and "Decide below what becomes" in text
+    assert "1 mark has them" in text and "1 item has the same text" in text and "Decide below" in text
     assert "becomes a preannotated relation dataset" not in text and "Choose another file" not in text
     as_alice.post(f"{address}decide/", {"unknown": "drop"})
     text = as_alice.get(address).text
@@ -278,6 +281,35 @@ def test_somebody_who_only_manages_the_project_cannot_take_blueprints(as_carol, 
     project.membership_set.filter(user=carol).update(role="manager")
     assert as_carol.post(f"/projects/{project.pk}/items/copy/", {"dataset": source.pk}).status_code == 403
     assert not Upload.objects.filter(dataset=project.dataset).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_somebody_who_begins_and_somebody_who_takes_back_do_not_miss_each_other(alice, carol):
+    """Either the items are gone, or the annotator has one of them, and all of them stay."""
+    project = factories.project(by=alice, annotators=[carol], text=TEXT)
+    dataset = project.dataset
+    for number in range(4):
+        source = factories.dataset(owner=alice, text="".join(f"text {number} {n}\n" for n in range(30)))
+        upload = begin(project, source, alice)
+        upload.store()
+        new = copied(project, upload)
+        last = new.order_by("-position")[0]
+
+        def annotate():
+            with write():
+                if item := Item.objects.select_for_update(no_key=True).filter(pk=last.pk).first():  # noqa: B023
+                    Annotation.start(item, carol)
+                    return True
+
+        def take_back():
+            try:
+                return dataset.remove(new, by=alice, unbegun=True)  # noqa: B023
+            except Refused:
+                return 0
+
+        begun, gone = at_once(annotate, take_back)
+        assert (begun, gone) in ((True, 0), (None, 30))
+        assert project.dataset.items().filter(pk=last.pk).exists() is bool(begun)
 
 
 # --- Taking it back ---
