@@ -65,6 +65,18 @@ def found(report):
     return {(rule["set"], rule["number"], rule["text"]): rule["count"] for rule in report.violations}
 
 
+def test_marks_that_break_them_can_be_left_out_so_that_none_is_left(alice, labels, sets, options):
+    upload = factories.upload(DOCUMENT, by=alice, options={**options, "violations": "drop"})
+    report = upload.examine()
+    assert (upload.state, report.violation_total, report.items_refused) == (Upload.State.CHECKED, 5, 0)
+    # The later entity of each pair, and the relations that break a rule or lose an end.
+    assert (report.left_out, report.entities, report.relations) == (5, 4, 0)
+    dataset = upload.store()
+    assert "5 marks left out" in upload.found.in_words() and Entity.objects.count() == 4
+    project = factories.project(by=alice, of=dataset, resources=list(sets.values()), **labels)
+    assert not broken_places(project)
+
+
 def test_the_dry_run_counts_per_rule_with_examples_and_refuses(alice, options):
     upload = factories.upload(DOCUMENT, by=alice, options=options)
     report = upload.examine()

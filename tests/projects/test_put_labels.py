@@ -8,6 +8,7 @@ from annotation_service.inputs import Refused
 from ontologies.models import Ontology
 from tests import factories
 from tests.datasets import marked
+from tests.queries import queries_of
 from tests.resource_sets import make
 
 MORE = [
@@ -212,6 +213,16 @@ def test_constraints_say_what_becomes_of_those_that_are_there(as_alice, alice, l
     assert f"/projects/{bare.pk}/constraints" not in dialog and f"/projects/{whole.pk}/constraints/relation/" in dialog
     whole.use(rules, by=alice)
     assert "replaces “relation constraints”" in as_alice.get("/projects/use/", {"constraints": rules.pk}).text
+
+
+def test_more_projects_and_labels_take_no_more_queries(as_alice, alice, project, more):
+    use, put = f"/projects/use/?ontology={more.pk}", f"/projects/{project.pk}/ontologies/entity/?ontology={more.pk}"
+    before = [len(queries_of(as_alice.get, address)) for address in (use, put)]
+    for number in range(3):
+        factories.project(by=alice, name=f"Another {number}")
+        more.add_item(f"Label {number}", by=alice)
+    after = [len(queries_of(as_alice.get, address)) for address in (use, put)]
+    assert after[0] == before[0] and after[1] <= before[1]  # labels that were read are kept
 
 
 def test_marks_stay_as_they_are(alice, carol, more):
