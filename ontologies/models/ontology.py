@@ -204,18 +204,26 @@ class Ontology(Journaled):
         Raises `Refused` if somebody has ``agreed`` to another number than would come now.
         """
         with self.changing("add", by=by) as change:
-            plan = Plan(self.tree, other.locked().new_labels(), self.root, by_uid=True)
+            taken = set(self.items().values_list("color", flat=True))
+            plan = Plan(self.tree, other.locked().new_labels(taken), self.root, by_uid=True)
             plan.check()
             uids = change.insert(plan.branches())
             if agreed not in (None, len(uids)):
                 raise Refused("Meanwhile it has become another number of labels.")
             return uids
 
-    def new_labels(self) -> list[NewLabel]:
-        """Its labels, to be created elsewhere."""
+    def new_labels(self, taken: Collection[str] = ()) -> list[NewLabel]:
+        """Its labels, to be created elsewhere; those whose colours are ``taken`` there get others."""
         return [
-            NewLabel(each.level, each.name, each.description, each.example_terms, each.color, each.active, each.uid)
-            for each in self.labels()
+            NewLabel(
+                label.level,
+                label.name,
+                *label[8:],
+                "" if label.color in taken else label.color,
+                label.active,
+                label.uid,
+            )
+            for label in self.labels()
         ]
 
     def recolor_items(self, uids: Collection[str], color: str, *, by: User, branch: bool = False) -> int:

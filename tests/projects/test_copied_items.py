@@ -13,7 +13,7 @@ from datasets.models.copying import CopyReader
 from tests import factories
 from tests.datasets import marked
 from tests.resource_sets import make
-from tests.threads import at_once
+from tests.threads import at_once, for_each
 
 DRIVING, THERMOSTAT = "PhysicalObject/DrivingObject", "PhysicalObject/SensingObject/Thermostat"
 TEXT = "worn belt\nleaking valve\ncheck the coolant\n"
@@ -205,6 +205,23 @@ def test_what_changes_between_looking_and_storing_is_read_again(alice, project, 
     monkeypatch.setattr(CopyReader, "__iter__", meanwhile)
     upload.store()
     assert len(reads) == 2 and copied(project, upload).count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_who_add_the_same_at_once_add_it_once(alice, carol):
+    project = factories.project(by=alice, annotators=[carol], text=TEXT)
+    source = factories.dataset(owner=alice, text="one more\nand another\n")
+    uploads = [begin(project, source, alice) for _ in range(2)]
+
+    def store(upload):
+        try:
+            return upload.store() is not None
+        except Refused as error:
+            return str(error)
+
+    ends = for_each(store, uploads)
+    assert True in ends and any("are there already" in str(end) for end in ends)
+    assert project.dataset.item_count == 5
 
 
 def test_a_blueprint_that_is_gone_is_told(alice, project, source):

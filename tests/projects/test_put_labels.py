@@ -10,6 +10,7 @@ from tests import factories
 from tests.datasets import marked
 from tests.queries import queries_of
 from tests.resource_sets import make
+from tests.threads import at_once
 
 MORE = [
     {
@@ -70,6 +71,23 @@ def test_new_labels_come_to_their_place_and_all_others_stay(alice, project, more
                 source.example_terms,
             )
     assert project.put_labels(more, by=alice) == 0
+
+
+def test_colours_stay_unless_the_project_has_them(alice, project, more):
+    own = project.entity_ontology
+    taken = factories.item(own, "PhysicalObject").color
+    factories.item(more, "Place").recolor(taken, by=alice)
+    factories.item(more, "Site").recolor("#123456", by=alice)
+    project.put_labels(more, by=alice)
+    assert factories.item(own, "Site").color == "#123456"
+    tops = [label.color for label in Ontology.objects.get(pk=own.pk).labels() if label.level == 1]
+    assert len(set(tops)) == len(tops) == 4
+
+
+@pytest.mark.django_db(transaction=True)
+def test_two_managers_at_once_add_each_label_once(alice, project, more):
+    counts = at_once(lambda: project.put_labels(more, by=alice), lambda: project.put_labels(more, by=alice))
+    assert sorted(counts) == [0, len(NEW)] and fullnames(project.entity_ontology).count("Place") == 1
 
 
 def test_it_is_one_step_that_undo_takes_back(alice, project, more):
