@@ -1,5 +1,6 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from django.db import models
@@ -214,17 +215,11 @@ class Ontology(Journaled):
 
     def new_labels(self, taken: Collection[str] = ()) -> list[NewLabel]:
         """Its labels, to be created elsewhere; those whose colours are ``taken`` there get others."""
-        return [
-            NewLabel(
-                label.level,
-                label.name,
-                *label[8:],
-                "" if label.color in taken else label.color,
-                label.active,
-                label.uid,
-            )
-            for label in self.labels()
+        found = [
+            NewLabel(each.level, each.name, each.description, each.example_terms, each.color, each.active, each.uid)
+            for each in self.labels()
         ]
+        return [replace(each, color="") if each.color in taken else each for each in found]
 
     def recolor_items(self, uids: Collection[str], color: str, *, by: User, branch: bool = False) -> int:
         """Recolour several items in one step, with their branches if wanted; returns how many items have changed."""
