@@ -287,6 +287,20 @@ def test_the_page_shows_all_of_it_before_anything_is_stored(as_alice, alice, pro
     assert ">copy<" in uploads and "2 marks left out" in uploads
 
 
+def test_labels_that_are_missing_can_be_added_from_there(as_alice, alice, source):
+    project = factories.project(by=alice, relations=False, text=TEXT)
+    address = as_alice.post(f"/projects/{project.pk}/items/copy/", {"dataset": source.pk}).headers["HX-Redirect"]
+    put = f"/projects/{project.pk}/ontologies/relation/"
+    assert f'hx-get="{put}"' in as_alice.get(address).text
+    count = source.relation_ontology.row_count
+    as_alice.post(put, {"ontology": source.relation_ontology.pk, "count": count})
+    as_alice.post(f"{address}decide/", {"unknown": "refuse"})
+    text = as_alice.get(address).text
+    assert "Everything is in order" in text and "Add 3 items" in text
+    as_alice.post(f"{address}store/")
+    assert len(marks(project.dataset.items())) == 4
+
+
 def test_its_own_page_offers_the_projects_that_run(as_alice, alice, project, source):
     factories.project(by=alice, name="Old").archive()
     dialog = as_alice.get("/projects/use/", {"dataset": source.pk}).text
