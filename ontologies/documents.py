@@ -59,7 +59,7 @@ class NewLabel:
 
 
 def too_deep() -> str:
-    return f"A tree has at most {settings.MAX_LEVELS} levels."
+    return f"A tree has at most {settings.MAX_LEVELS} levels; here are more than {settings.MAX_LEVELS} levels."
 
 
 def too_many() -> str:
@@ -154,7 +154,7 @@ class _Reader:
         self.names.pop(number, None)
         if level > settings.MAX_LEVELS:
             if level == settings.MAX_LEVELS + 1:
-                self.problems.add(self.tree.place(number), too_deep())
+                self.problems.add(self.tree.place(number).partition(".")[0], too_deep())
             return None
         fields = self.checker.sound_fields(value, partial(self.tree.place, number), self.problems)
         if not (item := self._read_item(fields, number, level)):

@@ -141,7 +141,11 @@ def test_plain_punkt_is_nltk(line):
     assert plain(line) == [line[start:end] for start, end in spans(line)]
 
 
-@given(line=st.lists(st.sampled_from(["don’t", "can’t", "it’s", "O’Brien’s", "dogs", "’s", "’", "‘x’", ".", '"']), max_size=9))
+@given(
+    line=st.lists(
+        st.sampled_from(["don’t", "can’t", "it’s", "O’Brien’s", "dogs", "’s", "’", "‘x’", ".", '"']), max_size=9
+    )
+)
 def test_apostrophes_cut_alike_however_they_are_typeset(line):
     text = " ".join(line)
     assert list(map(len, tokens("punkt", text))) == list(map(len, tokens("punkt", typed(text))))

@@ -501,6 +501,16 @@ def test_an_addition_to_a_project_says_that_annotators_get_it_at_once(as_alice, 
     assert [item.original for item in project.items_for(as_carol.user)] == ["one", "two"]
 
 
+def test_a_check_of_labels_is_promised_only_where_items_have_labels(as_alice, labels):
+    post_rich(as_alice, RICH)
+    store(as_alice)
+    rich = factories.project(by=as_alice.user, of=Dataset.objects.get()).dataset
+    assert "Labels are checked" not in html(as_alice.get(f"/datasets/{rich.pk}/add/"))
+    post_rich(as_alice, MARKED, kind="preannotated_relation", **labels)
+    store(as_alice)
+    assert "Labels are checked" in html(as_alice.get(f"/datasets/{Dataset.objects.latest('pk').pk}/add/"))
+
+
 def test_what_is_wrong_with_an_addition_is_said(as_alice):
     dataset = factories.dataset(owner=as_alice.user)
     response = as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": ""})
