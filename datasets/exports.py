@@ -4,7 +4,7 @@ A new format is a function that writes a dataset in pieces, and its entry in `DO
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
@@ -13,8 +13,10 @@ from django.db.models.functions import Cast
 from django.utils.text import slugify
 
 from annotation_service.db import snapshot
+from annotation_service.inputs import split_lines
 from annotation_service.json_input import json_array, to_json
 
+from .cleaned import CleanedText
 from .extra_fields import with_floats
 from .kinds import DatasetKind
 from .models import GIVEN, Dataset, Entity, Relation
@@ -34,10 +36,25 @@ def json_lines_document(dataset: Dataset, items: ItemQuerySet | None = None) -> 
 
 
 def text_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
-    """The originals, one a line. If the first begins with a byte order mark, another one goes before it: readers drop one."""
+    """The originals, one a line."""
+    chosen = dataset.items() if items is None else items
+    return _lines((original for (original,) in batch) for batch in by_texts(chosen, "original"))
+
+
+def cleaned_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
+    """What annotators read, one item a line: a line end inside a token becomes a space."""
+    chosen = dataset.items() if items is None else items
+    return _lines(
+        (" ".join(split_lines(str(CleanedText.unfolded(tokens, folded, len(folded))))) for folded, tokens in batch)
+        for batch in by_texts(chosen, "search_text", "tokens")
+    )
+
+
+def _lines(batches: Iterable[Iterable[str]]) -> Iterator[str]:
+    """If the first begins with a byte order mark, another one goes before it: readers drop one."""
     mark = "\ufeff"
-    for batch in by_texts(dataset.items() if items is None else items, "original"):
-        text = "".join(f"{original}\n" for (original,) in batch)
+    for batch in batches:
+        text = "".join(f"{line}\n" for line in batch)
         yield mark + text if text.startswith(mark) else text
         mark = ""
 
@@ -78,7 +95,15 @@ TEXT = DownloadFormat(
     text_document,
     {DatasetKind.STANDARD},
 )
-DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT)
+CLEANED = DownloadFormat(
+    "cleaned",
+    "Cleaned text",
+    "as annotators read it, one item a line",
+    "cleaned.txt",
+    "text/plain; charset=utf-8",
+    cleaned_document,
+)
+DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT, CLEANED)
 
 
 def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]]:

@@ -184,8 +184,7 @@ class LabelNames:
         return self.bare.get(name, [])
 
     def _nearest(self, name: str) -> Label | None:
-        """Of the labels whose names share the most pairs of letters with the text, the one that is most alike, if it is near: one of
-        the same name first."""
+        """Of the labels whose names share the most pairs of letters with the text, the one that is most alike, if it is near."""
         last = name.rpartition("/")[2]
         if len(last) > 2 * settings.MAX_NAME_CHARACTERS:
             return None
