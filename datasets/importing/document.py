@@ -20,7 +20,7 @@ from resources.judging import Judge
 from resources.rules import Tally
 
 from ..kinds import DatasetKind
-from ..preprocessing import Counts, Preprocessing
+from ..preprocessing import Counts, Preprocessing, SeenTexts
 from .formats import Cut, Format
 from .items import ItemBuilder, NewItem
 
@@ -166,6 +166,8 @@ class ImportReport(Counts):
             (self.entities, "entity", "entities", ""),
             (self.relations, "relation", "relations", ""),
             (self.blank, "blank line", "blank lines", " skipped"),
+            (self.identical, "text", "texts", " identical to another"),
+            (self.respaced, "text", "texts", " the same as another but for white space"),
             (self.duplicates, "duplicate", "duplicates", " dropped"),
             (self.empty, "line without a token", "lines without a token", " dropped"),
             (self.skipped, "item with a taken external id", "items with a taken external id", " left out"),
@@ -230,8 +232,8 @@ class Reader:
     reads on to find the others; then, at the end, it raises `Refused` with the first of them.
 
     ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items; ``taken_ids``
-    are those of them that the document has, too. ``known_texts`` are the originals that it has already, for a preprocessing that
-    removes duplicates. ``judge`` has the constraints that bind the marks. ``on_problem`` is called with every problem.
+    are those of them that the document has, too. ``known_texts`` are the originals that it has already. ``judge`` has the
+    constraints that bind the marks. ``on_problem`` is called with every problem.
     """
 
     def __init__(
@@ -337,6 +339,7 @@ class Reader:
     def _from_json(self, file: IO[bytes], cut: Cut) -> Iterator[NewItem]:
         """The items of a document whose external ids are free, or which replace the others that have them."""
         report, options, ids = self.report, self.options, _ExternalIds(self, cut)
+        seen = SeenTexts(self.known_texts)
         builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=options.inactive == Inactive.KEEP)
         labels = {"entity": Counter[int](), "relation": Counter[int]()}
         tally = Tally(self.judge.name_of) if self.judge else None
@@ -349,6 +352,9 @@ class Reader:
                     report.entities += len(item.entities)
                     report.relations += len(item.relations)
                     report.without_offsets += item.offsets is None
+                    same = seen.add(item.original)
+                    if item.external_id not in self.known_ids:  # what it replaces may well have its text
+                        report.add_same(same)
                     labels["entity"].update([entity.label for entity in item.entities])
                     labels["relation"].update([relation.label for relation in item.relations])
                     if tally and item.entities:

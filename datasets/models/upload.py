@@ -51,7 +51,7 @@ class ImportContext:
         if not path.is_file():
             raise Refused("The uploaded file is not there any more. Upload it again.")
         known_texts: Iterable[str] = ()
-        if self.dataset and self.options.preprocessing.remove_duplicates:
+        if self.dataset:
             known_texts = self.dataset.items().values_list("original", flat=True).iterator()
         rules = rules_about(self.sets, self.options.ontologies)
         return Reader(
@@ -197,8 +197,9 @@ class Upload(models.Model):
 
     @property
     def is_large(self) -> bool:
-        """Whether a job does the work."""
-        return self.size > settings.JOB_FILE_BYTES or self.report.get("items", 0) > settings.JOB_ROWS
+        """Whether a job does the work, which reads the texts that the dataset has already, too."""
+        known = self.dataset.item_count if self.dataset else 0
+        return self.size > settings.JOB_FILE_BYTES or known + self.report.get("items", 0) > settings.JOB_ROWS
 
     @property
     def is_worked_on(self) -> bool:

@@ -191,7 +191,7 @@ def preview_lines(lines: list[tuple[int, str]], operations: Preprocessing) -> di
 
     Each row tells why the line becomes no item: "duplicate", "empty", or "" if it becomes one.
     """
-    items = list(operations.prepare(lines, Counts()))
+    items = list(operations.prepare(lines, counts := Counts()))
     prepared = {item.number: item for item in items}
     rows = []
     for number, original in lines[:PREVIEW_ROWS]:
@@ -202,7 +202,13 @@ def preview_lines(lines: list[tuple[int, str]], operations: Preprocessing) -> di
             dropped = "duplicate" if operations.clean(original).strip() else "empty"
             rows.append((number, original, "", [], dropped))
     uncleaned = Preprocessing().prepare(lines, Counts())
-    return {"lines": len(lines), "before": _figures(uncleaned), "after": _figures(items), "rows": rows}
+    return {
+        "lines": len(lines),
+        "before": _figures(uncleaned),
+        "after": _figures(items),
+        "rows": rows,
+        "counts": counts,
+    }
 
 
 def _figures(items: Iterable[Prepared]) -> tuple[int, int, int]:

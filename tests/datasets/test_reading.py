@@ -177,9 +177,9 @@ def test_lines_of_text_become_items_of_a_rich_dataset(ontologies):
 
 def test_texts_that_are_there_already_are_duplicates():
     options = Ontologies(None, None).options(
-        DatasetKind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates=True, lowercase=True)
+        DatasetKind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates="identical", lowercase=True)
     )
-    reading = reader(b"A  b\nc\nC\nd\n", options, known_texts=["a b", "D"])
+    reading = reader(b"A b\nc\nC\nd\n", options, known_texts=["a b", "D"])
     assert [read.original for read in reading] == ["c"]
     assert (reading.report.items, reading.report.duplicates) == (1, 3)
 
@@ -199,7 +199,10 @@ def test_the_report_counts_what_is_there(ontologies):
     assert (report.items, report.tokens, report.entities, report.relations) == (3, 9, 3, 1)
     assert report.labels == {"entity": {"State": 2, "Activity": 1}, "relation": {"hasPart": 1}}
     assert list(report.labels["entity"]) == ["State", "Activity"]
-    assert report.in_words() == "3 items, 9 tokens, 3 entities, 1 relation, 1 blank line skipped"
+    assert (
+        report.in_words()
+        == "3 items, 9 tokens, 3 entities, 1 relation, 1 blank line skipped, 2 texts identical to another"
+    )
 
 
 def test_the_report_survives_json(ontologies):

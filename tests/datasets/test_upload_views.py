@@ -110,9 +110,14 @@ def test_pasted_lines_are_shown_first_and_stored_when_somebody_says_so(as_alice)
 
 
 def test_an_uploaded_file_gets_the_chosen_operations(as_alice):
-    operations = {"lowercase": "on", "remove_duplicates": "on", "remove_characters": "##", "tokeniser": "whitespace"}
+    operations = {
+        "lowercase": "on",
+        "remove_duplicates": "identical",
+        "remove_characters": "##",
+        "tokeniser": "whitespace",
+    }
     page = shown(as_alice, post(as_alice, file=b"Check #OIL\ncheck oil\n##\n", **operations))
-    assert "removed “#”, lower-cased, duplicates removed, whitespace tokens" in page
+    assert "removed “#”, lower-cased, identical duplicates removed, whitespace tokens" in page
     assert "duplicates, dropped" in page and "lines without a token, dropped" in page
     store(as_alice)
     assert [(i.original, i.tokens) for i in Dataset.objects.get().items()] == [("Check #OIL", ["check", "oil"])]
@@ -453,9 +458,9 @@ def test_while_a_job_works_on_it_nothing_else_is_done_with_it(as_alice, as_jobs)
 
 
 def test_lines_are_added_with_the_preprocessing_of_the_dataset(as_alice):
-    dataset = factories.dataset(owner=as_alice.user, text="one\n", lowercase=True, remove_duplicates=True)
+    dataset = factories.dataset(owner=as_alice.user, text="one\n", lowercase=True, remove_duplicates="identical")
     page = html(as_alice.get(f"/datasets/{dataset.pk}/add/"))
-    assert "Lower-cased, duplicates removed" in page and "lower-case the text" not in page.lower()
+    assert "Lower-cased, identical duplicates removed" in page and "lower-case the text" not in page.lower()
     assert "Paste text</label>" in page and ".jsonl" not in page
     response = as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "ONE\nTwo\n"})
     page = shown(as_alice, response)
@@ -524,12 +529,12 @@ def test_what_is_wrong_with_an_addition_is_said(as_alice):
 
 def test_what_is_said_of_an_addition_is_what_was_stored(as_alice):
     """Meanwhile somebody else has added one of the lines."""
-    dataset = factories.dataset(owner=as_alice.user, text="first\n", remove_duplicates=True)
+    dataset = factories.dataset(owner=as_alice.user, text="first\n", remove_duplicates="identical")
     upload = factories.upload("first\nsecond\nthird\n", by=as_alice.user, options=LINES, dataset=dataset)
     upload.examine()
     factories.upload("second\n", by=as_alice.user, options=LINES, dataset=dataset).store()
     page = html(as_alice.post(f"{upload.get_absolute_url()}store/", follow=True))
-    assert "“Work orders” has more items: 1 item, 1 token, 2 duplicates dropped." in page
+    assert "“Work orders” has more items: 1 item, 1 token, 2 texts identical to another, 2 duplicates dropped." in page
 
 
 def test_an_addition_is_changed_and_discarded(as_alice):
@@ -652,7 +657,9 @@ def detected(response):
 
 
 def test_the_preview_shows_lines_before_and_after(as_alice):
-    response = preview(as_alice, "Oil.\n\noil.\n*\n", lowercase="on", remove_duplicates="on", remove_characters="*")
+    response = preview(
+        as_alice, "Oil.\n\noil.\n*\n", lowercase="on", remove_duplicates="identical", remove_characters="*"
+    )
     page = html(response)
     assert response.status_code == 200 and "<html" not in page
     assert [(number, dropped) for number, *_, dropped in response.context["rows"]] == [
