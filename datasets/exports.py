@@ -15,6 +15,7 @@ from django.utils.text import slugify
 from annotation_service.db import snapshot
 from annotation_service.inputs import split_lines
 from annotation_service.json_input import json_array, to_json
+from ontologies.labels import Label
 
 from .cleaned import CleanedText
 from .extra_fields import with_floats
@@ -109,7 +110,7 @@ DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT, CLEANED)
 def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]]:
     """Write items as JSON, a list for each batch. Fields that are JSON in the database are not parsed."""
     kind = DatasetKind(dataset.kind)
-    names = {pk: to_json(label.fullname) for pk, label in dataset.labels().items()} if kind.has_entities else {}
+    names = {pk: _label(label) for pk, label in dataset.labels().items()} if kind.has_entities else {}
     texts = (Cast("tokens", TextField()), Cast("extra_fields", TextField()))
     for batch in by_texts(dataset.items() if items is None else items, "pk", "original", "external_id", *texts):
         keys = [row[0] for row in batch]
@@ -128,6 +129,11 @@ def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]
                 parts.append(f'"relations": [{", ".join(relations[pk])}]')
             objects.append(f"{{{', '.join(parts)}}}")
         yield objects
+
+
+def _label(label: Label) -> str:
+    """As JSON, with the sign of a mark from before: an upload takes it although its label is off."""
+    return to_json(label.fullname) + ("" if label.active else ', "active": false')
 
 
 def _entities(items: list[int], names: dict[int, str], *, with_ids: bool) -> dict[int, list[str]]:

@@ -51,6 +51,7 @@ class NewLabel:
     name: str
     description: str = ""
     example_terms: list[str] = field(default_factory=list)
+    dropped_terms: int = 0  # of a document: repeated or empty
     color: str = ""
     active: bool = True
     uid: str = ""
@@ -89,6 +90,13 @@ def clean_example_terms(values: Iterable[str]) -> list[str]:
     if terms and len(term := max(terms, key=len)) > (most := settings.MAX_EXAMPLE_TERM_CHARACTERS):
         raise Refused(f"An example term has at most {most} characters; “{term[:30]}…” has {len(term)}.")
     return terms
+
+
+def note_on_terms(items: Iterable[NewLabel]) -> str:
+    """A sentence on the example terms of a document that are not kept, if there are any."""
+    dropped = sum(item.dropped_terms for item in items)
+    what = words.plural(dropped, "example term is,example terms are")
+    return f" {what} left out: repeated at the same label, or empty." if dropped else ""
 
 
 # --- Reading -----------------------------------------------------------------------------------------------------------
@@ -179,7 +187,14 @@ class _Reader:
                     self.problems.add(self.tree.place(number, f".{name}"), error.problems[0].text)
         if "name" not in values:
             return None
-        return NewLabel(level=level, active=fields.get("active") is not False, uid=fields.get("id") or "", **values)
+        dropped = len(fields.get("example_terms") or ()) - len(values.get("example_terms", ()))
+        return NewLabel(
+            level=level,
+            dropped_terms=dropped,
+            active=fields.get("active") is not False,
+            uid=fields.get("id") or "",
+            **values,
+        )
 
 
 def _read_time(value: str) -> datetime:

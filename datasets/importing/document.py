@@ -61,6 +61,13 @@ class Violations(TextChoices):
     KEEP = "keep", "Keep these marks"
 
 
+class Unmarked(TextChoices):
+    """What becomes of a document for marks in which not one item has any fields for them."""
+
+    REFUSE = "refuse", "Refuse the file"
+    KEEP = "keep", "Take its items as they are"
+
+
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
     """How a document is read.
@@ -76,6 +83,7 @@ class ImportOptions:
     duplicates: Duplicates = Duplicates.REFUSE
     inactive: Inactive = Inactive.REFUSE
     violations: Violations = Violations.REFUSE
+    unmarked: Unmarked = Unmarked.REFUSE
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
@@ -89,6 +97,7 @@ class ImportOptions:
             duplicates=Duplicates(value.get("duplicates", Duplicates.REFUSE)),
             inactive=Inactive(value.get("inactive", Inactive.REFUSE)),
             violations=Violations(value.get("violations", Violations.REFUSE)),
+            unmarked=Unmarked(value.get("unmarked", Unmarked.REFUSE)),
         )
 
 
@@ -105,7 +114,8 @@ class ImportReport(Counts):
 
     ``labels`` has full names with the numbers of their marks, the most frequent first, for each kind of ontology;
     ``inactive_labels`` has those that are switched off, whether their marks are kept or refused, and ``unusable_labels`` what
-    is no label. ``preview`` has the first items as `preview_of` makes them.
+    is no label. ``unmarked`` tells that not one item has the fields of a kind with marks. ``preview`` has the first items as
+    `preview_of` makes them.
     """
 
     blank: int = 0
@@ -126,6 +136,9 @@ class ImportReport(Counts):
     labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     inactive_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     unusable_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
+    inactive_asked: int = 0
+    """How many marks have labels that are switched off and come in only by a decision: those from before do not need one."""
+    unmarked: bool = False
     violations: list[dict[str, Any]] = field(default_factory=list)
     """The constraints that marks break, as `Tally.rows` has them, whether these marks are kept or refused."""
     items_refused: int = 0
@@ -152,12 +165,18 @@ class ImportReport(Counts):
         return sum(sum(counts.values()) for counts in self.inactive_labels.values())
 
     @property
+    def from_before(self) -> int:
+        """How many of them need no decision."""
+        return self.inactive_marks - self.inactive_asked
+
+    @property
     def violation_total(self) -> int:
         return sum(rule["count"] for rule in self.violations)
 
     def doubtful(self) -> dict[str, int]:
-        """How many marks come in only by a decision, by the option that says it."""
-        return {"violations": self.violation_total, "inactive": self.inactive_marks}
+        """How many marks, or items without any, come in only by a decision, by the option that says it."""
+        unmarked = self.items if self.unmarked else 0
+        return {"violations": self.violation_total, "inactive": self.inactive_asked, "unmarked": unmarked}
 
     def in_words(self) -> str:
         parts = (
@@ -340,13 +359,16 @@ class Reader:
         """The items of a document whose external ids are free, or which replace the others that have them."""
         report, options, ids = self.report, self.options, _ExternalIds(self, cut)
         seen = SeenTexts(self.known_texts)
-        builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=options.inactive == Inactive.KEEP)
+        refuses = options.inactive == Inactive.REFUSE
+        builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=not refuses)
+        unmarked = options.kind.has_entities
         labels = {"entity": Counter[int](), "relation": Counter[int]()}
         tally = Tally(self.judge.name_of) if self.judge else None
         try:
             for piece in self.pieces(file, cut):
                 report.lines += 1
                 if (item := self._item(builder, piece)) and (not item.external_id or ids.accept(item, piece)):
+                    unmarked = unmarked and not {"entities", "relations"} & piece.value.keys()
                     report.items += 1
                     report.tokens += len(item.tokens)
                     report.entities += len(item.entities)
@@ -360,6 +382,8 @@ class Reader:
                     if tally and item.entities:
                         self._check_constraints(item, tally)
                     yield item
+            if unmarked and report.items and report.is_good:
+                self._tell_unmarked()
         finally:
             report.violations = tally.rows() if tally else []
             for kind, names in builder.names.items():
@@ -367,7 +391,15 @@ class Reader:
                 report.labels[kind] = {by_pk[key].fullname: count for key, count in labels[kind].most_common()}
                 kept = {label.fullname: labels[kind][key] for key in labels[kind] if not (label := by_pk[key]).active}
                 report.inactive_labels[kind] = dict((names.inactive + Counter(kept)).most_common())
+                report.inactive_asked += (names.inactive if refuses else Counter(kept)).total()
                 report.unusable_labels[kind] = dict(names.unusable.most_common())
+
+    def _tell_unmarked(self) -> None:
+        self.report.unmarked = True
+        if self.options.unmarked == Unmarked.REFUSE:
+            fields = "“entities” or “relations”" if self.options.kind.has_relations else "“entities”"
+            text = f"Not one item has {fields}: these are rich items. Choose the kind “{DatasetKind.RICH.label}”."
+            self.add_problem("$", text)
 
     def _check_constraints(self, item: NewItem, tally: Tally) -> None:
         assert self.judge

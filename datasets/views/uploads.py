@@ -27,7 +27,7 @@ from .. import drawing
 from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import SAMPLE_CHARACTERS, AddForm, NewDatasetForm, PreviewForm, SourceForm
-from ..importing.document import Duplicates, ImportOptions, ImportReport, Inactive, Violations
+from ..importing.document import Duplicates, ImportOptions, ImportReport, Inactive, Unmarked, Violations
 from ..importing.formats import Format, detect
 from ..importing.items import NewItem
 from ..kinds import DatasetKind
@@ -66,8 +66,12 @@ DECISIONS: dict[str, dict[Any, str]] = {
         Violations.REFUSE: "The marks or the constraints have to be changed first.",
         Violations.KEEP: "They come in as they are; annotators can put them right, and add no others like them.",
     },
+    "unmarked": {
+        Unmarked.REFUSE: "The kind has to be changed, or another file chosen, first.",
+        Unmarked.KEEP: "They come in without marks, among items that may have some.",
+    },
 }
-# Marks that come in only by a decision: counted, the place of the decision, and what could be kept.
+# What comes in only by a decision: counted, the place of the decision, and what could be kept.
 DOUBTFUL = {
     "violations": (
         "violation of constraints,violations of constraints",
@@ -77,6 +81,7 @@ DOUBTFUL = {
         "mark with a label that is off,marks with labels that are off",
         ("inactive-labels", "the marks with labels that are off"),
     ),
+    "unmarked": ("item without marks,items without marks", ("unmarked", "the items without marks")),
 }
 
 
