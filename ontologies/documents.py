@@ -51,12 +51,12 @@ class NewLabel:
     name: str
     description: str = ""
     example_terms: list[str] = field(default_factory=list)
-    dropped_terms: int = 0  # of a document: repeated or empty
     color: str = ""
     active: bool = True
     uid: str = ""
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    dropped_terms: int = 0  # of a document: repeated or empty
 
 
 def too_deep() -> str:
