@@ -97,6 +97,8 @@ def require(right: Right, rights: Collection[Right], reason: str = "") -> None:
 
 
 def can_edit(user: Person, thing: Blueprint) -> bool:
+    if thing.is_off():
+        return False
     if project := thing.its_project:
         return Right.MANAGE in project.rights_of(user)
     return user.is_staff or (can_create(user) and thing.owner_id == user.pk)

@@ -16,6 +16,7 @@ from django.utils import timezone
 from . import limits
 from .db import delete_rows, store, write
 from .edits import changes
+from .http import Feature
 from .inputs import Refused, clean_description, clean_title
 from .models import User
 
@@ -111,6 +112,8 @@ class Blueprint(Described):
 
     # Whether annotators of a project may read the project's copy.
     open_to_annotators = False
+    # What this installation must have switched on for more than reading them.
+    feature: ClassVar[Feature | None] = None
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     project = models.ForeignKey("projects.Project", null=True, blank=True, on_delete=models.RESTRICT)
@@ -127,6 +130,11 @@ class Blueprint(Described):
         """The kinds of such blueprints, and what they are called."""
         choices: Any = cls._meta.get_field("kind")
         return dict(choices.flatchoices)
+
+    @classmethod
+    def is_off(cls) -> bool:
+        """Whether they can only be read."""
+        return bool(cls.feature and not cls.feature.is_on)
 
     @property
     def its_project(self) -> ProjectOfCopies | None:

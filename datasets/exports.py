@@ -4,7 +4,7 @@ A new format is a function that writes a dataset in pieces, and its entry in `DO
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
@@ -13,8 +13,11 @@ from django.db.models.functions import Cast
 from django.utils.text import slugify
 
 from annotation_service.db import snapshot
+from annotation_service.inputs import split_lines
 from annotation_service.json_input import json_array, to_json
+from ontologies.labels import Label
 
+from .cleaned import CleanedText
 from .extra_fields import with_floats
 from .kinds import DatasetKind
 from .models import GIVEN, Dataset, Entity, Relation
@@ -34,10 +37,25 @@ def json_lines_document(dataset: Dataset, items: ItemQuerySet | None = None) -> 
 
 
 def text_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
-    """The originals, one a line. If the first begins with a byte order mark, another one goes before it: readers drop one."""
+    """The originals, one a line."""
+    chosen = dataset.items() if items is None else items
+    return _lines((original for (original,) in batch) for batch in by_texts(chosen, "original"))
+
+
+def cleaned_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
+    """What annotators read, one item a line: a line end inside a token becomes a space."""
+    chosen = dataset.items() if items is None else items
+    return _lines(
+        (" ".join(split_lines(str(CleanedText.unfolded(tokens, folded, len(folded))))) for folded, tokens in batch)
+        for batch in by_texts(chosen, "search_text", "tokens")
+    )
+
+
+def _lines(batches: Iterable[Iterable[str]]) -> Iterator[str]:
+    """If the first begins with a byte order mark, another one goes before it: readers drop one."""
     mark = "\ufeff"
-    for batch in by_texts(dataset.items() if items is None else items, "original"):
-        text = "".join(f"{original}\n" for (original,) in batch)
+    for batch in batches:
+        text = "".join(f"{line}\n" for line in batch)
         yield mark + text if text.startswith(mark) else text
         mark = ""
 
@@ -78,13 +96,21 @@ TEXT = DownloadFormat(
     text_document,
     {DatasetKind.STANDARD},
 )
-DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT)
+CLEANED = DownloadFormat(
+    "cleaned",
+    "Cleaned text",
+    "as annotators read it, one item a line",
+    "cleaned.txt",
+    "text/plain; charset=utf-8",
+    cleaned_document,
+)
+DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT, CLEANED)
 
 
 def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]]:
     """Write items as JSON, a list for each batch. Fields that are JSON in the database are not parsed."""
     kind = DatasetKind(dataset.kind)
-    names = {pk: to_json(label.fullname) for pk, label in dataset.labels().items()} if kind.has_entities else {}
+    names = {pk: _label(label) for pk, label in dataset.labels().items()} if kind.has_entities else {}
     texts = (Cast("tokens", TextField()), Cast("extra_fields", TextField()))
     for batch in by_texts(dataset.items() if items is None else items, "pk", "original", "external_id", *texts):
         keys = [row[0] for row in batch]
@@ -103,6 +129,11 @@ def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]
                 parts.append(f'"relations": [{", ".join(relations[pk])}]')
             objects.append(f"{{{', '.join(parts)}}}")
         yield objects
+
+
+def _label(label: Label) -> str:
+    """As JSON, with the sign of a mark from before: an upload takes it although its label is off."""
+    return to_json(label.fullname) + ("" if label.active else ', "active": false')
 
 
 def _entities(items: list[int], names: dict[int, str], *, with_ids: bool) -> dict[int, list[str]]:

@@ -11,6 +11,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from django import forms
+from django.db import models
 
 from .kinds import DatasetKind
 from .portions import portions
@@ -33,16 +34,31 @@ class Prepared(NamedTuple):
     """Of the line."""
 
 
+class SameText(models.TextChoices):
+    """How a text is that of another: in each character, or with runs of white space taken for one space."""
+
+    IDENTICAL = "identical", "identical ones"
+    SPACING = "spacing", "also those that are the same but for white space"
+
+
 @dataclass(slots=True)
 class Counts:
     """What `Preprocessing.prepare` has met so far; complete when its iterator is exhausted."""
 
     lines: int = 0
+    identical: int = 0
+    respaced: int = 0
+    """The same as another text but for white space."""
     duplicates: int = 0
+    """Those of the two that were dropped."""
     empty: int = 0
     """Lines left without a token."""
     items: int = 0
     tokens: int = 0
+
+    def add_same(self, same: SameText | None) -> None:
+        self.identical += same == SameText.IDENTICAL
+        self.respaced += same == SameText.SPACING
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +136,23 @@ class Preprocessing:
         # The only character that becomes two, and the only one whose lower case depends on its neighbours.
         moving=lambda _: "İΣ",
     )
-    remove_duplicates: bool = operation(
-        False,
+    remove_duplicates: str = operation(
+        "",
         label="Remove duplicates",
         trade_off="Of lines with the same content, after the other clean-up, only the first stays. Items whose meaning depends on"
         " their context can be lost.",
-        field=lambda: forms.BooleanField(required=False),
-        option={"action": "store_true"},
-        in_words=lambda _: "duplicates removed",
+        field=lambda: forms.ChoiceField(required=False, choices=[("", "none"), *SameText.choices]),
+        option={
+            "nargs": "?",
+            "const": SameText.IDENTICAL.value,
+            "default": "",
+            "choices": SameText.values,
+            "help": "those that are identical (if nothing else is said), or the same but for white space",
+        },
+        in_words=lambda same: {
+            SameText.IDENTICAL: "identical duplicates removed",
+            SameText.SPACING: "duplicates removed that are the same but for white space",
+        }[same],
     )
     tokeniser: str = operation(
         "whitespace",
@@ -141,6 +166,8 @@ class Preprocessing:
     def __post_init__(self) -> None:
         if self.tokeniser not in TOKENISERS:
             raise ValueError(f"There is no tokeniser “{self.tokeniser}”.")
+        if self.remove_duplicates not in ("", *SameText.values):
+            raise ValueError(f"Duplicates are not “{self.remove_duplicates}”.")
 
     @classmethod
     def of(cls, values: Mapping[str, Any], kind: DatasetKind) -> "Preprocessing":
@@ -169,15 +196,19 @@ class Preprocessing:
     ) -> Iterator[Prepared]:
         """Yields an item for every numbered line that stays, in order, and keeps `counts` up to date.
 
-        Lazy: the lines are read in batches, and of those read before only 16 bytes each are remembered, if duplicates
-        are to be removed, those of the `known` lines included. Blank lines count as empty, never as duplicates.
+        Lazy: the lines are read in batches, and of those read before only 16 bytes each are remembered, those of the `known`
+        lines included. Blank lines count as empty, never as duplicates.
         """
-        is_new = _duplicate_filter(map(self.clean, known)) if self.remove_duplicates else None
+        seen = SeenTexts(map(self.clean, known))
+        dropped = {SameText.IDENTICAL, self.remove_duplicates} if self.remove_duplicates else ()
         changes = any(operation.apply for operation, _ in self.chosen())
         for batch in portions(lines, lambda line: len(line[1]), most=_BATCH_LINES, heaviest=_BATCH_CHARACTERS):
-            kept = [(number, line, self.clean(line) if changes else line) for number, line in batch]
-            if is_new:
-                kept = [line for line in kept if is_new(line[2])]
+            kept = []
+            for number, line in batch:
+                cleaned = self.clean(line) if changes else line
+                counts.add_same(same := seen.add(cleaned))
+                if same not in dropped:
+                    kept.append((number, line, cleaned))
             counts.lines += len(batch)
             counts.duplicates += len(batch) - len(kept)
             yield from self._items(kept, counts)
@@ -220,21 +251,34 @@ OPERATIONS: dict[str, Operation] = {each.name: each.metadata["operation"] for ea
 TEXT_OPERATIONS = {name: operation.apply for name, operation in OPERATIONS.items() if operation.apply}
 
 
-def _duplicate_filter(known: Iterable[str]) -> Callable[[str], bool]:
-    """A function that returns whether a text is new. Blank texts always are."""
-    seen: set[bytes] = set()
+class SeenTexts:
+    """Tells of each text whether it is that of one before. Blank texts never are."""
 
-    def is_new(text: str) -> bool:
+    def __init__(self, known: Iterable[str] = ()) -> None:
+        # The digests of texts; and those of what texts with other white space than single spaces would be with these, and a mark.
+        self._seen: set[bytes] = set()
+        for text in known:
+            self.add(text)
+
+    def add(self, text: str) -> SameText | None:
         words = " ".join(text.split())
-        digest = blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        if words and digest in seen:
-            return False
-        seen.add(digest)
-        return True
+        if not words:
+            return None
+        digest = _digest(text)
+        spaced = digest if text == words else _digest(words)
+        same = None
+        if digest in self._seen:
+            same = SameText.IDENTICAL
+        elif spaced in self._seen or spaced + b" " in self._seen:
+            same = SameText.SPACING
+        self._seen.add(digest)
+        if spaced is not digest:
+            self._seen.add(spaced + b" ")
+        return same
 
-    for text in known:
-        is_new(text)
-    return is_new
+
+def _digest(text: str) -> bytes:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @lru_cache(maxsize=100)

@@ -84,7 +84,7 @@ def _siblings(siblings: list[Label], parent: Label | None) -> Iterator[Check]:
 def _look_alike(siblings: list[Label]) -> list[list[Label]]:
     """Groups of siblings whose colours a person cannot tell apart; none among more siblings than there are colours that could be:
     nobody could mend that."""
-    if len(siblings) > (colors.SEPARATE_CHILDREN if siblings and siblings[0].parent_uid else colors.SEPARATE_TOPS):
+    if len(siblings) > colors.SEPARATE:
         return []
     groups = colors.alike([label.color for label in siblings])
     return [[siblings[place] for place in group] for group in groups]

@@ -6,9 +6,10 @@ Colours are strings ``#RRGGBB``.
 
 import math
 import re
+import threading
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import lru_cache
-from itertools import chain, islice
+from functools import cache, lru_cache
+from itertools import chain, islice, product, repeat
 
 from django import template
 
@@ -18,59 +19,102 @@ HEX = re.compile(r"#[0-9A-Fa-f]{6}")
 GOLDEN_ANGLE = 180 * (3 - math.sqrt(5))
 FIRST_HUE = 160.0
 LIGHTNESS, CHROMA = 0.62, 0.12
-RING = 20  # as many hues of one lightness can be told apart
+RING = 13  # as many hues of one lightness can be told apart
 JUST_NOTICEABLE = 0.02
 """A distance in OKLab below which people hardly tell two colours apart: the difference that CSS Color 4 (W3C, “Gamut Mapping”)
-takes for just noticeable. Swatches are small and seldom side by side, so less would not do."""
-STEP = 0.024  # between variations of a colour: just noticeable, and a little more for what rounding takes away
+takes for just noticeable."""
+APART = 0.03
+"""The distance of automatic colours of siblings: more than just noticeable, because swatches are small and seldom side by side.
+By CIEDE2000 they differ by more than 2.3, which Mahy, Van Eycken and Oosterlinck (“Evaluation of uniform color spaces”, 1994)
+found just noticeable in CIELAB. Swatches and the lines under marks have the colour itself, in light and in dark."""
+STEP = 0.034  # between variations of a colour, and a little more for what rounding takes away
 # Steps of hue, of lightness, and of dullness, from the parent's colour; the last ones are least like it.
 VARIATIONS = [
     *(((0, 1, -1)[index % 3], index % 2 * 3 + index // 6 % 3, index // 18) for index in range(36)),
     *(((2, -2)[index % 2], index // 2 % 6, index // 12) for index in range(24)),
 ]
 DULL = 0.07  # the chroma from which the screen has all variations, whatever the hue
-SEPARATE_TOPS, SEPARATE_CHILDREN = 3 * RING, len(VARIATIONS)
-"""As many automatic colours at the top level, or below one item, can be told apart."""
+SEPARATE = 200
+"""As many automatic colours at the top level, or below one item, can be told apart; then they come again."""
 
 
 def top_level(index: int) -> str:
     """The colour of the n-th top-level item, from 0: hues a golden angle apart, lighter and darker ones when they come close."""
-    lightness = LIGHTNESS + (0, 0.08, -0.08)[index // RING % 3]
-    return from_oklch(lightness, CHROMA, FIRST_HUE + index * GOLDEN_ANGLE)
+    return _automatic(None, index)[index % SEPARATE]
 
 
-@lru_cache(maxsize=10_000)
 def child_of(parent: str, index: int) -> str:
     """The colour of the n-th child, from 0: about its parent's hue, a little lighter or, where that would fade, darker."""
-    lightness, chroma, hue = to_oklch(parent)
-    lighter = lightness + 0.05
-    if not 0.3 <= lighter <= 0.79:  # start again from the dark end: deep branches must not fade into the page
-        lighter = 0.56
-    turn, up, dull = VARIATIONS[index % len(VARIATIONS)]
-    lighter += up * (STEP if lighter + 5 * STEP < 0.83 else -STEP)
-    dullest = min(max(chroma * 0.95 - STEP, 0.05), DULL)
-    return from_oklch(lighter, dullest + (0 if dull else STEP), hue + turn * math.degrees(STEP / dullest))
+    return _automatic(parent, index)[index % SEPARATE]
 
 
 def free_child_of(parent: str | None, index: int, taken: Collection[str]) -> str:
-    """The colour of a new child, or of a new item at the top level: the first from the n-th on that no sibling has."""
-    most = SEPARATE_CHILDREN if parent else SEPARATE_TOPS
-    wanted = (child_of(parent, at) if parent else top_level(at) for at in range(index, index + most))
-    first = next(wanted)
-    if first not in taken or index >= most:
+    """The colour of a new child, or of a new item at the top level: the first from the n-th on that is like none of a sibling."""
+    own = _automatic(parent, index)
+    first = own[index % SEPARATE]
+    others = set(taken)
+    strange = [to_oklab(color) for color in others.difference(own)]  # those of its own are apart
+    if index >= SEPARATE or not (strange or first in others):
         return first
-    return next((color for color in wanted if color not in taken), first)
+    free = [
+        color for at in range(index, index + SEPARATE) if (color := _automatic(parent, at)[at % SEPARATE]) not in others
+    ]
+    apart = (color for color in free if all(math.dist(to_oklab(color), other) >= APART for other in strange))
+    return next(apart, free[0] if free else first)
 
 
 def separate(kept: Iterable[str], parent: str | None) -> Iterator[str]:
     """Colours for children, or for the top level, that can be told apart from those that are kept and from each other."""
     seen = [to_oklab(color) for color in kept]
-    family = (child_of(parent, index) for index in range(len(VARIATIONS))) if parent else ()
-    for color in chain(family, map(top_level, range(SEPARATE_TOPS))):
+    for color in _family(parent) if parent else chain(map(_of_ring, range(3 * RING)), _all()):
         place = to_oklab(color)
-        if all(math.dist(place, other) >= JUST_NOTICEABLE for other in seen):
+        if min(map(math.dist, seen, repeat(place)), default=1) >= APART:
             seen.append(place)
             yield color
+
+
+def _automatic(parent: str | None, index: int) -> Sequence[str]:
+    """The colours for the children of one, or for the top level, up to the n-th at least: found one after the other as they are
+    asked for, and most items have few below them."""
+    with _lock:
+        found, others = _begun(parent)
+        found.extend(islice(others, max(0, index % SEPARATE + 1 - len(found))))
+    return found
+
+
+_lock = threading.Lock()
+
+
+@lru_cache(maxsize=1000)
+def _begun(parent: str | None) -> tuple[list[str], Iterator[str]]:
+    return [], separate((), parent)
+
+
+def _of_ring(index: int) -> str:
+    lightness = LIGHTNESS + (0, 0.08, -0.08)[index // RING % 3]
+    return from_oklch(lightness, CHROMA, FIRST_HUE + index * GOLDEN_ANGLE)
+
+
+def _family(parent: str) -> Iterator[str]:
+    """Variations of a colour, and then all others, the nearest first."""
+    lightness, chroma, hue = to_oklch(parent)
+    lighter = lightness + 0.05
+    if not 0.3 <= lighter <= 0.79:  # start again from the dark end: deep branches must not fade into the page
+        lighter = 0.56
+    away = STEP if lighter + 5 * STEP < 0.83 else -STEP
+    dullest = min(max(chroma * 0.95 - STEP, 0.05), DULL)
+    for turn, up, dull in VARIATIONS:
+        turned = hue + turn * math.degrees(STEP / dullest)
+        yield from_oklch(lighter + up * away, dullest + (0 if dull else STEP), turned)
+    home = to_oklab(parent)
+    yield from sorted(_all(), key=lambda color: math.dist(to_oklab(color), home))
+
+
+@cache
+def _all() -> Sequence[str]:
+    """Colours all over the space that fade into neither page."""
+    lightnesses = (0.62, 0.7, 0.54, 0.78, 0.66, 0.58, 0.74, 0.5)
+    return [from_oklch(*each) for each in product(lightnesses, (0.12, 0.09, 0.06), range(0, 360, 12))]
 
 
 def alike(some: Sequence[str]) -> list[list[int]]:
@@ -119,7 +163,7 @@ def to_oklch(color: str) -> tuple[float, float, float]:
 @lru_cache(maxsize=50_000)
 def to_oklab(color: str) -> tuple[float, float, float]:
     """A place in a space in which the distance between two colours tells how different they look."""
-    red, green, blue = (_to_linear(int(color[i : i + 2], 16) / 255) for i in (1, 3, 5))
+    red, green, blue = map(_LINEAR.__getitem__, bytes.fromhex(color[1:]))
     long = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
     medium = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
     short = math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue)
@@ -138,7 +182,8 @@ def from_oklch(lightness: float, chroma: float, hue: float) -> str:
         chroma -= 0.004
     else:
         rgb = _oklch_to_rgb(lightness, 0, hue)
-    return "#" + "".join(f"{round(min(max(channel, 0), 1) * 255):02X}" for channel in rgb)
+    red, green, blue = (round(min(max(channel, 0), 1) * 255) for channel in rgb)
+    return f"#{red:02X}{green:02X}{blue:02X}"
 
 
 def _oklch_to_rgb(lightness: float, chroma: float, hue: float) -> tuple[float, float, float]:
@@ -153,8 +198,10 @@ def _oklch_to_rgb(lightness: float, chroma: float, hue: float) -> tuple[float, f
     )
 
 
-def _to_linear(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+_LINEAR = [
+    channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+    for channel in (byte / 255 for byte in range(256))
+]
 
 
 def _from_linear(channel: float) -> float:

@@ -56,10 +56,11 @@ class NewLabel:
     uid: str = ""
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    dropped_terms: int = 0  # of a document: repeated or empty
 
 
 def too_deep() -> str:
-    return f"A tree has at most {settings.MAX_LEVELS} levels."
+    return f"A tree has at most {settings.MAX_LEVELS} levels; here are more than {settings.MAX_LEVELS} levels."
 
 
 def too_many() -> str:
@@ -89,6 +90,13 @@ def clean_example_terms(values: Iterable[str]) -> list[str]:
     if terms and len(term := max(terms, key=len)) > (most := settings.MAX_EXAMPLE_TERM_CHARACTERS):
         raise Refused(f"An example term has at most {most} characters; “{term[:30]}…” has {len(term)}.")
     return terms
+
+
+def note_on_terms(items: Iterable[NewLabel]) -> str:
+    """A sentence on the example terms of a document that are not kept, if there are any."""
+    dropped = sum(item.dropped_terms for item in items)
+    what = words.plural(dropped, "example term is,example terms are")
+    return f" {what} left out: repeated at the same label, or empty." if dropped else ""
 
 
 # --- Reading -----------------------------------------------------------------------------------------------------------
@@ -154,7 +162,7 @@ class _Reader:
         self.names.pop(number, None)
         if level > settings.MAX_LEVELS:
             if level == settings.MAX_LEVELS + 1:
-                self.problems.add(self.tree.place(number), too_deep())
+                self.problems.add(self.tree.place(number).partition(".")[0], too_deep())
             return None
         fields = self.checker.sound_fields(value, partial(self.tree.place, number), self.problems)
         if not (item := self._read_item(fields, number, level)):
@@ -179,7 +187,14 @@ class _Reader:
                     self.problems.add(self.tree.place(number, f".{name}"), error.problems[0].text)
         if "name" not in values:
             return None
-        return NewLabel(level=level, active=fields.get("active") is not False, uid=fields.get("id") or "", **values)
+        dropped = len(fields.get("example_terms") or ()) - len(values.get("example_terms", ()))
+        return NewLabel(
+            level=level,
+            dropped_terms=dropped,
+            active=fields.get("active") is not False,
+            uid=fields.get("id") or "",
+            **values,
+        )
 
 
 def _read_time(value: str) -> datetime:

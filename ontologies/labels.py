@@ -145,6 +145,10 @@ def _read_labels(items: QuerySet[Any]) -> Labels:
 # --- Names in documents ---------------------------------------------------------------------------------------------------
 
 
+# So much of two names is the same, if one may be meant by the other: “Activities” and “Activity”, not “city” and “Activity”.
+NEAR = 0.75
+
+
 class LabelNames:
     """Finds the labels that an uploaded document names: by full name or, with ``bare``, also by a name that occurs only once."""
 
@@ -180,7 +184,7 @@ class LabelNames:
         return self.bare.get(name, [])
 
     def _nearest(self, name: str) -> Label | None:
-        """Of the labels whose names share the most pairs of letters with the text, the one that is most alike, if it is."""
+        """Of the labels whose names share the most pairs of letters with the text, the one that is most alike, if it is near."""
         last = name.rpartition("/")[2]
         if len(last) > 2 * settings.MAX_NAME_CHARACTERS:
             return None
@@ -189,7 +193,7 @@ class LabelNames:
         for index, _ in shared.most_common(50):
             label = self.labels[index]
             candidates[label.name.casefold()].append(label)
-        alike = get_close_matches(last.casefold(), candidates, n=1)
+        alike = get_close_matches(last.casefold(), candidates, n=1, cutoff=NEAR)
         return max(candidates[alike[0]], key=lambda label: _likeness(name, label.fullname)) if alike else None
 
     @cached_property

@@ -148,7 +148,6 @@ def _matched(request: Request, project: Project, job: Job | None, done: str, the
 
 
 @require_GET
-@PREANNOTATIONS.required
 def figures(request: Request, pk: int, kind: str) -> HttpResponse:
     """How often each form was suggested, and what people decided. They are counted after the page has come."""
     project = access.project(request, pk, Right.READ)

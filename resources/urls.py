@@ -28,12 +28,12 @@ def urls_of(
         at("edit/", blueprint_views.edit, "edit", model=model, form_class=edit_form),
         at("duplicate/", blueprint_views.duplicate, "duplicate", model=model),
         at("delete/", blueprint_views.delete, "delete", model=model),
-        at("download.json", views.download_json, "download_json", model=model),
+        path("download.json", views.download_json, {"model": model}, name="download_json"),
         *history,
         *own,
     ]
     return [
-        at("", views.list_sets, "list", model=model),
+        path("", views.list_sets, {"model": model}, name="list"),
         at("new/", views.create, "create", form_class=form_class),
         at("new/check/", views.check, "check", form_class=form_class),
         path("<int:pk>/", include(of_one)),
@@ -61,7 +61,7 @@ preannotation_urls = urls_of(
     history_urls(preannotations_page.reads, preannotations_page.acts, preannotations_page.changed),
     [
         path("", preannotations_page.page, name="page"),
-        path("download.csv", views.where_enabled(PreannotationSetForm.model, views.download_csv), name="download_csv"),
+        path("download.csv", views.download_csv, name="download_csv"),
         path("standing/", preannotations_page.standing, name="standing"),
         path("rows/add/", preannotations_page.add, name="add_row"),
         path("rows/remove/", preannotations_page.remove, name="remove_rows"),

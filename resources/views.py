@@ -37,7 +37,7 @@ S = TypeVar("S", bound=ResourceSet)
 
 
 def where_enabled(model: type[ResourceSet], view: Callable[..., Any]) -> Callable[..., Any]:
-    """The view or, while this installation has no such sets, a page that says so."""
+    """The view or, while such sets can only be read, a page that says so."""
     return model.feature.required(view) if model.feature else view
 
 
@@ -53,7 +53,7 @@ def set_view(model: type[S], get: Callable[[Request, type[S], int], S], *methods
             except Refused as error:
                 return refused(error)
 
-        return where_enabled(model, answer)
+        return answer if get is access.readable else where_enabled(model, answer)
 
     return decorate
 
@@ -72,6 +72,9 @@ def list_sets(request: Request, model: type[ResourceSet]) -> HttpResponse:
         Column("changed", "Changed", "updated_at", big_first=True),
     ]
     context = list_context(request, found, columns, "name", "description", "owner__username", "entity_ontology__name")
+    context["off"] = model.is_off()
+    if PreannotationSet.is_off() and model is not PreannotationSet:  # no menu leads to those that are there
+        context["left"] = access.blueprints(request, PreannotationSet).exists()
     return render(request, f"resources/{model.noun}s/list.html", context)
 
 
@@ -133,8 +136,7 @@ def _file_name(thing: ResourceSet, ending: str) -> str:
 @finders.append
 def find_sets(request: Request, text: str) -> Iterator[Hit]:
     for model in RESOURCE_SETS:
-        if model.feature is None or model.feature.is_on:
-            yield from blueprints_and_copies(f"{model.noun}s".capitalize(), model)(request, text)
+        yield from blueprints_and_copies(f"{model.noun}s".capitalize(), model)(request, text)
 
 
 # --- What the pages of all sets show -------------------------------------------------------------------------------------

@@ -97,13 +97,8 @@ class Elements(Stream):
 
     def __iter__(self) -> Iterator[Element]:
         if (char := self._next_char()) != "[":
-            if not char:
-                raise Refused("There is nothing in it: the text is empty.")
-            what = (
-                "A list was expected, which starts with “[”. Put “[” before the first item, a comma between two items and "
-                "“]” behind the last one. A file with an item a line, without commas, is JSON Lines."
-            )
-            raise Refused(what, place=self._place())
+            place = self._place()
+            raise Refused(self._instead_of_list(char), place=place if char else "")
         self._at += 1
         number, end = 0, self._next_char()
         while end == "," or (end != "]" and not number):
@@ -115,6 +110,21 @@ class Elements(Stream):
         self._at += 1
         if self._next_char():
             raise Refused("The list ends before this; nothing may follow it.", place=self._place())
+
+    def _instead_of_list(self, char: str) -> str:
+        """What stands here, where a list should begin."""
+        if not char:
+            return "There is nothing in it: the text is empty."
+        what = "A list was expected, which starts with “[”"
+        if char != "{":
+            return f"{what}; this is no JSON list but, as it looks, a table (CSV) or plain text."
+        _, self._at, failure = self._decode(1)
+        if failure or self._next_char() != "{":
+            return f"{what}; this is an object. If it is an item, put “[” before it and “]” behind it."
+        return (
+            f"{what}; these are objects one after the other. Put “[” before the first item, a comma between two items and"
+            " “]” behind the last one. A file with an item a line, without commas, is JSON Lines."
+        )
 
     def _element(self, number: int) -> Element:
         """The element that begins here. Go to the comma or bracket behind it."""

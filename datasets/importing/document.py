@@ -21,7 +21,7 @@ from resources.judging import Judge
 from resources.rules import Tally
 
 from ..kinds import DatasetKind
-from ..preprocessing import Counts, Preprocessing
+from ..preprocessing import Counts, Preprocessing, SameText, SeenTexts
 from .formats import Cut, Format
 from .items import ItemBuilder, NewItem
 
@@ -71,10 +71,17 @@ class UnknownLabels(TextChoices):
 
 
 class SameTexts(TextChoices):
-    """What becomes of items of a copied dataset whose text is there already."""
+    """What becomes of items of a copied dataset whose text is identical to one that is there."""
 
     SKIP = "skip", "Leave them out"
     KEEP = "keep", "Add them, too"
+
+
+class Unmarked(TextChoices):
+    """What becomes of a document for marks in which not one item has any fields for them."""
+
+    REFUSE = "refuse", "Refuse the file"
+    KEEP = "keep", "Take its items as they are"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +100,8 @@ class ImportOptions:
     inactive: Inactive = Inactive.REFUSE
     violations: Violations = Violations.REFUSE
     unknown: UnknownLabels = UnknownLabels.REFUSE
-    same_texts: SameTexts = SameTexts.SKIP
+    same_texts: SameTexts = SameTexts.KEEP
+    unmarked: Unmarked = Unmarked.REFUSE
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
@@ -108,7 +116,8 @@ class ImportOptions:
             inactive=Inactive(value.get("inactive", Inactive.REFUSE)),
             violations=Violations(value.get("violations", Violations.REFUSE)),
             unknown=UnknownLabels(value.get("unknown", UnknownLabels.REFUSE)),
-            same_texts=SameTexts(value.get("same_texts", SameTexts.SKIP)),
+            same_texts=SameTexts(value.get("same_texts", SameTexts.KEEP)),
+            unmarked=Unmarked(value.get("unmarked", Unmarked.REFUSE)),
         )
 
 
@@ -125,7 +134,8 @@ class ImportReport(Counts):
 
     ``labels`` has full names with the numbers of their marks, the most frequent first, for each kind of ontology;
     ``inactive_labels`` has those that are switched off, whether their marks are kept or refused, and ``unusable_labels`` what
-    is no label. ``preview`` has the first items as `preview_of` makes them.
+    is no label. ``unmarked`` tells that not one item has the fields of a kind with marks. ``preview`` has the first items as
+    `preview_of` makes them.
     """
 
     blank: int = 0
@@ -146,6 +156,9 @@ class ImportReport(Counts):
     labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     inactive_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     unusable_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
+    inactive_asked: int = 0
+    """How many marks have labels that are switched off and come in only by a decision: those from before do not need one."""
+    unmarked: bool = False
     violations: list[dict[str, Any]] = field(default_factory=list)
     """The constraints that marks break, as `Tally.rows` has them, whether these marks are kept or refused."""
     items_refused: int = 0
@@ -182,12 +195,18 @@ class ImportReport(Counts):
         return sum(sum(counts.values()) for counts in self.unusable_labels.values())
 
     @property
+    def from_before(self) -> int:
+        """How many of them need no decision."""
+        return self.inactive_marks - self.inactive_asked
+
+    @property
     def violation_total(self) -> int:
         return sum(rule["count"] for rule in self.violations)
 
     def doubtful(self) -> dict[str, int]:
-        """How many marks come in only by a decision, by the option that says it."""
-        return {"violations": self.violation_total, "inactive": self.inactive_marks}
+        """How many marks, or items without any, come in only by a decision, by the option that says it."""
+        unmarked = self.items if self.unmarked else 0
+        return {"violations": self.violation_total, "inactive": self.inactive_asked, "unmarked": unmarked}
 
     def in_words(self) -> str:
         parts = (
@@ -196,6 +215,8 @@ class ImportReport(Counts):
             (self.entities, "entity", "entities", ""),
             (self.relations, "relation", "relations", ""),
             (self.blank, "blank line", "blank lines", " skipped"),
+            (self.identical, "text", "texts", " identical to another"),
+            (self.respaced, "text", "texts", " the same as another but for white space"),
             (self.duplicates, "duplicate", "duplicates", " dropped"),
             (self.empty, "line without a token", "lines without a token", " dropped"),
             (self.skipped, "item with a taken external id", "items with a taken external id", " left out"),
@@ -261,8 +282,8 @@ class Reader:
     reads on to find the others; then, at the end, it raises `Refused` with the first of them.
 
     ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items; ``taken_ids``
-    are those of them that the document has, too. ``known_texts`` are the originals that it has already, for a preprocessing that
-    removes duplicates. ``judge`` has the constraints that bind the marks. ``on_problem`` is called with every problem.
+    are those of them that the document has, too. ``known_texts`` are the originals that it has already. ``judge`` has the
+    constraints that bind the marks. ``on_problem`` is called with every problem.
     """
 
     def __init__(
@@ -368,13 +389,23 @@ class Reader:
     def _from_json(self, file: IO[bytes], cut: Cut) -> Iterator[NewItem]:
         """The items of a document whose external ids are free, or which replace the others that have them."""
         report, options, ids = self.report, self.options, _ExternalIds(self, cut)
-        builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=options.inactive == Inactive.KEEP)
+        seen = SeenTexts(self.known_texts)
+        refuses = options.inactive == Inactive.REFUSE
+        builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=not refuses)
+        unmarked = options.kind.has_entities
         labels = {"entity": Counter[int](), "relation": Counter[int]()}
         tally = Tally(self.judge.name_of) if self.judge else None
         try:
             for piece in self.pieces(file, cut):
                 report.lines += 1
                 if (item := self._item(builder, piece)) and (not item.external_id or ids.accept(item, piece)):
+                    unmarked = unmarked and not {"entities", "relations"} & piece.value.keys()
+                    same = seen.add(item.original)
+                    if item.external_id not in self.known_ids:  # what it replaces may well have its text
+                        report.add_same(same)
+                        if same == SameText.IDENTICAL and options.same_texts == SameTexts.SKIP:
+                            report.duplicates += 1
+                            continue
                     if tally and item.entities:
                         item = self._check_constraints(item, tally)
                     report.items += 1
@@ -385,6 +416,8 @@ class Reader:
                     labels["entity"].update([entity.label for entity in item.entities])
                     labels["relation"].update([relation.label for relation in item.relations])
                     yield item
+            if unmarked and report.items and report.is_good:
+                self._tell_unmarked()
         finally:
             report.violations = tally.rows() if tally else []
             for kind, names in builder.names.items():
@@ -392,7 +425,15 @@ class Reader:
                 report.labels[kind] = {by_pk[key].fullname: count for key, count in labels[kind].most_common()}
                 kept = {label.fullname: labels[kind][key] for key in labels[kind] if not (label := by_pk[key]).active}
                 report.inactive_labels[kind] = dict((names.inactive + Counter(kept)).most_common())
+                report.inactive_asked += (names.inactive if refuses else Counter(kept)).total()
                 report.unusable_labels[kind] |= dict(names.unusable.most_common())
+
+    def _tell_unmarked(self) -> None:
+        self.report.unmarked = True
+        if self.options.unmarked == Unmarked.REFUSE:
+            fields = "“entities” or “relations”" if self.options.kind.has_relations else "“entities”"
+            text = f"Not one item has {fields}: these are rich items. Choose the kind “{DatasetKind.RICH.label}”."
+            self.add_problem("$", text)
 
     def _check_constraints(self, item: NewItem, tally: Tally) -> NewItem:
         """The item, if that was decided without the marks that break constraints: of two entities, without the later one."""

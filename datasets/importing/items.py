@@ -143,7 +143,7 @@ class ItemBuilder:
         for index, mark in enumerate(value.get("entities") or ()):
             start, end = int(mark["start"]), int(mark["end"])  # for JSON Schema 1.0 is an integer, too
             uid = mark["id"] if self.kind.has_relations else f"e{index + 1}"
-            label = names.find(mark["label"])
+            label = names.find(mark["label"], from_before=mark.get("active") is False)
             path = f"$.entities[{index}]"
             if start > end:
                 mistakes.append((path, f"An entity does not end before it starts: “start” is {start}, “end” is {end}."))
@@ -169,7 +169,7 @@ class ItemBuilder:
         seen: dict[tuple[str, str, int], int] = {}
         for index, mark in enumerate(value.get("relations") or ()):
             source, target = mark["source_id"], mark["target_id"]
-            label = names.find(mark["label"])
+            label = names.find(mark["label"], from_before=mark.get("active") is False)
             path = f"$.relations[{index}]"
             for field in ("source_id", "target_id"):
                 if (uid := mark[field]) not in uids:
@@ -219,12 +219,12 @@ class _LabelLookup:
         self.unusable = Counter[str]()
         self.inactive = Counter[str]()
 
-    def find(self, text: str) -> int | None:
-        """The key of the label, or None if it cannot be used."""
+    def find(self, text: str, *, from_before: bool = False) -> int | None:
+        """The key of the label, or None if it cannot be used. A mark from before, as a download tells, keeps one that is off."""
         if key := self.usable.get(text):
             return key
         label = self.names.find(text)
-        return self.usable.get(label.fullname) if label else None
+        return label.pk if label and (from_before or label.fullname in self.usable) else None
 
     def why_not(self, text: str) -> str:
         if label := self.names.find(text):

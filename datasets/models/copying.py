@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
 
@@ -11,7 +10,7 @@ from annotation_service.db import among
 from annotation_service.json_input.lists import Element
 from ontologies.labels import Label, Labels
 
-from ..importing.document import ImportOptions, Inactive, Reader, SameTexts, UnknownLabels
+from ..importing.document import ImportOptions, Inactive, Reader, UnknownLabels
 from ..importing.formats import Cut, Format
 from ..importing.items import ItemBuilder, NewEntity, NewItem, NewRelation
 from ..kinds import DatasetKind
@@ -21,8 +20,8 @@ from .marks import GIVEN, Entity, Relation
 
 _COLUMNS = ("pk", "position", "original", "tokens", "offsets", "external_id", "extra_fields")
 _MARKS: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "entity": (Entity, ("annotation__item", "uid", "label", "start", "end")),
-    "relation": (Relation, ("annotation__item", "uid", "label", "source__uid", "target__uid")),
+    "entities": (Entity, ("annotation__item", "uid", "label", "start", "end")),
+    "relations": (Relation, ("annotation__item", "uid", "label", "source__uid", "target__uid")),
 }
 
 
@@ -30,7 +29,7 @@ class CopyReader(Reader):
     """Yields the items of a ``source`` with the marks that came with them.
 
     Their labels become those of the options' ontologies that have the same full names or, renamed there, the same ids. Tokens and
-    their places stay as they are. ``known_texts`` are those that are there already.
+    their places stay as they are.
     """
 
     def __init__(self, path: Path, options: ImportOptions, *, source: Dataset, **rest: Any) -> None:
@@ -38,7 +37,6 @@ class CopyReader(Reader):
         kind = DatasetKind.RICH if options.kind == DatasetKind.STANDARD else options.kind
         super().__init__(path, replace(options, kind=kind), **rest)
         self.source = source
-        self._texts = {_digest(text) for text in self.known_texts}
         self._labels: dict[int, tuple[str, str, Label | None]] = {}
         for own in source.given_ontologies():
             labels, other = own.labels(), options.ontologies.get(own.kind)
@@ -52,7 +50,7 @@ class CopyReader(Reader):
         done, items = 0, self.source.items()
         for positions in by_tokens(items):
             rows = items.filter(position__range=(positions[0], positions[-1])).values(*_COLUMNS)
-            by_pk: dict[int, dict[str, Any]] = {row["pk"]: {**row, "entity": [], "relation": []} for row in rows}
+            by_pk: dict[int, dict[str, Any]] = {row["pk"]: {**row, "entities": [], "relations": []} for row in rows}
             for kind, (model, columns) in _MARKS.items():
                 given = model.objects.filter(GIVEN, annotation__item__in=among(by_pk)).order_by("pk")
                 for item, *mark in given.values_list(*columns):
@@ -68,33 +66,20 @@ class CopyReader(Reader):
 
     def _item(self, builder: ItemBuilder, piece: Element) -> NewItem | None:
         row = piece.value
-        if self._is_known(row):
-            self.report.duplicates += 1
-            return None
         entities = [
-            NewEntity(uid, found, *span) for uid, label, *span in row["entity"] if (found := self._find(label, piece))
+            NewEntity(uid, found, *span) for uid, label, *span in row["entities"] if (found := self._find(label, piece))
         ]
         relations = [
             NewRelation(uid, found, *ends)
-            for uid, label, *ends in row["relation"]
+            for uid, label, *ends in row["relations"]
             if (found := self._find(label, piece))
         ]
         offsets = row["offsets"] and [(start, end) for start, end in row["offsets"]]
         item = NewItem(
             piece.place, row["original"], row["tokens"], offsets, row["external_id"], row["extra_fields"]
         ).with_marks(entities, relations)
-        self.report.left_out += len(row["entity"]) + len(row["relation"]) - item.mark_count
+        self.report.left_out += len(row["entities"]) + len(row["relations"]) - item.mark_count
         return item
-
-    def _is_known(self, row: dict[str, Any]) -> bool:
-        """Whether an item is left out because its text is there. Where its external id is taken, that decides."""
-        if row["external_id"] in self.known_ids:
-            return False
-        if (digest := _digest(row["original"])) not in self._texts:
-            self._texts.add(digest)
-            return False
-        self.report.same_texts += 1
-        return self.options.same_texts == SameTexts.SKIP
 
     def _find(self, key: int, piece: Element) -> int:
         """The key of the label that stands for one of the source's, or 0."""
@@ -116,8 +101,3 @@ class CopyReader(Reader):
         if not self.report.lines:
             return f"“{self.source}” has no items."
         return f"All items of “{self.source}” are there already, so nothing is left to add."
-
-
-def _digest(text: str) -> bytes:
-    """Of texts that are the same character by character: 16 bytes of each stay in memory."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
-from django.db.models.functions import Coalesce
+from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, TextField, UniqueConstraint
+from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 
 from annotation_service import words
@@ -151,6 +151,11 @@ class Dataset(PagedBlueprint):
 
     def items_with_external_ids(self, external_ids: Collection[str]) -> ItemQuerySet:
         return self.items().filter(external_id__in=among(external_ids))
+
+    def items_like(self, items: ItemQuerySet) -> ItemQuerySet:
+        """Those that have the same tokens as one of some other items, so that people read the same text."""
+        text = Cast("tokens", TextField())
+        return self.items().alias(text=text).filter(text__in=items.order_by().annotate(text=text).values("text"))
 
     def additions(self) -> QuerySet[Any]:
         """The uploads that were stored in it, the newest first."""

@@ -23,7 +23,7 @@ from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
-from ..importing.document import ImportOptions, ImportReport, Progress, Reader, no_progress
+from ..importing.document import ImportOptions, ImportReport, Progress, Reader, SameTexts, no_progress
 from ..importing.formats import Format
 from ..importing.storage import Spool
 from ..kinds import DatasetKind
@@ -56,7 +56,7 @@ class ImportContext:
         if not path.is_file():
             raise Refused("The uploaded file is not there any more. Upload it again.")
         known_texts: Iterable[str] = ()
-        if self.dataset and self._compares_texts:
+        if self.dataset:
             known_texts = self.dataset.items().values_list("original", flat=True).iterator()
         rules = rules_about(self.sets, self.options.ontologies)
         kind_of_reader = partial(CopyReader, source=self.source) if self.source else Reader
@@ -94,11 +94,8 @@ class ImportContext:
             return False
         if dataset.updated_at == self.dataset.updated_at:
             return True
-        return not self._compares_texts and _external_ids(dataset) == self.known_ids
-
-    @property
-    def _compares_texts(self) -> bool:
-        return self.options.preprocessing.remove_duplicates or self.source is not None
+        leaves_out = self.options.preprocessing.remove_duplicates or self.options.same_texts == SameTexts.SKIP
+        return not leaves_out and _external_ids(dataset) == self.known_ids
 
     def _labels_are_unchanged(self) -> bool:
         """Whether the ontologies and the constraints are as they were read: every change sets their time."""
@@ -220,9 +217,10 @@ class Upload(models.Model):
 
     @property
     def is_large(self) -> bool:
-        """Whether a job does the work."""
+        """Whether a job does the work, which reads the texts that the dataset has already, too."""
+        known = self.dataset.item_count if self.dataset else 0
         rows = self.options.get("rows") or self.report.get("items", 0)
-        return self.size > settings.JOB_FILE_BYTES or rows > settings.JOB_ROWS
+        return self.size > settings.JOB_FILE_BYTES or known + rows > settings.JOB_ROWS
 
     @property
     def is_worked_on(self) -> bool:
@@ -251,6 +249,7 @@ class Upload(models.Model):
         if dataset.is_blueprint or not source.is_blueprint:
             raise Refused("The items of a blueprint are added to the dataset of a project.")
         options = {"format": Format.JSON, "source": source.pk, "source_kind": source.kind, "rows": source.row_count}
+        options["same_texts"] = SameTexts.SKIP
         with _keeping(ContentFile(b"", source.name)) as kept:
             kept["name"] = source.name[: settings.MAX_FILE_NAME_CHARACTERS]
             return cls.objects.create(dataset=dataset, by=by, options=_complete(options, dataset), **kept)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -31,6 +31,9 @@ _maybe_two_sentences = re.compile(r"[.?!]\W").search
 # Word characters and perhaps one mark, except the words that NLTK splits. No other rule of NLTK's touches these.
 _simple = re.compile(r"(?!(?:cannot|gimme|gonna|gotta|lemme|wanna)\b)[^\W_]+([,;:?!).]?)", re.IGNORECASE).fullmatch
 
+# Inside a word it is an apostrophe, which NLTK knows only as it is typed: “don’t” is cut as “don't” is.
+_typeset_apostrophe = re.compile(r"(?<=\w)’(?=\w)")
+
 # What NLTK lets stand between the last full stop and the end of a sentence.
 _only_closers = re.compile(r"[\])}>\"'»”’\s]*").fullmatch
 
@@ -40,9 +43,14 @@ def tokenise(lines: Sequence[str]) -> list[list[str]]:
 
     Takes any text and is safe to call from several threads.
     """
-    parsed = [[line[start:end].split(" ") for start, end in _sentences(line)] for line in lines]
+    typed = [_typeset_apostrophe.sub("'", line) if "’" in line else line for line in lines]
+    parsed = [[line[start:end].split(" ") for start, end in _sentences(line)] for line in typed]
     table = _inner_table({chunk for sentences in parsed for chunks in sentences for chunk in chunks[:-1]})
-    return [[token for chunks in sentences for token in _tokens(chunks, table)] for sentences in parsed]
+    found = [[token for chunks in sentences for token in _tokens(chunks, table)] for sentences in parsed]
+    return [
+        tokens if line is original else list(_as_written(tokens, original))
+        for tokens, line, original in zip(found, typed, lines, strict=True)
+    ]
 
 
 class _NLTK(NamedTuple):
@@ -82,15 +90,19 @@ def _sentences(line: str) -> list[Span]:
 
 
 def _words(text: str) -> list[str]:
-    """NLTK's tokens as they stand in the text: it only adds spaces and writes every `"` as two other characters."""
-    words, end = [], 0
-    for token in _nltk().words.tokenize(text):
+    return list(_as_written(_nltk().words.tokenize(text), text))
+
+
+def _as_written(tokens: list[str], text: str) -> Iterator[str]:
+    """The tokens as they stand in the text, in which they have the same lengths and nothing but white space between them; NLTK
+    writes a `"` as two other characters."""
+    end = 0
+    for token in tokens:
         start = end
         while text[start].isspace():
             start += 1
         end = start + (1 if text[start] == '"' else len(token))
-        words.append(text[start:end])
-    return words
+        yield text[start:end]
 
 
 # NLTK's rules for words look beyond a space only at the beginning and at the end of a sentence. So the tokens inside a

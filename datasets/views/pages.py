@@ -254,6 +254,8 @@ def restore(request: Request, pk: int) -> HttpResponse:
     chosen = _chosen(request, dataset)
     if chosen is None or not chosen.bin:
         return refused("Choose items of the bin first.")
+    there = dataset.items_like(chosen.items())
+    first, others = there.first(), there.count() - 1
     try:
         restored = dataset.restore(chosen.items())
     except Refused as error:
@@ -261,7 +263,11 @@ def restore(request: Request, pk: int) -> HttpResponse:
     if not restored:
         return refused("None of these items is in the bin any more.")
     theirs = "its" if restored == 1 else "their"
-    return items_changed(f"{words.plural(restored, 'item is,items are')} back with all {theirs} marks.")
+    done = f"{words.plural(restored, 'item is,items are')} back with all {theirs} marks."
+    if first:
+        more = f" and {words.plural(others, 'other was,others were')}" if others else " was"
+        done += f" Item {words.number(first.number)}{more} there already with the same text."
+    return items_changed(done)
 
 
 def _chosen(request: Request, dataset: Dataset) -> ItemFilter | None:

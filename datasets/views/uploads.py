@@ -34,6 +34,7 @@ from ..importing.document import (
     Inactive,
     SameTexts,
     UnknownLabels,
+    Unmarked,
     Violations,
 )
 from ..importing.formats import Format, detect
@@ -83,8 +84,12 @@ DECISIONS: dict[str, dict[Any, str]] = {
         SameTexts.SKIP: "What is there stays as it is, and nobody reads a text twice.",
         SameTexts.KEEP: "They become items of their own, with the marks that came with them.",
     },
+    "unmarked": {
+        Unmarked.REFUSE: "The kind has to be changed, or another file chosen, first.",
+        Unmarked.KEEP: "They come in without marks, among items that may have some.",
+    },
 }
-# Marks that come in only by a decision: counted, the place of the decision, and what could be kept.
+# What comes in only by a decision: counted, the place of the decision, and what could be kept.
 DOUBTFUL = {
     "violations": (
         "violation of constraints,violations of constraints",
@@ -94,6 +99,7 @@ DOUBTFUL = {
         "mark with a label that is off,marks with labels that are off",
         ("inactive-labels", "the marks with labels that are off"),
     ),
+    "unmarked": ("item without marks,items without marks", ("unmarked", "the items without marks")),
 }
 
 
@@ -208,7 +214,7 @@ def preview_lines(lines: list[tuple[int, str]], operations: Preprocessing) -> di
 
     Each row tells why the line becomes no item: "duplicate", "empty", or "" if it becomes one.
     """
-    items = list(operations.prepare(lines, Counts()))
+    items = list(operations.prepare(lines, counts := Counts()))
     prepared = {item.number: item for item in items}
     rows = []
     for number, original in lines[:PREVIEW_ROWS]:
@@ -219,7 +225,13 @@ def preview_lines(lines: list[tuple[int, str]], operations: Preprocessing) -> di
             dropped = "duplicate" if operations.clean(original).strip() else "empty"
             rows.append((number, original, "", [], dropped))
     uncleaned = Preprocessing().prepare(lines, Counts())
-    return {"lines": len(lines), "before": _figures(uncleaned), "after": _figures(items), "rows": rows}
+    return {
+        "lines": len(lines),
+        "before": _figures(uncleaned),
+        "after": _figures(items),
+        "rows": rows,
+        "counts": counts,
+    }
 
 
 def _figures(items: Iterable[Prepared]) -> tuple[int, int, int]:

@@ -20,6 +20,7 @@ from annotation_service.paging import search_text
 from annotation_service.words import plural
 
 from ..checks import likely_mistakes
+from ..documents import note_on_terms
 from ..forms import ColorForm, FieldForm, ItemNameForm, PasteForm
 from ..label_filters import RECENTLY, TITLES, LabelFilters
 from ..models import Ontology, OntologyItem, SwitchReach
@@ -334,6 +335,7 @@ def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
             text = f"{plural(len(added), 'item was,items were')} added."
             if off := context["off"]:
                 text += f" {plural(off, 'starts,start')} off, like the item above."
+            text += note_on_terms(form.cleaned_data["items"])
             return answers.tree_changed(HttpResponse(), ontology, text, uid=next(iter(added), ""))
     return respond(request, ("_paste", context), status=422)
 

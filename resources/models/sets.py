@@ -9,7 +9,6 @@ from django.db.models import Q, QuerySet, UniqueConstraint, Value
 
 from annotation_service.blueprints import Existing
 from annotation_service.db import among, count_of, write
-from annotation_service.http import Feature
 from annotation_service.inputs import Problems, Refused, clean_description, clean_title
 from annotation_service.journal import Journaled
 from annotation_service.json_input import json_array, to_json
@@ -35,7 +34,6 @@ class ResourceSet(Journaled):
     A blueprint names labels of blueprints, a project's copy those of the project's own ontologies.
     """
 
-    feature: ClassVar[Feature | None] = None  # without which this installation makes no such sets
     keeps_inactive: ClassVar[bool] = False  # whether documents may name labels that are switched off
     noun: ClassVar[str]  # what a row is, such as “constraint”
     row_words: ClassVar[str]  # what rows are called on pages: see `plural`

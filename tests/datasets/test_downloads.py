@@ -4,6 +4,8 @@ import tracemalloc
 
 import pytest
 from django.utils import timezone
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from datasets import exports, portions
 from datasets.kinds import DatasetKind
@@ -70,6 +72,31 @@ def test_text_in_and_text_out_are_the_same(as_alice, dataset):
     ]
 
 
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    lines=st.lists(st.text("aB İΣ.*\t\xa0\u2028", max_size=12), max_size=5),
+    tokens=st.lists(st.lists(st.sampled_from(["a", "B", "İ", "x\ny", "."]), min_size=1, max_size=4), max_size=3),
+)
+def test_the_cleaned_text_is_what_annotators_read_one_item_a_line(alice, lines, tokens):
+    """Also of items whose tokens are not in their text, or have line ends in them."""
+    text = "".join(f"{line}\n" for line in ("first", *lines))
+    datasets = [factories.dataset(owner=alice, text=text, lowercase=True, remove_characters="*", tokeniser="punkt")]
+    rich = [{"original": original, "tokens": some} for some in tokens for original in ("".join(some), "else")]
+    datasets += [stored(alice, DatasetKind.RICH, rich)] if rich else []
+    for dataset in datasets:
+        wanted = [str(item.cleaned).replace("\n", " ") for item in dataset.items()]
+        assert "".join(exports.cleaned_document(dataset)).split("\n") == [*wanted, ""]
+
+
+def test_the_cleaned_text_is_offered_beside_the_other_downloads(as_alice, dataset):
+    response = as_alice.get(f"/datasets/{dataset.pk}/download/cleaned/")
+    assert body(response).startswith("replace engine oil\nnaïve “Straße” 😀 \\\n")
+    assert response["Content-Disposition"].endswith(".cleaned.txt")
+    assert (
+        f'href="/datasets/{dataset.pk}/download/cleaned/">Cleaned text' in as_alice.get(f"/datasets/{dataset.pk}/").text
+    )
+
+
 def test_a_byte_order_mark_in_the_middle_of_a_text_survives_at_its_beginning(alice):
     dataset = factories.dataset(owner=alice, text="one\n\ufefftwo\n\ufeffthree\n")
     rest = dataset.items().filter(position__gt=0)
@@ -111,14 +138,14 @@ def test_the_marks_of_each_item_stay_with_it(alice):
     assert json.loads("".join(exports.json_document(dataset))) == items
 
 
-@pytest.mark.parametrize("format", ["json", "json-lines", "text"])
+@pytest.mark.parametrize("format", ["json", "json-lines", "text", "cleaned"])
 def test_removed_items_are_left_out(as_alice, dataset, format):
     Item.objects.filter(position=0).update(removed_at=timezone.now())
     text = body(as_alice.get(f"/datasets/{dataset.pk}/download/{format}/"))
     assert LINES[0] not in text and "quoted" in text
 
 
-@pytest.mark.parametrize("format", ["json", "json-lines", "text"])
+@pytest.mark.parametrize("format", ["json", "json-lines", "text", "cleaned"])
 def test_the_filter_of_the_table_is_respected(as_alice, dataset, format):
     text = body(as_alice.get(f"/datasets/{dataset.pk}/download/{format}/?q=QUOTED"))
     assert "quoted" in text and "engine" not in text
@@ -158,7 +185,7 @@ def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("format", ["json", "json-lines", "text"])
+@pytest.mark.parametrize("format", ["json", "json-lines", "text", "cleaned"])
 def test_the_file_is_complete_before_the_first_byte_leaves(as_alice, dataset, format, django_assert_num_queries):
     response = as_alice.get(f"/datasets/{dataset.pk}/download/{format}/")
     with django_assert_num_queries(0):  # a slow client holds no transaction open
@@ -223,11 +250,12 @@ def test_only_standard_datasets_come_as_text(as_alice, dataset):
     assert "download/text/" not in as_alice.get(f"/datasets/{dataset.pk}/").text
 
 
-def test_memory_does_not_grow_with_the_dataset(alice):
+@pytest.mark.parametrize("written", [exports.json_document, exports.cleaned_document])
+def test_memory_does_not_grow_with_the_dataset(alice, written):
     def peak(lines):
         dataset = factories.dataset(owner=alice, text=f"{'word ' * 40}\n" * lines)
         tracemalloc.start()
-        for _ in exports.json_document(dataset):
+        for _ in written(dataset):
             pass
         top = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()

@@ -193,6 +193,22 @@ def test_selected_items_are_restored(as_alice, dataset):
     assert again.status_code == 422 and "in the bin any more" in events(again)["toast"]["text"]
 
 
+def test_what_comes_back_is_told_to_be_there_already(as_alice):
+    dataset = factories.dataset(owner=as_alice.user, text="Pump  A\nfan\n", lowercase=True, name="Twins")
+    dataset.remove(dataset.items(), by=as_alice.user)
+    options = {"kind": "standard", "format": "text"}
+    factories.upload("seal\npump A\n", by=as_alice.user, options=options, dataset=dataset).store()
+    restore, (pump, fan) = f"/datasets/{dataset.pk}/restore/?bin=1&items=", dataset.bin().order_by("position")
+    told = events(as_alice.post(f"{restore}{fan.pk}"))["toast"]["text"]
+    assert told == "1 item is back with all its marks."
+    told = events(as_alice.post(f"{restore}{pump.pk}"))["toast"]["text"]
+    assert told == "1 item is back with all its marks. Item 4 was there already with the same text."
+    dataset.remove(dataset.items().filter(pk=pump.pk), by=as_alice.user)
+    factories.upload("PUMP a\n", by=as_alice.user, options=options, dataset=dataset).store()
+    told = events(as_alice.post(f"{restore}{pump.pk}"))["toast"]["text"]
+    assert told.endswith("Item 4 and 1 other was there already with the same text.")
+
+
 @pytest.mark.parametrize("query", ["", "bin=1", "all=1", "bin=0&all=1"])
 def test_restoring_wants_items_of_the_bin(as_alice, dataset, query):
     dataset.remove(dataset.items(), by=as_alice.user)

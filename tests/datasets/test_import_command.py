@@ -42,6 +42,19 @@ def test_every_operation_can_be_chosen(alice, path):
     assert [item.tokens for item in Dataset.objects.get().items()] == [["replace", "pump."], ["check", "oil"]]
 
 
+def test_duplicates_are_compared_as_wanted_and_counted(alice, tmp_path):
+    path = tmp_path / "Lines.txt"
+    path.write_text("a b\na  b\na b\n")
+    for options, compared, left in (([], "identical", 2), (["identical"], "identical", 2), (["spacing"], "spacing", 1)):
+        _, out, _ = run(path, "--remove-duplicates", *options)
+        assert (
+            f"1 text identical to another, 1 text the same as another but for white space, {3 - left} duplicate"
+            in out[0]
+        )
+        dataset = Dataset.objects.latest("pk")
+        assert (dataset.preprocessing["remove_duplicates"], dataset.item_count) == (compared, left)
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -152,7 +165,17 @@ def test_marks_with_labels_that_are_off_are_kept_if_asked_for(alice, tmp_path, l
     assert run(path, into=dataset.pk)[0] == 1
     assert run(path, "--inactive", "keep", into=dataset.pk)[0] == 0
     code, _, errors = run(path, "--inactive", "keep", kind="rich")
-    assert code == 1 and "A rich dataset has no labels" in errors
+    assert code == 1 and "A rich dataset has no marks, so --inactive is not for it." in errors
+
+
+def test_rich_items_for_a_kind_with_marks_are_stored_only_if_that_is_said(alice, tmp_path, labels):
+    path = tmp_path / "orders.json"
+    path.write_text(json.dumps([item()]))
+    code, _, errors = run(path, *labels[:2], kind="preannotated_entity")
+    assert code == 1 and "Not one item has “entities”: these are rich items." in errors
+    assert "To take items of a kind with marks as they are, add --unmarked keep." in errors
+    assert run(path, *labels[:2], "--unmarked", "keep", kind="preannotated_entity")[0] == 0
+    assert Dataset.objects.get().item_count == 1
 
 
 def test_items_are_added_by_those_who_may_change_the_dataset(alice, bob, carol, path):

@@ -137,7 +137,7 @@ def test_the_dry_run_finds_what_the_report_of_a_project_finds(alice, labels, set
 
 
 def test_additions_to_a_project_obey_its_own_constraints(alice, labels, sets, options):
-    dataset = factories.upload([item()], by=alice, options=options).store()
+    dataset = factories.upload([item()], by=alice, options={**options, "unmarked": "keep"}).store()
     project = factories.project(by=alice, of=dataset, resources=[sets["relation_constraints"]], **labels)
     addition = factories.upload(DOCUMENT, by=alice, options={"format": "json"}, dataset=project.dataset)
     assert found(addition.examine()) == {
@@ -210,7 +210,7 @@ def test_constraints_about_other_labels_are_refused_at_their_field(as_alice, ali
 
 
 def test_additions_to_a_blueprint_name_them_anew(as_alice, alice, options):
-    dataset = factories.upload([item()], by=alice, options=options).store()
+    dataset = factories.upload([item()], by=alice, options={**options, "unmarked": "keep"}).store()
     address = f"/datasets/{dataset.pk}/add/"
     assert "entity_constraints" in as_alice.get(address).text
     form = {"format": "json", "entity_constraints": options["entity_constraints"]}

@@ -122,6 +122,13 @@ CASES = {
     "half a pair": raw('[{"original": "\\ud83d oh"}]', "item 1, $.original", "surrogate"),
     "the other half": raw('[{"tokens": ["\\\\ud83d\\ude00"]}]', "item 1, $.tokens[0]", "surrogate"),
     "half a pair in a name": raw('[{"extra_fields": {"\\udc00": 1}}]', "item 1, $.extra_fields", "surrogate"),
+    "a table": raw(
+        "original,tokens\na,b\n", "line 1, column 1", "this is no JSON list but, as it looks, a table (CSV)"
+    ),
+    "one item alone": raw(
+        '{"original": "a", "tokens": ["a"]}', "line 1, column 1", "this is an object. If it is an item,"
+    ),
+    "JSON Lines as a list": raw('{"original": "a"}\n{"original": "b"}\n', "line 1, column 1", "is JSON Lines."),
     "200 levels": raw(f'[{{"extra_fields": {"[" * 200}{"]" * 200}}}]', "item 1, line 1, column 218", "too deep"),
     "a hundred thousand levels": raw("[" * 100_000, "item 1, line 1, column 202", "too deep"),
     "a hundred thousand objects": raw('[{"a":' + '{"a":' * 100_000, "item 1, line 1", "too deep"),

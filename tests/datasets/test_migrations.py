@@ -1,8 +1,10 @@
 """That migrations fill new fields of what is there, also after they were interrupted."""
 
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
+from django.apps import apps
 from django.contrib.contenttypes.models import ContentType
 from django.core.management import call_command
 from django.db import connection
@@ -11,7 +13,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from datasets.models import Annotation, Entity, Item, Rejection, Relation
+from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation
 from projects import all_alike
 from projects.models import Project
 from tests import factories
@@ -35,6 +37,23 @@ def filled():
         Relation: ("origin",),
     }
     return {model: list(model._base_manager.order_by("pk").values_list("pk", *fields[model])) for model in fields}
+
+
+@pytest.mark.django_db
+def test_what_removed_duplicates_says_that_white_space_was_set_aside(alice):
+    say = import_module("datasets.migrations.0032_say_what_duplicates_are").say
+    removed, kept = (factories.dataset(owner=alice, text="a\n") for _ in range(2))
+    waiting = factories.upload("a\n", by=alice, options={"kind": "standard", "remove_duplicates": True, "name": "x"})
+    for dataset, chosen in ((removed, True), (kept, False)):
+        Dataset.objects.filter(pk=dataset.pk).update(
+            preprocessing=dataset.preprocessing | {"remove_duplicates": chosen}
+        )
+    say(apps, SimpleNamespace(connection=connection))
+    for dataset, operations in ((removed, ["duplicates removed that are the same but for white space"]), (kept, [])):
+        dataset.refresh_from_db()
+        assert [each for each in dataset.operations if "duplicates" in each] == operations
+    waiting.refresh_from_db()
+    assert waiting.options["remove_duplicates"] == "spacing"
 
 
 @pytest.mark.django_db(transaction=True)

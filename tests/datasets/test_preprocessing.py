@@ -43,7 +43,7 @@ preprocessings = st.builds(
     Preprocessing,
     lowercase=st.booleans(),
     remove_characters=st.sampled_from(["", "$", "$#.", " ", "Σ", "İ\u0301", "[]^-\\", "\t-a"]) | anything,
-    remove_duplicates=st.booleans(),
+    remove_duplicates=st.sampled_from(["", "identical", "spacing"]),
     tokeniser=st.sampled_from(sorted(TOKENISERS)),
 )
 tokenisers = pytest.mark.parametrize("tokeniser", TOKENISERS)
@@ -79,7 +79,7 @@ OIL = ["replace engine oil", "REPLACE ENGINE OIL", "$$$replace engine oil"]
     ],
 )
 def test_duplicates_are_found_after_cleaning(operations, kept):
-    items, counts = prepare(OIL, remove_duplicates=True, **operations)
+    items, counts = prepare(OIL, remove_duplicates="identical", **operations)
     assert [item.number for item in items] == kept
     assert counts.duplicates == 3 - len(kept)
 
@@ -90,16 +90,39 @@ def test_duplicates_stay_unless_removed():
     assert counts.duplicates == 0
 
 
-def test_duplicates_differ_in_white_space_only_and_the_first_stays():
-    items, counts = prepare([" a\tb", "a  b ", "a b", "ab", "a b"], remove_duplicates=True)
-    assert [item.original for item in items] == [" a\tb", "ab"]
-    assert counts.duplicates == 3
+@pytest.mark.parametrize(
+    ("compared", "kept"), [("", [0, 1, 2, 3, 4, 5]), ("identical", [0, 1, 2, 3]), ("spacing", [0, 3])]
+)
+def test_duplicates_are_identical_or_the_same_but_for_white_space_and_both_are_counted(compared, kept):
+    items, counts = prepare([" a\tb", "a  b ", "a b", "ab", "a b", " a\tb"], remove_duplicates=compared)
+    assert [item.number for item in items] == kept
+    assert (counts.identical, counts.respaced, counts.duplicates) == (2, 2, 6 - len(kept))
+
+
+@given(
+    lines=st.lists(st.text("ab \t\xa0", max_size=4), max_size=8), known=st.lists(st.text("ab ", max_size=4), max_size=3)
+)
+@pytest.mark.parametrize("compared", ["", "identical", "spacing"])
+def test_what_is_said_of_duplicates_is_so(lines, known, compared):
+    counts = Counts()
+    kept = [item.number for item in Preprocessing(remove_duplicates=compared).prepare(enumerate(lines), counts, known)]
+    wanted, identical, respaced = [], 0, 0
+    for number, line in enumerate(lines):
+        before = [each for each in (*known, *lines[:number]) if each.split()]
+        is_identical = line in before
+        is_respaced = not is_identical and line.split() in [each.split() for each in before]
+        identical += is_identical
+        respaced += is_respaced
+        if line.split() and not (is_identical and compared) and not (is_respaced and compared == "spacing"):
+            wanted.append(number)
+    assert kept == wanted
+    assert (counts.identical, counts.respaced) == (identical, respaced)
 
 
 def test_duplicates_are_remembered_across_batches():
-    items, counts = prepare((f"line {i % 3000}" for i in range(6000)), remove_duplicates=True)
+    items, counts = prepare((f"line {i % 3000}" for i in range(6000)), remove_duplicates="identical")
     assert [item.number for item in items] == list(range(3000))
-    assert counts == Counts(lines=6000, duplicates=3000, items=3000, tokens=6000)
+    assert counts == Counts(lines=6000, identical=3000, duplicates=3000, items=3000, tokens=6000)
 
 
 # Counts
@@ -112,10 +135,10 @@ def test_lines_left_without_a_token_are_counted(tokeniser):
         tokeniser=tokeniser,
         remove_characters="$",
         lowercase=True,
-        remove_duplicates=True,
+        remove_duplicates="identical",
     )
     assert [item.original for item in items] == ["a b"]
-    assert counts == Counts(lines=7, duplicates=1, empty=5, items=1, tokens=2)
+    assert counts == Counts(lines=7, identical=1, duplicates=1, empty=5, items=1, tokens=2)
 
 
 def test_line_numbers_start_at_zero_even_with_used_counts():
@@ -220,8 +243,8 @@ def test_only_the_sigma_depends_on_its_neighbours(before, after):
 
 
 def test_operations_in_words():
-    everything = Preprocessing(lowercase=True, remove_characters="$#", remove_duplicates=True, tokeniser="punkt")
-    assert everything.operations() == ["removed “$#”", "lower-cased", "duplicates removed", "Punkt tokens"]
+    everything = Preprocessing(lowercase=True, remove_characters="$#", remove_duplicates="identical", tokeniser="punkt")
+    assert everything.operations() == ["removed “$#”", "lower-cased", "identical duplicates removed", "Punkt tokens"]
     assert Preprocessing().operations() == ["whitespace tokens"]
     assert Preprocessing(remove_characters="$\t").operations()[0] == "removed “$ U+0009 ”"
 
@@ -243,7 +266,7 @@ def test_json_defaults_and_errors():
 
 def test_preview():
     text_lines = [*OIL, "", "Check, then go."]
-    operations = Preprocessing(lowercase=True, remove_characters="$", remove_duplicates=True, tokeniser="punkt")
+    operations = Preprocessing(lowercase=True, remove_characters="$", remove_duplicates="identical", tokeniser="punkt")
     seen = preview_lines(list(enumerate(text_lines)), operations)
     assert seen["before"] == (4, 12, 10), "items, tokens, distinct tokens"
     assert seen["after"] == (2, 8, 8)

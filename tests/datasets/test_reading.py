@@ -10,7 +10,15 @@ from annotation_service import json_input
 from annotation_service.inputs import Problem, Refused
 from annotation_service.json_input.lists import Elements
 from annotation_service.schemas import Checker
-from datasets.importing.document import PREVIEW_ITEMS, PREVIEW_TOKENS, Duplicates, ImportReport, Inactive, Reader
+from datasets.importing.document import (
+    PREVIEW_ITEMS,
+    PREVIEW_TOKENS,
+    Duplicates,
+    ImportReport,
+    Inactive,
+    Reader,
+    Unmarked,
+)
 from datasets.importing.formats import Format, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
 from datasets.kinds import DatasetKind
@@ -77,7 +85,7 @@ def test_entities_without_ids_are_numbered(ontologies):
 def test_what_is_missing_or_null_is_empty(ontologies, kind):
     names = ["external_id", "extra_fields", *["entities", "relations"][: JSON_KINDS.index(kind)]]
     for value in (item(), item(**dict.fromkeys(names))):
-        [read] = items_of(json.dumps([value]), ontologies.options(kind))
+        [read] = items_of(json.dumps([value]), ontologies.options(kind, unmarked=Unmarked.KEEP))
         assert (read.external_id, read.extra_fields, list(read.entities), list(read.relations)) == ("", {}, [], [])
 
 
@@ -177,9 +185,9 @@ def test_lines_of_text_become_items_of_a_rich_dataset(ontologies):
 
 def test_texts_that_are_there_already_are_duplicates():
     options = Ontologies(None, None).options(
-        DatasetKind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates=True, lowercase=True)
+        DatasetKind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates="identical", lowercase=True)
     )
-    reading = reader(b"A  b\nc\nC\nd\n", options, known_texts=["a b", "D"])
+    reading = reader(b"A b\nc\nC\nd\n", options, known_texts=["a b", "D"])
     assert [read.original for read in reading] == ["c"]
     assert (reading.report.items, reading.report.duplicates) == (1, 3)
 
@@ -199,7 +207,10 @@ def test_the_report_counts_what_is_there(ontologies):
     assert (report.items, report.tokens, report.entities, report.relations) == (3, 9, 3, 1)
     assert report.labels == {"entity": {"State": 2, "Activity": 1}, "relation": {"hasPart": 1}}
     assert list(report.labels["entity"]) == ["State", "Activity"]
-    assert report.in_words() == "3 items, 9 tokens, 3 entities, 1 relation, 1 blank line skipped"
+    assert (
+        report.in_words()
+        == "3 items, 9 tokens, 3 entities, 1 relation, 1 blank line skipped, 2 texts identical to another"
+    )
 
 
 def test_the_report_survives_json(ontologies):
@@ -460,10 +471,12 @@ def test_schemas_name_the_fields_of_the_specification(kind):
     assert definitions["item"]["required"] == ["original", "tokens"]
     if kind.has_entities:
         fields = ["id"] * kind.has_relations + ["start", "end", "label"]
-        assert list(definitions["entity"]["properties"]) == definitions["entity"]["required"] == fields
+        assert definitions["entity"]["required"] == fields
+        assert list(definitions["entity"]["properties"]) == [*fields, "active"]  # of a mark from before
     if kind.has_relations:
         fields = ["source_id", "target_id", "label"]
-        assert list(definitions["relation"]["properties"]) == definitions["relation"]["required"] == fields
+        assert definitions["relation"]["required"] == fields
+        assert list(definitions["relation"]["properties"]) == [*fields, "active"]
 
 
 # --- Memory ---

@@ -124,18 +124,19 @@ PREPROCESSING = st.builds(
     Preprocessing,
     lowercase=st.booleans(),
     remove_characters=st.sampled_from(["", "*", "aeİ😀", "\u0301 -"]),
-    remove_duplicates=st.booleans(),
+    remove_duplicates=st.sampled_from(["", "identical", "spacing"]),
     tokeniser=st.sampled_from(list(TOKENISERS)),
 )
 
 
 def left(lines, how):
     """The lines that become items."""
-    words = [" ".join(how.clean(line).split()) for line in lines]
+    cleaned = [how.clean(line) for line in lines]
+    seen = [" ".join(text.split()) if how.remove_duplicates == "spacing" else text for text in cleaned]
     return [
         line
         for number, line in enumerate(lines)
-        if words[number] and not (how.remove_duplicates and words[number] in words[:number])
+        if cleaned[number].split() and not (how.remove_duplicates and seen[number] in seen[:number])
     ]
 
 

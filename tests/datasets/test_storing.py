@@ -264,7 +264,7 @@ def test_external_ids_that_come_meanwhile_are_seen(upload, monkeypatch):
 
 
 def test_duplicates_that_come_meanwhile_are_seen(alice, monkeypatch):
-    dataset = factories.dataset(owner=alice, text="one\n", remove_duplicates=True)
+    dataset = factories.dataset(owner=alice, text="one\n", remove_duplicates="identical")
     more = {"by": alice, "dataset": dataset, "options": {"format": "text"}}
     times = when_saving(monkeypatch, lambda: factories.upload("Two\n", **more).store())
     factories.upload("Two\nthree\n", **more).store()
@@ -320,7 +320,7 @@ def test_positions_of_items_that_were_deleted_for_good_are_not_used_again(upload
 
 
 def test_an_addition_takes_kind_ontologies_and_preprocessing_from_its_dataset(upload, alice, labels):
-    standard = factories.dataset(owner=alice, text="Replace PUMP\n", lowercase=True, remove_duplicates=True)
+    standard = factories.dataset(owner=alice, text="Replace PUMP\n", lowercase=True, remove_duplicates="identical")
     options = {"format": "text", "kind": "rich", "entity_ontology": labels["entity_ontology"]}
     upload("Check OIL\nREPLACE pump\n", to=standard, **options).store()
     assert [item.tokens for item in standard.items()] == [["replace", "pump"], ["check", "oil"]]

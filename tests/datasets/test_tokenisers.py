@@ -26,14 +26,21 @@ batches = st.lists(lines, max_size=8)
 tokenisers = pytest.mark.parametrize("name", TOKENISERS)
 
 
+def typed(line):
+    """With the apostrophes of a keyboard inside words."""
+    return re.sub(r"\b’\b", "'", line)
+
+
 def plain(line):
     """The tokens as NLTK finds them: sentences by Punkt, then words."""
-    sentences = punkt._nltk().sentences.span_tokenize(line)
-    return [word for start, end in sentences for word in punkt._words(line[start:end])]
+    sentences = punkt._nltk().sentences.span_tokenize(typed(line))
+    words = [word for start, end in sentences for word in punkt._words(typed(line)[start:end])]
+    return list(punkt._as_written(words, line))
 
 
 def spans(line):
     """The places of the tokens, by NLTK alone."""
+    line = typed(line)
     splitter, words = punkt._nltk().sentences, NLTKWordTokenizer()
     return [
         (start + begin, start + end)
@@ -63,6 +70,7 @@ def test_punctuation_is_attached_or_a_token(name, end):
         ('He said "no" (twice).', 'He said " no " ( twice ) .'),
         ("''Quoted'' and ``quoted``", "'' Quoted '' and `` quoted ``"),
         ("I can't, you cannot, we're gonna.", "I ca n't , you can not , we 're gon na ."),
+        ("I don’t, you can’t: it’s O’Brien’s ‘own’.", "I do n’t , you ca n’t : it ’s O’Brien ’s ‘ own ’ ."),
         ("Pay 1,000.50 at 10:30; or e.g. $5?", "Pay 1,000.50 at 10:30 ; or e.g. $ 5 ?"),
         ("One.\tTwo.\xa0Three.", "One . Two . Three ."),
         ("Done.", "Done ."),
@@ -131,6 +139,17 @@ def test_fast_punkt_is_plain_punkt(batch):
 @given(lines)
 def test_plain_punkt_is_nltk(line):
     assert plain(line) == [line[start:end] for start, end in spans(line)]
+
+
+@given(
+    line=st.lists(
+        st.sampled_from(["don’t", "can’t", "it’s", "O’Brien’s", "dogs", "’s", "’", "‘x’", ".", '"']), max_size=9
+    )
+)
+def test_apostrophes_cut_alike_however_they_are_typeset(line):
+    text = " ".join(line)
+    assert list(map(len, tokens("punkt", text))) == list(map(len, tokens("punkt", typed(text))))
+    assert "".join(tokens("punkt", text)) == "".join(text.split())
 
 
 def test_more_odd_chunks_than_fit_in_one_call():

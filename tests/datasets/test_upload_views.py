@@ -1,7 +1,9 @@
 """The screens on which data comes in: what is sent is kept, checked and shown; it is stored when somebody says so."""
 
 import errno
+import io
 import json
+import zipfile
 from html import unescape
 
 import pytest
@@ -11,6 +13,10 @@ from annotation_service import jobs
 from annotation_service.jobs import claim, run
 from annotation_service.models import Job
 from datasets.models import Annotation, Dataset, Entity, Item, Relation, Upload
+from ontologies.documents import read_ontology
+from ontologies.models import Ontology
+from projects import bundle
+from projects.models import Project
 from tests import factories
 from tests.answers import html
 from tests.queries import queries_of
@@ -110,9 +116,14 @@ def test_pasted_lines_are_shown_first_and_stored_when_somebody_says_so(as_alice)
 
 
 def test_an_uploaded_file_gets_the_chosen_operations(as_alice):
-    operations = {"lowercase": "on", "remove_duplicates": "on", "remove_characters": "##", "tokeniser": "whitespace"}
+    operations = {
+        "lowercase": "on",
+        "remove_duplicates": "identical",
+        "remove_characters": "##",
+        "tokeniser": "whitespace",
+    }
     page = shown(as_alice, post(as_alice, file=b"Check #OIL\ncheck oil\n##\n", **operations))
-    assert "removed “#”, lower-cased, duplicates removed, whitespace tokens" in page
+    assert "removed “#”, lower-cased, identical duplicates removed, whitespace tokens" in page
     assert "duplicates, dropped" in page and "lines without a token, dropped" in page
     store(as_alice)
     assert [(i.original, i.tokens) for i in Dataset.objects.get().items()] == [("Check #OIL", ["check", "oil"])]
@@ -453,9 +464,9 @@ def test_while_a_job_works_on_it_nothing_else_is_done_with_it(as_alice, as_jobs)
 
 
 def test_lines_are_added_with_the_preprocessing_of_the_dataset(as_alice):
-    dataset = factories.dataset(owner=as_alice.user, text="one\n", lowercase=True, remove_duplicates=True)
+    dataset = factories.dataset(owner=as_alice.user, text="one\n", lowercase=True, remove_duplicates="identical")
     page = html(as_alice.get(f"/datasets/{dataset.pk}/add/"))
-    assert "Lower-cased, duplicates removed" in page and "lower-case the text" not in page.lower()
+    assert "Lower-cased, identical duplicates removed" in page and "lower-case the text" not in page.lower()
     assert "Paste text</label>" in page and ".jsonl" not in page
     response = as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": "ONE\nTwo\n"})
     page = shown(as_alice, response)
@@ -476,6 +487,28 @@ def test_rich_items_are_typed_or_given_as_json(as_alice):
     as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": more, **JSON})
     store(as_alice)
     assert [item.tokens for item in dataset.items()][2:] == [["Top", "up", "."], ["a", "b"]]
+
+
+def test_texts_that_are_there_already_are_counted_of_json_items_too(as_alice):
+    post_rich(as_alice, RICH)
+    store(as_alice)
+    dataset = Dataset.objects.get()
+    more = [
+        {"original": "replace  pump", "tokens": ["replace", "pump"]},
+        {"original": "check oil", "tokens": ["check oil"]},
+    ]
+    response = as_alice.post(f"/datasets/{dataset.pk}/add/", {**JSON, "file": named_file([*more, more[0]])})
+    page = shown(as_alice, response)
+    assert '<span>texts identical to another</span><span class="end">2</span>' in page
+    assert '<span>texts the same as another but for white space</span><span class="end">1</span>' in page
+    told = shown(as_alice, store(as_alice))
+    assert "2 texts identical to another, 1 text the same as another but for white space" in told
+    assert dataset.items().count() == 5
+    again = [{**item, "external_id": item["external_id"]} for item in RICH]
+    response = as_alice.post(
+        f"/datasets/{dataset.pk}/add/", {**JSON, "duplicates": "replace", "file": named_file(again)}
+    )
+    assert "texts identical" not in shown(as_alice, response)
 
 
 def test_before_items_are_replaced_the_marks_that_go_with_them_are_told(as_alice, labels, carol):
@@ -501,6 +534,16 @@ def test_an_addition_to_a_project_says_that_annotators_get_it_at_once(as_alice, 
     assert [item.original for item in project.items_for(as_carol.user)] == ["one", "two"]
 
 
+def test_a_check_of_labels_is_promised_only_where_items_have_labels(as_alice, labels):
+    post_rich(as_alice, RICH)
+    store(as_alice)
+    rich = factories.project(by=as_alice.user, of=Dataset.objects.get()).dataset
+    assert "Labels are checked" not in html(as_alice.get(f"/datasets/{rich.pk}/add/"))
+    post_rich(as_alice, MARKED, kind="preannotated_relation", **labels)
+    store(as_alice)
+    assert "Labels are checked" in html(as_alice.get(f"/datasets/{Dataset.objects.latest('pk').pk}/add/"))
+
+
 def test_what_is_wrong_with_an_addition_is_said(as_alice):
     dataset = factories.dataset(owner=as_alice.user)
     response = as_alice.post(f"/datasets/{dataset.pk}/add/", {"text": ""})
@@ -514,12 +557,12 @@ def test_what_is_wrong_with_an_addition_is_said(as_alice):
 
 def test_what_is_said_of_an_addition_is_what_was_stored(as_alice):
     """Meanwhile somebody else has added one of the lines."""
-    dataset = factories.dataset(owner=as_alice.user, text="first\n", remove_duplicates=True)
+    dataset = factories.dataset(owner=as_alice.user, text="first\n", remove_duplicates="identical")
     upload = factories.upload("first\nsecond\nthird\n", by=as_alice.user, options=LINES, dataset=dataset)
     upload.examine()
     factories.upload("second\n", by=as_alice.user, options=LINES, dataset=dataset).store()
     page = html(as_alice.post(f"{upload.get_absolute_url()}store/", follow=True))
-    assert "“Work orders” has more items: 1 item, 1 token, 2 duplicates dropped." in page
+    assert "“Work orders” has more items: 1 item, 1 token, 2 texts identical to another, 2 duplicates dropped." in page
 
 
 def test_an_addition_is_changed_and_discarded(as_alice):
@@ -642,7 +685,9 @@ def detected(response):
 
 
 def test_the_preview_shows_lines_before_and_after(as_alice):
-    response = preview(as_alice, "Oil.\n\noil.\n*\n", lowercase="on", remove_duplicates="on", remove_characters="*")
+    response = preview(
+        as_alice, "Oil.\n\noil.\n*\n", lowercase="on", remove_duplicates="identical", remove_characters="*"
+    )
     page = html(response)
     assert response.status_code == 200 and "<html" not in page
     assert [(number, dropped) for number, *_, dropped in response.context["rows"]] == [
@@ -652,6 +697,10 @@ def test_the_preview_shows_lines_before_and_after(as_alice):
     ]
     assert response.context["rows"][0][3] == ["oil", "."]
     assert "duplicate, dropped" in page and "empty, dropped" in page
+    assert "1 line is identical to another; 0 are the same but for white space. 1 dropped." in page
+    page = html(preview(as_alice, "a b\na  b\n", remove_duplicates="identical"))
+    assert "0 lines are identical to others; 1 is the same but for white space. None is dropped." in page
+    assert "1 dropped" in html(preview(as_alice, "a b\na  b\n", remove_duplicates="spacing"))
     assert response.context["before"] == (3, 3, 3)
     assert response.context["after"] == (1, 2, 2)
 
@@ -715,7 +764,7 @@ def test_a_download_is_uploaded_again_after_a_label_was_retired(as_alice):
     marks = [{"start": 0, "end": 0, "label": name} for name in ("State", "Activity")]
     post_rich(as_alice, [{**RICH[0], "entities": marks}], **options)
     store(as_alice)
-    document = downloaded(as_alice)
+    document = downloaded(as_alice)  # before, so that it says nothing
     factories.item(ontology, "State").switch(False, by=as_alice.user)
 
     response = post_rich(as_alice, document, **options)
@@ -729,7 +778,54 @@ def test_a_download_is_uploaded_again_after_a_label_was_retired(as_alice):
     page = shown(as_alice, response)
     assert 'name="inactive" value="keep" checked' in page and "Create dataset" in page
     store(as_alice)
+    document[0]["entities"][0]["active"] = False
     assert Dataset.objects.count() == 2 and downloaded(as_alice) == document
+
+
+@pytest.mark.parametrize("kind", ["preannotated_entity", "preannotated_relation"])
+def test_a_bundles_own_dataset_comes_back_without_a_question_and_says_what_is_off(as_alice, kind):
+    """Into the bundle's own ontologies, which have the same labels off."""
+    alice, kinds = as_alice.user, ["entity", "relation"][: 1 + kind.endswith("relation")]
+    ontologies = {f"{each}_ontology": factories.ontology(owner=alice, kind=each) for each in kinds}
+    labels = {name: ontology.pk for name, ontology in ontologies.items()}
+    post_rich(as_alice, MARKED if len(kinds) == 2 else WITHOUT_RELATIONS, kind=kind, **labels)
+    store(as_alice)
+    project = Project.create(name="Pumps", by=alice, dataset=Dataset.objects.get(), **ontologies)
+    factories.item(project.entity_ontology, "State").switch(False, by=alice)
+    if project.relation_ontology:
+        factories.item(project.relation_ontology, "hasParticipant").switch(False, by=alice)
+    bundle.write(project, target := io.BytesIO())
+    files = zipfile.ZipFile(target)
+    for each in kinds:
+        items = read_ontology(files.read(f"{each}_ontology.json").decode(), each)
+        labels[f"{each}_ontology"] = Ontology.create(kind=each, name="Back", owner=alice, items=items).pk
+    document = json.loads(files.read("dataset.json"))
+    page = shown(as_alice, post_rich(as_alice, document, kind=kind, **labels))
+    kept = f'<span>marks from before, whose labels are off: kept</span><span class="end">{len(kinds)}</span>'
+    assert "Everything is in order" in page and kept in page and "inactive-labels" not in page
+    told = shown(as_alice, store(as_alice))
+    assert f"{len(kinds)} mark{'s' * (len(kinds) - 1)} with labels that are switched off" in told
+    assert downloaded(as_alice) == document
+    for mark in document[0]["entities"]:
+        mark.pop("active", None)  # as somebody else's file
+    page = shown(as_alice, post_rich(as_alice, document, kind=kind, **labels))
+    assert "1 mark has a label that is switched off" in page and "Everything is in order" not in page
+
+
+def test_rich_items_for_a_kind_with_marks_are_named_and_stored_only_after_a_choice(as_alice, labels):
+    response = post_rich(as_alice, RICH, kind="preannotated_relation", **labels)
+    page = shown(as_alice, response)
+    assert "Not one item has “entities” or “relations”: these are rich items." in page and "Create dataset" not in page
+    store(as_alice)
+    assert nothing_is_stored()
+    as_alice.post(f"{response['Location']}decide/", {"unmarked": "keep"})
+    page = shown(as_alice, response)
+    assert "This can be stored, and keeps 2 items without marks as they are." in page
+    store(as_alice)
+    assert Dataset.objects.get().item_count == 2
+    some, entity_ontology = [RICH[0], {**RICH[1], "entities": []}], labels["entity_ontology"]
+    response = post_rich(as_alice, some, kind="preannotated_entity", entity_ontology=entity_ontology)
+    assert "Everything is in order" in shown(as_alice, response)
 
 
 def test_each_file_asks_anew_about_labels_that_are_off(as_alice):

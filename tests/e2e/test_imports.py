@@ -97,7 +97,7 @@ def test_lines_of_text_become_a_standard_dataset(desk: Page):
     choose(desk, "Replace the PUMP.\n\nReplace the pump.\nCheck oil.\n", "orders.txt")
     expect(desk.locator("#detected")).to_contain_text("Standard dataset")
     desk.get_by_text("Lower-case the text").click()
-    desk.get_by_text("Remove duplicates").click()
+    desk.get_by_label("Remove duplicates").select_option("identical")
     expect(desk.locator("#preview")).to_contain_text("duplicate, dropped")
     check(desk)
     expect(desk.get_by_text("blank lines, skipped")).to_be_visible()

@@ -91,7 +91,7 @@ def create_dataset(page: Page) -> None:
     page.goto("/datasets/new/")
     page.get_by_label("Name").fill("Biographies")
     page.get_by_label("Paste text or JSON").fill(TEXT)
-    page.get_by_text("Remove duplicates").click()
+    page.get_by_label("Remove duplicates").select_option("identical")
     expect(page.locator("#preview")).to_contain_text("duplicate")
     expect(page.locator("#preview .token-list").first).to_contain_text("Germany")
     page.get_by_role("button", name="Check and preview").click()

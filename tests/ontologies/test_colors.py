@@ -2,23 +2,24 @@ import itertools
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation_service.inputs import Refused
 from ontologies import colors
 from ontologies.checks import likely_mistakes
 from tests import factories
+from tests.soak import amount
 
 
 def distance(first, second):
     """How different two colours look (OKLab)."""
 
-    def lab(color):
+    def place(color):
         lightness, chroma, hue = colors.to_oklch(color)
-        return lightness, chroma * math.cos(math.radians(hue)), chroma * math.sin(math.radians(hue))
+        return lightness, chroma * cos(hue), chroma * math.sin(math.radians(hue))
 
-    return math.dist(lab(first), lab(second))
+    return math.dist(place(first), place(second))
 
 
 def test_neighbours_at_the_top_level_look_different():
@@ -38,20 +39,99 @@ def test_the_first_top_level_colours_are_equally_light():
     assert max(lightness) - min(lightness) < 0.02
 
 
-def test_as_many_automatic_colours_can_be_told_apart_as_it_says():
-    tops = [colors.top_level(i) for i in range(colors.SEPARATE_TOPS)]
-    assert min(distance(a, b) for a, b in itertools.combinations(tops, 2)) > colors.JUST_NOTICEABLE
-    for top in tops:
-        below = [colors.child_of(top, i) for i in range(colors.SEPARATE_CHILDREN)]
-        assert min(distance(a, b) for a, b in itertools.combinations(below, 2)) > colors.JUST_NOTICEABLE
+def lab(color):
+    """CIELAB, D65."""
+    red, green, blue = (colors._LINEAR[int(color[i : i + 2], 16)] for i in (1, 3, 5))
+    xyz = (
+        (0.4124564 * red + 0.3575761 * green + 0.1804375 * blue) / 0.95047,
+        0.2126729 * red + 0.7151522 * green + 0.0721750 * blue,
+        (0.0193339 * red + 0.1191920 * green + 0.9503041 * blue) / 1.08883,
+    )
+    x, y, z = (t ** (1 / 3) if t > 216 / 24389 else (24389 / 27 * t + 16) / 116 for t in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
 
 
-def test_a_new_child_is_given_all_colours_of_children_before_one_is_repeated(monkeypatch):
+def ciede2000(one, other):
+    """As Sharma, Wu and Dalal write it (2005)."""
+    (l1, a1, b1), (l2, a2, b2) = one, other
+    mean = (math.hypot(a1, b1) + math.hypot(a2, b2)) / 2
+    stretch = 1 + 0.5 * (1 - math.sqrt(mean**7 / (mean**7 + 25**7)))
+    a1, a2 = a1 * stretch, a2 * stretch
+    c1, c2 = math.hypot(a1, b1), math.hypot(a2, b2)
+    h1, h2 = math.degrees(math.atan2(b1, a1)) % 360, math.degrees(math.atan2(b2, a2)) % 360
+    turn = (h2 - h1 + 180) % 360 - 180 if c1 * c2 else 0
+    hue = h1 + ((h2 - h1 + 180) % 360 - 180) / 2  # halfway on the shorter way
+    light, chroma = (l1 + l2) / 2, (c1 + c2) / 2
+    t = 1 - 0.17 * cos(hue - 30) + 0.24 * cos(2 * hue) + 0.32 * cos(3 * hue + 6) - 0.2 * cos(4 * hue - 63)
+    blue = 60 * math.exp(-(((hue - 275) / 25) ** 2))
+    rotation = -math.sin(math.radians(blue)) * 2 * math.sqrt(chroma**7 / (chroma**7 + 25**7))
+    by_light = (l2 - l1) / (1 + 0.015 * (light - 50) ** 2 / math.sqrt(20 + (light - 50) ** 2))
+    by_chroma = (c2 - c1) / (1 + 0.045 * chroma)
+    by_hue = 2 * math.sqrt(c1 * c2) * math.sin(math.radians(turn / 2)) / (1 + 0.015 * chroma * t)
+    return math.sqrt(by_light**2 + by_chroma**2 + by_hue**2 + rotation * by_chroma * by_hue)
+
+
+def cos(degrees):
+    return math.cos(math.radians(degrees))
+
+
+def test_the_second_opinion_is_right():
+    """The first and the seventh pair of Sharma, Wu and Dalal, and one across the wheel."""
+    assert ciede2000((50, 2.6772, -79.7751), (50, 0, -82.7485)) == pytest.approx(2.0425, abs=1e-4)
+    assert ciede2000((50, 0, 0), (50, -1, 2)) == pytest.approx(2.3669, abs=1e-4)
+    assert ciede2000((50, 2.5, 0), (58, 24, 15)) == pytest.approx(19.4535, abs=1e-4)
+
+
+GROUNDS = "#FFFFFF", "#FAFAF8", "#1D2023", "#15171A"  # of pages and panels, light and dark
+
+
+def check_apart(shades):
+    """By two measures; and from the page in both themes."""
+    places = [lab(color) for color in shades]
+    for (one, here), (other, there) in itertools.combinations(zip(shades, places, strict=True), 2):
+        assert distance(one, other) >= colors.APART > colors.JUST_NOTICEABLE
+        assert ciede2000(here, there) > 2.3
+    assert all(distance(color, ground) > 0.09 for color in shades for ground in GROUNDS)
+
+
+def test_all_automatic_colours_of_two_hundred_siblings_can_be_told_apart():
+    tops = [colors.top_level(i) for i in range(colors.SEPARATE)]
+    assert colors.SEPARATE == 200
+    check_apart(tops)
+    for parent in (*tops[:3], tops[40], tops[-1], "#000000", "#FFFFFF", "#808080", "#FFFF00", "#0000FF"):
+        check_apart([colors.child_of(parent, i) for i in range(colors.SEPARATE)])
+
+
+@settings(max_examples=amount(20, 500))
+@given(
+    parent=st.none() | st.integers(0, 2**24 - 1).map("#{:06X}".format),
+    size=st.integers(2, 200),
+    strange=st.lists(st.integers(0, 2**24 - 1).map("#{:06X}".format), max_size=3),
+)
+def test_new_siblings_can_be_told_apart_one_after_the_other(parent, size, strange):
+    """Also from those that somebody gave colours of their own, while there are others."""
+    shades = list(strange)
+    for index in range(min(size, 150)):
+        shades.append(colors.free_child_of(parent, index, set(shades)))
+    own = shades[len(strange) :]
+    assert all(distance(a, b) >= colors.APART for a, b in itertools.product(own, strange))
+    check_apart(own)
+
+
+@pytest.mark.parametrize("size", [2, 40, 120, 200])
+def test_labels_of_a_document_can_be_told_apart_at_the_top_and_below(alice, size):
+    names = [{"name": f"L{n}"} for n in range(size)]
+    items = factories.ontology(owner=alice, items=[*names[1:], {"name": "L0", "children": names}]).items()
+    for level in (1, 2):
+        check_apart([item.color for item in items if item.level == level])
+
+
+def test_a_new_child_is_given_all_colours_of_children_before_one_is_repeated():
     parent = colors.top_level(0)
-    monkeypatch.setattr(colors, "SEPARATE_TOPS", 1)
-    below = [colors.child_of(parent, i) for i in range(colors.SEPARATE_CHILDREN)]
+    below = [colors.child_of(parent, i) for i in range(colors.SEPARATE)]
     assert colors.free_child_of(parent, 0, below[:-1]) == below[-1]
-    assert colors.free_child_of(None, 0, [colors.top_level(0)]) == colors.top_level(0)
+    assert colors.free_child_of(parent, 0, below) == below[0]
+    assert colors.free_child_of(parent, colors.SEPARATE, below) == below[0]
 
 
 @pytest.mark.parametrize("index", range(20))

@@ -33,6 +33,14 @@ def test_import_prints_the_id_as_the_last_line(alice, labels):
     assert ontology.owner == alice and ontology.name == "Labels" and ontology.row_count == 7
 
 
+def test_example_terms_that_are_left_out_are_counted(alice, tmp_path):
+    path = tmp_path / "labels.json"
+    path.write_text(json.dumps([{"name": "A", "example_terms": ["x", " x", "  ", "y"], "children": [{"name": "B"}]}]))
+    _, output, _ = run("import_ontology", str(path), kind="entity", name="Labels", owner="alice")
+    told = "“Labels”: 2 items. 2 example terms are left out: repeated at the same label, or empty."
+    assert output.splitlines()[0] == told
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

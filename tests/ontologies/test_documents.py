@@ -202,7 +202,7 @@ REFUSED = {
     "unknown field": (b'[{"name": "A", "colour": "red"}]', "item 1", "“colour” is not known"),
     "duplicate sibling": (b'[{"name": "A"}, {"name": "A"}]', "item 2, $.name", "A"),
     "duplicate sibling in another form": ('[{"name": "é"}, {"name": "é"}]'.encode(), "item 2, $.name", "é"),
-    "300 levels": (deep(300).encode(), "item 1" + ".1" * 200 + ": ", "at most 200 levels"),
+    "300 levels": (deep(300).encode(), "item 1: ", "more than 200 levels"),
     "5 MB of brackets": (b"[" * 5_000_000, "line 1, column 201", "nested too deep"),
     "NUL": (b'[{"name": "A\x00"}]', "line 1, column 13", "NUL"),
     "escaped NUL": (b'[{"name": "A\\u0000"}]', "item 1, $.name", "NUL"),

@@ -1,12 +1,17 @@
 """The verbs: what they change, what they record, what they refuse."""
 
+import json
+from datetime import timedelta
+
 import pytest
+from django.utils import timezone
 
 from annotation_service.edits import Conflict
 from annotation_service.inputs import Refused
+from annotation_service.schemas import load
 from datasets.models import Annotation
 from ontologies import colors
-from ontologies.documents import read_ontology
+from ontologies.documents import SCHEMAS, read_ontology, write_time
 from ontologies.models import Ontology
 from ontologies.pasted_lists import read_pasted
 from tests import factories
@@ -258,3 +263,24 @@ def test_marks_of_a_branch_are_counted(alice):
     assert annotation.entity_set.count() == 2
     with pytest.raises(Refused):
         annotation.add_entity(uid="cccccccc", label=top.again(), start=2, end=2)
+
+
+def test_the_time_of_a_label_tells_of_its_own_fields_and_place_as_its_schema_says(ontology, alice, settings):
+    settings.ONTOLOGY_MOVE_ITEMS = True
+    long_ago = timezone.now() - timedelta(days=9)
+    ontology.items().update(updated_at=long_ago)
+    item(ontology, "PhysicalObject").rename("Thing", by=alice)
+    item(ontology, "Activity").move(to=item(ontology, "State"), by=alice)
+    entries = {entry["name"]: entry for entry in flat(json.loads(Ontology.objects.get(pk=ontology.pk).as_json()))}
+    assert entries["Thermostat"]["fullname"] == "Thing/SensingObject/Thermostat"
+    changed = {name for name, entry in entries.items() if entry["updated_at"] != write_time(long_ago)}
+    assert changed == {"Thing", "Activity"}
+    for kind in ("entity", "relation"):
+        said = load(SCHEMAS / f"{kind}_ontology.json")["$defs"]["item"]["properties"]["updated_at"]["description"]
+        assert "A change above or beside it, by which its fullname or path changes, does not count." in said
+
+
+def flat(entries):
+    for entry in entries:
+        yield entry
+        yield from flat(entry["children"])

@@ -98,3 +98,13 @@ def test_as_many_items_are_kept_as_fit_and_always_the_newest(alice, monkeypatch,
 )
 def test_names_that_fit_best_rank_first(text, best_first):
     assert [rank(text, name) for name in best_first] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("written", "nearest"),
+    [("Activity", None), ("location/Cty", "location/city"), ("place/city", "location/city"), ("locality", None)],
+)
+def test_the_label_that_is_offered_is_near(alice, written, nearest):
+    document = [{"name": "location", "children": [{"name": "city"}]}, {"name": "cities"}]
+    why = factories.ontology(owner=alice, items=document).label_names().why_not(written)
+    assert why.partition("The nearest is ")[2] == (f"“{nearest}”." if nearest else "")

@@ -116,7 +116,7 @@ def test_doing_an_addition_again_brings_items_as_they_were(ontology, objects, al
 
 def test_a_list_with_a_problem_is_not_added(ontology, alice, settings):
     deep = [NewLabel(level, f"{level}") for level in range(1, 202)]
-    assert ontology.preview_items(deep)[200].problem == "A tree has at most 200 levels."
+    assert ontology.preview_items(deep)[200].problem == "A tree has at most 200 levels; here are more than 200 levels."
     with pytest.raises(Refused) as refused:
         ontology.add_items(deep, by=alice)
     assert refused.value.problems[0].place.endswith("199/200/201")

@@ -119,6 +119,15 @@ def test_pasted_json_becomes_an_ontology(as_alice):
     assert Ontology.objects.get().items().get().name == "A"
 
 
+def test_example_terms_that_are_left_out_are_told(as_alice):
+    answer = create(as_alice, source="paste", text='[{"name": "A", "example_terms": ["x", "x", "y"]}]')
+    told = "with 1 item. 1 example term is left out: repeated at the same label, or empty."
+    assert told in as_alice.get(answer["Location"]).text
+    pasted = {"text": '[{"name": "B", "example_terms": ["x", "x "]}]'}
+    answer = as_alice.post(url("paste", Ontology.objects.get().pk), pasted)
+    assert "1 item was added. 1 example term is left out" in answer["HX-Trigger"]
+
+
 def test_what_was_typed_is_kept_when_it_is_refused(as_alice):
     answer = create(as_alice, source="paste", text='[{"nome": "<b>"}]', description="My words")
     page = answer.text

@@ -60,7 +60,7 @@ def rename(project, name):
 def test_items_come_as_a_copy_with_their_marks(alice, carol, project, source):
     upload = begin(project, source, alice)
     report = upload.found
-    assert (upload.state, report.items, report.entities, report.relations, report.same_texts) == ("checked", 3, 3, 1, 0)
+    assert (upload.state, report.items, report.entities, report.relations, report.identical) == ("checked", 3, 3, 1, 0)
     assert project.dataset.item_count == 3  # nothing is stored before somebody says so
     upload.store()
     new = copied(project, upload)
@@ -100,14 +100,14 @@ def test_texts_that_are_there_are_counted_and_left_out_or_added(alice, project):
     text = TEXT.splitlines()[0]
     source = factories.dataset(owner=alice, text=f"{text}\n{text} \nnew\nnew\n")
     upload = begin(project, source, alice)
-    assert (upload.found.same_texts, upload.found.duplicates, upload.found.items) == (
+    assert (upload.found.identical, upload.found.duplicates, upload.found.items) == (
         2,
         2,
         2,
     )  # the space tells one apart
     assert "2 duplicates dropped" in upload.found.in_words()
     both = begin(project, source, alice, same_texts="keep")
-    assert (both.found.same_texts, both.found.duplicates, both.found.items) == (2, 0, 4)
+    assert (both.found.identical, both.found.duplicates, both.found.items) == (2, 0, 4)
     upload.store()
     assert [each.original for each in copied(project, upload)] == [f"{text} ", "new"]
     again = begin(project, source, alice)
@@ -120,7 +120,7 @@ def test_external_ids_that_are_taken_are_decided_as_in_a_file(alice, project, so
     first.store()
     source.items().filter(position=0).update(original="replace engine oil soon")
     again = begin(project, source, alice, duplicates=wanted)
-    assert again.found.same_in_dataset == 3 and again.found.same_texts == 0
+    assert again.found.same_in_dataset == 3 and again.found.identical == 0
     if wanted == "replace":
         again.store()
         assert copied(project, again)[0].original == "replace engine oil soon"
@@ -275,7 +275,7 @@ def test_the_page_shows_all_of_it_before_anything_is_stored(as_alice, alice, pro
     assert "Marked · 3 items · alice" in dialog.text
     address = as_alice.post(f"/projects/{project.pk}/items/copy/", {"dataset": source.pk}).headers["HX-Redirect"]
     text = as_alice.get(address).text
-    assert "1 mark has them" in text and "1 item has the same text" in text and "Decide below" in text
+    assert "1 mark has them" in text and "1 item has a text identical to" in text and "Decide below" in text
     assert "becomes a preannotated relation dataset" not in text and "Choose another file" not in text
     as_alice.post(f"{address}decide/", {"unknown": "drop"})
     text = as_alice.get(address).text

@@ -169,8 +169,15 @@ def test_whatever_is_taken_is_the_same_after_a_second_upload(alice, labels, rows
 MALFORMED = [
     ("entity_constraints", "", "There is nothing in it"),
     ("entity_constraints", "[{", "line 1, column"),
-    ("entity_constraints", "{}", "line 1, column 1: A list was expected, which starts with “[”. Put"),
-    ("entity_constraints", "null", "line 1, column 1: A list was expected, which starts with “[”. Put"),
+    ("entity_constraints", "{}", "line 1, column 1: A list was expected, which starts with “[”; this is an object."),
+    (
+        "entity_constraints",
+        "null",
+        "line 1, column 1: A list was expected, which starts with “[”; this is no JSON list",
+    ),
+    ("entity_constraints", "domain,excludes\nState,", "as it looks, a table (CSV)"),
+    ("entity_constraints", '{"domain": "State", ', "this is an object"),
+    ("entity_constraints", '{"domain": "State", "excludes": []}\n{}', "these are objects one after the other"),
     (
         "entity_constraints",
         '[{"domain": "State", "domain": "State", "excludes": []}]',
@@ -321,7 +328,7 @@ def test_the_nearest_label_is_named(alice, labels, text, nearest):
     assert line.endswith(f"“{text}” is not a label of “entity labels”. The nearest is “{nearest}”.")
 
 
-@pytest.mark.parametrize("text", ["Zebra", "PhysicalObject/Zebra", "Thereafter", "State/x", "/"])
+@pytest.mark.parametrize("text", ["Zebra", "PhysicalObject/Zebra", "Thereafter", "State/x", "/", "Rate", "Motorway"])
 def test_no_label_is_named_for_one_that_is_like_none(alice, labels, text):
     for ontology in (labels["entities"], factories.ontology(owner=alice, items=[])):
         [line] = refusal(

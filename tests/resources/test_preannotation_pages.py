@@ -11,6 +11,7 @@ from annotation_service.inputs import Refused
 from ontologies.models import Ontology
 from resources.models import PreannotationSet
 from resources.urls import preannotation_urls
+from tests import factories
 from tests.answers import text_of, toast
 from tests.factories import item
 from tests.queries import queries_of
@@ -48,18 +49,51 @@ def test_the_list_and_the_menu(as_bob, lexicon, pairs):
     assert "2 sets of preannotations" in found and "Constraints Preannotations Datasets" in found
 
 
+CONTROLS = "Add a row|Duplicate…|Rename or describe|Delete…|Use in a project|Match again|Undo|Revert"
+READ_WHILE_OFF = ("page", "standing", "row", "history", "change", "download_json", "download_csv", "step")
+
+
 @pytest.mark.parametrize("pattern", preannotation_urls[-1].url_patterns, ids=lambda pattern: pattern.name)
-def test_off_every_address_says_which_setting_enables_it(as_alice, lexicon, settings, pattern):
+def test_off_every_address_that_changes_something_says_which_setting_enables_it(as_alice, lexicon, settings, pattern):
     settings.PREANNOTATION_RESOURCES = False
     args = [7] * ("row_pk" in str(pattern.pattern) or "version" in str(pattern.pattern))
     args += ["label"] * ("field" in str(pattern.pattern))
-    places = [url(pattern.name, lexicon, *args), *(reverse(f"preannotations:{name}") for name in ("list", "create"))]
-    for place in places:
-        answer = (as_alice.post if pattern.name in ("undo", "redo", "revert", "remove_rows") else as_alice.get)(place)
-        if place == places[0] or answer.status_code != 405:
+    place = url(pattern.name, lexicon, *args)
+    if pattern.name in READ_WHILE_OFF:
+        assert as_alice.post(place).status_code == 405
+        return
+    for each in (place, reverse("preannotations:create")):
+        answer = (as_alice.post if pattern.name in ("undo", "redo", "revert", "remove_rows") else as_alice.get)(each)
+        if each == place or answer.status_code != 405:
             assert answer.status_code == 403 and "PREANNOTATION_RESOURCES" in text_of(answer)
-    assert "Preannotations" not in text_of(as_alice.get(reverse("resources:list")))
-    assert not as_alice.get(reverse("find"), {"q": "Lexicon"}).json()["hits"]
+
+
+def test_off_the_sets_that_are_there_are_found_read_and_downloaded_and_nothing_offers_to_change_them(
+    as_alice, alice, lexicon, labels, settings
+):
+    project = factories.project(by=alice, entities=labels["entities"], relations=labels["relations"])
+    project.put_set(lexicon, by=alice)
+    copy = project.preannotation_sets().get()
+    addresses = {thing: [thing.get_absolute_url(), url("history", thing)] for thing in (lexicon, copy)}
+    figures = reverse("projects:preannotation_figures", args=[project.pk, "entity"])
+    with_controls = [
+        as_alice.get(each).text for each in (lexicon.get_absolute_url(), reverse("preannotations:list"), figures)
+    ]
+    assert all("Duplicate…" in text or "New preannotations" in text for text in with_controls)
+    documents = {name: as_alice.get(url(name, lexicon)).text for name in ("download_json", "download_csv")}
+    settings.PREANNOTATION_RESOURCES = False
+    for name, document in documents.items():
+        assert as_alice.get(url(name, lexicon)).text == document
+    for address in (*addresses[lexicon], *addresses[copy], figures, reverse("preannotations:list")):
+        answer = as_alice.get(address)
+        assert answer.status_code == 200
+        offered = re.findall(CONTROLS, answer.text)
+        assert not offered and "New preannotations" not in answer.text and 'class="check"' not in answer.text
+    assert len(rows_of(as_alice, copy)) == 3
+    assert f'href="{copy.get_absolute_url()}"' in as_alice.get(project.get_absolute_url()).text
+    assert f'href="{reverse("preannotations:list")}"' in as_alice.get(reverse("resources:list")).text
+    hits = as_alice.get(reverse("find"), {"q": "Lexicon"}).json()["hits"]
+    assert lexicon.get_absolute_url() in [hit["url"] for hit in hits]
 
 
 @pytest.mark.parametrize("document", ["json", "csv"])

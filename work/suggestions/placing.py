@@ -81,7 +81,7 @@ def tokens_of(texts: Collection[str], dataset: Dataset) -> dict[str, tuple[str, 
     """The tokens of texts, as those of the dataset's lines; at white space where its items came with tokens."""
     if dataset.kind != DatasetKind.STANDARD:
         return {text: tuple(text.split()) for text in texts}
-    preprocessing = replace(Preprocessing(**dataset.preprocessing), remove_duplicates=False)
+    preprocessing = replace(Preprocessing(**dataset.preprocessing), remove_duplicates="")
     lines = list(texts)
     prepared = preprocessing.prepare(enumerate(lines), Counts())
     return {lines[each.number]: tuple(each.tokens) for each in prepared}

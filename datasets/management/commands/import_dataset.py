@@ -1,4 +1,5 @@
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from annotation_service import access, jobs
 from annotation_service.inputs import Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, blueprint, errors_of, progress_bar, user
 from annotation_service.models import User
-from datasets.importing.document import Duplicates, Inactive, Violations
+from datasets.importing.document import Duplicates, Inactive, Unmarked, Violations
 from datasets.importing.formats import Format, detect
 from datasets.kinds import DatasetKind
 from datasets.models import Dataset, Upload
@@ -23,6 +24,7 @@ _DECISIONS: dict[str, tuple[Any, str]] = {
     "duplicates": (Duplicates, "external ids that are taken"),
     "inactive": (Inactive, "marks with labels that are switched off"),
     "violations": (Violations, "marks that break constraints: those given or, in a project, its own"),
+    "unmarked": (Unmarked, "items of a kind with marks, if not one has fields for them"),
 }
 _AS_GIVEN = ("entity_ontology", "relation_ontology", *_DECISIONS)
 
@@ -84,7 +86,7 @@ def _advice(upload: Upload, options: dict[str, Any]) -> Iterator[str]:
     upload.refresh_from_db()
     for name, count in upload.found.doubtful().items():
         if count and options[name] == "refuse":
-            yield f"To take {_DECISIONS[name][1].partition(':')[0]} as they are, add --{name} keep."
+            yield f"To take {re.split('[:,]', _DECISIONS[name][1])[0]} as they are, add --{name} keep."
 
 
 def _dataset(pk: int, by: User) -> Dataset:
@@ -106,10 +108,9 @@ def _check(options: dict[str, Any], kind: DatasetKind) -> None:
     for of in ("entity", "relation"):
         if options[f"{of}_ontology"] is not None and of not in kind.label_kinds:
             raise Refused(f"A {kind.label.lower()} has no {of} labels, so it takes no {of} ontology.")
-    if options["inactive"] != Inactive.REFUSE and not kind.label_kinds:
-        raise Refused(f"A {kind.label.lower()} has no labels, so there are none that are switched off.")
-    if options["violations"] != Violations.REFUSE and not kind.label_kinds:
-        raise Refused(f"A {kind.label.lower()} has no marks, so there are none that break constraints.")
+    for name in ("inactive", "violations", "unmarked"):
+        if options[name] != "refuse" and not kind.label_kinds:
+            raise Refused(f"A {kind.label.lower()} has no marks, so --{name} is not for it.")
 
 
 def _constraints(keys: list[int], kind: DatasetKind, dataset: Dataset | None) -> dict[str, int]:

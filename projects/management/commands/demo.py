@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand
 from annotation_service.db import write
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation, Upload
+from datasets.preprocessing import SameText
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
@@ -69,7 +70,7 @@ class Command(BaseCommand):
             "name": "Work orders",
             "description": "Short texts as mechanics write them.",
             "tokeniser": "punkt",
-            "remove_duplicates": True,
+            "remove_duplicates": SameText.IDENTICAL.value,
         }
         with (FILES / "work_orders.txt").open("rb") as file:
             dataset = Upload.begin(File(file), by=manager, options=options).store()
