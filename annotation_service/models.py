@@ -245,14 +245,16 @@ class Job(models.Model):
 
     @property
     def has_no_worker(self) -> bool:
-        """Whether nobody is there to do it: none to take it up, or the one that had it is gone."""
+        """Whether nobody is there to do it: none to take it up, or the one that had it is gone. A sign that lies far in the
+        future is an old one: after a clock was set back, a worker that is there soon shows another."""
+        now = timezone.now()
         if self.state == JobState.RUNNING and self.heartbeat_at:
-            return self.heartbeat_at < timezone.now() - self.STALE
+            return abs(now - self.heartbeat_at) > self.STALE
         # The sign never expires: it would be deleted on reading, which fails when the disk is full.
-        if self.state != JobState.QUEUED or cache.get(WORKER_SIGN, 0) >= time.time() - self.SIGN_SECONDS:
+        if self.state != JobState.QUEUED or abs(cache.get(WORKER_SIGN, 0) - time.time()) <= self.SIGN_SECONDS:
             return False
-        lately = timezone.now() - timedelta(seconds=self.SIGN_SECONDS)
-        return not Job.objects.filter(state=JobState.RUNNING, heartbeat_at__gte=lately).exists()
+        some = timedelta(seconds=self.SIGN_SECONDS)
+        return not Job.objects.filter(state=JobState.RUNNING, heartbeat_at__range=(now - some, now + some)).exists()
 
     @property
     def silent_for(self) -> int:

@@ -14,7 +14,7 @@ from annotation_service.inputs import Refused
 from annotation_service.leaving import anonymise
 from annotation_service.models import Job, JobState, Mail, User
 from datasets.models import Annotation
-from projects.models import Assignment, Invitation
+from projects.models import Assignment, HandChange, Invitation
 from tests import factories
 from tests.people import PASSWORD, sign_in
 from work.models import Comment
@@ -128,12 +128,54 @@ def test_the_log_of_the_administration_keeps_neither_names_nor_addresses(as_sam,
     assert f"Former annotator {zoe.pk}, reviewer of Pumps" in str(logged)
 
 
-def test_mails_to_somebody_and_about_them_are_forgotten_however_the_address_was_written(carol, db):
+def test_mails_to_somebody_are_forgotten_however_the_address_was_written(carol, db):
     for address in ("Carol@Example.org", "other@example.org"):
         Mail.objects.create(to=address, subject="Mail", body="")
-    Mail.objects.create(to="new@example.org", subject="Invitation", body="Hello,\n\ncarol invites you.")
     anonymise(carol)
     assert Mail.objects.get().to == "other@example.org"
+
+
+@pytest.mark.parametrize("name", ["in", "items", "your", "al", "e", "a.b"])
+def test_whoever_is_called_as_a_word_takes_only_their_own_mails_and_messages_along(
+    name, as_alice, project, settings, no_attempts_yet, capsys
+):
+    """Each mail that names somebody, to an address that they have no more, beside all that name others."""
+    settings.EMAIL_BACKEND = "annotation_service.accounts.KeepingBackend"
+    invite = f"/projects/{project.pk}/people/invitations/mail/"
+    client = Client()
+    for person in (factories.manager(name), factories.manager(f"{name}.and.{name}")):
+        project.add_members([person], "manager")
+        client.force_login(person)
+        client.post(invite, {"addresses": f"{person}s-friend@example.org", "role": "observer"})
+        client.post("/accounts/email/", {"action_add": "", "email": f"{person}s-second@example.org"})
+        client.post("/accounts/password/reset/", {"email": person.email})
+    as_alice.post(invite, {"addresses": "alices-friend@example.org", "role": "observer"})
+    EmailAddress.objects.all().delete()
+    Mail.objects.filter(to=f"{name}@example.org").update(to="former@example.org")
+    gone = {"former@example.org", f"{name}s-friend@example.org", f"{name}s-second@example.org"}
+    before = {*Mail.objects.values_list("to", flat=True)}
+    assert len(before) == 7 and gone < before
+    anonymise(User.objects.get(username=name))
+    assert {*Mail.objects.values_list("to", flat=True)} == before - gone
+
+
+@pytest.mark.parametrize(
+    ("text", "goes"),
+    [
+        ("3 items given to in.", True),
+        ("3 items given to in. Had already: 1.", True),
+        ("Undone: 3 items given to carol, in and dave, counted for each of them. What was begun has stayed.", True),
+        ("3 items taken from dave and in, counted for each of them. Kept, because begun: 2.", True),
+        ("3 items given to in.it. Deleted: 3 marks that others had put in all alike.", False),
+        ("3 items taken from sin, dave and inn. Kept, in, because begun: 2.", False),
+    ],
+)
+def test_only_messages_that_name_somebody_are_forgotten(text, goes, project):
+    HandChange.objects.create(project=project, text=text, before={})
+    Job.objects.create(kind="by_hand", title="Give", by=project.created_by, state=JobState.DONE, result={"text": text})
+    anonymise(factories.user("in"))
+    assert HandChange.objects.exists() is not goes
+    assert ("text" in Job.objects.get().result) is not goes
 
 
 def test_the_command_deactivates_and_anonymises(carol, as_carol, capsys):
