@@ -13,6 +13,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 
 from annotation_service import limits, words
+from annotation_service.accounts import sure_addresses
 from annotation_service.blueprints import Right
 from annotation_service.db import store, write
 from annotation_service.inputs import Refused
@@ -247,7 +248,8 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """To one project, in one role. One that was sent to an address can be accepted once, a link by everybody who has it.
+    """To one project, in one role. A link can be accepted by everybody who has it. One that was sent to an address can be
+    accepted once, by an account with that address; whoever else has it may ask whoever manages the project to be let in.
 
     Whoever is invited is no member yet, and gets no items.
     """
@@ -268,6 +270,10 @@ class Invitation(models.Model):
     expires_at = models.DateTimeField(default=_expiry)
     state = models.CharField(max_length=8, choices=State, default=State.OPEN)
     uses = models.PositiveIntegerField(default=0)
+    # Who has it without having its address, and waits to be let in.
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
 
     objects = InvitationQuerySet.as_manager()
 
@@ -311,18 +317,60 @@ class Invitation(models.Model):
             )
         return invitation, token
 
+    def is_for(self, person: User) -> bool:
+        """Whether somebody can accept it without asking."""
+        return self.is_link or self.address.lower() in sure_addresses(person)
+
     def accept(self, person: User) -> None:
         """Make somebody a member."""
         with write():
-            project = self.project.locked()
-            found = self._usable()
-            if project.former_members().filter(user=person, left_at__gte=found.created_at).exists():
+            found = self._open_to(person)
+            if not found.is_for(person):
+                raise Refused(f"This invitation is for {found.address}, which is no confirmed address of yours.")
+            found._let_in(person)
+
+    def ask(self, person: User) -> None:
+        """Have whoever manages the project let somebody in who has not the address that was invited."""
+        with write():
+            found = self._open_to(person)
+            if found.asked_by not in (None, person):
                 raise Refused(
-                    f"You have left this project since this invitation was made. Ask {A_MANAGER} to add you again."
+                    f"Somebody else has asked with this invitation already. Ask {A_MANAGER} of the project for one of your own."
                 )
-            project.add_members([person], found.role)
-            answer = {} if found.is_link else {"state": self.State.ACCEPTED}
-            store(found, uses=F("uses") + 1, **answer)
+            store(found, asked_by=person)
+
+    def confirm(self, person: int, *, by: User) -> User:
+        """Let in who has asked; returns them."""
+        with write():
+            found = self._still_asked(person, by)
+            asked_by: User = found.asked_by
+            found._let_in(asked_by)
+        return asked_by
+
+    def turn_down(self, person: int, *, by: User) -> None:
+        """The invitation stays open for the address that was invited."""
+        with write():
+            store(self._still_asked(person, by), asked_by=None)
+
+    def _open_to(self, person: User) -> "Invitation":
+        project, found = self.project.locked(), self._usable()
+        if project.former_members().filter(user=person, left_at__gte=found.created_at).exists():
+            raise Refused(
+                f"You have left this project since this invitation was made. Ask {A_MANAGER} to add you again."
+            )
+        return found
+
+    def _still_asked(self, person: int, by: User) -> Any:
+        self.project.locked_for(by)
+        found = self._usable()
+        if found.asked_by_id != person:
+            raise Refused("This was answered meanwhile. Reload the page to see who asks now.")
+        return found
+
+    def _let_in(self, person: User) -> None:
+        self.project.add_members([person], self.role)
+        answer = {} if self.is_link else {"state": self.State.ACCEPTED, "asked_by": None}
+        store(self, uses=F("uses") + 1, **answer)
 
     def decline(self) -> None:
         """A link stays open for others."""
@@ -352,6 +400,7 @@ def leave_projects(person: User, addresses: Collection[str]) -> None:
     for membership in person.membership_set.select_related("project", "user").order_by("project_id"):
         membership.project.part_with(membership)
     Invitation.objects.all().to(addresses).delete()
+    Invitation.objects.filter(asked_by=person).update(asked_by=None)
     Mail.objects.filter(body__contains=f"\n{person} invites you to the project “").delete()
 
 
