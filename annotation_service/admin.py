@@ -135,13 +135,10 @@ admin.site.unregister(Group)
 class PermissionsAdmin(GroupAdmin):
     """Groups can carry permissions."""
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return is_superuser(request)
-
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return is_superuser(request)
 
-    has_delete_permission = has_change_permission
+    has_add_permission = has_delete_permission = has_change_permission
 
 
 @admin.register(Mail)

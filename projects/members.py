@@ -321,51 +321,36 @@ class Invitation(models.Model):
         """Whether somebody can accept it without asking."""
         return self.is_link or self.address.lower() in sure_addresses(person)
 
-    def accept(self, person: User) -> None:
-        """Make somebody a member."""
+    def accept(self, person: User) -> bool:
+        """Make somebody a member or, if they have not the address that was invited, have them wait until whoever manages the
+        project lets them in. Returns whether they are in."""
         with write():
-            found = self._open_to(person)
-            if not found.is_for(person):
-                raise Refused(f"This invitation is for {found.address}, which is no confirmed address of yours.")
-            found._let_in(person)
-
-    def ask(self, person: User) -> None:
-        """Have whoever manages the project let somebody in who has not the address that was invited."""
-        with write():
-            found = self._open_to(person)
-            if found.asked_by not in (None, person):
+            project, found = self.project.locked(), self._usable()
+            if project.former_members().filter(user=person, left_at__gte=found.created_at).exists():
+                raise Refused(
+                    f"You have left this project since this invitation was made. Ask {A_MANAGER} to add you again."
+                )
+            if is_in := found.is_for(person):
+                found._let_in(person)
+            elif found.asked_by in (None, person):
+                store(found, asked_by=person)
+            else:
                 raise Refused(
                     f"Somebody else has asked with this invitation already. Ask {A_MANAGER} of the project for one of your own."
                 )
-            store(found, asked_by=person)
+        return is_in
 
-    def confirm(self, person: int, *, by: User) -> User:
-        """Let in who has asked; returns them."""
+    def answer(self, person: int, *, lets_in: bool, by: User) -> None:
+        """Let in who has asked, or do not: then it stays open for the address that was invited."""
         with write():
-            found = self._still_asked(person, by)
-            asked_by: User = found.asked_by
-            found._let_in(asked_by)
-        return asked_by
-
-    def turn_down(self, person: int, *, by: User) -> None:
-        """The invitation stays open for the address that was invited."""
-        with write():
-            store(self._still_asked(person, by), asked_by=None)
-
-    def _open_to(self, person: User) -> "Invitation":
-        project, found = self.project.locked(), self._usable()
-        if project.former_members().filter(user=person, left_at__gte=found.created_at).exists():
-            raise Refused(
-                f"You have left this project since this invitation was made. Ask {A_MANAGER} to add you again."
-            )
-        return found
-
-    def _still_asked(self, person: int, by: User) -> Any:
-        self.project.locked_for(by)
-        found = self._usable()
-        if found.asked_by_id != person:
-            raise Refused("This was answered meanwhile. Reload the page to see who asks now.")
-        return found
+            self.project.locked_for(by)
+            found = self._usable()
+            if found.asked_by is None or found.asked_by_id != person:
+                raise Refused("This was answered meanwhile. Reload the page to see who asks now.")
+            if lets_in:
+                found._let_in(found.asked_by)
+            else:
+                store(found, asked_by=None)
 
     def _let_in(self, person: User) -> None:
         self.project.add_members([person], self.role)

@@ -277,10 +277,10 @@ def answer_request(request: Request, pk: int, invitation_pk: int) -> HttpRespons
     project = access.project(request, pk, Right.MANAGE)
     invitation = get_object_or_404(access.invitations(project), pk=invitation_pk)
     person = whole_number(request.POST.get("person", "")) or 0
+    invitation.answer(person, lets_in="confirm" in request.POST, by=request.user)
     if "confirm" in request.POST:
-        messages.success(request, f"{invitation.confirm(person, by=request.user)} is now a member.")
+        messages.success(request, f"{invitation.asked_by} is now a member.")
         return _to_people(request, project)
-    invitation.turn_down(person, by=request.user)
     return _show_invitations(request, project)
 
 
@@ -350,15 +350,13 @@ def _show_invitation(request: Request, invitation: Invitation, **more: Any) -> H
 
 def _accept(request: Request, invitation: Invitation) -> HttpResponse:
     try:
-        if not invitation.is_for(request.user):
-            invitation.ask(request.user)
+        if not invitation.accept(request.user):
             messages.success(
                 request,
                 f"You have asked to join “{invitation.project}”. You find it here as soon as {invitation.by} or another"
                 f" of its {roles.ROLES[roles.MANAGER].plural} has let you in.",
             )
             return redirect("home")
-        invitation.accept(request.user)
     except Refused as error:
         messages.error(request, str(error))
         return redirect("home")

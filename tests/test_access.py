@@ -510,7 +510,7 @@ def build_world(folder):
     invitation, _ = Invitation.make(project, role="annotator", by=alice, address="dave@example.org")
     elsewheres, token = Invitation.make(elsewhere, role="annotator", by=bob)
     asked, _ = Invitation.make(project, role="observer", by=alice, address="nina@example.org")
-    asked.ask(dave)
+    asked.accept(dave)
     item_counts.refresh()  # so that no reader has to
     item_work.refresh(project.dataset.pk, 60)
     return {
