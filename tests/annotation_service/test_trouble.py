@@ -1,5 +1,7 @@
 """What people get when the database is lost or the disk is full: 503 or 507 where they look, and what they typed."""
 
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from itertools import count
@@ -336,6 +338,15 @@ def test_many_quick_statements_may_take_longer_together(people, limited):
     end = time.monotonic() + 1
     while time.monotonic() < end:
         assert User.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("module", "is_limited"), [("annotation_service.wsgi", True), ("annotation_service.settings", False)]
+)
+def test_processes_that_answer_requests_are_limited(module, is_limited):
+    asked = f"import {module}; from django.db.backends.signals import connection_created as c; print(c.has_listeners())"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == str(is_limited), done.stderr
 
 
 def test_workers_and_commands_wait_as_long_as_it_takes():
