@@ -1,10 +1,12 @@
+from collections.abc import Iterator
 from typing import Any
 
 from allauth.account.admin import EmailAddressAdmin
 from allauth.account.decorators import secure_admin_login
 from allauth.account.models import EmailAddress
 from django.contrib import admin, messages
-from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.admin import GroupAdmin, UserAdmin
+from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.db.models import Model, QuerySet
@@ -27,9 +29,24 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 admin.site.autocomplete_view = SearchSuggestions.as_view(admin_site=admin.site)  # type: ignore[method-assign, assignment]
 
 
+def is_superuser(request: HttpRequest) -> bool:
+    return bool(request.user.is_active and request.user.is_superuser)
+
+
+def is_in_reach(request: HttpRequest, person: User | None) -> bool:
+    """Whether somebody may change an account, if they may change any."""
+    has_powers = person and User.objects.with_powers().filter(pk=person.pk).exists()
+    return is_superuser(request) or not has_powers
+
+
 @admin.register(User)
 class PersonAdmin(UserAdmin):
-    """Accounts of people who have left something behind can be deactivated, but not deleted."""
+    """Accounts of people who have left something behind can be deactivated, but not deleted.
+
+    Whoever may change accounts gives nobody powers by that, and takes no account over that has some: superusers do.
+    """
+
+    POWERS = ("is_staff", "is_superuser", "user_permissions")
 
     actions = ["deactivate", "anonymise"]
     list_display = ["username", "email", "in_groups", "last_login", "is_active", "is_staff", "name", "date_joined"]
@@ -47,6 +64,20 @@ class PersonAdmin(UserAdmin):
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[User]":
         return super().get_queryset(request).prefetch_related("groups")
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and is_in_reach(request, obj)
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and is_in_reach(request, obj)
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return () if is_superuser(request) else self.POWERS
+
+    def formfield_for_manytomany(self, db_field: Any, request: Any, **options: Any) -> Any:
+        if db_field.name == "groups" and not is_superuser(request):
+            options["queryset"] = Group.objects.filter(permissions=None)
+        return super().formfield_for_manytomany(db_field, request, **options)
 
     def changeform_view(self, *args: Any, **options: Any) -> Any:
         try:
@@ -70,21 +101,15 @@ class PersonAdmin(UserAdmin):
 
     @admin.action(description="Deactivate the selected people", permissions=["change"])
     def deactivate(self, request: HttpRequest, queryset: "QuerySet[User]") -> None:
-        for person in queryset:
-            if person == request.user:
-                self.message_user(request, "You cannot deactivate your own account.", messages.ERROR)
-                continue
+        for person in self._changeable(request, queryset, "deactivate"):
             set_active(person, False)
             self.log_change(request, person, "Deactivated.")
             self.message_user(request, f"“{person}” can no longer sign in. What they made stays.")
 
     @admin.action(description="Anonymise the selected people, for good", permissions=["change"])
     def anonymise(self, request: HttpRequest, queryset: "QuerySet[User]") -> None:
-        for person in queryset:
+        for person in self._changeable(request, queryset, "anonymise"):
             name = str(person)
-            if person == request.user:
-                self.message_user(request, "You cannot anonymise your own account.", messages.ERROR)
-                continue
             try:
                 anonymise(person)
             except Refused as error:
@@ -93,10 +118,32 @@ class PersonAdmin(UserAdmin):
             self.log_change(request, person, "Anonymised.")
             self.message_user(request, f"“{name}” is now “{person}”, in all places. What they made stays.")
 
+    def _changeable(self, request: HttpRequest, people: "QuerySet[User]", verb: str) -> Iterator[User]:
+        for person in people:
+            if person == request.user:
+                self.message_user(request, f"You cannot {verb} your own account.", messages.ERROR)
+            elif not is_in_reach(request, person):
+                self.message_user(request, f"Only superusers change the account of “{person}”.", messages.ERROR)
+            else:
+                yield person
+
+
+admin.site.unregister(Group)
+
+
+@admin.register(Group)
+class PermissionsAdmin(GroupAdmin):
+    """Groups can carry permissions."""
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return is_superuser(request)
+
+    has_add_permission = has_delete_permission = has_change_permission
+
 
 @admin.register(Mail)
 class MailAdmin(ReadOnlyAdmin):
-    """What would have been sent. A link to a new password opens the account: only those who may change accounts see it."""
+    """What would have been sent. A link to a new password opens the account, whoever's it is: only superusers see it."""
 
     list_display = ["subject", "to", "sent"]
     fields = ["to", "subject", "sent", "text"]
@@ -104,7 +151,7 @@ class MailAdmin(ReadOnlyAdmin):
     search_fields = ["to", "subject"]
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return super().has_module_permission(request) and request.user.has_perm("annotation_service.change_user")
+        return is_superuser(request)
 
     @admin.display(description="sent", ordering="sent_at")
     def sent(self, mail: Mail) -> str | SafeString:
@@ -120,7 +167,19 @@ admin.site.unregister(EmailAddress)
 
 @admin.register(EmailAddress)
 class AddressAdmin(EmailAddressAdmin):
-    """People add their addresses themselves, and the first one is a field of the person: here they are confirmed and deleted."""
+    """People add their addresses themselves, and the first one is a field of the person: here they are confirmed and deleted. By
+    an address somebody gets a new password."""
+
+    def get_queryset(self, request: HttpRequest) -> "QuerySet[Any]":
+        rows = super().get_queryset(request)
+        return rows if is_superuser(request) else rows.exclude(user__in=User.objects.with_powers())
+
+    def has_confirm_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("account.change_emailaddress")
+
+    @admin.action(description="Confirm the selected addresses", permissions=["confirm"])
+    def make_verified(self, request: HttpRequest, queryset: Any) -> None:
+        super().make_verified(request, queryset)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -70,7 +70,7 @@ def count(request: HttpRequest, limits: Iterable[Limit]) -> Attempt:
         with _alone():
             wait = _wait(attempt.keys)
             for key, rate in attempt.keys if not wait else ():
-                cache.set(key, [attempt.at, *cache.get(key, [])][: rate.amount], rate.duration)
+                cache.set(key, [attempt.at, *_times(key, rate)][: rate.amount], rate.duration)
     if wait:
         raise ImmediateHttpResponse(too_many(request, wait))
     return attempt
@@ -138,10 +138,19 @@ def _wait(keys: Collection[tuple[str, ratelimit.Rate]]) -> int:
     """The seconds until there is room under all keys, for each as often as it is there; 0 if there is."""
     wait, often = 0.0, Counter(key for key, _ in keys)
     for key, rate in dict(keys).items():
-        times, before = cache.get(key, []), max(0, rate.amount - often[key])
+        times, before = _times(key, rate), max(0, rate.amount - often[key])
         if len(times) > before:
             wait = max(wait, times[before] + rate.duration - time.time())
     return ceil(wait)
+
+
+def _times(key: str, rate: ratelimit.Rate) -> list[float]:
+    """When attempts were counted. Times in the future, after a clock was set back, become now, and pass as others do."""
+    times, now = cache.get(key, []), time.time()
+    if times and times[0] > now:
+        times = [min(at, now) for at in times]
+        cache.set(key, times, rate.duration)
+    return times
 
 
 def _here(request: HttpRequest, login: str) -> str:

@@ -138,8 +138,15 @@ def in_use(names: Callable[[], Iterable[str]]) -> Callable[[], Iterable[str]]:
 
 
 def claim(**which: Any) -> Job | None:
-    """The oldest waiting job of these, now this worker's, or None. Reads first: an idle worker takes no lock."""
-    fresh = timezone.now() - Job.STALE
+    """The oldest waiting job of these, now this worker's, or None. Reads first: an idle worker takes no lock.
+
+    A heartbeat after a clock was set back lies in the future: it becomes one of now, and grows old from here on.
+    """
+    now = timezone.now()
+    ahead = Job.objects.filter(state=JobState.RUNNING, heartbeat_at__gt=now)
+    if ahead.exists():
+        ahead.update(heartbeat_at=now)
+    fresh = now - Job.STALE
     waiting = Q(state=JobState.QUEUED) | Q(state=JobState.RUNNING, heartbeat_at__lt=fresh)
     job = Job.objects.filter(waiting, **which).order_by("id").first()
     claim = {"state": JobState.RUNNING, "heartbeat_at": timezone.now(), "attempts": F("attempts") + 1}

@@ -264,7 +264,9 @@ class Journaled(PagedBlueprint):
                 return self.undo(by=by)
             offered = self.changes.filter(version=version, user=by).first()
             if offered is None:
-                raise Refused("This step is not yours to undo.")
+                raise Refused(
+                    "This step is not yours to undo. Open the history: “Revert” takes back any step there, whoever made it."
+                )
             return self.revert(offered, by=by)
 
     def undoable(self, by: User) -> Any:

@@ -67,6 +67,8 @@ MAX_INVITED_AT_ONCE = env_int("MAX_INVITED_AT_ONCE", 50)
 # Work above these sizes is done by the background worker, with a progress bar.
 JOB_FILE_BYTES = env_int("JOB_FILE_BYTES", 1_000_000)
 JOB_ROWS = env_int("JOB_ROWS", 20_000)
+# A statement of the database that a page waits for is ended after so long; workers and commands wait as long as it takes.
+STATEMENT_SECONDS = env_int("STATEMENT_SECONDS", 30, least=1)
 # A request or answer that is on its way for longer than this, and for a second more with each so many bytes, is given up;
 # so is a connection on which nothing comes.
 SLOW_CLIENT_SECONDS = env_int("SLOW_CLIENT_SECONDS", 20, least=1)

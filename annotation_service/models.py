@@ -19,6 +19,8 @@ from django.utils import timezone
 
 from .db import Trouble, store, trouble, write
 from .inputs import Refused, can_be_seen
+from .lookalikes import drawn, mixed_scripts
+from .words import listed
 
 PROJECT_MANAGERS = "Project managers"
 WORKER_SIGN = "worker-alive"
@@ -34,6 +36,12 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).strip()
 
 
+def skeleton(name: str) -> str:
+    """What names that look alike share, in any case: of “I”, “l” and “1” the capital one is alike before it is made small."""
+    return drawn(fold(drawn(name)))[:MAX_SKELETON]
+
+
+MAX_SKELETON = 300
 SAVE_ONE_BY_ONE = "Save people one by one: the folded names have to follow."
 
 
@@ -69,6 +77,11 @@ class UserManager(auth_models.UserManager["User"]):
         rows = further.values_list("pk", "emailaddress__email")
         return self.filter(Q(email_folded=folded) | Q(pk__in={pk for pk, email in rows if fold(email) == folded}))
 
+    def with_powers(self) -> QuerySet["User"]:
+        """Those who may do more than others, or could at once: only superusers change their accounts."""
+        powers = Q(is_staff=True) | Q(is_superuser=True)
+        return self.filter(powers | Q(user_permissions__isnull=False) | Q(groups__permissions__isnull=False)).distinct()
+
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.with_name(username or "").get()
 
@@ -83,6 +96,8 @@ class User(auth_models.AbstractUser):
     MAX_FOLDED_ADDRESS = 500
 
     username_folded = models.CharField(max_length=300, unique=True, editable=False)
+    # Null for the names of anonymised people, and for those that looked like others before this was asked.
+    username_skeleton = models.CharField(max_length=MAX_SKELETON, unique=True, null=True, editable=False)  # noqa: DJ001
     # Null without an address: many people may have none.
     email_folded = models.CharField(max_length=MAX_FOLDED_ADDRESS, unique=True, null=True, editable=False)  # noqa: DJ001
     # What was chosen of `COMFORT`.
@@ -94,6 +109,16 @@ class User(auth_models.AbstractUser):
 
     def fold_names(self) -> None:
         self.username_folded, self.email_folded = fold(self.username), fold(self.email) or None
+        if self.anonymised_at:
+            self.username_skeleton = None
+        elif self.has_new_name():
+            self.username_skeleton = skeleton(self.username)
+
+    def has_new_name(self) -> bool:
+        return not (self.pk and User.objects.filter(pk=self.pk, username=self.username).exists())
+
+    def looks_like_another(self) -> bool:
+        return User.objects.filter(username_skeleton=skeleton(self.username)).exclude(pk=self.pk).exists()
 
     def save(self, *args: Any, **options: Any) -> None:
         fields = options.get("update_fields")
@@ -101,7 +126,7 @@ class User(auth_models.AbstractUser):
             self.validate_names()
             self.fold_names()
             if fields is not None:
-                options["update_fields"] = {*fields, "username_folded", "email_folded"}
+                options["update_fields"] = {*fields, "username_folded", "username_skeleton", "email_folded"}
         super().save(*args, **options)
 
     def validate_unique(self, exclude: Collection[str] | None = None) -> None:
@@ -114,11 +139,24 @@ class User(auth_models.AbstractUser):
             raise ValidationError(wrong)
 
     def wrong_name(self) -> str:
-        """Why nobody can have this user name, or why this person cannot; empty if they can."""
-        if not self.anonymised_at and not all(map(can_be_seen, self.username)):
+        """Why nobody can have this user name, or why this person cannot; empty if they can, or have it."""
+        if not self.has_new_name():
+            return ""
+        if User.objects.with_name(self.username).exclude(pk=self.pk).exists():
+            return "A user with that username already exists."
+        if self.anonymised_at:
+            return ""
+        if not all(map(can_be_seen, self.username)):
             return "A user name cannot contain spaces or characters that nobody can see."
-        taken = User.objects.with_name(self.username).exclude(pk=self.pk).exists()
-        return "A user with that username already exists." if taken else ""
+        if not any(map(str.isalpha, self.username)):
+            return "A user name needs a letter."
+        if scripts := mixed_scripts(self.username):
+            return (
+                f"This user name mixes letters of scripts that look alike: {listed(scripts)}. Write it in one of them."
+            )
+        if self.looks_like_another():
+            return "This user name looks like one that somebody else has. Choose another one."
+        return ""
 
     def wrong_address(self) -> str:
         # Signs such as “㌖” are folded to several letters.
@@ -139,6 +177,8 @@ def fold_as_loaded(instance: User, raw: bool, **more: Any) -> None:
     """Fixtures are stored without `User.save`."""
     if raw:
         instance.fold_names()
+        if instance.looks_like_another():
+            instance.username_skeleton = None
 
 
 # --- How texts and their marks are shown to somebody who annotates: what there is to choose from --------------------------------
@@ -245,14 +285,16 @@ class Job(models.Model):
 
     @property
     def has_no_worker(self) -> bool:
-        """Whether nobody is there to do it: none to take it up, or the one that had it is gone."""
+        """Whether nobody is there to do it: none to take it up, or the one that had it is gone. A sign that lies far in the
+        future is an old one: after a clock was set back, a worker that is there soon shows another."""
+        now = timezone.now()
         if self.state == JobState.RUNNING and self.heartbeat_at:
-            return self.heartbeat_at < timezone.now() - self.STALE
+            return abs(now - self.heartbeat_at) > self.STALE
         # The sign never expires: it would be deleted on reading, which fails when the disk is full.
-        if self.state != JobState.QUEUED or cache.get(WORKER_SIGN, 0) >= time.time() - self.SIGN_SECONDS:
+        if self.state != JobState.QUEUED or abs(cache.get(WORKER_SIGN, 0) - time.time()) <= self.SIGN_SECONDS:
             return False
-        lately = timezone.now() - timedelta(seconds=self.SIGN_SECONDS)
-        return not Job.objects.filter(state=JobState.RUNNING, heartbeat_at__gte=lately).exists()
+        some = timedelta(seconds=self.SIGN_SECONDS)
+        return not Job.objects.filter(state=JobState.RUNNING, heartbeat_at__range=(now - some, now + some)).exists()
 
     @property
     def silent_for(self) -> int:

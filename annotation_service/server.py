@@ -62,6 +62,7 @@ class Channel(HTTPChannel):
     parser_class = RequestParser
     since = 0.0
     moved = 0
+    last_activity: float
 
     def begin(self) -> None:
         self.since, self.moved = time.time(), 0
@@ -98,6 +99,7 @@ class Channel(HTTPChannel):
     def is_late(self, now: float) -> bool:
         """Whether what is on its way takes too long, or nothing has come for too long."""
         patience = settings.SLOW_CLIENT_SECONDS
+        self.since, self.last_activity = min(self.since, now), min(self.last_activity, now)  # a clock may be set back
         if self.total_outbufs_len or (self.request and not self.requests):
             return now > self.since + patience + self.moved / settings.SLOW_CLIENT_BYTES
         return not self.requests and now > self.last_activity + patience
@@ -156,14 +158,14 @@ class Server(TcpWSGIServer):
         while not stopping and os.getppid() == parent:
             self.turn()
         wasyncore.dispatcher.close(self)  # listens no more
-        end = time.time() + SECONDS_TO_FINISH
-        while self.active_channels and time.time() < end:
+        end = time.monotonic() + SECONDS_TO_FINISH
+        while self.active_channels and time.monotonic() < end:
             for channel in self.active_channels.values():
                 channel.will_close |= channel.is_unfinished
             self.turn()
         for thread in threading.enumerate():  # those that send mails; the ones of waitress are daemons
             if not thread.daemon and thread is not threading.current_thread():
-                thread.join(max(0.0, end - time.time()))
+                thread.join(max(0.0, end - time.monotonic()))
 
 
 def serve(host: str, port: int) -> None:

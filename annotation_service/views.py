@@ -27,7 +27,8 @@ from .models import Job, JobState, kept_file
 from .paging import named, search_text
 
 log = logging.getLogger(__name__)
-RETRY_AFTER = 5  # seconds
+RETRY_AFTER, RETRY_SLOW_AFTER = 5, 60  # seconds
+TITLES = {Trouble.FULL: "No room left on the server", Trouble.SLOW: "This took too long"}
 HELP = {"manager": "For project managers", "everybody": "For everybody", "annotator": "For annotators"}
 
 
@@ -45,9 +46,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
     elif "HX-Request" in request.headers:
         response = HttpResponse(reason.value, content_type="text/plain")  # which static/js/app.js shows
     else:
-        response = HttpResponse(render_to_string("503.html", _sent(request) | {"reason": reason}))
+        passes = reason in {Trouble.LOST, Trouble.BUSY}
+        context = {"reason": reason, "title": TITLES.get(reason, "One moment"), "passes": passes}
+        response = HttpResponse(render_to_string("503.html", _sent(request) | context))
     response.status_code = 507 if reason is Trouble.FULL else 503
-    response["Retry-After"] = str(RETRY_AFTER)
+    response["Retry-After"] = str(RETRY_SLOW_AFTER if reason is Trouble.SLOW else RETRY_AFTER)
     response.trouble = reason  # type: ignore[attr-defined]
     response._has_been_logged = True  # type: ignore[attr-defined] # or Django adds a traceback
     return response

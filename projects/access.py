@@ -79,7 +79,7 @@ def people_to_choose(request: Request, project_pk: int | None) -> QuerySet[User]
 
 def invitations(project: Project) -> InvitationQuerySet:
     """Those to a project that the caller has got through this module, the newest first."""
-    return Invitation.objects.filter(project=project).select_related("by").order_by("-pk")
+    return Invitation.objects.filter(project=project).select_related("by", "asked_by").order_by("-pk")
 
 
 def invitation_with(token: str) -> Invitation:

@@ -115,7 +115,7 @@ admin.site.register(
     ReadOnlyAdmin,
     part_of="project",
     list_display=["__str__", "by", "created_at", "expires_at", "state", "uses"],
-    fields=["project", "role", "address", "by", "created_at", "expires_at", "state", "uses"],
+    fields=["project", "role", "address", "by", "created_at", "expires_at", "state", "uses", "asked_by"],
     list_filter=[("project", Chosen), ("by", Chosen), "role", "state"],
     list_select_related=["project"],
     search_fields=["address", "project__name", "by__username"],

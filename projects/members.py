@@ -13,11 +13,12 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 
 from annotation_service import limits, words
+from annotation_service.accounts import sure_addresses
 from annotation_service.blueprints import Right
 from annotation_service.db import store, write
 from annotation_service.inputs import Refused
 from annotation_service.leaving import leavings, switchings
-from annotation_service.models import User, fold
+from annotation_service.models import Mail, User, fold
 from datasets.models import Annotation, Entity, Mark, Relation
 from ontologies.models import OntologyKind
 from work.models.item_work import delete_annotations
@@ -247,7 +248,8 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
 
 
 class Invitation(models.Model):
-    """To one project, in one role. One that was sent to an address can be accepted once, a link by everybody who has it.
+    """To one project, in one role. A link can be accepted by everybody who has it. One that was sent to an address can be
+    accepted once, by an account with that address; whoever else has it may ask whoever manages the project to be let in.
 
     Whoever is invited is no member yet, and gets no items.
     """
@@ -268,6 +270,10 @@ class Invitation(models.Model):
     expires_at = models.DateTimeField(default=_expiry)
     state = models.CharField(max_length=8, choices=State, default=State.OPEN)
     uses = models.PositiveIntegerField(default=0)
+    # Who has it without having its address, and waits to be let in.
+    asked_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
 
     objects = InvitationQuerySet.as_manager()
 
@@ -311,18 +317,45 @@ class Invitation(models.Model):
             )
         return invitation, token
 
-    def accept(self, person: User) -> None:
-        """Make somebody a member."""
+    def is_for(self, person: User) -> bool:
+        """Whether somebody can accept it without asking."""
+        return self.is_link or self.address.lower() in sure_addresses(person)
+
+    def accept(self, person: User) -> bool:
+        """Make somebody a member or, if they have not the address that was invited, have them wait until whoever manages the
+        project lets them in. Returns whether they are in."""
         with write():
-            project = self.project.locked()
-            found = self._usable()
+            project, found = self.project.locked(), self._usable()
             if project.former_members().filter(user=person, left_at__gte=found.created_at).exists():
                 raise Refused(
                     f"You have left this project since this invitation was made. Ask {A_MANAGER} to add you again."
                 )
-            project.add_members([person], found.role)
-            answer = {} if found.is_link else {"state": self.State.ACCEPTED}
-            store(found, uses=F("uses") + 1, **answer)
+            if is_in := found.is_for(person):
+                found._let_in(person)
+            elif found.asked_by in (None, person):
+                store(found, asked_by=person)
+            else:
+                raise Refused(
+                    f"Somebody else has asked with this invitation already. Ask {A_MANAGER} of the project for one of your own."
+                )
+        return is_in
+
+    def answer(self, person: int, *, lets_in: bool, by: User) -> None:
+        """Let in who has asked, or do not: then it stays open for the address that was invited."""
+        with write():
+            self.project.locked_for(by)
+            found = self._usable()
+            if found.asked_by is None or found.asked_by_id != person:
+                raise Refused("This was answered meanwhile. Reload the page to see who asks now.")
+            if lets_in:
+                found._let_in(found.asked_by)
+            else:
+                store(found, asked_by=None)
+
+    def _let_in(self, person: User) -> None:
+        self.project.add_members([person], self.role)
+        answer = {} if self.is_link else {"state": self.State.ACCEPTED, "asked_by": None}
+        store(self, uses=F("uses") + 1, **answer)
 
     def decline(self) -> None:
         """A link stays open for others."""
@@ -347,10 +380,13 @@ class Invitation(models.Model):
 
 
 def leave_projects(person: User, addresses: Collection[str]) -> None:
-    """End all memberships of somebody who leaves the service, and forget the invitations that were sent to them."""
+    """End all memberships of somebody who leaves the service, and forget the invitations that were sent to them, and
+    kept mails that say who invited."""
     for membership in person.membership_set.select_related("project", "user").order_by("project_id"):
         membership.project.part_with(membership)
     Invitation.objects.all().to(addresses).delete()
+    Invitation.objects.filter(asked_by=person).update(asked_by=None)
+    Mail.objects.filter(body__contains=f"\n{person} invites you to the project “").delete()
 
 
 def assign_anew(person: User) -> None:

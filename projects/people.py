@@ -270,6 +270,20 @@ def revoke_invitation(request: Request, pk: int, invitation_pk: int) -> HttpResp
     return _show_invitations(request, project)
 
 
+@require_POST
+@toasts_refusals
+def answer_request(request: Request, pk: int, invitation_pk: int) -> HttpResponse:
+    """Of somebody who has an invitation that was sent to another address: the form names who was shown."""
+    project = access.project(request, pk, Right.MANAGE)
+    invitation = get_object_or_404(access.invitations(project), pk=invitation_pk)
+    person = whole_number(request.POST.get("person", "")) or 0
+    invitation.answer(person, lets_in="confirm" in request.POST, by=request.user)
+    if "confirm" in request.POST:
+        messages.success(request, f"{invitation.asked_by} is now a member.")
+        return _to_people(request, project)
+    return _show_invitations(request, project)
+
+
 def _invitations_context(project: Project) -> dict[str, Any]:
     """What the page shows of invitations: the open ones and, for a month, those that are closed."""
     found = access.invitations(project).filter(expires_at__gt=timezone.now() - CLOSED_FOR)
@@ -305,35 +319,44 @@ def _mail(request: Request, project: Project, invitation: Invitation, token: str
 @login_not_required
 @require_http_methods(["GET", "POST"])
 def invitation(request: Request, token: str) -> HttpResponse:
-    """The page behind the link of an invitation."""
+    """The page behind the link of an invitation. Nothing is accepted but by saying so."""
     found = access.invitation_with(token)
     if not Invitation.objects.usable().filter(pk=found.pk).exists():
         return render(request, "projects/people/closed.html", {"invitation": found}, status=410)
-    if request.method == "POST" and "decline" in request.POST:
+    if "decline" in request.POST:
         return _decline(request, found)
-    if request.user.is_authenticated:
-        return _accept(request, found) if request.method == "POST" else _show_invitation(request, found)
-    return _sign_up(request, found)
+    if not request.user.is_authenticated:
+        return _sign_up(request, found)
+    return _accept(request, found) if "accept" in request.POST else _show_invitation(request, found)
 
 
 @require_POST
 def answer_invitation(request: Request, pk: int) -> HttpResponse:
     """To an invitation that is shown on the home page, because it was sent to an address of the person."""
     found = get_object_or_404(access.invitations_to(request.user), pk=pk)
-    return _decline(request, found) if "decline" in request.POST else _accept(request, found)
+    if "decline" in request.POST:
+        return _decline(request, found)
+    return _accept(request, found) if "accept" in request.POST else redirect("home")
 
 
 def _show_invitation(request: Request, invitation: Invitation, **more: Any) -> HttpResponse:
-    form = more.get("form")
     member = invitation.project.members().filter(user=request.user.pk).first()
     has_account = not invitation.is_link and User.objects.with_address(invitation.address).exists()
-    context = {"invitation": invitation, "has_account": has_account, "member": member, **more}
-    return render(request, "projects/people/invitation.html", context, status=422 if form and form.is_bound else 200)
+    is_for = request.user.is_authenticated and invitation.is_for(request.user)
+    context = {"invitation": invitation, "has_account": has_account, "member": member, "is_for": is_for, **more}
+    status = 422 if request.method == "POST" else 200
+    return render(request, "projects/people/invitation.html", context, status=status)
 
 
 def _accept(request: Request, invitation: Invitation) -> HttpResponse:
     try:
-        invitation.accept(request.user)
+        if not invitation.accept(request.user):
+            messages.success(
+                request,
+                f"You have asked to join “{invitation.project}”. You find it here as soon as {invitation.by} or another"
+                f" of its {roles.ROLES[roles.MANAGER].plural} has let you in.",
+            )
+            return redirect("home")
     except Refused as error:
         messages.error(request, str(error))
         return redirect("home")
@@ -350,8 +373,8 @@ def _decline(request: Request, invitation: Invitation) -> HttpResponse:
 
 
 def _sign_up(request: Request, invitation: Invitation) -> HttpResponse:
-    form = InvitedForm(request.POST if request.method == "POST" else None, address=invitation.address)
-    if request.method == "POST":
+    form = InvitedForm(request.POST if "accept" in request.POST else None, address=invitation.address)
+    if form.is_bound:
         attempts.count(request, [("signup", None)])
         if form.is_valid() and (person := _made(form, invitation)):
             login(request, person)

@@ -36,6 +36,7 @@ project_urls = [
     path("people/invitations/mail/", people.invite_by_mail, name="invite"),
     path("people/invitations/link/", people.invite_by_link, name="invite_by_link"),
     path("people/invitations/<int:invitation_pk>/revoke/", people.revoke_invitation, name="revoke_invitation"),
+    path("people/invitations/<int:invitation_pk>/answer/", people.answer_request, name="answer_request"),
     path("people/hand-over/", people.hand_over, name="hand_over"),
     path("people/<int:member_pk>/role/", people.change_role, name="change_role"),
     path("people/<int:member_pk>/remove/", people.remove, name="remove_member"),

@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple, TypeVar
 
 from django.conf import settings
 
-from annotation_service import csv_input, words
+from annotation_service import csv_tables, words
 from annotation_service.inputs import CHECKED_FIRST, MAX_PROBLEMS, Problems, Refused, size_of, text_blocks
 from annotation_service.json_input.lists import Element, Elements
 from annotation_service.schemas import PUBLISHED, Checker, load
@@ -122,7 +122,7 @@ def _pieces(source: str | IO[bytes], checker: Checker) -> Iterator[Element]:
     if begins in ("", "[", "{") or "array" in checker.types.values():
         yield from Elements(texts, limit)
     else:
-        for record in csv_input.records(texts, list(checker.types), limit):
+        for record in csv_tables.records(texts, list(checker.types), limit):
             yield record if record.refused else record._replace(value=_typed(record.value, checker))
 
 

@@ -308,6 +308,13 @@ ROWS = [
     Row("projects:invite_by_link", MANAGERS, ("project",), {"role": "observer"}),
     Row("projects:revoke_invitation", MANAGERS, ("project", "invitation"), {}),
     Row("projects:revoke_invitation", "302 404 403 404 404 404", ("project", "invitation_elsewhere"), {}),
+    Row(
+        "projects:answer_request", "302 404 403 404 422 422", ("project", "invitation"), {"person": "1", "confirm": "1"}
+    ),
+    Row(
+        "projects:answer_request", "302 404 403 404 200 200", ("project", "asked"), {"person": "{dave}", "decline": "1"}
+    ),
+    Row("projects:answer_request", "302 404 403 404 404 404", ("project", "invitation_elsewhere"), {"confirm": "1"}),
     Row("projects:invitation", "200 200 200 200 200 200", ("token",)),
     Row("projects:invitation", "422 302 302 302 302 302", ("token",), {"accept": "1"}),
     Row("projects:invitation", "302 302 302 302 302 302", ("token",), {"decline": "1"}),
@@ -502,6 +509,8 @@ def build_world(folder):
     ]
     invitation, _ = Invitation.make(project, role="annotator", by=alice, address="dave@example.org")
     elsewheres, token = Invitation.make(elsewhere, role="annotator", by=bob)
+    asked, _ = Invitation.make(project, role="observer", by=alice, address="nina@example.org")
+    asked.accept(dave)
     item_counts.refresh()  # so that no reader has to
     item_work.refresh(project.dataset.pk, 60)
     return {
@@ -540,6 +549,7 @@ def build_world(folder):
         "membership_elsewhere": elsewhere.membership_set.get().pk,
         "invitation": invitation.pk,
         "invitation_elsewhere": elsewheres.pk,
+        "asked": asked.pk,
         "token": token,
         "job": start_job("test", title="t", by=alice, target={}).pk,
         "finished_job": finished.pk,

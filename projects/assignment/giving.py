@@ -1,5 +1,6 @@
 """The part of a project that gives items to people, by its rule and by hand; what was done by hand last can be undone."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -105,9 +106,13 @@ def who_has(holdings: Holdings) -> dict[str, Holders]:
 
 def forget_name(person: User, addresses: Collection[str]) -> None:
     """Of somebody who leaves the service, in what is kept as a text: the last changes, and the answers of jobs that made such."""
-    HandChange.objects.filter(text__contains=person.username).delete()
+    # One of the names that `_names` has put there: a name may be a word of the rest, or the beginning of another one.
+    told = re.compile(rf"(?:given to|taken from) (?:\S+(?:,| and) )*{re.escape(person.username)}(?:, | and |\.(?: |$))")
+    for change in HandChange.objects.defer("before"):
+        if told.search(change.text):
+            change.delete()
     for job in Job.objects.filter(kind__in=("by_hand", "undo_by_hand")):
-        if person.username in job.result.get("text", ""):
+        if told.search(job.result.get("text", "")):
             store(job, result={name: value for name, value in job.result.items() if name != "text"})
 
 

@@ -1,14 +1,12 @@
 """Preannotations: forms of entities, and pairs of them, with the labels that they usually get."""
 
-import csv
 from collections.abc import Collection, Iterator, Mapping
-from types import SimpleNamespace
 from typing import IO, Any, Self
 
 from django.db import models
 from django.db.models import QuerySet
 
-from annotation_service import access
+from annotation_service import access, csv_tables
 from annotation_service.db import among, store, write
 from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused
@@ -74,11 +72,7 @@ class PreannotationSet(ResourceSet):
 
     def csv_document(self) -> Iterator[str]:
         """The same as `json_document` as a table, a row at a time."""
-        lines = SimpleNamespace(write=str)  # to write a line returns it
-        table = csv.DictWriter(lines, [field.name for field in self.row_model.content_fields()], lineterminator="\n")
-        yield table.writeheader()
-        for entry in self.entries():
-            yield table.writerow(entry)
+        return csv_tables.written([field.name for field in self.row_model.content_fields()], self.entries())
 
     # --- Making ---
 

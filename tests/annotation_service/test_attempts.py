@@ -82,6 +82,16 @@ def test_who_is_refused_writes_nothing(carol):
     assert queries and all(query["sql"].startswith("SELECT") for query in queries)
 
 
+def test_attempts_that_lie_in_the_future_count_as_now(carol, later):
+    later(3600)
+    fail("carol", 5)
+    later(0)  # the clock was set back
+    page = sign_in(Client(), "carol", REMOTE_ADDR=HOME)
+    assert page.status_code == 429 and 290 < int(page["Retry-After"]) <= 300
+    later(301)
+    assert succeeds("carol")
+
+
 def test_who_succeeds_is_not_counted(carol):
     assert all(succeeds("carol") for _ in range(8))
 

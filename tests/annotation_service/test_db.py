@@ -74,7 +74,7 @@ def test_keys_are_looked_up_however_many_they_are(db):
         (OperationalError, "53100", Trouble.FULL),
         (OperationalError, "53300", Trouble.BUSY),
         (OperationalError, "55P03", Trouble.BUSY),
-        (OperationalError, "57014", Trouble.BUSY),
+        (OperationalError, "57014", Trouble.SLOW),
         (OperationalError, "57P01", Trouble.LOST),
         (OperationalError, "54000", None),
         (OperationalError, None, Trouble.LOST),
@@ -102,6 +102,7 @@ def test_what_postgresql_says_is_told_apart(error, code, expected):
         ("SQLITE_CANTOPEN", Trouble.LOST),
         ("SQLITE_BUSY", Trouble.BUSY),
         ("SQLITE_BUSY_SNAPSHOT", Trouble.BUSY),
+        ("SQLITE_INTERRUPT", Trouble.SLOW),
         ("SQLITE_ERROR", None),  # no such table
     ],
 )

@@ -236,6 +236,30 @@ def test_a_worker_that_is_busy_with_another_job_is_there(alice):
         assert job.has_no_worker is is_gone
 
 
+def test_signs_of_workers_that_lie_in_the_future_are_old_ones(alice, monkeypatch):
+    job, other = queued(alice), queued(alice)
+    ahead = time.time() + 3600
+    with monkeypatch.context() as clock:
+        clock.setattr("time.time", lambda: ahead)
+        jobs.show_sign()
+    Job.objects.filter(pk=other.pk).update(state=JobState.RUNNING, heartbeat_at=timezone.now() + timedelta(hours=1))
+    other.refresh_from_db()
+    assert job.has_no_worker and other.has_no_worker
+    jobs.show_sign()
+    assert not job.has_no_worker
+
+
+def test_a_job_whose_worker_died_before_a_clock_was_set_back_is_taken_up_again(alice, monkeypatch):
+    """Its heartbeat lies in the future and counts as one of now: that of a worker which is there comes anew."""
+    job = queued(alice)
+    assert jobs.claim() == job
+    Job.objects.update(heartbeat_at=timezone.now() + timedelta(hours=1))
+    assert jobs.claim() is None
+    now = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: now() + Job.STALE + timedelta(seconds=1))
+    assert jobs.claim() == job
+
+
 def test_a_page_says_when_a_worker_is_not_heard_of(as_alice):
     job = queued(as_alice.user)
     Job.objects.update(state=JobState.RUNNING, heartbeat_at=timezone.now())

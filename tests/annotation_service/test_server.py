@@ -337,3 +337,10 @@ def test_a_process_whose_parent_died_stops(settings):
         while time.monotonic() < end:
             connect(port).close()
             time.sleep(0.05)
+
+
+def test_a_client_is_not_waited_for_by_a_clock_that_was_set_back(settings):
+    channel = SimpleNamespace(total_outbufs_len=1, requests=(), since=5000.0, last_activity=5000.0, moved=0)
+    seconds = settings.SLOW_CLIENT_SECONDS
+    assert not server.Channel.is_late(channel, 1000.0)
+    assert server.Channel.is_late(channel, 1001.0 + seconds)

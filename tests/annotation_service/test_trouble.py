@@ -1,5 +1,7 @@
 """What people get when the database is lost or the disk is full: 503 or 507 where they look, and what they typed."""
 
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from itertools import count
@@ -8,17 +10,18 @@ from unittest import mock
 import pytest
 from django.core.files.base import ContentFile
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection, transaction
+from django.db.backends.signals import connection_created
 from django.test import Client
 
-from annotation_service.db import Trouble
+from annotation_service.db import Trouble, execute, limit_statements, snapshot, trouble, write
 from annotation_service.models import Job, User, start_job
 from datasets.models import Entity, Upload
 from tests import factories, faults
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-FULL, LOST = Trouble.FULL.value, Trouble.LOST.value
+FULL, LOST, SLOW = Trouble.FULL.value, Trouble.LOST.value, Trouble.SLOW.value
 FRAGMENT = {"HX-Request": "true"}
 JSON = {"Accept": "application/json"}
 
@@ -266,3 +269,90 @@ def test_reading_the_sign_of_a_worker_that_is_gone_writes_nothing(people):
     assert not job.has_no_worker
     with full_disk(), mock.patch("time.time", return_value=time.time() + 100):
         assert job.has_no_worker
+
+
+# --- What takes too long -----------------------------------------------------------------------------------------------------
+
+ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
+
+
+def wait_for_ever(*args):
+    execute(f"{ENDLESS} SELECT count(*) FROM n")
+
+
+@pytest.fixture
+def limited():
+    """As in a web process, but for half a second."""
+    limit_statements(0.5)
+    connection.close()
+    yield
+    connection_created.disconnect(dispatch_uid="limit_statements")
+    connection.close()
+    connection.execute_wrappers.clear()
+
+
+def test_who_waits_too_long_is_told_what_to_do(people, limited, monkeypatch):
+    client = signed_in(people[0])
+    monkeypatch.setattr("annotation_service.access.can_create", wait_for_ever)
+    page, part, data = (client.get("/help/", headers=headers) for headers in ({}, FRAGMENT, JSON))
+    for response in (page, part, data):
+        assert response.status_code == 503 and int(response["Retry-After"]) == 60
+    assert SLOW in page.text and "This took too long" in page.text and 'http-equiv="refresh"' not in page.text
+    assert part.text == SLOW and data.json() == {"error": SLOW}
+    monkeypatch.undo()
+    assert client.get("/help/").status_code == 200
+
+
+def test_a_form_that_takes_too_long_holds_what_was_typed(people, limited, monkeypatch):
+    client = signed_in(people[0])
+    monkeypatch.setattr("annotation_service.access.can_create", wait_for_ever)
+    response = post_form(client, "/ontologies/new/", {"kind": "entity", "name": "Mine", "source": "empty"})
+    assert response.status_code == 503 and SLOW in response.text
+    assert 'name="name" value="Mine"' in response.text and "It is not certain" not in response.text
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_write_that_takes_too_long_is_taken_back_with_all_before_it(people, limited, nested):
+    table = User._meta.db_table
+    with pytest.raises(OperationalError) as error, write():
+        User.objects.update(last_name="first")
+        with transaction.atomic() if nested else write():
+            execute(f"{ENDLESS} UPDATE {table} SET last_name = (SELECT max(i) FROM n)")
+    assert trouble(error.value) is Trouble.SLOW
+    assert not User.objects.exclude(last_name="").exists()
+    with write():
+        User.objects.update(last_name="after")
+    assert {*User.objects.values_list("last_name", flat=True)} == {"after"}
+
+
+def test_a_snapshot_that_takes_too_long_leaves_the_connection_as_it_was(people, limited):
+    with pytest.raises(OperationalError), snapshot():
+        wait_for_ever()
+    assert not connection.in_atomic_block and not (
+        connection.vendor == "sqlite" and connection.connection.in_transaction
+    )
+    assert User.objects.count() == 2
+
+
+def test_many_quick_statements_may_take_longer_together(people, limited):
+    end = time.monotonic() + 1
+    while time.monotonic() < end:
+        assert User.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("module", "is_limited"), [("annotation_service.wsgi", True), ("annotation_service.settings", False)]
+)
+def test_processes_that_answer_requests_are_limited(module, is_limited):
+    asked = f"import {module}; from django.db.backends.signals import connection_created as c; print(c.has_listeners())"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == str(is_limited), done.stderr
+
+
+def test_workers_and_commands_wait_as_long_as_it_takes():
+    connection.ensure_connection()
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SHOW statement_timeout")
+            assert cursor.fetchone() == ("0",)
+    assert not connection.execute_wrappers

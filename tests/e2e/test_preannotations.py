@@ -92,7 +92,7 @@ def test_from_a_file_to_an_edited_table_and_back(page, sign_in, alice):
     page.locator("summary", has_text="Download").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="Table").click()
-    text = download.value.path().read_text("utf-8")
+    text = download.value.path().read_bytes().decode()
     assert text.splitlines()[1:3] == ["fuel pump,PhysicalObject", "exchange,Activity/Replace"]
     assert text.splitlines()[3:] == ["worn,PhysicalObject/SensingObject/Thermostat", "check,Activity", "clean,Activity"]
     assert "".join(PreannotationSet.objects.get().csv_document()) == text

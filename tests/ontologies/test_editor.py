@@ -210,7 +210,7 @@ def test_the_undo_of_a_toast_takes_back_no_other_step(as_alice, alice, bob, onto
     item.rename("Sensor", by=alice)
     item.switch(False, by=bob)
     answer = as_alice.post(f"{url('undo', ontology.pk)}?version=3")
-    assert answer.status_code == 422 and "not yours" in events(answer)["toast"]["text"]
+    assert answer.status_code == 422 and "Open the history: “Revert”" in events(answer)["toast"]["text"]
     assert item.again().name == "Sensor" and not item.again().active
 
 

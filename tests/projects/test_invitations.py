@@ -17,8 +17,9 @@ from projects.models import Assignment, Invitation, Project
 from tests import factories
 from tests.answers import text_of
 from tests.people import PASSWORD
+from tests.queries import queries_of
 
-NEW = {"username": "nina", "password1": PASSWORD, "password2": PASSWORD}
+NEW = {"username": "nina", "password1": PASSWORD, "password2": PASSWORD, "accept": "1"}
 
 
 pytestmark = pytest.mark.usefixtures("no_attempts_yet")
@@ -348,3 +349,99 @@ def test_a_member_who_follows_a_link_is_told_so_and_shown_the_way(invite, projec
     page = as_carol.get(invite(role="observer"))
     assert "You are in it already, as annotator" in text_of(page) and "Accept" not in text_of(page)
     assert f'href="/projects/{project.pk}/"' in page.text
+
+
+# --- Only for the address that was invited -----------------------------------------------------------------------------------
+
+
+def people_page(client, project):
+    return text_of(client.get(f"/projects/{project.pk}/people/"))
+
+
+def answer(client, project, person, **how):
+    address = f"/projects/{project.pk}/people/invitations/{Invitation.objects.get().pk}/answer/"
+    return client.post(address, {"person": person.pk, **how})
+
+
+@pytest.mark.parametrize("sent", [{}, {"x": "accept"}, {key: NEW[key] for key in NEW if key != "accept"}])
+def test_nothing_is_accepted_but_by_saying_so(invite, project, as_dave, client, sent):
+    for link in (invite("dave@example.org"), invite(), invite("nina@example.org")):
+        for each in (as_dave, client):
+            assert each.post(link, sent).status_code == 422
+    pk = Invitation.objects.get(address="dave@example.org").pk
+    assert as_dave.post(f"/projects/invitations/{pk}/answer/", sent)["Location"] == "/"
+    assert role_of(project, "dave") is None and not User.objects.filter(username="nina").exists()
+    assert not Invitation.objects.exclude(state="open").exists()
+
+
+def test_whoever_has_a_mail_that_was_passed_on_asks_and_is_let_in(invite, project, as_dave, dave, as_alice, as_carol):
+    EmailAddress.objects.create(user=dave, email="nina@example.org", verified=False)
+    link = invite("Nina@example.org", "reviewer")
+    page = text_of(as_dave.get(link))
+    assert "for Nina@example.org , which is no confirmed address of your account" in page and "Ask to join" in page
+    assert not Invitation.objects.get().accept(dave)
+    for _ in range(2):
+        assert as_dave.post(link, {"accept": "1"})["Location"] == "/"
+    assert "as soon as alice or another of its managers has let you in" in text_of(as_dave.get("/"))
+    assert role_of(project, "dave") is None and "You have asked" in text_of(as_dave.get(link))
+    assert "dave asks to join by it, with another address" in people_page(as_alice, project)
+    assert answer(as_carol, project, dave, confirm="1").status_code == 403
+    assert answer(as_dave, project, dave, confirm="1").status_code == 404
+    assert answer(as_alice, project, dave, confirm="1")["HX-Redirect"] == f"/projects/{project.pk}/people/"
+    page = people_page(as_alice, project)
+    assert "dave is now a member." in page and role_of(project, "dave") == "reviewer"
+    assert Invitation.objects.get().state == "accepted" and as_carol.get(link).status_code == 410
+
+
+def test_whoever_was_invited_accepts_although_somebody_else_has_asked(invite, project, as_dave, client, as_bob):
+    link = invite("nina@example.org")
+    as_dave.post(link, {"accept": "1"})
+    page = text_of(as_bob.get(as_bob.post(link, {"accept": "1"})["Location"]))
+    assert "Somebody else has asked with this invitation already" in page
+    client.post(link, NEW)
+    assert (role_of(project, "nina"), role_of(project, "dave")) == ("annotator", None)
+
+
+def test_who_is_turned_down_stays_out_and_the_invitation_stays_open(invite, project, as_dave, dave, as_alice, client):
+    link = invite("nina@example.org")
+    as_dave.post(link, {"accept": "1"})
+    assert "asks to join" not in text_of(answer(as_alice, project, dave, decline="1"))
+    late = answer(as_alice, project, dave, confirm="1")
+    assert late.status_code == 422 and "answered meanwhile" in late["HX-Trigger"] and role_of(project, "dave") is None
+    assert client.post(link, NEW).status_code == 302 and role_of(project, "nina") == "annotator"
+
+
+def test_another_one_than_was_shown_is_not_let_in(invite, project, as_dave, dave, as_bob, bob, as_alice):
+    link = invite("nina@example.org")
+    as_dave.post(link, {"accept": "1"})
+    answer(as_alice, project, dave, decline="1")
+    as_bob.post(link, {"accept": "1"})
+    for person in (dave, project.created_by):
+        assert answer(as_alice, project, person, confirm="1").status_code == 422
+    assert role_of(project, "bob") is None
+
+
+@pytest.mark.parametrize("end", [expire, revoke, demote, archive])
+def test_who_has_asked_is_not_let_in_by_what_has_ended(invite, project, as_dave, dave, alice, bob, as_bob, end):
+    project.add_members([bob], "manager")
+    as_dave.post(invite("nina@example.org"), {"accept": "1"})
+    end(project, alice)
+    assert "asks to join" not in people_page(as_bob, project)
+    assert answer(as_bob, project, dave, confirm="1").status_code in (403, 422) and role_of(project, "dave") is None
+
+
+def test_a_request_is_forgotten_with_the_person(invite, project, as_dave, dave, as_alice):
+    as_dave.post(invite("nina@example.org"), {"accept": "1"})
+    anonymise(dave)
+    assert Invitation.objects.get().asked_by is None and "asks to join" not in people_page(as_alice, project)
+
+
+def test_the_list_of_invitations_takes_as_many_queries_however_many_ask(
+    invite, project, as_dave, as_bob, as_alice, django_assert_num_queries
+):
+    as_dave.post(invite("a@example.org"), {"accept": "1"})
+    address = f"/projects/{project.pk}/people/invitations/"
+    few = queries_of(as_alice.get, address)
+    as_bob.post(invite("b@example.org"), {"accept": "1"})
+    with django_assert_num_queries(len(few)):
+        as_alice.get(address)

@@ -136,6 +136,17 @@ def test_any_forms_come_back_from_a_table(alice, labels, texts):
     assert document_of(thing) == document_of(made("entity", BytesIO(table.encode()), alice, labels)) == document
 
 
+def test_a_downloaded_table_has_no_formulas_and_comes_back_as_it_was(as_alice, alice, labels, with_preannotations):
+    forms = ["=HYPERLINK(1)", "+1", "-5 bar", "@home", "'=1", "'n'", "a=b"]
+    document = [{"surface_form": form, "label": "State"} for form in forms]
+    thing = make("entity_preannotations", owner=alice, document=document, **labels)
+    table = as_alice.get(f"{thing.get_absolute_url()}download.csv").text
+    assert [line[: len(form) + 1] for line, form in zip(table.splitlines()[1:5], forms, strict=False)] == [
+        f"'{form}" for form in forms[:4]
+    ]
+    assert document_of(made("entity", BytesIO(table.encode()), alice, labels)) == document
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("download", ["json_document", "csv_document"])
 def test_a_set_survives_rename_copy_edit_and_a_way_out_and_in(alice, labels, kind, download):

@@ -1,7 +1,15 @@
-"""Tables as text (CSV): the first line names the columns, which are separated by commas, semicolons or tabs."""
+"""Tables as text (CSV): the first line names the columns, which are separated by commas, semicolons or tabs.
+
+A spreadsheet takes a text that begins with one of some signs for a formula, which may send away what stands in other cells. All
+tables are written with an apostrophe before such a text, which is taken off where they are read. It also stands before one that
+begins with apostrophes and then such a sign, so that every text comes back as it was.
+"""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 from . import words
 from .inputs import Refused, lines_of
@@ -9,6 +17,7 @@ from .json_input.lists import Element
 from .schemas import quoted
 
 DELIMITERS = ",;\t"
+_begins_formula = re.compile(r"'*[=+\-@\t\r]").match
 _REASONS = {
     "unexpected end": "A quotation mark opens here that is never closed.",
     "field limit": "A quotation mark opens here that is closed much later, or never.",
@@ -41,8 +50,25 @@ def records(texts: Iterable[str], fields: Sequence[str], limit: int) -> Iterator
         if row and len(row) != len(names):
             refused = f"{words.plural(len(names), 'value was,values were')} expected, not {words.number(len(row))}."
         if refused or any(value.strip() for value in row):
-            value = None if refused else dict(zip(names, row, strict=True))
+            value = None if refused else dict(zip(names, map(_undefused, row), strict=True))
             yield Element("line", number, value, 0, Refused(refused, place=f"line {number}") if refused else None)
+
+
+def written(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """A table, a line at a time."""
+    lines = SimpleNamespace(write=str)  # to write a line returns it
+    table = csv.DictWriter(lines, fields, lineterminator="\r\n")  # also quotes texts with either
+    yield table.writeheader()
+    for row in rows:
+        yield table.writerow({name: _defused(value) for name, value in row.items()})
+
+
+def _defused(value: Any) -> Any:
+    return f"'{value}" if isinstance(value, str) and _begins_formula(value) else value
+
+
+def _undefused(text: str) -> str:
+    return text[1:] if text.startswith("'") and _begins_formula(text) else text
 
 
 def _lines(texts: Iterable[str], limit: int) -> Iterator[str]:
