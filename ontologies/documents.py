@@ -45,7 +45,8 @@ _STEP = re.compile(r"\d+")
 
 @dataclass(slots=True)
 class NewLabel:
-    """An item to be created. A list of them is in tree order; ``level`` is 1 at the top."""
+    """An item to be created. A list of them is in tree order; ``level`` is 1 at the top. Below one that is not active they go off
+    with it, unless they have events of their own."""
 
     level: int
     name: str
@@ -53,6 +54,7 @@ class NewLabel:
     example_terms: list[str] = field(default_factory=list)
     color: str = ""
     active: bool = True
+    off_by: str = ""
     uid: str = ""
     created_at: datetime | None = None
     updated_at: datetime | None = None
@@ -180,6 +182,18 @@ class _Reader:
         if "name" not in values:
             return None
         return NewLabel(level=level, active=fields.get("active") is not False, uid=fields.get("id") or "", **values)
+
+
+def taken_off(items: Iterable[NewLabel]) -> str:
+    """Says how many items are on in a document below one that is off; nothing if none is."""
+    count, off = 0, 0
+    for new in items:
+        if off and new.level > off:
+            count += new.active
+        else:
+            off = 0 if new.active else new.level
+    below = "item that is on below one that is off was,items that are on below one that is off were"
+    return f" {words.plural(count, below)} taken off." if count else ""
 
 
 def _read_time(value: str) -> datetime:

@@ -20,7 +20,7 @@ from annotation_service.views import Hit, blueprints_and_copies, finders
 
 from . import markdown
 from .codebook import Codebook
-from .documents import example_json, indented_text
+from .documents import example_json, indented_text, taken_off
 from .forms import OntologyForm
 from .labels import Label
 from .models import Ontology, OntologyKind
@@ -52,7 +52,8 @@ def create(request: Request) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         values = {name: form.cleaned_data[name] for name in ("kind", "name", "description", "items")}
         ontology = Ontology.create(owner=request.user, **values)
-        messages.success(request, f"“{ontology}” was created with {ontology.content_in_words()}.")
+        off = taken_off(values["items"])
+        messages.success(request, f"“{ontology}” was created with {ontology.content_in_words()}.{off}")
         return redirect(ontology)
     context = {
         "form": form,
