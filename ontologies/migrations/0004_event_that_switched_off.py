@@ -116,6 +116,18 @@ def derive_events(apps, schema_editor):
         print(f"\n    {total} labels that were on below one that is off were switched off with it.", end="")
 
 
+def forget_events(apps, schema_editor):
+    apps.get_model("ontologies", "OntologyItem").objects.exclude(off_by="").update(active=False)
+    Change = apps.get_model("ontologies", "OntologyChange")
+    for pk in list(Change.objects.values_list("pk", flat=True)):
+        change = Change.objects.get(pk=pk)
+        known = [state for entry in change.items.values() for state in entry if state and "off_by" in state]
+        for state in known:
+            state["active"] = not state.pop("off_by")
+        if known:
+            change.save(update_fields=["items"])
+
+
 class Migration(migrations.Migration):
     dependencies = [("ontologies", "0003_deleted_at")]
 
@@ -131,7 +143,7 @@ class Migration(migrations.Migration):
             models.CharField(blank=True, default="", editable=False, max_length=12, verbose_name="switched off by"),
             preserve_default=False,
         ),
-        migrations.RunPython(derive_events),
+        migrations.RunPython(derive_events, forget_events),
         migrations.RemoveField("ontologyitem", "active"),
         migrations.AddField(
             "ontologyitem",

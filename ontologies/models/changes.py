@@ -132,15 +132,18 @@ class TreeChange(Change):
         return [row["uid"] for row in rows]
 
     def delete(self, items: list[OntologyItem]) -> None:
-        """Delete items whose branches are among them."""
+        """Delete items whose branches are among them. Those that are off with the one above them will be as it is then, should
+        they come back."""
         siblings = OntologyItem.objects.filter(parent__in=among({item.parent_id for item in items}))
         numbers = Window(RowNumber(), partition_by="parent", order_by="lft")
-        rows = siblings.values_list("pk", "parent__uid", numbers)
-        places = {pk: _place(above, number - 1) for pk, above, number in rows}
+        rows = siblings.values_list("pk", "parent__uid", "parent__off_by", numbers)
+        places = {pk: (_place(above, number - 1), event) for pk, above, event, number in rows}
         for item in items:
             state = {name: getattr(item, name) for name in FACTS}
             state |= {name: getattr(item, name).isoformat() for name in TIMES}
-            self.items[item.uid] = [state | places[item.pk], None]
+            place, event = places[item.pk]
+            state |= {"off_by": ""} if item.off_by == event else {}
+            self.items[item.uid] = [state | place, None]
         self.thing.tree.delete(items)
 
     def move(self, item: OntologyItem, parent: OntologyItem, position: int | None) -> None:

@@ -6,9 +6,7 @@ from annotation_service.edits import Conflict
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
 from ontologies import colors
-from ontologies.documents import read_ontology
 from ontologies.models import Ontology
-from ontologies.pasted_lists import read_pasted
 from tests import factories
 from tests.factories import item
 
@@ -106,68 +104,6 @@ def test_every_field_notices_lost_updates(objects, alice, field, call):
     with pytest.raises(Conflict):
         call(objects, alice)
     assert getattr(objects.again(), field) == before
-
-
-def off(ontology):
-    return {item.name for item in ontology.items() if not item.active}
-
-
-def test_what_went_off_together_is_switched_on_together(ontology, objects, alice, bob):
-    """What was switched off alone, before or after, stays off."""
-    ontology.add_items(read_pasted("DrivingObject\n  Motor\n  Gear", "entity"), parent=objects, by=alice)
-    item(ontology, "Thermostat").switch(False, by=bob)
-    objects.switch(False, by=alice)
-    for active in (True, False):
-        item(ontology, "Motor").switch(active, by=bob)
-    ontology.add_item("Fan", parent=objects.again(), by=alice)
-    together = objects.again().went_off_with()
-    assert together == {item(ontology, name).uid for name in ("SensingObject", "DrivingObject", "Gear")}
-    objects.switch(True, by=bob, reach="together")
-    assert off(ontology) == {"Thermostat", "Motor", "Fan"}
-    assert ontology.changes.first().count == 4
-    assert objects.again().went_off_with() == set()
-    objects.switch(True, by=bob, reach="together")  # sent twice
-    assert off(ontology) == {"Thermostat", "Motor", "Fan"}
-    objects.switch(True, by=bob, reach="branch")
-    assert not off(ontology)
-
-
-def test_undo_and_redo_change_what_went_off_together(ontology, objects, alice):
-    names = {"SensingObject", "DrivingObject", "Thermostat"}
-    objects.switch(False, by=alice)
-    objects.switch(True, by=alice, reach="item")
-    ontology.undo(by=alice)
-    assert ontology.items().filter(uid__in=objects.again().went_off_with()).count() == len(names)
-    ontology.redo(by=alice)
-    objects.switch(False, by=alice)  # alone, as the others are off
-    assert objects.again().went_off_with() == set()
-    objects.switch(True, by=alice, reach="together")
-    assert off(ontology) == names
-    ontology.undo(by=alice)
-    ontology.undo(by=alice)
-    ontology.undo(by=alice)
-    ontology.undo(by=alice)
-    assert not off(ontology)
-
-
-def test_a_pasted_branch_that_started_off_goes_on_together(ontology, objects, alice):
-    objects.switch(False, by=alice)
-    ontology.add_items(read_pasted("Fan\n  Blade", "entity"), parent=objects.again(), by=alice)
-    item(ontology, "Fan").switch(True, by=alice, reach="together")
-    assert off(ontology) == {"PhysicalObject", "SensingObject", "DrivingObject", "Thermostat"}
-
-
-def test_where_the_journal_does_not_know_the_whole_branch_is_switched_on(ontology, objects, alice):
-    objects.switch(False, by=alice)
-    copy = ontology.copy_to(by=alice)
-    uploaded = Ontology.create(kind="entity", name="x", owner=alice, items=read_ontology(copy.as_json(), "entity"))
-    for other in (copy, uploaded):
-        top = item(other, "PhysicalObject")
-        assert top.went_off_with() is None
-        top.switch(True, by=alice, reach="together")
-        assert not off(other)
-        top.again().switch(False, by=alice)
-        assert len(top.again().went_off_with()) == 3
 
 
 @pytest.mark.parametrize("color", ["red", "#12345", "#1234567", "#GGGGGG", "#123456\n", "", "url(x)"])
