@@ -33,6 +33,15 @@ def test_import_prints_the_id_as_the_last_line(alice, labels):
     assert ontology.owner == alice and ontology.name == "Labels" and ontology.row_count == 7
 
 
+def test_import_counts_what_is_taken_off(alice, tmp_path):
+    path = tmp_path / "labels.json"
+    below = [{"name": "B"}, {"name": "C", "active": False, "children": [{"name": "D"}]}]
+    path.write_text(json.dumps([{"name": "A", "active": False, "children": below}, {"name": "E"}]))
+    code, output, _ = run("import_ontology", str(path), kind="entity", name="Labels", owner="alice")
+    assert code == 0 and "2 items that are on below one that is off were taken off." in output
+    assert [item.name for item in OntologyItem.objects.filter(level__gt=0, active=True)] == ["E"]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
