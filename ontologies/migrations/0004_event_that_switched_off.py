@@ -3,12 +3,12 @@
 The events of labels that are off are found in the journal, as far as it goes back: what one operation switched off has one event,
 what was added below a label that was off has that one's, and undo brings the one of before. A copy begins with the events that
 its source had at that time. What was off from the start of an ontology, such as one that was uploaded, counts as gone with the
-label above it, if that was off from the start, too. What is on below a label that is off is switched off with it: how many these
-are is printed.
+label above it, if that was off from the start, too. What is on below a label that is off is switched off with it. How many labels
+these two are about is printed.
 """
 
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from django.db import migrations, models
 from django.db.models import Q
@@ -23,6 +23,7 @@ class Replay:
     def __init__(self, items, first):
         self.items = items  # its labels in tree order
         self.events = dict(first)  # by uid, of what is off
+        self.assumed = {}  # by uid, the events of what counts as gone with the label above
         self.parents = {}  # where the journal has moved or added a label
         self.before = defaultdict(dict)  # by operation, the events before the last row about it
 
@@ -40,6 +41,7 @@ class Replay:
                 known.add(item.uid)
                 if item.uid not in self.events:
                     self.events[item.uid] = self.events[above] if above in known else new_event()
+                    self.assumed |= {item.uid: self.events[above]} if above in known else {}
         self.events = {uid: event for uid, event in self.events.items() if uid in known}
         self.parents = {item.uid: uids.get(item.parent_id) for item in self.items}
 
@@ -71,13 +73,14 @@ class Replay:
         return depth
 
     def end(self):
-        """The events of all that is off now, and how many labels are on below one that is off."""
-        events, taken = {}, 0
+        """The events of all that is off now, of how many it is assumed, and how many labels are on below one that is off."""
+        events, assumed, taken = {}, 0, 0
         for item in self.items:
             above = events.get(item.parent_id, "")
             events[item.pk] = above if item.active else self.events.get(item.uid) or above or new_event()
+            assumed += not item.active and events[item.pk] == self.assumed.get(item.uid)
             taken += bool(item.active and above)
-        return events, taken
+        return events, assumed, taken
 
 
 def new_event():
@@ -91,7 +94,7 @@ def derive_events(apps, schema_editor):
     first = defaultdict(dict)  # by copy
     switches = Q(verb__endswith="switch on") | Q(verb__endswith="switch off")
     places = Q(verb__endswith="add") | Q(verb__endswith="move")
-    total = 0
+    total = Counter()
     for ontology in Ontology.objects.order_by("pk").iterator():  # a source before its copies
         items = Item.objects.filter(tree_id=ontology.pk, level__gt=0).only("uid", "parent_id", "active").order_by("lft")
         changes = Change.objects.filter(ontology=ontology).filter(switches | places).order_by("version")
@@ -106,14 +109,16 @@ def derive_events(apps, schema_editor):
                 Change.objects.filter(pk=change.pk).update(items=change.items)
         for copy in copies:
             first[copy.pk] = dict(replay.events)
-        events, taken = replay.end()
-        total += taken
+        events, assumed, taken = replay.end()
+        total += Counter(assumed=assumed, taken=taken)
         off = [item for item in replay.items if events[item.pk]]
         for item in off:
             item.off_by = events[item.pk]
         Item.objects.bulk_update(off, ["off_by"], batch_size=PORTION)
-    if total:
-        print(f"\n    {total} labels that were on below one that is off were switched off with it.", end="")
+    if total["assumed"]:
+        print(f"\n    {total['assumed']} labels that are off count as gone with the one above: no journal knows.", end="")
+    if total["taken"]:
+        print(f"\n    {total['taken']} labels that were on below one that is off were switched off with it.", end="")
 
 
 def forget_events(apps, schema_editor):
