@@ -57,8 +57,9 @@ class Switch:
         up: bool = False,
     ) -> None:
         self.active, self.reach, self.up = active, reach, up
+        uids = set(uids)
         chosen = {pk for pk, uid, *_ in rows if uid in uids}
-        if not chosen or len(chosen) < len(set(uids)):
+        if not chosen or len(chosen) < len(uids):
             raise Refused("Some of the items are not there any more. Reload the page.")
         lineage: set[int] = set()
         for pk, _, parent, *_ in reversed(rows):

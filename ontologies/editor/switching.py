@@ -46,9 +46,9 @@ def _ask(
 ) -> HttpResponse:
     rows = ontology.events()
     together, branch, alone = (Switch(rows, uids, active, reach, up=True) for reach in SwitchReach)
-    distinct = {
-        each.count: each for each in (branch, together, alone)
-    }  # each brings what the next one brings, and more
+    # Each brings what the next one brings, and more.
+    distinct = {each.count: each for each in (branch, together, alone)}
+    choices = [each for each in (together, branch, alone) if each in distinct.values()]
     context = {
         "ontology": ontology,
         "url": url,
@@ -56,9 +56,7 @@ def _ask(
         "name": next(name for _, uid, *_, name in rows if uid == uids[0]),
         "active": active,
         "switch": together,
-        "choices": [
-            (each, each.count - alone.count) for each in (together, branch, alone) if each in distinct.values()
-        ],
+        "choices": [(each, each.count - alone.count) for each in choices],
         "chosen": distinct[together.count].reach,
         "marks": usage.count(among(together.keys), marks_of=ontology.kind),
         "below_off": below_off,
@@ -76,10 +74,11 @@ def _switch(request: Request, ontology: Ontology, url: str, uids: list[str], nam
     except BelowOff as error:
         return _ask(request, ontology, url, uids, active, error)
     done = f"switched {'on' if active else 'off'}"
-    text = f"{plural(count, 'item was,items were')} {done}."
-    if not name or count > 1:
-        others = f", with {plural(count - 1, 'other,others')}" if count > 1 else ""
-        return answers.tree_changed(HttpResponse(), ontology, f"“{name}” was {done}{others}." if name else text)
+    if not name:
+        return answers.tree_changed(HttpResponse(), ontology, f"{plural(count, 'item was,items were')} {done}.")
+    if count > 1:
+        others = plural(count - 1, "other,others")
+        return answers.tree_changed(HttpResponse(), ontology, f"“{name}” was {done}, with {others}.")
     item = get_item(ontology, uids[0])
     around = [answers.facts(ontology), answers.undo_buttons(request, ontology)]
     answer = respond(request, None, answers.row(item), answers.details(item), *around)
