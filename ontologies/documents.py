@@ -54,10 +54,10 @@ class NewLabel:
     example_terms: list[str] = field(default_factory=list)
     color: str = ""
     active: bool = True
-    off_by: str = ""
     uid: str = ""
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    off_by: str = ""
 
 
 def too_deep() -> str:

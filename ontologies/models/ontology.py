@@ -219,11 +219,14 @@ class Ontology(Journaled):
             return uids
 
     def new_labels(self, taken: Collection[str] = ()) -> list[NewLabel]:
-        """Its labels, to be created elsewhere; those whose colours are ``taken`` there get others."""
+        """Its labels, to be created elsewhere with their events; those whose colours are ``taken`` there get others."""
+        events = {uid: off_by for _, uid, _, off_by, _ in self.events()}
         found = [
-            NewLabel(each.level, each.name, each.description, each.example_terms, each.color, each.active, each.uid)
-            for each in self.labels()
+            NewLabel(label.level, label.name, label.description, label.example_terms, label.color, label.active, uid)
+            for uid, label in self.labels().by_uid.items()
         ]
+        for each in found:
+            each.off_by = events.get(each.uid, "")
         return [replace(each, color="") if each.color in taken else each for each in found]
 
     def recolor_items(self, uids: Collection[str], color: str, *, by: User, branch: bool = False) -> int:

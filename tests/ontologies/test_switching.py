@@ -297,6 +297,16 @@ def test_a_document_with_a_label_on_below_one_that_is_off_is_taken_with_it_off(a
     assert off(two) == "D"
 
 
+def test_labels_of_another_ontology_come_with_their_events(ontology, alice):
+    switch(ontology, "C", False)
+    switch(ontology, "A", False)
+    other = made(alice, "Z")
+    other.put_labels(ontology, by=alice)
+    assert off(other) == "ABCD"
+    switch(other, "A", True)
+    assert off(other) == "C"
+
+
 def test_check_trees_reports_a_label_on_below_one_that_is_off(ontology):
     switch(ontology, "A", False)
     ontology.items().filter(name="C").update(off_by="")
