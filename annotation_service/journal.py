@@ -143,6 +143,7 @@ class Change:
     items: dict[str, list[Any]] = field(default_factory=dict)
     kind: str = ChangeKind.OPERATION
     operation: Any = None
+    facts: dict[str, Any] = field(default_factory=dict)  # further fields of the row
     row: Any = None
 
     def take_back(self, step: Any) -> None:
@@ -201,6 +202,7 @@ class Change:
             at=self.thing.updated_at,
             count=count or len(self.items),
             items=self.items,
+            **self.facts,
         )
 
 

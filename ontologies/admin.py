@@ -41,6 +41,7 @@ class OntologyItemAdmin(ReadOnlyAdmin):
         "ontology",
         "uid",
         *(fact if fact != "color" else "swatch" for fact in FACTS[1:]),
+        "active",
         *TIMES,
     ]
 

@@ -45,7 +45,8 @@ _STEP = re.compile(r"\d+")
 
 @dataclass(slots=True)
 class NewLabel:
-    """An item to be created. A list of them is in tree order; ``level`` is 1 at the top."""
+    """An item to be created. A list of them is in tree order; ``level`` is 1 at the top. Below one that is not active they go off
+    with it, unless they have events of their own."""
 
     level: int
     name: str
@@ -56,6 +57,7 @@ class NewLabel:
     uid: str = ""
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    off_by: str = ""
     dropped_terms: int = 0  # of a document: repeated or empty
 
 
@@ -92,11 +94,20 @@ def clean_example_terms(values: Iterable[str]) -> list[str]:
     return terms
 
 
-def note_on_terms(items: Iterable[NewLabel]) -> str:
-    """A sentence on the example terms of a document that are not kept, if there are any."""
-    dropped = sum(item.dropped_terms for item in items)
-    what = words.plural(dropped, "example term is,example terms are")
-    return f" {what} left out: repeated at the same label, or empty." if dropped else ""
+def notes_on(items: Iterable[NewLabel]) -> str:
+    """Sentences on what of a document is not kept, each behind a space: items that are on below one that is off, and terms."""
+    on, dropped, off = 0, 0, 0
+    for new in items:
+        dropped += new.dropped_terms
+        if off and new.level > off:
+            on += new.active
+        else:
+            off = 0 if new.active else new.level
+    below = "item that is on below one that is off was,items that are on below one that is off were"
+    terms = "example term is,example terms are"
+    return (f" {words.plural(on, below)} taken off." if on else "") + (
+        f" {words.plural(dropped, terms)} left out: repeated at the same label, or empty." if dropped else ""
+    )
 
 
 # --- Reading -----------------------------------------------------------------------------------------------------------

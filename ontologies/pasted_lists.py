@@ -174,8 +174,8 @@ class Plan:
                 row.problem = name_taken(new.name)
             if depth == 0:
                 planned.add((parent, new.name))
-            above.append((parent, is_on, depth + 1))
-            self._new.setdefault(parent, []).append(replace(new, level=depth + 1, active=is_on and new.active))
+            above.append((parent, is_on and new.active, depth + 1))
+            self._new.setdefault(parent, []).append(replace(new, level=depth + 1))
 
     def check(self) -> None:
         problems = Problems()

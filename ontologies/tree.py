@@ -17,6 +17,7 @@ from annotation_service.inputs import Refused
 
 from . import colors
 from .documents import NewLabel, name_taken, too_deep, too_many
+from .switches import new_event
 
 ROOT_UID = "00000000"
 
@@ -58,7 +59,7 @@ class Tree:
 
     def problems(self) -> Iterator[str]:
         """What is wrong with the tree; yields nothing if it is sound."""
-        nodes = list(self.nodes.order_by("lft").values("id", "uid", "parent_id", "level", "lft", "rght"))
+        nodes = list(self.nodes.order_by("lft").values("id", "uid", "parent_id", "level", "lft", "rght", "off_by"))
         numbers = sorted(number for node in nodes for number in (node["lft"], node["rght"]))
         if not nodes or numbers != list(range(numbers[0], numbers[0] + 2 * len(nodes))):
             yield "the positions do not follow each other, each once"
@@ -72,6 +73,8 @@ class Tree:
                 yield f"{node['uid']}: ends behind its parent"
             elif node["level"] != len(above):
                 yield f"{node['uid']}: level {node['level']} instead of {len(above)}"
+            elif above and above[-1]["off_by"] and not node["off_by"]:
+                yield f"{node['uid']}: on below one that is off"
             above.append(node)
 
     # --- Writing ---
@@ -152,7 +155,7 @@ class Tree:
         Level by level, so that each row is inserted with its new parent: siblings of one parent have unique names.
         """
         own = {"id", "ontology", "parent", "tree_id"}
-        names = [f.column for f in self.model._meta.concrete_fields if f.name not in own]
+        names = [f.column for f in self.model._meta.concrete_fields if f.name not in own and not f.generated]
         into = ", ".join(f'"{name}"' for name in names)
         values = ", ".join(f'o."{name}"' for name in names)
         for level in range(source.nodes.aggregate(Max("level"))["level__max"] + 1):
@@ -235,6 +238,7 @@ def _numbered(
     for new in new_items:
         close_to(new.level)
         above, color = (branch[-1]["uid"], branch[-1]["color"]) if branch else (parent.uid, top_color)
+        event = branch[-1]["off_by"] if branch else parent.off_by
         uid = new.uid
         while uid in ("", ROOT_UID) or uid in taken or (uid != new.uid and uid in own):
             uid = uuid.uuid4().hex[:8]
@@ -254,7 +258,7 @@ def _numbered(
             "description": new.description,
             "example_terms": new.example_terms,
             "color": new.color or colors.free_child_of(color, place, shades_of[above]),
-            "active": new.active,
+            "off_by": new.off_by or event or ("" if new.active else new_event()),
             "created_at": stored_time(new.created_at) if new.created_at else now,
             "updated_at": stored_time(new.updated_at) if new.updated_at else now,
         }

@@ -4,7 +4,7 @@ from annotation_service import blueprint_views
 from annotation_service.journal_views import history_urls
 
 from . import views
-from .editor import answers, selection
+from .editor import answers, selection, switching
 from .editor import views as editor
 from .forms import DescriptionForm, ExampleTermsForm
 from .models import Ontology
@@ -25,7 +25,7 @@ item_urls: list[URLPattern] = [
     path("describe/", editor.save_field, {"form": DescriptionForm}, name="describe"),
     path("example-terms/", editor.save_field, {"form": ExampleTermsForm}, name="example_terms"),
     path("color/", editor.recolor, name="recolor"),
-    path("active/", editor.switch, name="switch"),
+    path("active/", switching.switch, name="switch"),
     path("move/", editor.move, name="move"),
 ]
 
@@ -51,8 +51,8 @@ ontology_urls: list[URLPattern | URLResolver] = [
     path("items/paste/preview/", editor.preview, name="preview"),
     path("items/color/", selection.recolor_items, name="recolor_items"),
     path("items/color/separate/", selection.separate_colors, name="separate_colors"),
-    path("items/active/", selection.switch_items, name="switch_items"),
-    path("items/active/ask/", selection.ask_switch, name="ask_switch"),
+    path("items/active/", switching.switch_items, name="switch_items"),
+    path("items/active/ask/", switching.ask_switch, name="ask_switch"),
     path("items/example-terms/", selection.add_terms, name="add_terms"),
     path("items/several/", selection.details, name="several"),
     path("items/<str:uid>/", include(item_urls)),

@@ -20,7 +20,7 @@ from annotation_service.views import Hit, blueprints_and_copies, finders
 
 from . import markdown
 from .codebook import Codebook
-from .documents import example_json, indented_text, note_on_terms
+from .documents import example_json, indented_text, notes_on
 from .forms import OntologyForm
 from .labels import Label
 from .models import Ontology, OntologyKind
@@ -53,7 +53,7 @@ def create(request: Request) -> HttpResponse:
         values = {name: form.cleaned_data[name] for name in ("kind", "name", "description", "items")}
         ontology = Ontology.create(owner=request.user, **values)
         messages.success(
-            request, f"“{ontology}” was created with {ontology.content_in_words()}.{note_on_terms(values['items'])}"
+            request, f"“{ontology}” was created with {ontology.content_in_words()}.{notes_on(values['items'])}"
         )
         return redirect(ontology)
     context = {

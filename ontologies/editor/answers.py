@@ -26,8 +26,6 @@ from .tree_rows import TreeRow
 View = Callable[..., HttpResponse]
 Fragment = tuple[str, dict[str, Any]]
 """A template and its context."""
-ACTIVE = {"0": False, "1": True}
-"""Whether items shall be on, as it is sent."""
 UNCHANGED = "Nothing had to be changed."
 
 
@@ -82,6 +80,11 @@ def uids_in(text: str) -> list[str]:
     return [uid for uid in text.split(",") if uid.isalnum()]
 
 
+def chosen_uids(request: Request) -> list[str]:
+    """Of the items that are selected."""
+    return uids_in(request.POST.get("uids", ""))
+
+
 # --- Fragments -----------------------------------------------------------------------------------------------------------
 
 
@@ -132,8 +135,9 @@ def tree_changed(
 
 def toast(answer: HttpResponse, ontology: Ontology, text: str, *, unless: str = UNCHANGED) -> HttpResponse:
     """Say what was done and offer to undo it, ``unless`` all was like that already."""
-    shown: dict[str, Any] = {"text": text if ontology.written else unless, "kind": "success"}
+    shown: dict[str, Any] = {"text": unless, "kind": "success"}
     if ontology.written:
+        shown["text"] = f"{text} {ontology.written.remark}".strip()
         url = f"{reverse('ontologies:undo', args=[ontology.pk])}?version={ontology.written.version}"
         shown["action"] = {"label": "Undo", "url": url}
     return trigger_client_event(answer, "toast", shown)

@@ -1,22 +1,20 @@
 """Several items at once: what they have in common, and changes of all of them."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 
 from django.http import HttpResponse
 
-from annotation_service.db import among
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused
 from annotation_service.words import plural
 
-from .. import colors, usage
+from .. import colors
 from ..labels import Label, Labels
 from ..models import Ontology
 from . import answers
-from .answers import ACTIVE, acts, respond, uids_in
+from .answers import acts, chosen_uids, respond
 from .views import checks_dialog
 
 
@@ -56,10 +54,6 @@ class Selected:
     def other_terms(self) -> int:
         return len({term for label in self.labels for term in label.example_terms}) - len(self.shared_terms)
 
-    @property
-    def keys(self) -> list[int]:
-        return [label.pk for label in (*self.labels, *self.below)]
-
 
 def selected(labels: Labels, uids: Collection[str]) -> Selected | None:
     """None if none of them is there."""
@@ -74,16 +68,18 @@ def selected(labels: Labels, uids: Collection[str]) -> Selected | None:
 
 @acts
 def recolor_items(request: Request, ontology: Ontology) -> HttpResponse:
-    color = request.POST.get("color") or None
-    return _change_selected(
-        request, ontology, ontology.recolor_items, color, "recoloured", "Choose items and a colour."
-    )
+    """Recolour the selected items, or their branches."""
+    uids, color = chosen_uids(request), request.POST.get("color")
+    if not uids or not color:
+        return refused("Choose items and a colour.")
+    count = ontology.recolor_items(uids, color, branch=bool(request.POST.get("reach")), by=request.user)
+    return answers.tree_changed(HttpResponse(), ontology, f"{plural(count, 'item was,items were')} recoloured.")
 
 
 @acts
 def separate_colors(request: Request, ontology: Ontology) -> HttpResponse:
     """Give the selected items, which look alike, colours that can be told apart; answer with the checks."""
-    count = ontology.separate_colors(_uids(request), by=request.user)
+    count = ontology.separate_colors(chosen_uids(request), by=request.user)
     return answers.tree_changed(
         respond(request, checks_dialog(request, ontology)),
         ontology,
@@ -92,17 +88,9 @@ def separate_colors(request: Request, ontology: Ontology) -> HttpResponse:
 
 
 @acts
-def switch_items(request: Request, ontology: Ontology) -> HttpResponse:
-    active = ACTIVE.get(request.POST.get("active", ""))
-    reason = "Choose items, and whether they shall be on or off."
-    done = f"switched {'on' if active else 'off'}"
-    return _change_selected(request, ontology, ontology.switch_items, active, done, reason)
-
-
-@acts
 def add_terms(request: Request, ontology: Ontology) -> HttpResponse:
     terms = re.split(r"[,\n]", request.POST.get("add", ""))
-    uids = _uids(request)
+    uids = chosen_uids(request)
     if not uids or not any(map(str.strip, terms)):
         return refused("Choose items, and type the example terms that all of them shall have.")
     count = ontology.add_example_terms(uids, terms, by=request.user)
@@ -119,33 +107,8 @@ def details(request: Request, ontology: Ontology) -> HttpResponse:
     )
 
 
-@acts
-def ask_switch(request: Request, ontology: Ontology) -> HttpResponse:
-    """Ask in a dialog that says what switching several items means for the marks."""
-    chosen, active = _selected(request, ontology), ACTIVE.get(request.POST.get("active", ""), False)
-    marks = usage.count(among(chosen.keys), marks_of=ontology.kind)
-    return respond(
-        request, ("_switch_several", {"ontology": ontology, "selected": chosen, "active": active, "marks": marks})
-    )
-
-
 def _selected(request: Request, ontology: Ontology) -> Selected:
-    found = selected(ontology.labels(), _uids(request))
+    found = selected(ontology.labels(), chosen_uids(request))
     if found is None:
         raise Refused("These items are not there any more.")
     return found
-
-
-def _uids(request: Request) -> list[str]:
-    return uids_in(request.POST.get("uids", ""))
-
-
-def _change_selected(
-    request: Request, ontology: Ontology, save: Callable[..., int], value: Any, done: str, reason: str
-) -> HttpResponse:
-    """Give the selected items, or their branches, the value; without items or a value there is a reason not to."""
-    uids = _uids(request)
-    if not uids or value is None:
-        return refused(reason)
-    count = save(uids, value, branch=bool(request.POST.get("reach")), by=request.user)
-    return answers.tree_changed(HttpResponse(), ontology, f"{plural(count, 'item was,items were')} {done}.")

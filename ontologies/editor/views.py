@@ -20,13 +20,13 @@ from annotation_service.paging import search_text
 from annotation_service.words import plural
 
 from ..checks import likely_mistakes
-from ..documents import note_on_terms
+from ..documents import notes_on
 from ..forms import ColorForm, FieldForm, ItemNameForm, PasteForm
 from ..label_filters import RECENTLY, TITLES, LabelFilters
-from ..models import Ontology, OntologyItem, SwitchReach
+from ..models import Ontology, OntologyItem
 from ..usage import item_panels, marks_below
 from . import answers
-from .answers import ACTIVE, Fragment, acts, edits, find_item, get_item, ontology_view, reads, respond, uids_in
+from .answers import Fragment, acts, edits, find_item, get_item, ontology_view, reads, respond, uids_in
 from .tree_rows import ALL_LEVELS, found_rows, levels_at_first, rows
 
 SHOWN_MATCHES = 200
@@ -272,27 +272,6 @@ def _into_form(answer: HttpResponse) -> HttpResponse:
     return retarget(answer, "this")
 
 
-@edits
-def switch(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    """Ask in a dialog that says what switching means for the marks. The dialog closes because the answer has nothing for it."""
-    item = get_item(ontology, uid)
-    active = ACTIVE.get(request.POST.get("active", ""))
-    reach = request.POST.get("reach", SwitchReach.TOGETHER if active else SwitchReach.BRANCH)
-    if active is None or reach not in SwitchReach.values:
-        return respond(request, _switch_dialog(item), status=422 if request.method == "POST" else 200)
-    item = item.switch(active, reach=reach, by=request.user)
-    text = f"“{item.name}” was switched {'on' if active else 'off'}."
-    if reach != SwitchReach.ITEM and item.descendant_count:
-        return answers.tree_changed(HttpResponse(), ontology, text)
-    around = [answers.facts(ontology), answers.undo_buttons(request, ontology)]
-    return answers.toast(respond(request, None, answers.row(item), answers.details(item), *around), ontology, text)
-
-
-def _switch_dialog(item: OntologyItem) -> Fragment:
-    together = None if item.active else item.went_off_with()
-    return "_switch", {"item": item, "together": together}
-
-
 # --- New items -----------------------------------------------------------------------------------------------------------
 
 
@@ -335,7 +314,7 @@ def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
             text = f"{plural(len(added), 'item was,items were')} added."
             if off := context["off"]:
                 text += f" {plural(off, 'starts,start')} off, like the item above."
-            text += note_on_terms(form.cleaned_data["items"])
+            text += notes_on(form.cleaned_data["items"])
             return answers.tree_changed(HttpResponse(), ontology, text, uid=next(iter(added), ""))
     return respond(request, ("_paste", context), status=422)
 

@@ -1,5 +1,5 @@
 from .changes import OntologyChange
-from .item import OntologyItem, SwitchReach
+from .item import OntologyItem
 from .ontology import Ontology, OntologyKind
 
-__all__ = ["Ontology", "OntologyChange", "OntologyItem", "OntologyKind", "SwitchReach"]
+__all__ = ["Ontology", "OntologyChange", "OntologyItem", "OntologyKind"]

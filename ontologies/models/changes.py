@@ -14,24 +14,26 @@ from django.utils import timezone
 from annotation_service.db import among, execute
 from annotation_service.inputs import Refused
 from annotation_service.journal import FEW, Change, Entries, JournalRow, Step, done_later
-from annotation_service.words import added_and_dropped
+from annotation_service.words import added_and_dropped, plural
 
 from .. import colors, usage
 from ..documents import NewLabel
+from ..switches import COLUMNS, handed_down
 from ..tree import ROOT_UID, NewBranch
 from .item import OntologyItem, check_free
 
-FACTS = ("name", "description", "example_terms", "color", "active")
+FACTS = ("name", "description", "example_terms", "color", "off_by")
 TIMES = ("created_at", "updated_at")
 
 
 class OntologyChange(JournalRow):
     """Items are named by their uids. A place in the tree is ``parent`` (a uid, null at the top) and ``position``, the index among
-    the siblings."""
+    the siblings. ``off_by`` is the event that switched an item off; an item that was moved may have both."""
 
     ontology = models.ForeignKey(
         "ontologies.Ontology", on_delete=models.RESTRICT, related_name="changes", db_index=False
     )
+    remark = models.TextField(blank=True)  # which labels stay off at a switch, or go off in a move
 
     class Meta(JournalRow.Meta):
         constraints = [UniqueConstraint(fields=["ontology", "version"], name="ontologychange_version")]
@@ -51,8 +53,10 @@ class OntologyChange(JournalRow):
 def _step(known: Mapping[str, str], uid: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Step:
     if before is None or after is None:
         return Step((before or after or {})["name"], "", before, after)
-    (field,) = after.keys() - {"position"}
+    field = "parent" if "parent" in after else next(iter(after))
     was, now = before[field], after[field]
+    if field == "off_by":
+        return Step(known[uid], "active", not was, not now)
     if field == "parent":
         return Step(known[uid], field, known.get(was), known.get(now))
     in_short = added_and_dropped(was, now) if field == "example_terms" else ""
@@ -87,7 +91,9 @@ class TreeChange(Change):
         for pk, uid, before, after in values:
             if before != after:
                 new[pk] = json.dumps(after) if field == "example_terms" else after
-                self.items[uid] = [{field: before}, {field: after}]
+                entry = self.items.setdefault(uid, [{}, {}])
+                entry[0].setdefault(field, before)
+                entry[1][field] = after
         column = OntologyItem._meta.get_field(field)
         table = OntologyItem._meta.db_table
         source = "json_each(%(values)s)" if connection.vendor == "sqlite" else "json_each_text(%(values)s)"
@@ -126,50 +132,64 @@ class TreeChange(Change):
         return [row["uid"] for row in rows]
 
     def delete(self, items: list[OntologyItem]) -> None:
-        """Delete items whose branches are among them."""
+        """Delete items whose branches are among them. Those that are off with the one above them will be as it is then, should
+        they come back."""
         siblings = OntologyItem.objects.filter(parent__in=among({item.parent_id for item in items}))
         numbers = Window(RowNumber(), partition_by="parent", order_by="lft")
-        rows = siblings.values_list("pk", "parent__uid", numbers)
-        places = {pk: _place(above, number - 1) for pk, above, number in rows}
+        rows = siblings.values_list("pk", "parent__uid", "parent__off_by", numbers)
+        places = {pk: (_place(above, number - 1), event) for pk, above, event, number in rows}
         for item in items:
             state = {name: getattr(item, name) for name in FACTS}
             state |= {name: getattr(item, name).isoformat() for name in TIMES}
-            self.items[item.uid] = [state | places[item.pk], None]
+            place, event = places[item.pk]
+            state |= {"off_by": ""} if item.off_by == event else {}
+            self.items[item.uid] = [state | place, None]
         self.thing.tree.delete(items)
 
     def move(self, item: OntologyItem, parent: OntologyItem, position: int | None) -> None:
         """Move an item with its branch; ``position`` is its index among its new siblings, None the last."""
         before = item.place()
         self.thing.tree.move(item, parent, position)
-        self.items[item.uid] = [before, item.again().place()]
+        moved = item.again()
+        self.items[item.uid] = [before, moved.place()]
+        if parent.off_by:
+            branch = moved.branch().values_list(*COLUMNS)
+            gone = [each for each in handed_down(branch, {}, {parent.pk: parent.off_by}) if not each[2]]
+            self.set_each("off_by", gone)
+            self.facts["remark"] = f"{plural(len(gone), 'item goes,items go')} off, like “{parent}”." if gone else ""
 
     # --- Taking back ---
 
     def put_back(self, entries: Entries) -> None:
         """No item is missing here: a step whose items were removed since has been refused."""
-        before, after = next(iter(entries.values()))  # an operation does the same to all its items
+        before, after = next(iter(entries.values()))  # an operation does the same to all its items, but for moves
         if before is None:
             self._remove(entries.keys())
         elif after is None:
             self._insert_again({uid: entry[0] for uid, entry in entries.items()})
-        elif "parent" in before:
-            self._move_back(entries)
         else:
-            self._set_back(entries)
+            back: dict[str, dict[str, Any]] = defaultdict(dict)
+            for uid, (before, _) in entries.items():
+                if "parent" in before:
+                    self._move_back(uid, before)
+                for field in before.keys() - {"parent", "position"}:
+                    back[field][uid] = before[field]
+            for field, wanted in back.items():
+                self._set_back(field, wanted)
 
-    def _set_back(self, entries: Entries) -> None:
-        (field,) = next(iter(entries.values()))[0]
+    def _set_back(self, field: str, wanted: Mapping[str, Any]) -> None:
+        if field == "off_by":  # others may have come to stand below what goes off, or above what comes on
+            self.set_each(field, handed_down(self.thing.events(), wanted))
+            return
         back: list[Setting] = []
-        stored = self.thing.tree.nodes.filter(uid__in=among(entries))
+        stored = self.thing.tree.nodes.filter(uid__in=among(wanted))
         for pk, uid, parent_id, now in stored.values_list("pk", "uid", "parent_id", field):
-            before = entries[uid][0][field]
             if field == "name":
-                check_free(parent_id, before)
-            back.append((pk, uid, now, before))
+                check_free(parent_id, wanted[uid])
+            back.append((pk, uid, now, wanted[uid]))
         self.set_each(field, back)
 
-    def _move_back(self, entries: Entries) -> None:
-        ((uid, (before, _)),) = entries.items()
+    def _move_back(self, uid: str, before: dict[str, Any]) -> None:
         item = self.thing.tree.nodes.select_related("parent").get(uid=uid)
         (parent,) = self._parents({before["parent"] or ROOT_UID})
         item.check_move(parent)

@@ -15,14 +15,7 @@ from annotation_service.models import User
 from .. import colors, usage
 from ..documents import clean_color, clean_example_terms, name_taken, too_deep
 from ..labels import gloss
-
-
-class SwitchReach(models.TextChoices):
-    """What is switched with an item."""
-
-    TOGETHER = "together"  # what went off with it
-    BRANCH = "branch"  # everything below it
-    ITEM = "item"  # nothing
+from ..switches import SwitchReach
 
 
 class TreeOrderIndex(models.Index):
@@ -54,7 +47,12 @@ class OntologyItem(MPTTModel):
     description = models.TextField(blank=True)
     example_terms = models.JSONField(default=list, blank=True)
     color = models.CharField(max_length=7)
-    active = models.BooleanField(default=True)
+    off_by = models.CharField("switched off by", max_length=12, blank=True, editable=False)  # an event; see `switches`
+    active = models.GeneratedField(
+        expression=Q(off_by=""),  # type: ignore[arg-type]
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     # The positions that django-mptt keeps. Declared here because an ontology's key is a 64-bit integer.
@@ -110,10 +108,6 @@ class OntologyItem(MPTTModel):
         family = [colors.child_of(self.parent.color, i) for i in range(3)] if self.parent and self.level > 1 else []
         return (family + [colors.top_level(i) for i in range(8)])[:8]
 
-    def mark_count(self) -> int:
-        """How many marks in projects and datasets carry this item or one below it."""
-        return usage.count(self.branch().order_by().values("pk"), marks_of=self.ontology.kind)
-
     def branch(self) -> "QuerySet[OntologyItem]":
         """The item and everything below it, in tree order."""
         return OntologyItem.objects.filter(tree_id=self.tree_id, lft__gte=self.lft, lft__lt=self.rght).order_by("lft")
@@ -135,23 +129,6 @@ class OntologyItem(MPTTModel):
             names = {copy.ontology.project_id: str(copy.ontology.project) for copy in copies}
         return usage.by_project(keys, names, self.ontology.project_id, visible, made_by)
 
-    def went_off_with(self) -> set[str] | None:
-        """The uids of the items below that are off by the same operation as this one: what it switched off and nothing later has
-        touched. None if the journal does not know that operation: an item of a copy or an upload may be off from the start."""
-        if self.active:
-            return set()
-        standing = self.ontology.changes.filter(kind="operation", stands=True)
-        operation = standing.filter(verb__in=["switch off", "add"], items__has_key=self.uid).first()
-        if operation is None:
-            return None
-        together = {uid for uid, (_, after) in operation.items.items() if not after["active"]}
-        # What is off has been switched on before it was switched off by another one.
-        later = standing.filter(verb="switch on", version__gt=operation.version)
-        for items in later.values_list("items", flat=True):
-            together -= items.keys()
-        below = self.branch().filter(active=False, lft__gt=self.lft)
-        return together.intersection(below.order_by().values_list("uid", flat=True))
-
     # --- Changing: every verb locks the ontology, reads the item again, and writes the journal ---
 
     def rename(self, name: str, *, by: User, was: str | None = None) -> "OntologyItem":
@@ -170,17 +147,10 @@ class OntologyItem(MPTTModel):
         """Recolour this item, or its whole branch: the items below get variations of the new colour."""
         return self._set("recolour", "color", clean_color(color), by=by, was=was, branch=branch)
 
-    def switch(self, active: bool, *, by: User, reach: str = SwitchReach.BRANCH) -> "OntologyItem":
-        """Switch the item on or off, normally with its branch. Marks that carry it stay as they are.
-
-        What went off together is the whole branch if the journal does not know it.
-        """
-        with self.ontology.changing("switch on" if active else "switch off", by=by) as change:
-            item = self.again()
-            together = item.went_off_with() if reach == SwitchReach.TOGETHER else None
-            wanted = dict.fromkeys({item.uid, *(together or ())}, active)
-            items = item.branch()[:1] if reach == SwitchReach.ITEM else item.branch()
-            change.hand_down("active", wanted, items, branch=together is None)
+    def switch(self, active: bool, *, by: User, reach: str = SwitchReach.TOGETHER, up: bool = False) -> "OntologyItem":
+        """Switch the item on or off: see `Ontology.switch_items`."""
+        self.again()
+        self.ontology.switch_items([self.uid], active, by=by, reach=reach, up=up)
         return self.again()
 
     def move(

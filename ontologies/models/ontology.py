@@ -1,6 +1,5 @@
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 from django.db import models
@@ -17,6 +16,7 @@ from .. import colors, usage
 from ..documents import NewLabel, clean_color, clean_example_terms, rich_json
 from ..labels import LabelNames, Labels, kept_labels
 from ..pasted_lists import Plan, PlannedItem
+from ..switches import COLUMNS, Row, Switch, SwitchReach
 from ..tree import NewBranch, Tree
 from .changes import OntologyChange, Setting, TreeChange
 from .item import OntologyItem
@@ -93,6 +93,10 @@ class Ontology(Journaled):
     def items(self) -> QuerySet[OntologyItem]:
         """All items in tree order, without the hidden root."""
         return OntologyItem.objects.filter(tree_id=self.pk, level__gt=0).order_by("lft")
+
+    def events(self) -> list[Row]:
+        """All items in tree order, with what switched them off."""
+        return list(self.items().values_list(*COLUMNS))
 
     def facts(self) -> Facts:
         levels = self.items().order_by("level").values("level")
@@ -178,7 +182,7 @@ class Ontology(Journaled):
         name = clean_name(name)
         with self.changing("add", by=by) as change:
             above = parent.again() if parent else self.root
-            (uid,) = change.insert([NewBranch(above, [NewLabel(level=1, name=name, active=above.active)])])
+            (uid,) = change.insert([NewBranch(above, [NewLabel(level=1, name=name)])])
             return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
 
     def preview_items(self, new_items: Sequence[NewLabel], parent: OntologyItem | None = None) -> list[PlannedItem]:
@@ -214,12 +218,21 @@ class Ontology(Journaled):
             return uids
 
     def new_labels(self, taken: Collection[str] = ()) -> list[NewLabel]:
-        """Its labels, to be created elsewhere; those whose colours are ``taken`` there get others."""
-        found = [
-            NewLabel(each.level, each.name, each.description, each.example_terms, each.color, each.active, each.uid)
-            for each in self.labels()
+        """Its labels, to be created elsewhere with their events; those whose colours are ``taken`` there get others."""
+        events = {uid: off_by for _, uid, _, off_by, _ in self.events()}
+        return [
+            NewLabel(
+                label.level,
+                label.name,
+                label.description,
+                label.example_terms,
+                "" if label.color in taken else label.color,
+                label.active,
+                label.uid,
+                off_by=events.get(label.uid, ""),
+            )
+            for label in self.labels()
         ]
-        return [replace(each, color="") if each.color in taken else each for each in found]
 
     def recolor_items(self, uids: Collection[str], color: str, *, by: User, branch: bool = False) -> int:
         """Recolour several items in one step, with their branches if wanted; returns how many items have changed."""
@@ -243,10 +256,16 @@ class Ontology(Journaled):
             change.hand_down("color", wanted, self.items())
         return len(change.items)
 
-    def switch_items(self, uids: Collection[str], active: bool, *, by: User, branch: bool = True) -> int:
-        """Switch several items on or off in one step, normally with their branches; returns how many have changed."""
+    def switch_items(
+        self, uids: Collection[str], active: bool, *, by: User, reach: str = SwitchReach.TOGETHER, up: bool = False
+    ) -> int:
+        """Switch items off with everything below them, or on with what the reach tells, in one step; returns how many have
+        changed. Below an item that is off they come on with ``up`` alone, which switches on those above, too. Marks stay."""
         with self.changing("switch on" if active else "switch off", by=by) as change:
-            change.hand_down("active", dict.fromkeys(uids, active), self.items(), branch=branch)
+            switch = Switch(self.events(), uids, active, reach, up)
+            switch.check()
+            change.set_each("off_by", switch.values)
+            change.facts["remark"] = switch.remark
         return len(change.items)
 
     def add_example_terms(self, uids: Collection[str], terms: Sequence[str], *, by: User) -> int:

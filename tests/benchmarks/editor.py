@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from itertools import count
 
+from ontologies.documents import read_ontology
 from ontologies.models import Ontology, OntologyItem
 
 from . import data
@@ -12,6 +13,7 @@ from .service import Browser, Service
 
 SIZE = 10_000
 RUNS = 50
+LARGE_BRANCH = felt(None, 500)
 LARGE = felt(None, 1000)  # what is PATIENCE where seconds are written
 PASTED = 1000
 
@@ -68,14 +70,14 @@ class Editor:
     def recolor(self, item: OntologyItem, **reach: str) -> None:
         self.set(item, "color", "color", f"#{0x102030 + 4099 * next(self.numbers):06X}", **reach)
 
-    def switch(self, item: OntologyItem, reach: str, active: int | None = None) -> None:
+    def switch(self, item: OntologyItem, active: int | None = None) -> None:
         """To and fro, unless it is told."""
         active = next(self.numbers) % 2 if active is None else active
-        self.browser.submit(f"{self.at(item)}active/", active=active, reach=reach)
+        self.browser.submit(f"{self.at(item)}active/", active=active, reach="together")
 
     def switch_selected(self) -> None:
         uids = ",".join(item.uid for item in self.tops[:3])
-        self.send("items/active", uids=uids, reach="on", active=next(self.numbers) % 2)
+        self.send("items/active", uids=uids, active=next(self.numbers) % 2)
 
     def add(self, below: OntologyItem | None) -> None:
         self.browser.submit(f"{self.at(below) if below else f'{self.path}items/'}add/", name=self.new_name())
@@ -103,9 +105,9 @@ class Editor:
         yield "example terms", None, self.set_terms
         yield "recolour an item", None, lambda: self.recolor(self.leaf)
         yield f"recolour {whole}", None, lambda: self.recolor(second, branch="on")
-        yield "switch an item", None, lambda: self.switch(self.leaf, "item")
-        yield f"switch {whole}", None, lambda: self.switch(second, "branch")
-        off, on = (lambda: self.switch(second, "branch", 0)), (lambda: self.switch(second, "together", 1))
+        yield "switch an item", None, lambda: self.switch(self.leaf)
+        yield f"switch {whole}", None, lambda: self.switch(second)
+        off, on = (lambda: self.switch(second, 0)), (lambda: self.switch(second, 1))
         yield f"switch on what went off with {whole}", off, on
         yield "add below an item of the first branch", None, lambda: self.add(self.leaf)
         yield "add at the top, last", None, lambda: self.add(None)
@@ -113,7 +115,7 @@ class Editor:
         yield f"move {some} between the first branch and the last", None, lambda: self.move(self.branch, [first, last])
         yield "undo a rename", self.rename, self.undo
         yield "redo a rename", lambda: (self.rename(), self.undo()), self.redo
-        yield f"undo switching {whole}", lambda: self.switch(second, "branch"), self.undo
+        yield f"undo switching {whole}", lambda: self.switch(second), self.undo
         yield "undo an addition in the first branch", lambda: self.add(self.branch), self.undo
         yield "undo a move", lambda: self.move(self.leaf, [second, third]), self.undo
         yield "revert a step from the history", self.rename, self.revert
@@ -137,7 +139,7 @@ def editor(service: Service) -> Iterator[Figure]:
         "": None,
         ", first after a rename": page.rename,
         ", first after an addition": lambda: page.add(page.branch),
-        ", first after switching a branch": lambda: page.switch(page.tops[1], "branch"),
+        ", first after switching a branch": lambda: page.switch(page.tops[1]),
     }.items():
         yield _figure(f"  search “77”{what}", lambda: page.see("find/?q=77"), before)
     yield _figure("  search “a”, in every item", lambda: page.see("find/?q=a"))
@@ -157,10 +159,24 @@ def editor(service: Service) -> Iterator[Figure]:
     yield _figure("  history", lambda: page.see("history/"), budget=ADDING_UP)
     for what, name in {"without sentences": "?sentences=no", "with sentences from 30,000 marks": ""}.items():
         yield _figure(f"  codebook {what}", lambda name=name: page.see(f"codebook/{name}"), runs=10, budget=LARGE)
+    yield from _large_branch(page.browser)
     yield _figure("  switch three branches in one step", page.switch_selected, runs=20)
     yield _figure(f"  preview of {PASTED:,} pasted lines", lambda: page.paste("preview/"), runs=20, budget=LARGE)
     yield _figure(f"  paste {PASTED:,} items", page.paste, page.undo, runs=10)
     yield _figure("  undo that", page.undo, page.paste, runs=10)
+
+
+def _large_branch(browser: Browser) -> Iterator[Figure]:
+    document = [{"name": "All", "children": json.loads(data.ontology_json(SIZE - 1))}]
+    items = read_ontology(json.dumps(document), "entity")
+    page = Editor(browser, Ontology.create(kind="entity", name="One branch", owner=data.manager(), items=items))
+    (top,) = page.tops
+    for what, work, before in (
+        (f"switch a branch of {SIZE:,}", lambda: page.switch(top), None),
+        ("undo that", page.undo, lambda: page.switch(top, 0)),
+        ("the question before it", lambda: browser.get(f"{page.at(top)}active/"), None),
+    ):
+        yield _figure(f"  {what}", work, before, runs=20, budget=LARGE_BRANCH)
 
 
 def _figure(what: str, work: Work, before: Work | None = None, *, runs: int = RUNS, budget: Budget = ALL_DAY) -> Figure:

@@ -41,6 +41,15 @@ def test_example_terms_that_are_left_out_are_counted(alice, tmp_path):
     assert output.splitlines()[0] == told
 
 
+def test_import_counts_what_is_taken_off(alice, tmp_path):
+    path = tmp_path / "labels.json"
+    below = [{"name": "B"}, {"name": "C", "active": False, "children": [{"name": "D"}]}]
+    path.write_text(json.dumps([{"name": "A", "active": False, "children": below}, {"name": "E"}]))
+    code, output, _ = run("import_ontology", str(path), kind="entity", name="Labels", owner="alice")
+    assert code == 0 and "2 items that are on below one that is off were taken off." in output
+    assert [item.name for item in OntologyItem.objects.filter(level__gt=0, active=True)] == ["E"]
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

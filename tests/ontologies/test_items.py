@@ -11,9 +11,8 @@ from annotation_service.inputs import Refused
 from annotation_service.schemas import load
 from datasets.models import Annotation
 from ontologies import colors
-from ontologies.documents import SCHEMAS, read_ontology, write_time
+from ontologies.documents import SCHEMAS, write_time
 from ontologies.models import Ontology
-from ontologies.pasted_lists import read_pasted
 from tests import factories
 from tests.factories import item
 
@@ -38,7 +37,7 @@ def test_every_operation_counts_the_version_up_and_is_one_row_of_the_journal(ont
     objects.describe("Things.", by=bob, was="Things that can be touched.")
     objects.set_example_terms(["valve"], by=bob, was=["pump", "bearing"])
     objects.recolor("#abcdef", by=bob)
-    objects.switch(False, by=bob, reach="item")
+    item(ontology, "State").switch(False, by=bob)
     ontology.add_item("New", by=bob, parent=objects)
     rows = journal(ontology)
     assert [row.verb for row in rows[1:]] == [
@@ -111,68 +110,6 @@ def test_every_field_notices_lost_updates(objects, alice, field, call):
     with pytest.raises(Conflict):
         call(objects, alice)
     assert getattr(objects.again(), field) == before
-
-
-def off(ontology):
-    return {item.name for item in ontology.items() if not item.active}
-
-
-def test_what_went_off_together_is_switched_on_together(ontology, objects, alice, bob):
-    """What was switched off alone, before or after, stays off."""
-    ontology.add_items(read_pasted("DrivingObject\n  Motor\n  Gear", "entity"), parent=objects, by=alice)
-    item(ontology, "Thermostat").switch(False, by=bob)
-    objects.switch(False, by=alice)
-    for active in (True, False):
-        item(ontology, "Motor").switch(active, by=bob)
-    ontology.add_item("Fan", parent=objects.again(), by=alice)
-    together = objects.again().went_off_with()
-    assert together == {item(ontology, name).uid for name in ("SensingObject", "DrivingObject", "Gear")}
-    objects.switch(True, by=bob, reach="together")
-    assert off(ontology) == {"Thermostat", "Motor", "Fan"}
-    assert ontology.changes.first().count == 4
-    assert objects.again().went_off_with() == set()
-    objects.switch(True, by=bob, reach="together")  # sent twice
-    assert off(ontology) == {"Thermostat", "Motor", "Fan"}
-    objects.switch(True, by=bob, reach="branch")
-    assert not off(ontology)
-
-
-def test_undo_and_redo_change_what_went_off_together(ontology, objects, alice):
-    names = {"SensingObject", "DrivingObject", "Thermostat"}
-    objects.switch(False, by=alice)
-    objects.switch(True, by=alice, reach="item")
-    ontology.undo(by=alice)
-    assert ontology.items().filter(uid__in=objects.again().went_off_with()).count() == len(names)
-    ontology.redo(by=alice)
-    objects.switch(False, by=alice)  # alone, as the others are off
-    assert objects.again().went_off_with() == set()
-    objects.switch(True, by=alice, reach="together")
-    assert off(ontology) == names
-    ontology.undo(by=alice)
-    ontology.undo(by=alice)
-    ontology.undo(by=alice)
-    ontology.undo(by=alice)
-    assert not off(ontology)
-
-
-def test_a_pasted_branch_that_started_off_goes_on_together(ontology, objects, alice):
-    objects.switch(False, by=alice)
-    ontology.add_items(read_pasted("Fan\n  Blade", "entity"), parent=objects.again(), by=alice)
-    item(ontology, "Fan").switch(True, by=alice, reach="together")
-    assert off(ontology) == {"PhysicalObject", "SensingObject", "DrivingObject", "Thermostat"}
-
-
-def test_where_the_journal_does_not_know_the_whole_branch_is_switched_on(ontology, objects, alice):
-    objects.switch(False, by=alice)
-    copy = ontology.copy_to(by=alice)
-    uploaded = Ontology.create(kind="entity", name="x", owner=alice, items=read_ontology(copy.as_json(), "entity"))
-    for other in (copy, uploaded):
-        top = item(other, "PhysicalObject")
-        assert top.went_off_with() is None
-        top.switch(True, by=alice, reach="together")
-        assert not off(other)
-        top.again().switch(False, by=alice)
-        assert len(top.again().went_off_with()) == 3
 
 
 @pytest.mark.parametrize("color", ["red", "#12345", "#1234567", "#GGGGGG", "#123456\n", "", "url(x)"])
@@ -250,14 +187,13 @@ def test_figures_of_an_ontology(ontology, objects, alice):
     assert Ontology.objects.with_size().get(pk=ontology.pk).size == 7
 
 
-def test_marks_of_a_branch_are_counted(alice):
+def test_marks_stay_when_their_labels_are_switched_off(alice):
     project = factories.project(by=alice)
     copy = project.entity_ontology
     top, sensor = copy.items()[0], copy.items()[1]
     annotation = Annotation.start(project.dataset.item_set.first(), alice)
     annotation.add_entity(uid="aaaaaaaa", label=top, start=0, end=0)
     annotation.add_entity(uid="bbbbbbbb", label=sensor, start=1, end=1)
-    assert (top.mark_count(), sensor.mark_count(), copy.items().last().mark_count()) == (2, 1, 0)
     top.switch(False, by=alice)
     sensor.rename("Sensor", by=alice)
     assert annotation.entity_set.count() == 2

@@ -94,11 +94,15 @@ def test_fields_of_a_document_come_along(ontology, alice, objects):
 
 def test_what_is_added_below_an_item_that_is_off_starts_off(ontology, objects, alice):
     objects.switch(False, by=alice)
+    objects.switch(True, by=alice, reach="item")
     item(ontology, "SensingObject").switch(True, by=alice, reach="item")
-    assert not ontology.add_item("Fan", parent=objects, by=alice).active
+    assert not ontology.add_item("Fan", parent=item(ontology, "DrivingObject"), by=alice).active
     assert ontology.add_item("Gauge", parent=item(ontology, "SensingObject"), by=alice).active
     assert ontology.add_item("Place", by=alice).active
-    text = "PhysicalObject\n  Valve\n    Gate\n  SensingObject\n    Scale\n    Thermostat\n      Old\nPlace\n  Site"
+    text = (
+        "PhysicalObject\n  DrivingObject\n    Valve\n      Gate\n"
+        "  SensingObject\n    Scale\n    Thermostat\n      Old\nPlace\n  Site"
+    )
     planned = ontology.preview_items(new(text))
     assert [row.name for row in planned if row.starts_off] == ["Valve", "Gate", "Old"]
     ontology.add_items(new(text), by=alice)
@@ -110,6 +114,11 @@ def test_doing_an_addition_again_brings_items_as_they_were(ontology, objects, al
     ontology.add_item("Fan", parent=objects, by=alice)
     ontology.undo(by=alice)
     objects.switch(False, by=bob)
+    ontology.redo(by=alice)
+    fan, above = item(ontology, "Fan"), item(ontology, "PhysicalObject")
+    assert not fan.active and fan.off_by == above.off_by
+    ontology.undo(by=alice)
+    objects.switch(True, by=bob)
     ontology.redo(by=alice)
     assert item(ontology, "Fan").active
 
@@ -164,7 +173,9 @@ def test_several_items_are_switched_in_one_step(ontology, alice):
     assert ontology.switch_items(chosen, False, by=alice) == 4
     assert ontology.switch_items(chosen, False, by=alice) == 0
     assert {i.name for i in ontology.items() if not i.active} == {"SensingObject", "Thermostat", "Activity", "Replace"}
-    assert ontology.switch_items(chosen, True, branch=False, by=alice) == 2
+    with pytest.raises(Refused, match="off with it"):
+        ontology.switch_items(chosen, False, reach="item", by=alice)
+    assert ontology.switch_items(chosen, True, reach="item", by=alice) == 2
     assert [c.verb for c in ontology.changes.all()][:2] == ["switch on", "switch off"]
 
 

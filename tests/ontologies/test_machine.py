@@ -4,6 +4,7 @@ import random
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from operator import itemgetter
 
 import pytest
@@ -16,6 +17,7 @@ from annotation_service.inputs import Refused
 from ontologies import colors
 from ontologies.documents import NewLabel
 from ontologies.models import Ontology
+from ontologies.switches import SwitchReach
 from tests import factories
 from tests.soak import amount, machine_settings
 from tests.threads import for_each
@@ -25,11 +27,11 @@ FIELDS = ("name", "description", "example_terms", "color", "active")
 
 @dataclass
 class Operation:
-    """``field`` of some items was changed. It is “place” for a move and “item” for an addition: both are about (parent, index),
-    None where the item is not there. ``other`` is {uid: the value that taking back or doing again brings}. ``rows`` is what
-    the journal has about it, [(time, user, verb)]: it was done, taken back, done again, and so on."""
+    """``other`` is {(uid, field): the value that taking back or doing again brings}. The field is “place” for a move and “item”
+    for an addition: both are about (parent, index), None where the item is not there; “event” is what switched an item off.
+    ``rows`` is what the journal has about it, [(time, user, verb, what it changed)]: it was done, taken back, done again, and
+    so on."""
 
-    field: str
     other: dict
     rows: list
 
@@ -37,16 +39,20 @@ class Operation:
     def stands(self):
         return len(self.rows) % 2 == 1
 
-    def stood(self, time):
-        return sum(at <= time for at, _, _ in self.rows) % 2 == 1
-
     def standing_rows(self):
         """Those whose effect is in force: the last one, the one that this did again, and so on."""
         return self.rows[::-2]
 
-    def touches(self, other):
-        fields = {self.field, other.field}
-        return bool(self.other.keys() & other.other.keys()) and (len(fields) == 1 or "item" in fields)
+    def later_than(self, other):
+        """Its row that first touched the same after the last row of another operation."""
+        time, *_, keys = other.rows[-1]
+        return next((row for row in self.rows if row[0] > time and touches(row[-1], keys)), None)
+
+
+def touches(keys, others):
+    """An addition is about all fields."""
+    uids, items = ({uid for uid, _ in both} for both in (others, {key for key in others if key[1] == "item"}))
+    return any(key in others or key[0] in items or (key[1] == "item" and key[0] in uids) for key in keys)
 
 
 class Model:
@@ -68,6 +74,10 @@ class Model:
     def branch(self, uid):
         return [uid, *(each for each, _ in self.paths(uid))]
 
+    def above(self, uid):
+        while (uid := self.place(uid)[0]) is not None:
+            yield uid
+
     def place(self, uid):
         places = ((parent, uids.index(uid)) for parent, uids in self.children.items() if uid in uids)
         return next(places, None)
@@ -79,64 +89,79 @@ class Model:
 
     # --- Operations ---
 
-    def values(self, field, uids):
-        if field in ("item", "place"):
-            return {uid: self.place(uid) for uid in uids}
-        return {uid: self.nodes[uid][field] for uid in uids}
+    def values(self, keys):
+        return {(uid, f): self.place(uid) if f in ("item", "place") else self.nodes[uid][f] for uid, f in keys}
 
-    def set(self, field, values):
-        if field not in ("item", "place"):
-            for uid, value in values.items():
-                self.nodes[uid][field] = value
-            return
+    def set(self, values):
+        """Returns the events before of what goes off with an item above."""
+        for (uid, field), value in values.items():
+            self.nodes[uid][field] = value
+            if field == "item" and value is None and self.event(uid) == self.event(self.place(uid)[0]):
+                self.nodes[uid]["with above"] = True
+        for uid, field in values:
+            if field == "item" and self.nodes[uid].pop("with above", False):
+                self.nodes[uid]["event"] = None  # until it comes back
+        places = {uid: value for (uid, field), value in values.items() if field in ("item", "place")}
         for uids in self.children.values():
-            uids[:] = [uid for uid in uids if uid not in values]
-        for uid, (parent, index) in sorted((entry for entry in values.items() if entry[1]), key=lambda e: e[1][1]):
+            uids[:] = [uid for uid in uids if uid not in places]
+        for uid, (parent, index) in sorted((entry for entry in places.items() if entry[1]), key=lambda e: e[1][1]):
             self.children[parent].insert(index, uid)
+        gone = {}
+        for uid, _ in self.paths():
+            if self.event(uid) is None and (event := self.event(self.place(uid)[0])):
+                self.nodes[uid]["event"] = event
+                if (uid, "item") not in values:
+                    gone[uid, "event"] = None
+        return gone
 
-    def do(self, user, field, values):
+    def event(self, uid):
+        return self.nodes[uid]["event"] if uid else None
+
+    def do(self, user, values):
         """What stays as it was does not count."""
-        before = self.values(field, values)
-        self.set(field, values)
-        after = self.values(field, values)
-        if other := {uid: value for uid, value in before.items() if value != after[uid]}:
+        before = self.values(values)
+        before = self.set(values) | before
+        after = self.values(before)
+        if other := {key: value for key, value in before.items() if value != after[key]}:
             self.time += 1
-            self.operations.append(Operation(field, other, [(self.time, user, "do")]))
+            self.operations.append(Operation(other, [(self.time, user, "do", set(other))]))
 
     def toggle(self, operation, user, verb):
         """Take it back or do it again; False and no change if that is not possible."""
-        if self.depends(operation) or not self.can_be_set(operation.field, operation.other):
+        if self.depends(operation) or not self.can_be_set(operation.other):
             return False
-        now = self.values(operation.field, operation.other)
-        self.set(operation.field, operation.other)
-        operation.other = now
+        now = self.values(operation.other)
+        operation.other = self.set(operation.other) | now
         self.time += 1
-        operation.rows.append((self.time, user, verb))
+        operation.rows.append((self.time, user, verb, set(operation.other)))
         return True
 
     def depends(self, operation):
-        """Whether a later change touched the same: some other operation has come to stand, or ceased to, since."""
-        since = operation.rows[-1][0]
-        return any(o is not operation and o.stood(since) != o.stands and o.touches(operation) for o in self.operations)
+        """Whether a later change touched the same and is in force."""
+        others = [(o, o.later_than(operation)) for o in self.operations if o is not operation]
+        return any(row in o.standing_rows() for o, row in others if row)
 
-    def can_be_set(self, field, values):
-        if field == "name":
-            return all(self.can_stand(name, self.place(uid)[0], uid) for uid, name in values.items())
-        if field not in ("item", "place"):
-            return True
-        return all(
-            (place[0] in values or self.can_stand(self.nodes[uid]["name"], place[0], uid))
-            if place
-            else values.keys() >= set(self.children[uid])
-            for uid, place in values.items()
-        )
+    def can_be_set(self, values):
+        uids = {uid for uid, _ in values}
+        for (uid, field), value in values.items():
+            if field == "name":
+                possible = self.can_stand(value, self.place(uid)[0], uid)
+            elif field not in ("item", "place"):
+                possible = True
+            elif value:
+                possible = value[0] in uids or self.can_stand(self.nodes[uid]["name"], value[0], uid)
+            else:
+                possible = uids >= set(self.children[uid])
+            if not possible:
+                return False
+        return True
 
     def next_to_undo(self, user):
         return self.newest(user, {"do", "redo", "revert"})
 
     def next_to_redo(self, user):
         rows = (row for o in self.operations for row in o.rows)
-        last = max((at for at, by, verb in rows if by == user and verb in ("do", "revert")), default=0)
+        last = max((at for at, by, verb, _ in rows if by == user and verb in ("do", "revert")), default=0)
         return self.newest(user, {"undo"}, after=last)
 
     def newest(self, user, verbs, after=0):
@@ -144,7 +169,7 @@ class Model:
         found = [
             (at, o)
             for o in self.operations
-            for at, by, verb in o.standing_rows()
+            for at, by, verb, _ in o.standing_rows()
             if by == user and verb in verbs and at > after
         ]
         return max(found, key=itemgetter(0))[1] if found else None
@@ -179,6 +204,7 @@ class Trees(RuleBasedStateMachine):
         self.users = [factories.user(f"u{number}-{i}-{random.getrandbits(40)}") for i in range(2)]
         self.ontology = Ontology.create(kind="entity", name="Labels", owner=self.users[0])
         self.model = Model()
+        self.events = count(1)
 
     def teardown(self):
         transaction.set_rollback(True)
@@ -206,13 +232,16 @@ class Trees(RuleBasedStateMachine):
         possible = self.model.can_stand(name, parent)
         by = self.users[user]
         if item := self.agrees(possible, lambda: self.ontology.add_item(name, parent=self.item(parent), by=by)):
-            assert item.active == (parent is None or self.model.nodes[parent]["active"])
             self.added(user, [(item, parent)])
 
-    def added(self, user, items):
+    def added(self, user, items, off=()):
+        """``off`` are the uids of those that are not active in a list: what is below one of them goes off with it."""
+        off = {uid: next(self.events) for uid in off}
         for item, _ in items:
-            self.model.nodes[item.uid] = {field: getattr(item, field) for field in FIELDS}
-        self.model.do(user, "item", {item.uid: (parent, 1000 + i) for i, (item, parent) in enumerate(items)})
+            self.model.nodes[item.uid] = {field: getattr(item, field) for field in FIELDS} | {
+                "event": off.get(item.uid)
+            }
+        self.model.do(user, {(item.uid, "item"): (parent, 1000 + i) for i, (item, parent) in enumerate(items)})
 
     @rule(user=users, below=chosen, lines=st.lists(new_items, min_size=1, max_size=6))
     def add_several(self, user, below, lines):
@@ -227,22 +256,24 @@ class Trees(RuleBasedStateMachine):
                 path = own
                 listed[*top, *own] = replace(line, level=len(own))
         new = {path: line for path, line in listed.items() if path not in uids}
-        there = {path: self.model.nodes[uid]["active"] for path, uid in uids.items() if uid}
-        above_is_on = {path: self.nearest(there, path) for path in new}
         added = self.ontology.add_items(list(listed.values()), parent=self.item(parent), by=self.users[user])
         stored = {tuple(item.fullname.split("/")): item for item in self.ontology.items().filter(uid__in=added)}
         assert stored.keys() == new.keys() and len(added) == len(new)
+        off = []
         for path, line in new.items():
             item = stored[path]
             assert (item.description, item.example_terms) == (line.description, line.example_terms)
-            assert item.active == (line.active and above_is_on[path]) and line.color in ("", item.color)
+            assert line.color in ("", item.color)
             uids[path] = item.uid
-        self.added(user, [(stored[path], uids[path[:-1]]) for path in new])
+            above = {uids[path[:n]] for n in range(1, len(path))}
+            if not line.active and above.isdisjoint(off) and not self.model.event(self.there(uids, path)):
+                off.append(item.uid)
+        self.added(user, [(stored[path], uids[path[:-1]]) for path in new], off)
 
-    @staticmethod
-    def nearest(there, path):
-        """Whether the nearest item above that is there already is on."""
-        return next((there[path[:n]] for n in reversed(range(len(path))) if path[:n] in there), True)
+    def there(self, uids, path):
+        """The nearest item above that is there already."""
+        above = (uids[path[:n]] for n in reversed(range(len(path))))
+        return next(uid for uid in above if uid is None or self.model.place(uid))
 
     @with_items
     @rule(user=users, which=chosen, edit=edits)
@@ -250,7 +281,7 @@ class Trees(RuleBasedStateMachine):
         uid, (verb, field, value) = self.pick(which), edit
         possible = field != "name" or self.model.can_stand(value, self.model.place(uid)[0], uid)
         if self.agrees(possible, lambda: getattr(self.item(uid), verb)(value, by=self.users[user])):
-            self.model.do(user, field, {uid: value})
+            self.model.do(user, {(uid, field): value})
 
     @with_items
     @rule(user=users, which=several, color=some_colors, branch=st.booleans())
@@ -264,15 +295,29 @@ class Trees(RuleBasedStateMachine):
                 new[uid] = color
             elif branch and parent in new:
                 new[uid] = colors.child_of(new[parent], index)
-        self.model.do(user, "color", new)
+        self.model.do(user, {(uid, "color"): value for uid, value in new.items()})
 
     @with_items
-    @rule(user=users, which=several, active=st.booleans(), branch=st.booleans())
-    def switch(self, user, which, active, branch):
+    @rule(user=users, which=several)
+    def switch_off(self, user, which):
         uids = {self.pick(each) for each in which}
-        self.ontology.switch_items(uids, active, branch=branch, by=self.users[user])
-        reached = {below for uid in uids for below in (self.model.branch(uid) if branch else [uid])}
-        self.model.do(user, "active", dict.fromkeys(reached, active))
+        self.ontology.switch_items(uids, False, by=self.users[user])
+        event = next(self.events)
+        self.model.do(user, {(uid, "event"): self.model.event(uid) or event for uid in uids})
+
+    @with_items
+    @rule(user=users, which=several, reach=st.sampled_from(SwitchReach.values), up=st.booleans())
+    def switch_on(self, user, which, reach, up):
+        uids = {self.pick(each) for each in which}
+        reached = set(uids)
+        for uid in uids:
+            for each in self.model.branch(uid)[1:]:
+                if reach == "branch" or (reach == "together" and self.model.event(each) == self.model.event(uid)):
+                    reached.add(each)
+        off = {up for uid in uids for up in self.model.above(uid) if up not in reached and self.model.event(up)}
+        by = self.users[user]
+        if self.agrees(up or not off, lambda: [self.ontology.switch_items(uids, True, by=by, reach=reach, up=up)]):
+            self.model.do(user, {(uid, "event"): None for uid in reached | off})
 
     @with_items
     @rule(user=users, which=chosen, to=chosen, beside=st.none() | chosen, side=st.sampled_from(["before", "after"]))
@@ -286,7 +331,7 @@ class Trees(RuleBasedStateMachine):
             index += side == "after"
         possible = self.model.can_stand(self.model.nodes[uid]["name"], parent, uid)
         if self.agrees(possible, lambda: self.item(uid).move(**place, by=self.users[user])):
-            self.model.do(user, "place", {uid: (parent, index)})
+            self.model.do(user, {(uid, "place"): (parent, index)})
 
     @rule(user=users)
     def undo(self, user):
@@ -307,8 +352,8 @@ class Trees(RuleBasedStateMachine):
         """Any step of the history, whoever made it."""
         version = 1 + which % self.model.time
         change = self.ontology.changes.get(version=version)
-        operation = next(o for o in self.model.operations if any(at == version for at, _, _ in o.rows))
-        assert change.stands == any(at == version for at, _, _ in operation.standing_rows())
+        operation = next(o for o in self.model.operations if any(at == version for at, *_ in o.rows))
+        assert change.stands == any(at == version for at, *_ in operation.standing_rows())
         possible = change.stands and self.model.toggle(operation, user, "revert")
         self.agrees(possible, lambda: self.ontology.revert(change, by=self.users[user]))
 
@@ -317,14 +362,25 @@ class Trees(RuleBasedStateMachine):
         """Also what is kept in memory."""
         self.ontology.refresh_from_db()
         paths, nodes = list(self.model.paths()), self.model.nodes
+        for node in nodes.values():
+            node["active"] = node["event"] is None
         expected = [(uid, len(path), *(nodes[uid][field] for field in FIELDS)) for uid, path in paths]
         columns = ("uid", "level", *FIELDS)
+        assert self.partition(self.ontology.items().values_list("off_by", flat=True)) == self.partition(
+            nodes[uid]["event"] for uid, _ in paths
+        )
         assert list(self.ontology.items().values_list(*columns)) == expected
         labels = self.ontology.labels()
         assert [tuple(getattr(label, name) for name in columns) for label in labels] == expected
         names = [(self.model.place(uid)[0], "/".join(path)) for uid, path in paths]
         assert [(label.parent_uid, label.fullname) for label in labels] == names
         assert [label.pk for label in labels] == [item.pk for item in self.ontology.items()]
+
+    @staticmethod
+    def partition(events):
+        """The events in numbers, in the order in which they come first."""
+        numbers = {}
+        return [numbers.setdefault(event, len(numbers) + 1) if event else 0 for event in events]
 
     @invariant()
     def sound(self):

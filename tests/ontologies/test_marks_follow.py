@@ -68,7 +68,7 @@ def take(step, ontology, which, to, name, on, by):
         case "switch":
             item.switch(on, by=by)
         case "switch alone":
-            item.switch(on, reach="item", by=by)
+            item.switch(on, reach="item" if on else "branch", up=True, by=by)
         case "move":
             item.move(to=items[to % len(items)] if on else None, by=by)
         case "undo":

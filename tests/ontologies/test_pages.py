@@ -7,9 +7,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from datasets.models import Annotation
 from ontologies.editor.tree_rows import SENT_WHOLE
 from ontologies.models import Ontology
 from tests import factories
+from tests.answers import events
 from tests.queries import queries_of
 
 
@@ -353,47 +355,68 @@ def test_other_colours_are_refused(as_alice, item, color):
     assert answer.status_code == 422 and item.again().color == item.color
 
 
-def test_switching_off_asks_with_the_number_of_items_below(as_alice, ontology):
-    top = ontology.items()[0]
-    question = as_alice.get(url("switch", ontology.pk, top.uid)).text
-    assert "the 3 items below it" in question and "Only this item" in question
-    post(as_alice, "switch", top, active="0", reach="branch")
-    assert ontology.facts().off == 4
-    post(as_alice, "switch", top, active="1", reach="item")
-    assert ontology.facts().off == 3
+def dialog(as_alice, item):
+    page = as_alice.get(url("switch", item.ontology_id, item.uid)).text
+    return " ".join(page.replace("\u202f", " ").split())
 
 
 def chosen_reach(page):
     """The values of the choices in the dialog, and the one that is checked."""
-    return re.findall(r'name="reach" value="(\w+)"', page), re.findall(r'value="(\w+)" checked', page)
+    return re.findall(r'name="reach" value="(\w+)"', page), re.findall(r'value="(together|branch|item)" checked', page)
+
+
+def test_switching_off_asks_with_the_number_of_items_that_go(as_alice, alice):
+    ontology = factories.project(by=alice).entity_ontology
+    top, leaf = ontology.items()[0], ontology.items().get(name="Thermostat")
+    annotation = Annotation.start(ontology.project.dataset.item_set.first(), alice)
+    annotation.add_entity(uid="aaaaaaaa", label=leaf, start=0, end=0)
+    question = dialog(as_alice, top)
+    assert "4 items go off" in question and "the 1 mark with it or labels below it" in question
+    assert chosen_reach(question) == ([], []) and "off already" not in question
+    post(as_alice, "switch", leaf, active="0")
+    question = dialog(as_alice, top)
+    assert "3 items go off" in question and "1 item was off already: “Thermostat”." in question
+    assert post(as_alice, "switch", top, active="0", reach="item").status_code == 422
+    answer = post(as_alice, "switch", top, active="0")
+    assert ontology.facts().off == 4
+    assert events(answer)["toast"]["text"] == (
+        "“PhysicalObject” was switched off, with 2 others. 1 item was off already: “Thermostat”."
+    )
 
 
 def test_switching_on_offers_what_went_off_with_it(as_alice, ontology):
     top, leaf = ontology.items()[0], ontology.items().get(name="Thermostat")
     post(as_alice, "switch", leaf, active="0")
-    post(as_alice, "switch", top, active="0", reach="branch")
-    question = as_alice.get(url("switch", ontology.pk, top.uid)).text.replace("\u202f", " ")
+    post(as_alice, "switch", top, active="0")
+    question = dialog(as_alice, top)
     assert chosen_reach(question) == (["together", "branch", "item"], ["together"])
-    assert "With the 2 items that went off with it" in question and "With all 3 items below it" in question
+    assert "With the 2 items that went off with it" in question and "With all 3 items that are off below" in question
+    assert "1 item stays off that was retired on its own: “Thermostat”." in question
+    assert "3 items below stay off" in question and 'name="up"' not in question
     assert post(as_alice, "switch", top, active="1", reach="everything").status_code == 422
     assert ontology.facts().off == 4
     post(as_alice, "switch", top, active="1")
     assert ontology.facts().off == 1
-    post(as_alice, "switch", top, active="0", reach="item")
-    assert chosen_reach(as_alice.get(url("switch", ontology.pk, top.uid)).text) == (
-        ["branch", "item"],
-        ["item"],
-    )
+    history = as_alice.get(url("history", ontology.pk)).text
+    assert "1 item stays off that was retired on its own: “Thermostat”." in history
+    post(as_alice, "switch", top, active="0")
+    post(as_alice, "switch", top, active="1", reach="item")
+    post(as_alice, "switch", top, active="0")
+    assert chosen_reach(dialog(as_alice, top)) == (["branch", "item"], ["item"])
 
 
-def test_in_a_copy_switching_on_offers_everything_below(as_alice, alice, ontology):
+def test_the_way_up_is_offered_in_the_dialog_and_where_switching_on_is_refused(as_alice, ontology, alice):
+    leaf = ontology.items().get(name="Thermostat")
     ontology.items()[0].switch(False, by=alice)
-    copy = ontology.copy_to(by=alice)
-    top = copy.items()[0]
-    question = as_alice.get(url("switch", copy.pk, top.uid)).text
-    assert chosen_reach(question) == (["branch", "item"], ["branch"])
-    post(as_alice, "switch", top, active="1")
-    assert copy.facts().off == 0
+    for page in (dialog(as_alice, leaf), (refused := post(as_alice, "switch", leaf, active="1")).text):
+        assert "Switch on 2 above it, too: “PhysicalObject” and “SensingObject”" in page
+    assert refused.status_code == 422 and "above are off: switch on 2 above it, too" in refused.text
+    several = {"uids": leaf.uid, "active": "1"}
+    refused = as_alice.post(url("switch_items", ontology.pk), several)
+    assert refused.status_code == 422 and "switch on 2 above it, too" in refused.text
+    assert ontology.facts().off == 4
+    post(as_alice, "switch", leaf, active="1", up="on")
+    assert [i.name for i in ontology.items() if not i.active] == ["DrivingObject"]
 
 
 def test_switching_says_the_wanted_state(as_alice, item):

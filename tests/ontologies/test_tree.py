@@ -65,7 +65,7 @@ def values(thing):
 def test_a_copy_has_every_field_of_every_item(alice, bob, kind):
     ontology = factories.ontology(owner=alice, kind=kind)
     ontology.edit(name="Labels", description="For pumps.")
-    ontology.items()[0].switch(False, by=alice, reach="item")
+    ontology.items()[0].switch(False, by=alice)
     copy = ontology.copy_to(by=bob, name="Copy")
     assert values(copy) == values(ontology)
     assert [values(i) for i in copy.items()] == [values(i) for i in ontology.items()]

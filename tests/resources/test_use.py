@@ -73,7 +73,7 @@ def take(step, ontology, place, name, on, by):
         case "rename":
             some.rename(name, by=by)
         case "switch" | "switch one":
-            some.switch(on, by=by, reach="branch" if step == "switch" else "item")
+            some.switch(on, by=by, reach="item" if on and step == "switch one" else "branch", up=True)
         case "recolour":
             some.recolor("#123456", by=by, branch=on)
         case "undo":

@@ -5,7 +5,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from annotation_service.management.base import ServiceCommand, add_owner, opened, user
-from ontologies.documents import note_on_terms, read_ontology
+from ontologies.documents import notes_on, read_ontology
 from ontologies.models import Ontology, OntologyKind
 
 
@@ -23,5 +23,5 @@ class Command(ServiceCommand):
         with opened(path, settings.MAX_ONTOLOGY_BYTES) as file:
             items = read_ontology(file, kind)
         ontology = Ontology.create(kind=kind, name=options["name"], owner=owner, items=items)
-        self.stdout.write(f"“{ontology}”: {ontology.content_in_words()}.{note_on_terms(items)}")
+        self.stdout.write(f"“{ontology}”: {ontology.content_in_words()}.{notes_on(items)}")
         self.stdout.write(str(ontology.pk))

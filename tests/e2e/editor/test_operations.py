@@ -152,26 +152,21 @@ def color_by_keys(name: str, *, branch: bool = False, free: bool = False) -> Cal
     return act
 
 
-def switch_by_mouse(*, alone: bool = False) -> Callable[[Editor], None]:
+def switch_by_mouse() -> Callable[[Editor], None]:
     def act(editor: Editor) -> None:
         editor.select("PhysicalObject")
         editor.button("Switch off…").click()
-        if alone:
-            editor.dialog.get_by_text("Only this item").click()
         editor.dialog.get_by_role("button", name="Switch off").click()
         expect(editor.dialog).to_be_hidden()
 
     return act
 
 
-def switch_by_keys(*, alone: bool = False) -> Callable[[Editor], None]:
+def switch_by_keys() -> Callable[[Editor], None]:
     def act(editor: Editor) -> None:
         editor.go("PhysicalObject")
         editor.press("Delete")
         expect(editor.dialog.get_by_role("button", name="Switch off")).to_be_focused()
-        if alone:
-            editor.press("Shift+Tab", "Shift+Tab", "ArrowDown")
-            expect(editor.dialog.get_by_role("radio", name="Only this item")).to_be_checked()
         editor.press("Enter")
         expect(editor.dialog).to_be_hidden()
         expect(editor.item("PhysicalObject")).to_be_focused()
@@ -364,11 +359,6 @@ OPERATIONS: dict[str, Operation] = {
         changes("color", *BRANCH),
     ),
     "switch a branch off": (switch_by_mouse(), switch_by_keys(), changes("active", *BRANCH)),
-    "switch one item off": (
-        switch_by_mouse(alone=True),
-        switch_by_keys(alone=True),
-        changes("active", "PhysicalObject"),
-    ),
     "paste a list": (
         paste_by_mouse(LIST, "4 items will be added, 1 item is there already"),
         paste_by_keys(LIST, "4 items will be added, 1 item is there already"),
