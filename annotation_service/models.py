@@ -356,3 +356,9 @@ def kept_file(name: str) -> Path:
 
 def start_job(kind: str, *, title: str, by: User, target: dict[str, Any]) -> Job:
     return Job.objects.create(kind=kind, title=title[:250], by=by, target=target)
+
+
+def start_once(kind: str, *, title: str, by: User, target: dict[str, Any]) -> Job:
+    """One like it that waits will do. Locked, it cannot begin before what the caller stores is there."""
+    waiting = Job.objects.filter(kind=kind, state=JobState.QUEUED, target=target).select_for_update(of=("self",))
+    return waiting.first() or start_job(kind, title=title, by=by, target=target)

@@ -1,9 +1,12 @@
-"""The assignment on a project’s page, and its rule: the form, who would get and lose what by another one, and the way back."""
+"""The assignment on a project’s page, and its rule: the form, who would get and lose what by another one, who would share how
+much with whom, and the way back."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -14,16 +17,22 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
-from annotation_service.models import start_job
+from annotation_service.models import Job, User, start_job
+from datasets.models import Dataset
 
 from . import access
+from .assignment.dealing import deal, shared_items
+from .assignment.giving import Planned
+from .assignment.groups import groups_of, with_groups
 from .assignment.rule import NUMBERS, AssignmentRule
-from .forms import refusals_in
+from .forms import refusals_in, toasts_refusals
 from .models import Project
 from .progress import Person
 
 BEFORE = "assignment_before"  # in the session: the last rule that its user has replaced, by project
 SHOWN = 10
+MOST_IN_TABLE = 30
+SHARING_OUT = ("assign", "by_hand", "undo_by_hand")
 
 
 class NumberField(forms.IntegerField):
@@ -74,6 +83,38 @@ class AssignmentForm(forms.Form):
         return self.cleaned_data["calibration"] or 0
 
 
+@dataclass(frozen=True)
+class Pairs:
+    """How many items each two of some people share."""
+
+    people: Sequence[User]
+    shared: dict[int, dict[int, int]]
+
+    @classmethod
+    def of_new(cls, dataset: Dataset, people: Sequence[User], rule: AssignmentRule) -> "Pairs":
+        """Those of a project that is not made yet."""
+        keys = [person.pk for person in people]
+        groups = groups_of(with_groups(dataset.items(), rule, rule))
+        plan, everybody = deal(groups, keys, rule.annotators_per_item or 0), frozenset(keys)
+        shares = ((group, some, count) for group, counts in plan.items() for some, count in counts.items())
+        return cls(people, shared_items(((group.then_given(everybody, some), n) for group, some, n in shares), keys))
+
+    @property
+    def counts(self) -> list[int]:
+        return [self.shared[one.pk][other.pk] for one, other in combinations(self.people, 2)]
+
+    @property
+    def range(self) -> tuple[int, int] | None:
+        """The least and the most; ``None`` without a pair."""
+        return (min(self.counts), max(self.counts)) if len(self.people) > 1 else None
+
+    @property
+    def rows(self) -> list[tuple[User, list[int | None]]]:
+        """Of the table; of very many people nothing can be seen in one."""
+        people = self.people if len(self.people) <= MOST_IN_TABLE else ()
+        return [(one, [None if one == other else self.shared[one.pk][other.pk] for other in people]) for one in people]
+
+
 def card(request: Request, project: Project, people: list[Person]) -> dict[str, Any]:
     """What the project's page says of its assignment; ``people`` are its members."""
     own = [person for person in people if person.is_given_items or person.begun]
@@ -84,7 +125,13 @@ def card(request: Request, project: Project, people: list[Person]) -> dict[str, 
         "count": len(own),
         "by_hand": project.count_by_hand(),
         "back": before and before != project.rule.values and _query(before),
+        "job": sharing_out(project),
     }
+
+
+def sharing_out(project: Project) -> Job | None:
+    """The job that gives items to other people at the moment, or will do so soon."""
+    return Job.objects.filter(kind__in=SHARING_OUT, target__project=project.pk, finished_at=None).order_by("pk").first()
 
 
 @require_http_methods(["GET", "POST"])
@@ -98,21 +145,48 @@ def change(request: Request, pk: int) -> HttpResponse:
         with refusals_in(form):
             if request.method == "POST":
                 return _store(request, project, form.rule)
-            foreseen = project.foresee_rule(form.rule)
-            context |= {"rule": form.rule, "foreseen": foreseen, "marks": sum(each.marks for each in foreseen)}
+            project.check_not_changing()
+            context |= {"rule": form.rule, **_foreseen(project, project.foresee_rule(form.rule))}
     if request.htmx and request.htmx.target == "foreseen":
         return render(request, "projects/assignment/_foreseen.html", {**context, "alone": True})
     status = 422 if request.method == "POST" else 200
     return render(request, "projects/assignment/_change.html", context, status=status)
 
 
+def _foreseen(project: Project, planned: Planned) -> dict[str, Any]:
+    foreseen = planned.foresee(project.all_annotating())
+    people = list(project.working().filter(pk__in=planned.annotators))
+    context = {"foreseen": foreseen, "marks": sum(each.marks for each in foreseen), "moved": planned.count_moved()}
+    return context | {"pairs": Pairs(people, planned.shared()) if planned.rule.annotators_per_item else None}
+
+
+@require_http_methods(["GET", "POST"])
+@toasts_refusals
+def even_pairs(request: Request, pk: int) -> HttpResponse:
+    """Say how many items would change hands so that all pairs share as many, and do it when somebody agrees."""
+    project = access.project(request, pk, Right.MANAGE)
+    project.check_not_changing()
+    if request.method == "POST":
+        if project.is_large():
+            return _start(request, project, pairs=True)
+        text = project.even_pairs(by=request.user)
+        messages.success(request, text)
+        return HttpResponseClientRedirect(project.get_absolute_url())
+    context = {"project": project, **_foreseen(project, project.planned(anew=True))}
+    return render(request, "projects/assignment/_even_pairs.html", context)
+
+
+def _start(request: Request, project: Project, **target: Any) -> HttpResponse:
+    target["project"] = project.pk
+    job = start_job("assign", title=f"Assign the items of “{project}”", by=request.user, target=target)
+    return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
+
+
 def _store(request: Request, project: Project, rule: AssignmentRule) -> HttpResponse:
-    """At once, or by a job if many items change hands."""
+    """At once, or by a job if there are many items."""
     before = project.rule
-    if project.dataset.item_count * (rule.annotators_per_item or 1) > settings.JOB_ROWS:
-        target = {"project": project.pk, "rule": rule.values}
-        job = start_job("assign", title=f"Assign the items of “{project}”", by=request.user, target=target)
-        answer = HttpResponseClientRedirect(reverse("job", args=[job.pk]))
+    if project.is_large():
+        answer = _start(request, project, rule=rule.values)
     else:
         project.set_rule(rule, by=request.user)
         messages.success(request, rule.stored_in_words())

@@ -26,7 +26,7 @@ from resources.models import FORMATS, ConstraintSet, PreannotationSet, ResourceS
 from resources.rules import Tally
 
 from .assignment.rule import AssignmentRule
-from .assignment_page import AssignmentForm
+from .assignment_page import AssignmentForm, Pairs
 from .forms import BlueprintChoice, PeopleField, WordsForm, refusals_in
 from .models import Project
 from .progress import given_marks
@@ -177,6 +177,16 @@ class ProjectForm(WordsForm, AssignmentForm):
         return [found for name in names if (found := self.chosen(name))]
 
     @property
+    def chosen_rule(self) -> AssignmentRule:
+        values = {name: self.chosen(name) or default for name, default in asdict(AssignmentRule()).items()}
+        return AssignmentRule(**values)
+
+    def pairs(self) -> Pairs | None:
+        """Who would share how many items with whom, where not everybody gets every item."""
+        dataset, people, rule = self.chosen("dataset"), self.chosen("annotators") or [], self.chosen_rule
+        return Pairs.of_new(dataset, people, rule) if dataset and people and rule.annotators_per_item else None
+
+    @property
     def set_fields(self) -> list[tuple[forms.BoundField, bool]]:
         """The fields in which sets are chosen, and whether they are about relations."""
         return [(self[name], name in ABOUT_RELATIONS) for name in FORMATS if name in self.fields]
@@ -284,9 +294,7 @@ class StepOfForm:
         people = self.form.chosen("annotators") or []
         yield words.listed((str(person) for person in people), 10) if people else ""
         yield "" if people or self.errors else "Nobody annotates yet: you can add people on the project’s page."
-        rule = AssignmentRule(
-            **{name: self.form.chosen(name) or default for name, default in asdict(AssignmentRule()).items()}
-        )
+        rule = self.form.chosen_rule
         yield str(rule)
         dataset, per_item = self.form.chosen("dataset"), rule.annotators_per_item
         if people and dataset and per_item and rule == AssignmentRule(per_item):
@@ -336,6 +344,8 @@ def check(request: Request) -> HttpResponse:
     form, name = _project_form(request), request.POST.get("step", "")
     steps = [each for each in steps_of(form, checked=True) if name in ("", each.step.name)]
     context: dict[str, Any] = {"form": form, "steps": steps}
+    if name in ("", "people"):
+        context |= {"with_pairs": True, "pairs": form.pairs()}
     if not name:
         context |= {"totals": totals(form), "wrong": [each for each in steps if each.state == WRONG]}
         context["is_large"] = form.is_valid() and _is_large(form.values())

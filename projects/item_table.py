@@ -24,7 +24,7 @@ from work import own_items as own
 from work.models import Comment, Flag, ItemLabel, ItemWork
 
 from . import access
-from .assignment.holdings import NOBODY
+from .assignment.groups import group_of_each, with_groups
 from .models import Project
 
 DONE_BY = "done-"  # and by how many
@@ -272,10 +272,11 @@ def rows_of(project: Project, items: Sequence[Item], columns: Sequence[User], *,
 def _tell_who_has(rows: Mapping[int, ItemRow], project: Project) -> None:
     """Whoever may annotate what is for everybody without being an annotator, such as a manager, has only what they have begun or
     got by hand."""
-    holdings, annotators = project.holdings(Item.objects.filter(pk__in=list(rows))), frozenset(project.annotators())
-    for item, people in holdings.given(project.rule, holdings.assigned).items():
+    annotators, everybody = frozenset(project.annotators()), frozenset(person.pk for person in project.all_annotating())
+    items = Item.objects.filter(pk__in=list(rows))
+    for item, group in group_of_each(with_groups(items, project.rule_now, project.rule_now)):
         row = rows[item]
-        row.given = people & (annotators | row.begun.keys() | holdings.assigned.get(item, NOBODY))
+        row.given = group.given(everybody) & (annotators | row.begun.keys() | group.assigned())
 
 
 def _marks(items: Sequence[Item]) -> Iterable[tuple[int, int, int]]:

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any
 
-from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
@@ -16,6 +15,7 @@ from annotation_service import words
 from annotation_service.blueprints import Right
 from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
+from annotation_service.jobs import Progress
 from annotation_service.models import Job, User, start_job
 from datasets.item_lists import PAGE_SIZE
 from datasets.models import Item
@@ -56,7 +56,7 @@ def items(request: Request, pk: int) -> HttpResponse:
         "manages": manages,
         "selects": manages,
         "keeps": Right.KEEP in rights,
-        "change": HandChange.objects.filter(project=project).defer("before").first(),
+        "change": HandChange.last_of(project),
     }
     query, choices = shown.query_string(page=page.number), partial(_choices, shown)
     return show_table(
@@ -120,7 +120,7 @@ def by_hand(request: Request, pk: int, verb: str) -> HttpResponse:
     context: dict[str, Any] = {"project": project, "filter": chosen, "count": count, "verb": verb}
     context |= {"able": able, "people": people, "changed": changed}
     if people and "agree" in request.POST and not changed:
-        if count * len(people) > settings.JOB_ROWS:
+        if project.is_large():
             return _start(request, chosen, verb, count, people)
         return items_changed(getattr(project, verb)(items, people, by=request.user).in_words(people))
     if people:
@@ -134,9 +134,8 @@ def undo(request: Request, pk: int) -> HttpResponse:
     """Undo what was done last, if it is still what the user has seen."""
     project = access.project(request, pk, Right.MANAGE)
     change_pk = whole_number(request.POST.get("change", "")[:18]) or 0
-    change = HandChange.objects.filter(pk=change_pk, project=project).first()
-    if change and change.row_count > settings.JOB_ROWS:
-        target = {"project": project.pk, "change": change.pk}
+    if project.is_large():
+        target = {"project": project.pk, "change": change_pk}
         job = start_job("undo_by_hand", title=f"Undo in “{project}”", by=request.user, target=target)
         return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
     return items_changed(project.undo_by_hand(change_pk, by=request.user))
@@ -159,12 +158,16 @@ def _start(request: Request, chosen: ProjectItems, verb: str, count: int, people
     return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
 
 
-def carry_out(project: Project, job: Job) -> None:
+def carry_out(project: Project, job: Job, progress: Progress) -> None:
     """What `_start` asked for, if it is about as many items."""
     target = job.target
+    if "items" in target:  # a worker that was killed has begun with it
+        project.carry_out_by_hand(target["verb"], target, job.by, job, progress)
+        return
+    progress(0, 0, "assigning")
     chosen = ProjectItems.of(project, QueryDict(target["filter"])).without_order()
     refresh(project.dataset.pk, COUNT_SECONDS)
     if chosen.items().count() != target["count"]:
         raise Refused("Meanwhile it has become another number of items. Choose them again in the table of items.")
     people = list(User.objects.filter(pk__in=target["people"]).order_by("username"))
-    getattr(project, target["verb"])(chosen.items(), people, by=job.by, job=job)
+    getattr(project, target["verb"])(chosen.items(), people, by=job.by, job=job, report=progress)

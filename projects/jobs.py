@@ -22,7 +22,7 @@ from work.models.batch import STORE, UNDO
 from work.suggestions.placing import JOB as MATCH
 
 from . import access, all_alike, bundle, item_views
-from .assignment.giving import KEPT
+from .assignment.by_hand import KEPT
 from .assignment.rule import AssignmentRule
 from .models import HandChange, Project
 
@@ -78,20 +78,35 @@ def may_watch(request: Request, job: Job) -> None:
 
 @kind("assign", may_watch)
 def assign(job: Job, progress: Progress) -> None:
-    progress(0, 0, "assigning")
-    _project(job).set_rule(AssignmentRule(**job.target["rule"]), by=job.by, job=job)
+    project = _project(job)
+    if not project.is_changing:
+        progress(0, 0, "assigning")  # the last moment at which it can be cancelled
+    if rule := job.target.get("rule"):
+        project.set_rule(AssignmentRule(**rule), by=job.by, job=job, report=progress)
+    elif job.target.get("pairs"):
+        project.even_pairs(by=job.by, job=job, report=progress)
+    else:
+        text, url = "The items are shared out.", project.get_absolute_url()
+        project.share_out(progress, finish=lambda: job.finish(text=text, url=url))
 
 
 @kind("by_hand", may_watch)
 def give_or_take(job: Job, progress: Progress) -> None:
-    progress(0, 0, "assigning")
-    item_views.carry_out(_project(job), job)
+    item_views.carry_out(_project(job), job, progress)
 
 
 @kind("undo_by_hand", may_watch)
 def undo_by_hand(job: Job, progress: Progress) -> None:
     progress(0, 0, "assigning")
-    _project(job).undo_by_hand(job.target["change"], by=job.by, job=job)
+    _project(job).undo_by_hand(job.target["change"], by=job.by, job=job, report=progress)
+
+
+@cleanup
+def go_on_sharing_out() -> None:
+    """Where another rule has taken the place of one in a part of a project, and the job is not there any more."""
+    for project in Project.objects.filter(next_below__gte=0, archived_at=None):
+        if not Job.objects.filter(target__project=project.pk, kind="assign", finished_at=None).exists():
+            project.assign_items()
 
 
 @cleanup

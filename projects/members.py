@@ -25,6 +25,7 @@ from work.models.item_work import delete_annotations
 
 from . import roles
 from .assignment.assigned import Assignment
+from .assignment.by_hand import GivesByHand
 from .roles import ANNOTATOR, MANAGER
 from .suggested_marks import SuggestsMarks
 
@@ -83,7 +84,7 @@ class FormerMember(models.Model):
         return f"{self.user}, formerly of {self.project}"
 
 
-class HasMembers(SuggestsMarks):
+class HasMembers(GivesByHand, SuggestsMarks):
     """The part of a project that says who works in it."""
 
     class Meta:
@@ -120,7 +121,7 @@ class HasMembers(SuggestsMarks):
                 are = "is a member" if len(there) == 1 else "are members"
                 raise Refused(f"{words.listed(there)} {are} of this project already.")
             project.begin_memberships(people, role)
-            return project.assign_items()
+            return project.assign_items(by=by)
 
     def remove_member(self, membership: Membership, *, with_marks: bool = False, by: User | None = None) -> None:
         """End a membership. The person's marks stay in the project, or go with them; items not begun go to the others,
@@ -133,7 +134,7 @@ class HasMembers(SuggestsMarks):
             project.end_membership(membership)
             if with_marks:
                 project._delete_work(membership.user)
-            project.assign_items()
+            project.assign_items(by=by)
 
     def change_role(self, membership: Membership, role: str, *, by: User | None = None) -> None:
         """Give a member another role. What they have begun stays theirs, whatever they may do from now on."""
@@ -144,7 +145,7 @@ class HasMembers(SuggestsMarks):
                 raise Refused(reason)
             project._still(membership)
             store(membership, role=role)
-            project.assign_items()
+            project.assign_items(by=by)
 
     def hand_over(self, membership: Membership, to: Membership, role: str) -> None:
         """Make another member a manager in the place of this one, who gets another role, in one step."""
@@ -190,10 +191,6 @@ class HasMembers(SuggestsMarks):
         dealt = Assignment.objects.filter(item__dataset__project=self.pk, item__removed_at=None, annotator=person)
         begun = Annotation.objects.filter(item=OuterRef("item"), annotator=person, started_at__isnull=False)
         return dealt.exclude(Exists(begun)).count()
-
-    def count_unbegun_marks(self, person: User) -> int:
-        """How many marks somebody has put on items that they have not begun, by batches: they go with these items."""
-        return self.holdings(self.all_items(), [person]).unbegun_marks.total()
 
     def _work(self, person: User) -> QuerySet[Annotation]:
         return Annotation.objects.filter(item__dataset__project=self.pk, annotator=person)

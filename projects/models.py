@@ -24,7 +24,7 @@ from ontologies.models import Ontology, OntologyKind
 from resources.models import RESOURCE_SETS, ConstraintSet, PreannotationSet, ResourceSet
 
 from .assignment.assigned import Assignment, Withheld
-from .assignment.giving import HandChange
+from .assignment.by_hand import HandChange
 from .assignment.item_counts import ItemCounts
 from .assignment.rule import AssignmentRule
 from .members import FormerMember, HasMembers, Invitation, Membership, no_shortcuts
@@ -35,7 +35,7 @@ COPIED: tuple[type[Blueprint], ...] = (Ontology, *RESOURCE_SETS, Dataset)
 # What is deleted together with projects.
 GO_WITH_PROJECTS: tuple[type[models.Model], ...] = (Membership, FormerMember, Invitation, ItemCounts, HandChange)
 # What a duplicate has of its own.
-NOT_DUPLICATED = {"id", "name", "created_by", "created_at", "updated_at", "archived_at", "deleted_at"}
+NOT_DUPLICATED = {"id", "name", "created_by", "created_at", "updated_at", "archived_at", "deleted_at", "next_below"}
 B = TypeVar("B", Ontology, ResourceSet, ConstraintSet)
 
 __all__ = [
@@ -188,7 +188,7 @@ class Project(HasMembers):
             if not keep_violations:
                 project._check_given_marks()
             if rule.annotators_per_item:
-                project.assign_items()
+                project.share_out()
             if any(isinstance(each, PreannotationSet) for each in resources):
                 project.match_preannotations(by=by)
             if job:
@@ -220,7 +220,7 @@ class Project(HasMembers):
             ItemCounts.objects.create(project=copy)
             source._copy_people(copy, by, all_of_them=people)
             source._copy_resources(copy, by, contents)
-            copy.assign_items()
+            copy.share_out()
             if job:
                 job.finish(url=copy.get_absolute_url(), text=f"The project “{copy}” is ready.")
         return copy

@@ -9,7 +9,7 @@ from django.urls import reverse
 from annotation_service.db import write
 from annotation_service.http import PREANNOTATIONS
 from annotation_service.inputs import Refused
-from annotation_service.models import Job, JobState, User, start_job
+from annotation_service.models import Job, User, start_once
 from datasets.importing.document import Progress, no_progress
 from datasets.models import Dataset
 from datasets.models.item import ItemQuerySet
@@ -86,12 +86,8 @@ class SuggestsMarks(AssignsItems):
         return Dataset.objects.get(project=self.pk)
 
     def _start_job(self, by: User) -> Job:
-        """One that waits will do: it matches everything. Locked, it cannot begin before the caller's items are there."""
         self.preannotation_sets().update(matched_version=None)
-        waiting = Job.objects.filter(kind=JOB, state=JobState.QUEUED, target__project=self.pk)
-        return waiting.select_for_update(of=("self",)).first() or start_job(
-            JOB, title=f"Match the preannotations of “{self}”", by=by, target={"project": self.pk}
-        )
+        return start_once(JOB, title=f"Match the preannotations of “{self}”", by=by, target={"project": self.pk})
 
     def _basis(self) -> list[Any]:
         """What suggestions depend on: every change of it changes this."""

@@ -4,7 +4,7 @@ from annotation_service.http import PREANNOTATIONS
 from resources.models import ConstraintSet, PreannotationSet
 
 from . import comment_list, creation, item_views, people, resource_views, views
-from .assignment_page import change
+from .assignment_page import change, even_pairs
 
 app_name = "projects"
 
@@ -42,6 +42,7 @@ project_urls = [
     path("people/<int:member_pk>/remove/", people.remove, name="remove_member"),
     path("leave/", people.leave, name="leave"),
     path("assignment/", change, name="assignment"),
+    path("assignment/pairs/", even_pairs, name="even_pairs"),
     path("constraints/<str:kind>/", resource_views.choose, rules, name="constraints"),
     path("constraints/<str:kind>/remove/", resource_views.take_away, rules, name="remove_constraints"),
     path("preannotations/match/", resource_views.match, name="match_preannotations"),

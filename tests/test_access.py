@@ -332,6 +332,7 @@ ROWS = [
     Row("projects:remove_member", "302 404 403 404 404 404", ("project", "membership_elsewhere"), {}),
     Row("projects:use", SEE_ALL, query="?constraints={constraints}"),
     *of_project("projects:assignment", data={"annotators_per_item": "1", "overlap": "", "calibration": ""}),
+    *of_project("projects:even_pairs", data={}),
     *of_project("projects:constraints", "entity", data={"constraints": "{constraints}"}),
     Row("projects:constraints", "302 404 403 404 404 404", ("project", "rich")),
     *of_project("projects:remove_constraints", "entity", data={}),

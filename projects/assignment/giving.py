@@ -1,50 +1,50 @@
-"""The part of a project that gives items to people, by its rule and by hand; what was done by hand last can be undone."""
+"""The part of a project that gives items to people by its rule, and shares out what goes to some of them only."""
 
-import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
-from datetime import timedelta
-from itertools import product
-from typing import Any, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from django.core.validators import MaxValueValidator
 from django.db import connection, models
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery
+from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.urls import reverse
-from django.utils import timezone
 
-from annotation_service import words
 from annotation_service.blueprints import Described, Right
 from annotation_service.db import among, snapshot, store, write
 from annotation_service.inputs import Refused
-from annotation_service.leaving import leavings
-from annotation_service.models import Job, User
+from annotation_service.jobs import Cancelled
+from annotation_service.models import Job, User, start_once
+from datasets.importing.document import Progress, no_progress
 from datasets.models import MARKS, Annotation, Dataset, Item
 from datasets.models.item import ItemQuerySet
-from work.models.batch import lock_items
+from work.models.batch import Turns, lock_items
 from work.models.item_work import delete_annotations
 
 from ..roles import with_right
 from . import item_counts
-from .assigned import (
-    Assignment,
-    GivenCounts,
-    Withheld,
-    annotators_of,
-    given_to,
-    is_given,
-    is_open,
-    of_annotators,
-    uncalibrated,
-)
-from .holdings import NOBODY, NONE, Holders, Holdings, count_items, pairs_without
-from .rule import MAX_CALIBRATION, AssignmentRule
+from .assigned import Assignment, Withheld, annotators_of, given_to, is_given, is_open, uncalibrated
+from .dealing import Plan, deal, shared_items, spread
+from .groups import BEGUN, BY_HAND, DEALT, WITHHELD, Group, People, group_of_each, groups_of, with_groups
+from .rule import MAX_CALIBRATION, AssignmentRule, GivesItems, RuleInChange
+
+# So many are looked at in one query, which locks none.
+READ = 10_000
+# What somebody does to an item meanwhile is found in the next round; rounds get shorter.
+ROUNDS = 20
+
+
+class Keeps(Protocol):
+    """What keeps the way back from a change."""
+
+    def keep(self, groups: Mapping[int, Group]) -> None:
+        """The groups of items, before these changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """How many items somebody has, and would have by another rule; of the former so many are begun, and stay. With
+    """How many items somebody has, and would have after a change; of the former so many are begun, and stay. With
     what is lost go so many marks that batches have put there."""
 
     person: User
@@ -56,111 +56,87 @@ class Foreseen:
     marks: int
 
 
-# So long it can be undone.
-KEPT = timedelta(days=1)
+@dataclass(frozen=True)
+class Planned:
+    """How items are to be dealt: by the rule that binds them now and the one that will, among these people."""
 
-
-class HandChange(models.Model):
-    """Who had the items that then changed hands, or were withheld from somebody, when items were given or taken by hand: kept for
-    a day, or until that is done again in the project."""
-
-    project = models.OneToOneField("projects.Project", on_delete=models.RESTRICT)
-    text = models.TextField()
-    at = models.DateTimeField(default=timezone.now)
-    # For each of these items the people as `who_has` tells them.
-    before = models.JSONField()
-
-    def __str__(self) -> str:
-        return self.text
-
-    @classmethod
-    def keep(cls, project: int, text: str, before: Mapping[str, Holders], after: Mapping[str, Holders]) -> None:
-        """In the place of the one that was kept last, if anything has changed."""
-        pairs = [(before[way], after[way]) for way in before]
-        items = {item for was, now in pairs for item in was.keys() | now.keys() if was.get(item) != now.get(item)}
-        kept = {way: {item: sorted(was.get(item, NOBODY)) for item in items} for way, was in before.items()}
-        if items:
-            cls.objects.filter(project=project).delete()
-            cls.objects.create(project_id=project, text=text, before=kept)
+    now: GivesItems
+    rule: AssignmentRule
+    annotators: Sequence[int]
+    everybody: People
+    groups: Mapping[Group, int]
+    plan: Plan
 
     @property
-    def items(self) -> list[int]:
-        return [int(item) for item in self.before["dealt"]]
+    def basis(self) -> tuple[Any, ...]:
+        """If this has changed, it is to be planned anew."""
+        return self.rule, self.annotators, self.everybody
 
     @property
-    def row_count(self) -> int:
-        return sum(1 + len(people) for holders in self.before.values() for people in holders.values())
+    def shares(self) -> Iterator[tuple[Group, People, int]]:
+        """How many items of each group are to be assigned to whom."""
+        for group, shares in self.plan.items():
+            for people, count in shares.items():
+                yield group, people, count
 
-    def had(self, way: str, now: Holdings) -> Holders:
-        """Who had the items in one of the ways, among the items and people that are still in the project."""
-        people = self.before[way]
-        return {item: now.people.intersection(people[str(item)]) for item in now.keys}
+    @property
+    def holders(self) -> Iterator[tuple[People, int]]:
+        """Who would have how many items together."""
+        return ((group.then_given(self.everybody, people), count) for group, people, count in self.shares)
 
+    def count_moved(self) -> int:
+        """How many items change hands."""
+        return sum(count for group, people, count in self.shares if self.is_change(group, people))
 
-def who_has(holdings: Holdings) -> dict[str, Holders]:
-    """To whom each of the items is dealt, and given by hand, and from whom it is withheld."""
-    by_hand = holdings.by_hand
-    dealt = {item: own for item, people in holdings.assigned.items() if (own := people - by_hand.get(item, NOBODY))}
-    return {"dealt": dealt, "given": by_hand, "withheld": holdings.withheld}
+    def is_change(self, group: Group, people: People) -> bool:
+        strangers = group.people(WITHHELD) - self.everybody
+        return group.was_for_all != group.for_all or people != group.assigned() or bool(strangers)
 
+    def marks_lost(self) -> Counter[int]:
+        """How many marks of each person, put by batches on items not begun, go with the items."""
+        marks = Counter[int]()
+        for group, people, count in self.shares:
+            if put := group.put():
+                has = group.then_given(self.everybody, people)
+                marks.update({person: each * count for person, each in put.items() if person not in has})
+        return marks
 
-def forget_name(person: User, addresses: Collection[str]) -> None:
-    """Of somebody who leaves the service, in what is kept as a text: the last changes, and the answers of jobs that made such."""
-    # One of the names that `_names` has put there: a name may be a word of the rest, or the beginning of another one.
-    told = re.compile(rf"(?:given to|taken from) (?:\S+(?:,| and) )*{re.escape(person.username)}(?:, | and |\.(?: |$))")
-    for change in HandChange.objects.defer("before"):
-        if told.search(change.text):
-            change.delete()
-    for job in Job.objects.filter(kind__in=("by_hand", "undo_by_hand")):
-        if told.search(job.result.get("text", "")):
-            store(job, result={name: value for name, value in job.result.items() if name != "text"})
+    def foresee(self, people: Iterable[User]) -> list[Foreseen]:
+        """What it gives to those among whom items are shared out, and to others who have more than everybody."""
+        had, has, gained, begun, by_hand = (Counter[int]() for _ in range(5))
+        for group, count in self.groups.items():
+            _count(had, group.given(self.everybody), count)
+            _count(begun, group.people(BEGUN), count)
+            _count(by_hand, group.people(BY_HAND), count)
+        for group, assigned, count in self.shares:
+            then = group.then_given(self.everybody, assigned)
+            _count(has, then, count)
+            _count(gained, then - group.given(self.everybody), count)
+        marks = self.marks_lost()
+        own = {*self.annotators, *begun, *by_hand, *marks}
+        return [
+            Foreseen(person, had[key], has[key], gained[key], had[key] + gained[key] - has[key], begun[key], marks[key])
+            for person in people
+            if (key := person.pk) in own
+        ]
 
-
-leavings.append(forget_name)
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """How many times an item is given to somebody, or they had it already. With items that others lose go so many marks that
-    batches have put there."""
-
-    given: int
-    had: int
-    marks: int
-
-    def in_words(self, people: Sequence[User]) -> str:
-        """Such as “300 items given to anna. Had already: 12.”"""
-        more = f" Had already: {words.number(self.had)}." if self.had else ""
-        more += (
-            f" Deleted: {words.plural(self.marks, 'mark,marks')} that others had put on all alike."
-            if self.marks
-            else ""
-        )
-        return f"{words.plural(self.given, 'item,items')} given to {_names(people)}.{more}"
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """How many times an item is taken away from somebody, or they keep it, for they have begun it, or they did not have it. With
-    what is taken, and what others lose for it, go so many marks that batches have put there."""
-
-    taken: int
-    kept: int
-    had_not: int
-    marks: int
-
-    def in_words(self, people: Sequence[User]) -> str:
-        more = f" Kept, because begun: {words.number(self.kept)}." if self.kept else ""
-        more += f" Deleted with them: {words.plural(self.marks, 'mark,marks')} put on all alike." if self.marks else ""
-        return f"{words.plural(self.taken, 'item,items')} taken from {_names(people)}.{more}"
+    def shared(self) -> dict[int, dict[int, int]]:
+        """How many items each two of the annotators would share."""
+        return shared_items(self.holders, self.annotators)
 
 
-def _names(people: Sequence[User]) -> str:
-    return words.listed(map(str, people)) + (", counted for each of them" if len(people) > 1 else "")
+def _count(total: Counter[int], people: People, count: int) -> None:
+    for person in people:
+        total[person] += count
 
 
 class AssignsItems(Described):
     """Whoever annotates may annotate what is for everybody. What else there is is shared out evenly among the annotators."""
+
+    # So many items are locked at once, for some 50 ms; what is about more is done by a job.
+    PORTION: ClassVar[int] = 1000
+
+    created_by: Any
 
     # The rule. Null: everybody gets every item. A number: each item is assigned to so many annotators, evenly.
     annotators_per_item = models.PositiveSmallIntegerField(null=True, blank=True)
@@ -168,6 +144,11 @@ class AssignsItems(Described):
     overlap = models.PositiveSmallIntegerField(default=0, validators=[MaxValueValidator(99)])
     # So many of the first items go to everybody, before all others.
     calibration = models.PositiveSmallIntegerField(default=0, validators=[MaxValueValidator(MAX_CALIBRATION)])
+    # The rule that takes its place, and binds the items at positions below a number: negative, if there is none.
+    next_annotators_per_item = models.PositiveSmallIntegerField(null=True, editable=False)
+    next_overlap = models.PositiveSmallIntegerField(default=0, editable=False)
+    next_calibration = models.PositiveSmallIntegerField(default=0, editable=False)
+    next_below = models.IntegerField(default=-1, editable=False)
 
     class Meta:
         abstract = True
@@ -175,6 +156,23 @@ class AssignsItems(Described):
     @property
     def rule(self) -> AssignmentRule:
         return AssignmentRule(self.annotators_per_item, self.overlap, self.calibration)
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether another rule takes the place of this one."""
+        return self.next_below >= 0
+
+    @property
+    def next_rule(self) -> AssignmentRule:
+        """The rule that will bind all items."""
+        if not self.is_changing:
+            return self.rule
+        return AssignmentRule(self.next_annotators_per_item, self.next_overlap, self.next_calibration)
+
+    @property
+    def rule_now(self) -> GivesItems:
+        """What binds the items at this moment."""
+        return RuleInChange(self.rule, self.next_rule, self.next_below) if self.is_changing else self.rule
 
     def annotators(self) -> QuerySet[Any, int]:
         """The keys of those among whom the items are shared out."""
@@ -210,7 +208,7 @@ class AssignsItems(Described):
 
     def assigned_to(self, person: User) -> ItemQuerySet:
         """The items that are given to a person who annotates, the calibration set done or not."""
-        return self.all_items().filter(given_to(person, self.rule))
+        return self.all_items().filter(given_to(person, self.rule_now))
 
     def calibration_left(self, person: User) -> int:
         """How many items of the calibration set somebody has not done."""
@@ -238,114 +236,226 @@ class AssignsItems(Described):
 
     # --- The rule ---
 
-    def foresee_rule(self, rule: AssignmentRule) -> list[Foreseen]:
-        """What another rule would give to those among whom items are shared out, and to others who have more than everybody."""
-        rule.check()
+    def planned(
+        self,
+        rule: AssignmentRule | None = None,
+        *,
+        anew: bool = False,
+        chosen: Q | None = None,
+        change: Callable[[Group], Group] | None = None,
+    ) -> Planned:
+        """How items would be dealt by another rule or, ``anew``, so that pairs are as even as can be; after a ``change`` of those
+        that are chosen, if there is one. Holds nothing up, and nothing for each item."""
         with snapshot():
-            annotators, holdings = list(self.annotators()), self.holdings(self.all_items())
-            before = holdings.given(self.rule, holdings.assigned)
-            after = holdings.given(rule, holdings.shared(rule, annotators))
-            had, has, begun = (count_items(holders) for holders in (before, after, holdings.begun))
-            gained = count_items({item: people - before[item] for item, people in after.items()})
-            lost = had + gained - has
-            marks = Counter[int]()
-            for (person, item), count in holdings.unbegun_marks.items():
-                marks[person] += 0 if person in after[item] else count
-            own = {*annotators, *begun, *count_items(holdings.by_hand), *+marks}
-            return [
-                Foreseen(person, had[key], has[key], gained[key], lost[key], begun[key], marks[key])
-                for person in self.all_annotating()
-                if (key := person.pk) in own
-            ]
+            rule, now = rule or self.next_rule, self.rule_now
+            annotators = list(self.annotators())
+            everybody = frozenset(self.all_annotating().order_by().values_list("pk", flat=True))
+            groups = groups_of(with_groups(self.all_items(), now, rule, chosen))
+        changed = Counter[Group]()
+        for group, count in groups.items():
+            changed[change(group) if change and group.chosen else group] += count
+        plan = deal(changed, annotators, rule.annotators_per_item or 0, everybody, anew=anew)
+        return Planned(now, rule, annotators, everybody, groups, plan)
 
-    def set_rule(self, rule: AssignmentRule, *, by: User, job: Job | None = None) -> None:
+    def foresee_rule(self, rule: AssignmentRule) -> Planned:
+        """What another rule would give to whom."""
+        rule.check()
+        return self.planned(rule)
+
+    def set_rule(
+        self, rule: AssignmentRule, *, by: User, job: Job | None = None, report: Progress = no_progress
+    ) -> None:
         """Give the items by another rule. What somebody has begun or got by hand stays with them."""
         rule.check()
+        with self._at_once():
+            self._begin_rule(rule, by)
+            self.share_out(report, finish=self._finish(job, rule.stored_in_words()))
+
+    def _begin_rule(self, rule: AssignmentRule, by: User) -> None:
         with write():
-            project = self.locked_for(by)
-            store(project, **rule.values)
-            project.assign_items()
-            if job:
-                job.finish(text=rule.stored_in_words(), url=reverse("projects:page", args=[self.pk]))
+            project = self.locked()
+            if project.is_changing and project.next_rule == rule:
+                return  # by a worker that was killed
+            project.locked_for(by)
+            project.check_not_changing()
+            store(project, **{f"next_{name}": value for name, value in rule.values.items()}, next_below=0)
 
-    def assign_items(self) -> int:
-        """Share all items out evenly that go to some annotators only; the project is locked. Returns how many marks, which
-        batches had put on items not begun, went with these.
+    def check_not_changing(self) -> None:
+        """Raises `Refused` while another rule takes the place of this one."""
+        if self.is_changing:
+            raise Refused("Items are being shared out by another rule at the moment. Wait until that is done.")
 
-        What somebody has begun or got by hand stays with them, and as little as possible of the rest changes hands.
-        """
-        strangers = {"annotator__in": self.all_annotating().order_by().values("pk")}
-        for model in (Assignment, Withheld):
-            self._about_items(model).exclude(**strangers)._raw_delete(self._state.db)
-        if self.annotators_per_item is None:
-            self._about_items(Assignment).filter(by=None)._raw_delete(self._state.db)
-        else:
-            self.lock_items()
-            self._deal()
-        return self._follow_up()
+    def _finish(self, job: Job | None, text: str, page: str = "projects:page") -> Callable[[], None] | None:
+        return (lambda: job.finish(text=text, url=reverse(page, args=[self.pk]))) if job else None
 
-    def _deal(self) -> None:
-        holdings = self.holdings(self.all_items())
-        wanted = holdings.shared(self.rule, list(self.annotators()))
-        Assignment.delete_pairs(pairs_without(holdings.assigned, wanted))
-        Assignment.insert(pairs_without(wanted, holdings.assigned), by=None)
+    # --- Sharing out ---
+
+    def is_large(self) -> bool:
+        """Whether its items are shared out by a job, in portions, so that nobody who saves has to wait."""
+        return Dataset.objects.filter(project=self.pk, item_count__gt=self.PORTION).exists()
+
+    def _at_once(self) -> AbstractContextManager[None]:
+        """One transaction for all that follows, if that is about few items."""
+        return nullcontext() if self.is_large() else write()
+
+    def assign_items(self, *, by: User | None = None) -> int:
+        """Share out what people have lost or lack; the project is locked. At once or, where there are many items, by a job.
+        Returns how many marks, which batches had put on items not begun, went with these."""
+        if not self.is_large():
+            return self.share_out()
+        if self.annotators_per_item or self.is_changing or any(rows.exists() for rows in self._to_share()):
+            title = f"Share out the items of “{self}”"
+            start_once("assign", title=title, by=by or self.created_by, target={"project": self.pk})
+        return 0
+
+    def _to_share(self) -> list[QuerySet[Any]]:
+        return [self._about_items(Assignment), self._about_items(Withheld), self._unbegun()]
 
     def assign_changes(self) -> None:
-        """Assign the items that have come, and withdraw those that are gone; the project is locked.
-
-        Nothing else changes hands, unless somebody has more than another now: to share everything out anew takes a second in a
-        project of 100,000 items.
-        """
+        """Assign the items that have come, and withdraw those that are gone; the project is locked."""
         if self.annotators_per_item is not None:
-            self._assign_changes(self.annotators_per_item, list(self.annotators()))
-        self._follow_up()
+            self._about_items(Assignment).filter(by=None, item__removed_at__isnull=False)._raw_delete(self._state.db)
+            self.assign_items()
+        item_counts.forget(self.pk)
 
-    def _assign_changes(self, per_item: int, annotators: list[int]) -> None:
-        self._about_items(Assignment).filter(by=None, item__removed_at__isnull=False)._raw_delete(self._state.db)
-        loads = self._loads(annotators)
-        lacking = self.all_items().filter(~self.rule.for_all()).annotate(holders=of_annotators(Assignment))
-        keys = list(lacking.filter(holders__lt=min(per_item, len(annotators))).values_list("pk", flat=True))
-        new = self.holdings(self.all_items().filter(pk__in=among(keys)))
-        loads.subtract(count_items(new.assigned))
-        Assignment.insert(pairs_without(new.shared(self.rule, annotators, loads), new.assigned), by=None)
-        loads = self._loads(annotators)
-        if loads and max(loads.values()) - min(loads.values()) > 1:
+    def share_out(
+        self,
+        report: Progress = no_progress,
+        *,
+        anew: bool = False,
+        keep: Keeps | None = None,
+        finish: Callable[[], None] | None = None,
+    ) -> int:
+        """Share all items out that go to some annotators only. Returns how many marks, which batches had put on items not begun,
+        went with these.
+
+        What somebody has begun or got by hand stays with them, and as little as possible of the rest changes hands, unless pairs
+        are to be evened out ``anew``. It is planned without locks, and carried out in portions: the old rule binds an item until
+        its portion is stored. Whoever takes it up again after a kill plans for what is left. ``finish`` belongs to the last step.
+        """
+        in_turn, withdrawn = self.in_turn(), 0
+        if connection.in_atomic_block:
             self.lock_items()
-            self._deal()
+        for rounds_left in reversed(range(ROUNDS)):
+            self._read_rule()
+            planned = self.planned(anew=anew)
+            complete = self._carry_out(planned, in_turn, report, keep) or not rounds_left
+            withdrawn += self._withdraw_batches(in_turn)
+            if complete and self._conclude(finish):
+                break
+        return withdrawn
 
-    def _loads(self, annotators: list[int]) -> Counter[int]:
-        counts = GivenCounts([self])
-        return Counter({person: counts.of(self.pk, person) for person in annotators})
+    def in_turn(self) -> Callable[[], AbstractContextManager[None]]:
+        """The transaction of a portion, which joins the one that there is."""
+        return write if connection.in_atomic_block else Turns().write
+
+    def _read_rule(self) -> None:
+        own = [*self.rule.values, *(f"next_{name}" for name in self.rule.values), "next_below"]
+        self.refresh_from_db(fields=own)
+
+    def _carry_out(self, planned: Planned, in_turn: Callable[[], Any], report: Progress, keep: Keeps | None) -> bool:
+        """Store a plan, portion by portion; returns whether all was as it was planned for."""
+        left = {group: spread(shares) for group, shares in planned.plan.items()}
+        total, done, complete = planned.count_moved(), 0, True
+        items = with_groups(self.all_items(), planned.now, planned.rule)
+        portion: dict[int, tuple[Group, People]] = {}
+        position = self.next_below - 1 if self.is_changing else -1
+        reached = position
+        for position, pk, group in _in_order(items):
+            people = next(left.get(group, iter(())), None)
+            if people is None:  # somebody has done something to it meanwhile
+                complete, people = False, _as_it_is(group, planned.everybody)
+            if planned.is_change(group, people):
+                portion[pk] = group, people
+            if len(portion) == self.PORTION:
+                unchanged = self._store_portion(portion, planned, position, in_turn, keep)
+                if unchanged is None:
+                    return False
+                complete, done = complete and unchanged, done + len(portion)
+                portion, reached = {}, position
+                with suppress(Cancelled):  # too late: some have it already
+                    report(done, total, "sharing out")
+        if portion or (self.is_changing and position > reached):
+            return bool(self._store_portion(portion, planned, position, in_turn, keep)) and complete
+        return complete
+
+    def _store_portion(
+        self,
+        portion: Mapping[int, tuple[Group, People]],
+        planned: Planned,
+        position: int,
+        in_turn: Callable[[], Any],
+        keep: Keeps | None,
+    ) -> bool | None:
+        """Assign these items; the rule that is to come binds what is up to a position. Returns whether they are as they were
+        planned for; ``None`` and nothing is stored if the rule or the people are not."""
+        with in_turn():
+            project = self.locked()
+            everybody = frozenset(project.all_annotating().order_by().values_list("pk", flat=True))
+            if planned.basis != (project.next_rule, list(project.annotators()), everybody):
+                return None
+            lock_items(list(portion))
+            items = with_groups(project._among(portion), project.rule_now, planned.rule)
+            unchanged, before, lost, new = True, {}, [], []
+            for pk, group in group_of_each(items):
+                was, people = portion[pk]
+                if was != group:
+                    unchanged, people = False, _as_it_is(group, planned.everybody)
+                if planned.is_change(group, people):
+                    before[pk], had = group, group.assigned()
+                    lost += [(person, pk) for person in had - people]
+                    new += [(person, pk) for person in people - had]
+            Assignment.delete_pairs(lost)
+            Assignment.insert(new, by=None)
+            strangers = Withheld.objects.filter(item__in=among(list(before))).exclude(annotator__in=everybody)
+            strangers._raw_delete(self._state.db)
+            if project.is_changing:
+                self.next_below = max(project.next_below, position + 1)
+                store(project, next_below=self.next_below)
+            if keep:
+                keep.keep(before)
+        return unchanged
+
+    def _conclude(self, finish: Callable[[], None] | None) -> bool:
+        """Let the rule that took the place of another be the only one; returns whether it binds all items."""
+        with write():
+            project = self.locked()
+            if project.is_changing:
+                if project.all_items().filter(position__gte=project.next_below).exists():
+                    return False  # came just now
+                store(project, **project.next_rule.values, next_below=-1)
+            item_counts.forget(self.pk)
+            if finish:
+                finish()
+        self._read_rule()
+        return True
 
     def _about_items(self, model: type[Assignment] | type[Withheld]) -> QuerySet[Any]:
         return model._default_manager.filter(item__dataset__project=self.pk)
 
-    def holdings(self, items: QuerySet[Item], people: Collection[User] | None = None) -> Holdings:
-        """Who of some people has which of some items; without ``people`` all who annotate."""
-        people = self.all_annotating() if people is None else people
-        return Holdings(items, frozenset(person.pk for person in people))
+    def _among(self, keys: Iterable[int]) -> ItemQuerySet:
+        return self.all_items().filter(pk__in=among(list(keys)))
 
-    def _follow_up(self) -> int:
-        withdrawn = self._withdraw_batches()
-        item_counts.forget(self.pk)
-        return withdrawn
+    def _unbegun(self) -> QuerySet[Annotation]:
+        here = {"item__dataset__project": self.pk, "item__removed_at": None}
+        return Annotation.objects.filter(**here, annotator__isnull=False, started_at=None)
 
-    def _withdraw_batches(self) -> int:
+    def count_unbegun_marks(self, person: User) -> int:
+        """How many marks somebody has put on items that they have not begun, by batches: they go with these items."""
+        return _count_put(self._unbegun().filter(annotator=person))
+
+    def _withdraw_batches(self, in_turn: Callable[[], Any]) -> int:
         """Delete what batches of somebody have put on items that they have not begun and that are no longer given to them;
         returns how many marks these were."""
-        unbegun = Annotation.objects.filter(
-            item__dataset__project=self.pk, item__removed_at=None, annotator__isnull=False, started_at=None
-        )
-        annotating = self.all_annotating().order_by().values("pk")
-        others = unbegun.exclude(is_given(OuterRef("annotator"), "item__"), annotator__in=annotating)
-        if found := list(others.values_list("item", flat=True)):
-            lock_items(found)
-            gone = list(others.values_list("pk", flat=True))
-            put = {"annotation__in": among(gone), "batch__isnull": False}
-            count = sum(model._default_manager.filter(**put).count() for model in MARKS.values())
-            delete_annotations(gone)
-            return count
-        return 0
+        annotating, count = self.all_annotating().order_by().values("pk"), 0
+        others = self._unbegun().exclude(is_given(OuterRef("annotator"), "item__"), annotator__in=annotating)
+        while found := list(others.values_list("item", flat=True)[: self.PORTION]):
+            with in_turn():
+                lock_items(found)
+                gone = list(others.filter(item__in=among(found)).values_list("pk", flat=True))
+                count += _count_put(Annotation.objects.filter(pk__in=among(gone)))
+                delete_annotations(gone)
+        return count
 
     def lock_items(self) -> None:
         """Wait for those who are saving marks, and let nobody begin an item until the transaction ends."""
@@ -354,101 +464,21 @@ class AssignsItems(Described):
             for _ in items.values_list("pk").iterator(chunk_size=10_000):
                 pass
 
-    # --- By hand ---
-    #
-    # What is given by hand stays with its person, and counts where the rule gives an item to so many people. What is taken away
-    # does not come back by the rule, which gives it to others instead.
 
-    def foresee_give(self, items: QuerySet[Item], people: Sequence[User]) -> Given:
-        """What `give` would do."""
-        return self._giving(self._chosen(items, people, self.working()), self.holdings(self.all_items()))
+def _in_order(items: QuerySet[Any]) -> Iterator[tuple[int, int, Group]]:
+    """The positions and keys of the items of `with_groups` with their groups, read in parts: others write meanwhile."""
+    last = -1
+    rows = items.order_by("position").values_list("position", "pk", *Group._fields)
+    while some := list(rows.filter(position__gt=last)[:READ]):
+        for last, pk, *fields in some:
+            yield last, pk, Group(*fields)
 
-    def give(self, items: QuerySet[Item], people: Sequence[User], *, by: User, job: Job | None = None) -> Given:
-        """Give each of the items to each of the people."""
-        with write():
-            project = self.locked_for(by)
-            project.lock_items()
-            chosen = project._chosen(items, people, project.working())
-            holdings, for_all = project.holdings(project.all_items()), chosen.for_all(project.rule)
-            given, before = project._giving(chosen, holdings), who_has(holdings)
-            Withheld.delete_pairs(product(chosen.people, chosen.keys))
-            Assignment.insert(product(chosen.people, (item for item in chosen.keys if item not in for_all)), by)
-            project._follow_hand(given.in_words(people), before, job)
-        return given
 
-    def foresee_take(self, items: QuerySet[Item], people: Sequence[User]) -> Taken:
-        """What `take` would do."""
-        return self._taking(self._chosen(items, people, self.all_annotating()), self.holdings(self.all_items()))
+def _as_it_is(group: Group, everybody: People) -> People:
+    """To whom an item is assigned for which nothing is planned: nobody loses what they have begun, or were given."""
+    return group.people(BY_HAND if group.for_all else DEALT + BY_HAND + BEGUN) & everybody
 
-    def take(self, items: QuerySet[Item], people: Sequence[User], *, by: User, job: Job | None = None) -> Taken:
-        """Take each of the items away from each of the people who have not begun it."""
-        with write():
-            project = self.locked_for(by)
-            project.lock_items()
-            chosen = project._chosen(items, people, project.all_annotating())
-            holdings = project.holdings(project.all_items())
-            taken, before = project._taking(chosen, holdings), who_has(holdings)
-            Assignment.delete_pairs(pairs_without(chosen.assigned, chosen.begun))
-            Withheld.insert(pairs_without(dict.fromkeys(chosen.keys, chosen.people), chosen.begun), by)
-            project._follow_hand(taken.in_words(people), before, job)
-        return taken
 
-    def _follow_hand(self, text: str, before: dict[str, Holders], job: Job | None) -> None:
-        """Share out the rest anew, and keep the way back."""
-        self.assign_items()
-        HandChange.keep(self.pk, text, before, who_has(self.holdings(self.all_items())))
-        if job:
-            job.finish(text=text, url=reverse("projects:items", args=[self.pk]))
-
-    def undo_by_hand(self, change_pk: int, *, by: User, job: Job | None = None) -> str:
-        """Bring the items back to those who had them before the last change by hand, without what was begun since then. Returns
-        what happened."""
-        with write():
-            project = self.locked_for(by)
-            project.lock_items()
-            change = HandChange.objects.filter(pk=change_pk, project=self.pk).first()
-            if change is None:
-                raise Refused(
-                    "This cannot be undone any more: items were given or taken again since, or a day has passed."
-                )
-            now = project.holdings(project._among(change.items))
-            Assignment.delete_pairs(pairs_without(now.assigned, now.begun))
-            Assignment.insert(pairs_without(change.had("dealt", now), NONE), by=None)
-            Assignment.insert(pairs_without(change.had("given", now), NONE), by)
-            Withheld.delete_pairs(pairs_without(now.withheld, NONE))
-            Withheld.insert(pairs_without(change.had("withheld", now), now.begun), by)
-            deleted = project.assign_items()
-            change.delete()
-            text = f"Undone: {change} What was begun meanwhile has stayed, and marks that went with items do not come back."
-            text += f" Deleted now: {words.plural(deleted, 'mark,marks')} put on all alike." if deleted else ""
-            if job:
-                job.finish(text=text, url=reverse("projects:items", args=[self.pk]))
-        return text
-
-    def _chosen(self, items: QuerySet[Item], people: Sequence[User], able: QuerySet[User]) -> Holdings:
-        known = set(able)
-        if others := [person.username for person in people if person not in known]:
-            raise Refused(f"Nobody annotates in this project by the name of {words.listed(others)}.")
-        live = items.filter(dataset__project=self.pk, removed_at=None).order_by()
-        return self.holdings(self._among(live.values_list("pk", flat=True)), people)
-
-    def _among(self, keys: Iterable[int]) -> ItemQuerySet:
-        return self.all_items().filter(pk__in=among(list(keys)))
-
-    def _giving(self, chosen: Holdings, now: Holdings) -> Given:
-        had = count_items(chosen.given(self.rule, chosen.assigned)).total()
-        marks = self._marks_lost(now, lambda: now.after_giving(chosen, self.rule))
-        return Given(len(chosen.keys) * len(chosen.people) - had, had, marks)
-
-    def _taking(self, chosen: Holdings, now: Holdings) -> Taken:
-        had, kept = count_items(chosen.given(self.rule, chosen.assigned)).total(), count_items(chosen.begun).total()
-        marks = self._marks_lost(now, lambda: now.after_taking(chosen))
-        return Taken(had - kept, kept, len(chosen.keys) * len(chosen.people) - had, marks)
-
-    def _marks_lost(self, now: Holdings, change: Callable[[], Holdings]) -> int:
-        """How many marks that batches have put on items not begun go with these, when everything is shared out again."""
-        if not now.unbegun_marks:
-            return 0
-        then = change()
-        has = then.given(self.rule, then.shared(self.rule, list(self.annotators())))
-        return sum(count for (person, item), count in now.unbegun_marks.items() if person not in has[item])
+def _count_put(annotations: QuerySet[Annotation]) -> int:
+    put = {"annotation__in": annotations.order_by().values("pk"), "batch__isnull": False}
+    return sum(model._default_manager.filter(**put).count() for model in MARKS.values())

@@ -31,8 +31,22 @@ NUMBERS = {
 }
 
 
+class GivesItems:
+    """A rule that says which items are for everybody."""
+
+    __slots__ = ()
+
+    def for_all(self, item: str = "") -> Q:
+        """Those among the items of a project that are for everybody."""
+        raise NotImplementedError
+
+    def given(self, assigned: Q, withheld: Q, item: str = "") -> Q:
+        """The items that somebody has: those for everybody and those assigned to them, without those withheld from them."""
+        return (self.for_all(item) | assigned) & ~withheld
+
+
 @dataclass(frozen=True, slots=True)
-class AssignmentRule:
+class AssignmentRule(GivesItems):
     """Its fields are also those of the project.
 
     Everybody gets every item or, with ``annotators_per_item``, each item goes to so many people: except ``overlap`` percent of
@@ -58,14 +72,7 @@ class AssignmentRule:
         """For a project's fields."""
         return asdict(self)
 
-    @classmethod
-    def of_projects(cls, item: str = "") -> Self:
-        """That of each item's own project, for queries about several. ``item`` leads to the item, as in ``item__``."""
-        fields: Any = [F(f"{item}dataset__project__{field}") for field in NUMBERS]
-        return cls(*fields)
-
     def for_all(self, item: str = "") -> Q:
-        """Those among the items of a project that are for everybody."""
         if self.annotators_per_item is None:
             return ~Q(pk__in=())
         if not (self.overlap or self.calibration):
@@ -73,10 +80,6 @@ class AssignmentRule:
         sampled: Any = GreaterThanOrEqual(F(f"{item}position") * self.overlap % 100, 100 - self.overlap)
         first = Q(**{f"{item}position__lt": self.calibration})
         return Q(IsNull(self.annotators_per_item, True)) | first | Q(sampled)
-
-    def given(self, assigned: Q, withheld: Q, item: str = "") -> Q:
-        """The items that somebody has: those for everybody and those assigned to them, without those withheld from them."""
-        return (self.for_all(item) | assigned) & ~withheld
 
     def __str__(self) -> str:
         sentences = [f"{self._who}."]
@@ -99,3 +102,25 @@ class AssignmentRule:
         if self.overlap:
             return f"{self.overlap} % of the items go to everybody, each of the others to {people}"
         return f"Each item goes to {people}"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleInChange(GivesItems):
+    """While one rule takes the place of another, it binds the items at positions below a number, which goes up."""
+
+    before: AssignmentRule
+    after: AssignmentRule
+    below: Any
+
+    @classmethod
+    def of_projects(cls, item: str = "") -> Self:
+        """That of each item's own project, for queries about several. ``item`` leads to the item, as in ``item__``."""
+        project = f"{item}dataset__project__"
+        before: Any = [F(f"{project}{field}") for field in NUMBERS]
+        after: Any = [F(f"{project}next_{field}") for field in NUMBERS]
+        return cls(AssignmentRule(*before), AssignmentRule(*after), F(f"{project}next_below"))
+
+    def for_all(self, item: str = "") -> Q:
+        gone_over = Q(**{f"{item}position__lt": self.below})
+        not_yet = Q(**{f"{item}position__gte": self.below})
+        return gone_over & self.after.for_all(item) | not_yet & self.before.for_all(item)

@@ -10,6 +10,7 @@ from annotation_service import jobs
 from annotation_service.models import Job
 from datasets.models import Annotation, Entity
 from projects import all_alike
+from projects.assignment.giving import AssignsItems
 from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, Project
 from tests import factories
@@ -73,7 +74,9 @@ def test_the_preview_counts_the_marks_that_go_with_items_not_begun(as_alice, pro
     Annotation.start(project.all_items()[0], carol)
     asked = {"annotators_per_item": "1", "overlap": "", "calibration": ""}
     preview = as_alice.get(address(project), asked, headers={"hx-target": "foreseen"}).text
-    lost = {row[0]: int(row[-1]) for row in rows(preview) if row[0] in ("alice", "carol", "dave")}
+    lost = {
+        row[0]: int(row[-1]) for row in rows(preview.split("Shared items")[0]) if row[0] in ("alice", "carol", "dave")
+    }
     assert lost == {"alice": 10, "carol": 5, "dave": 0} and "Deleted: <b>15 marks</b>" in preview
     as_alice.post(address(project), asked)
     assert Entity.objects.filter(annotation__annotator__isnull=False).count() == 20 - 15
@@ -132,8 +135,8 @@ def test_queries_do_not_grow_with_items_or_people(alice, as_alice):
     assert few == many and max(many) <= 50
 
 
-def test_many_items_are_assigned_by_a_job(as_alice, project, settings):
-    settings.JOB_ROWS = 9
+def test_many_items_are_assigned_by_a_job(as_alice, project, monkeypatch):
+    monkeypatch.setattr(AssignsItems, "PORTION", 4)
     sent = {"annotators_per_item": "1", "overlap": "", "calibration": ""}
     answer = as_alice.post(address(project), sent)
     job = Job.objects.get()

@@ -2,78 +2,15 @@ from collections import Counter
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from annotation_service.inputs import Refused
 from annotation_service.leaving import set_active
 from datasets.models import Annotation, Entity
 from projects import all_alike
-from projects.assignment.giving import Given, Taken
-from projects.assignment.holdings import share_out
+from projects.assignment.by_hand import Given, Taken
 from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, HandChange, Project, Withheld
 from tests import factories
-from tests.soak import amount
-
-
-def dealt(items, annotators, per_item, *, other_items=None, **holders):
-    """`share_out` with pairs of people and items."""
-    by_item = {name: {item: {p for p, i in pairs if i == item} for _, item in pairs} for name, pairs in holders.items()}
-    found = share_out(items, annotators, per_item, **by_item, other_items=other_items or {})
-    return {(person, item) for item, people in found.items() for person in people}
-
-
-@pytest.mark.soak
-@settings(max_examples=amount(150, 5_000), deadline=None)
-@given(
-    items=st.integers(0, 40),
-    people=st.integers(0, 6),
-    per_item=st.integers(1, 4),
-    current=st.sets(st.tuples(st.integers(0, 8), st.integers(0, 45))),
-    fixed=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 39)), max_size=20),
-    withheld=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 39)), max_size=40),
-    others=st.lists(st.integers(0, 30), min_size=6, max_size=6),
-)
-def test_whatever_was_assigned_before_no_single_move_makes_it_more_even(
-    items, people, per_item, current, fixed, withheld, others
-):
-    fixed = {(person, item) for person, item in fixed if item < items and person < people}
-    pairs = dealt(
-        range(items),
-        range(people),
-        per_item,
-        current=current,
-        fixed=fixed,
-        withheld=withheld,
-        other_items=dict(enumerate(others)),
-    )
-    assert fixed <= pairs
-    assert all(item < items and person < people for person, item in pairs)
-    assert not (pairs - fixed) & withheld
-    load = Counter(dict(enumerate(others)))
-    load.update(person for person, _ in pairs)
-    for item in range(items):
-        holders = {person for person in range(people) if (person, item) in pairs}
-        kept = {person for person in holders if (person, item) in fixed}
-        able = {person for person in range(people) if (person, item) not in withheld} | kept
-        assert len(holders) == max(len(kept), min(per_item, len(able)))
-        for giver in holders - kept:
-            assert all(load[giver] - load[taker] <= 1 for taker in able - holders)
-
-
-def test_a_new_member_changes_as_little_as_possible():
-    items = list(range(90))
-    first = dealt(items, [1, 2], 1)
-    second = dealt(items, [1, 2, 3], 1, current=first)
-    assert Counter(person for person, _ in second) == {1: 30, 2: 30, 3: 30}
-    assert len(first - second) == 30
-    assert dealt(items, [1, 2, 3], 1, current=second) == second
-
-
-def test_new_items_go_to_those_who_have_fewer_others():
-    pairs = dealt([1, 2, 3], [7, 8], 1, other_items={7: 5, 8: 2})
-    assert pairs == {(8, 1), (8, 2), (8, 3)}
 
 
 def shares(project):

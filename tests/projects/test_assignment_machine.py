@@ -80,7 +80,7 @@ class Assigning(RuleBasedStateMachine):
 
     @rule(new=rules)
     def change_rule(self, new):
-        foreseen = self.project.foresee_rule(new)
+        foreseen = self.project.foresee_rule(new).foresee(self.project.all_annotating())
         before = self.given()
         self.project.set_rule(new, by=self.manager)
         self.project.refresh_from_db()

@@ -5,10 +5,12 @@ import random
 import pytest
 from django.utils import timezone
 
+from annotation_service.db import write
 from annotation_service.models import User
 from datasets.models import Annotation, Item
 from projects.assignment import item_counts
 from projects.assignment.assigned import GivenCounts, given_item
+from projects.assignment.groups import group_of_each, with_groups
 from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, ItemCounts, Project, Withheld
 from tests import factories
@@ -36,7 +38,10 @@ class Scene:
             self.project.add_members([people[name]], ROLES[name])
         per_item = rng.choice([None, 1, 2])
         self.rule = AssignmentRule(per_item, rng.choice([0, 0, 10, 40]) if per_item else 0, rng.choice([0, 0, 1, 4]))
-        Project.objects.filter(pk=self.project.pk).update(**self.rule.values)
+        self.next = AssignmentRule(rng.choice([None, 1]), calibration=rng.choice([0, 3]))
+        self.below = rng.choice([-1, -1, 0, 5, ITEMS])
+        next_rule = {f"next_{name}": value for name, value in self.next.values.items()}
+        Project.objects.filter(pk=self.project.pk).update(**self.rule.values, **next_rule, next_below=self.below)
         self.project.refresh_from_db()
         self.items = {item.pk: item.position for item in self.project.all_items()}
         gone = rng.sample(list(self.items), rng.randrange(4))
@@ -69,7 +74,8 @@ class Scene:
     def has(self, name, item):
         if name not in ANNOTATING or item not in self.live or (name, item) in self.withheld:
             return False
-        return is_for_all(self.rule, self.items[item]) or (name, item) in self.assigned
+        rule = self.next if self.items[item] < self.below else self.rule
+        return is_for_all(rule, self.items[item]) or (name, item) in self.assigned
 
     def given(self, name):
         return {item for item in self.items if self.has(name, item)}
@@ -103,18 +109,18 @@ def check(scene, counts):
             assert (
                 counts.of(project.pk, person.pk)
                 == len(given)
-                == GivenCounts({project: len(scene.live)}, person).of(project.pk, person.pk)
+                == GivenCounts([project], person).of(project.pk, person.pk)
             )
             assert project.calibration_left(person) == left[person.pk] == len(scene.left(name))
-    holdings = project.holdings(project.all_items())
-    holders = holdings.given(scene.rule, holdings.assigned)
-    assert {(names[person], item) for item, own in holders.items() for person in own} == {
+    everybody = frozenset(person.pk for person in project.all_annotating())
+    groups = group_of_each(with_groups(project.all_items(), project.rule_now, project.rule_now))
+    assert {(names[person], item) for item, group in groups for person in group.given(everybody)} == {
         (name, item) for name in ANNOTATING for item in scene.given(name)
     }
     figures = ItemCounts.objects.get(project=project)
     assert figures.begun == len({item for _, item in scene.begun} & scene.live)
     assert figures.done == sum(scene.is_done(item) for item in scene.live)
-    project._withdraw_batches()
+    project._withdraw_batches(write)
     stayed = Annotation.objects.filter(item__in=scene.live, started_at=None)
     pairs = {(names[person], item) for person, item in stayed.values_list("annotator", "item")}
     assert pairs == {(name, item) for name, item in scene.unbegun if scene.has(name, item)}

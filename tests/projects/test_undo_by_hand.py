@@ -9,6 +9,7 @@ from annotation_service import jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import Job
 from datasets.models import Annotation
+from projects.assignment.giving import AssignsItems
 from projects.assignment.rule import AssignmentRule
 from projects.jobs import forget_hand_changes
 from projects.models import Assignment, HandChange, Withheld
@@ -99,11 +100,11 @@ def test_the_rule_the_people_and_the_items_may_have_changed_meanwhile(project, a
     assert not Assignment.objects.filter(by=None).exists()
 
 
-def test_many_are_brought_back_by_a_job_of_somebody_who_manages(project, alice, bob, as_alice, carol, settings):
+def test_many_are_brought_back_by_a_job_of_somebody_who_manages(project, alice, bob, as_alice, carol, monkeypatch):
     project.add_members([bob], "manager")
     before = rows(project)
     project.give(project.all_items(), [carol], by=alice)
-    settings.JOB_ROWS = 9
+    monkeypatch.setattr(AssignsItems, "PORTION", 4)
     for _ in range(2):
         assert undo(as_alice, project)["HX-Redirect"].startswith("/jobs/")
     first, second = Job.objects.order_by("pk")
