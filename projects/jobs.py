@@ -106,7 +106,8 @@ def go_on_sharing_out() -> None:
     """Where another rule has taken the place of one in a part of a project, and the job is not there any more."""
     for project in Project.objects.filter(next_below__gte=0, archived_at=None):
         if not Job.objects.filter(target__project=project.pk, kind="assign", finished_at=None).exists():
-            project.assign_items()
+            with suppress(Refused), write():  # archived since a moment
+                project.locked().assign_items()
 
 
 @cleanup

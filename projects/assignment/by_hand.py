@@ -257,8 +257,10 @@ class GivesByHand(AssignsItems):
                 raise Refused(
                     "This cannot be undone any more: items were given or taken again since, or a day has passed."
                 )
-            for row in HandChange.objects.filter(project=self.pk).order_by("-pk").iterator(chunk_size=1):
+            for row in [*HandChange.objects.filter(project=self.pk).defer("before").order_by("-pk")]:
                 self._bring_back(row.before, by)
+                if row != change:
+                    row.delete()
             deleted = self.share_out(report)
             text = f"Undone: {change} What was begun meanwhile has stayed, and marks that went with items do not come back."
             text += f" Deleted now: {words.plural(deleted, 'mark,marks')} put on all alike." if deleted else ""
