@@ -17,7 +17,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
-from annotation_service.models import Job, User, start_job
+from annotation_service.models import User, start_job
 from datasets.models import Dataset
 
 from . import access
@@ -32,7 +32,6 @@ from .progress import Person
 BEFORE = "assignment_before"  # in the session: the last rule that its user has replaced, by project
 SHOWN = 10
 MOST_IN_TABLE = 30
-SHARING_OUT = ("assign", "by_hand", "undo_by_hand")
 
 
 class NumberField(forms.IntegerField):
@@ -125,13 +124,7 @@ def card(request: Request, project: Project, people: list[Person]) -> dict[str, 
         "count": len(own),
         "by_hand": project.count_by_hand(),
         "back": before and before != project.rule.values and _query(before),
-        "job": sharing_out(project),
     }
-
-
-def sharing_out(project: Project) -> Job | None:
-    """The job that gives items to other people at the moment, or will do so soon."""
-    return Job.objects.filter(kind__in=SHARING_OUT, target__project=project.pk, finished_at=None).order_by("pk").first()
 
 
 @require_http_methods(["GET", "POST"])

@@ -382,7 +382,8 @@ class Project(HasMembers):
             for model in COPIED:
                 model._base_manager.filter(project=self.pk).update(deleted_at=None)
             store(self, deleted_at=None)
-            self.assign_items()  # people may have left the service meanwhile
+            if not self.archived_at:
+                self.assign_items()  # people may have left the service meanwhile
 
     def part_with(self, membership: Membership) -> None:
         """End the membership of somebody who leaves the service, in an archived project and in the bin, too: there the items are

@@ -17,7 +17,7 @@ Plan = dict[Group, Counter[People]]
 Part = tuple[Hashable, People]
 Move = tuple[Part, int, int]  # one of its items from somebody to somebody
 # Of many items so many are chosen for one by one; more go together, of which a pair of people notices nothing.
-STEPS = 50_000
+STEPS = 20_000
 # So many ways to move an item are compared.
 COMPARED = 50
 # In all, so many exchanges are thought of.
@@ -123,6 +123,7 @@ class _Sharing:
         self.people = list(annotators)
         self.per_item = per_item
         self.mean = 0.0  # of what pairs share
+        self.has_filled = False
         self.load = dict.fromkeys(self.people, 0)
         self.pairs = {person: dict.fromkeys(self.people, 0) for person in self.people}
         self.bounds: dict[Hashable, tuple[People, People]] = {}  # who has them anyway, and who is not to get them
@@ -192,6 +193,7 @@ class _Sharing:
         return max(0, min(self.per_item - len(kept), len(self.people) - len(kept | barred)))
 
     def _settle_one_by_one(self, parts: Mapping[Part, int]) -> None:
+        self.has_filled |= bool(parts)
         together = 1 + sum(parts.values()) // STEPS
         steps = {part: ceil(count / together) for part, count in parts.items()}
         for source, dealt in spread(steps):
@@ -351,6 +353,6 @@ class _Sharing:
             if best is None or found < least:
                 best, least = part, found
             compared += 1
-            if compared >= (10 * COMPARED if least[0] else COMPARED):
+            if compared >= (10 * COMPARED if self.has_filled and least[0] else COMPARED):
                 break
         return best

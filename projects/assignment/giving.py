@@ -33,6 +33,7 @@ from .rule import MAX_CALIBRATION, AssignmentRule, GivesItems, RuleInChange
 READ = 10_000
 # What somebody does to an item meanwhile is found in the next round; rounds get shorter.
 ROUNDS = 20
+SHARING_OUT = ("assign", "by_hand", "undo_by_hand")
 
 
 class Keeps(Protocol):
@@ -317,6 +318,11 @@ class AssignsItems(Described):
             self._about_items(Assignment).filter(by=None, item__removed_at__isnull=False)._raw_delete(self._state.db)
             self.assign_items()
         item_counts.forget(self.pk)
+
+    def sharing_out(self) -> Job | None:
+        """The job that lets items change hands at the moment, or will do so soon."""
+        waiting = Job.objects.filter(kind__in=SHARING_OUT, target__project=self.pk, finished_at=None)
+        return waiting.order_by("pk").first()
 
     def share_out(
         self,

@@ -39,6 +39,9 @@ def assignment(service: Service) -> Iterator[Figure]:
         )
         yield Figure(f"{large}: {what}", seconds(partial(store, rule)), "s")
     store(TWO_PER_ITEM)
+    pairs = f"{place}/assignment/pairs/"
+    yield Figure(f"{large}: preview of even pairs", median(3, partial(browser.ask, pairs)), "s", PATIENCE)
+    yield Figure(f"{large}: even pairs", seconds(lambda: browser.follow(browser.submit(pairs))), "s")
     chosen = {"all": 1, "count": items.LINES, "people": list(project.annotators()[:PEOPLE])}
     for verb in ("give", "take"):
         what, ask = f"{large}: {verb} all, {PEOPLE} people", partial(browser.submit, f"{place}/items/{verb}/", **chosen)

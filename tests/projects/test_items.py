@@ -453,9 +453,9 @@ def test_marks_that_go_with_items_that_are_taken_away_are_counted(dealt, as_alic
     assert f"Deleted with them: {marks} marks put on all alike." in done["HX-Trigger"]
 
 
-def test_many_are_given_by_a_job_while_whoever_started_it_may(dealt, as_alice, alice, bob, carol, settings):
-    settings.JOB_ROWS = 3
+def test_many_are_given_by_a_job_while_whoever_started_it_may(dealt, as_alice, alice, bob, carol, monkeypatch):
     dealt.add_members([bob], "manager")
+    monkeypatch.setattr(AssignsItems, "PORTION", 3)
     given, asked = set(dealt.items_for(carol)), {"all": 1, "count": 4, "people": carol.pk, "agree": 1}
     for _ in range(3):
         assert ask(as_alice, dealt, "give", "?q=pump", **asked).headers["HX-Redirect"].startswith("/jobs/")

@@ -63,7 +63,8 @@ def killed_before(number, job):
 
 
 def stored():
-    return [sorted(map(str, model.objects.values_list("item", "annotator", "by"))) for model in (Assignment, Withheld)], Project.objects.get().next_below
+    rows = [model.objects.values_list("item", "annotator", "by") for model in (Assignment, Withheld)]
+    return [sorted(map(str, some)) for some in rows], Project.objects.get().next_below
 
 
 def begun(project):
@@ -240,7 +241,7 @@ def test_pairs_are_evened_out_after_the_count_is_shown_and_that_is_undone(projec
     before = given(project)
     address = f"/projects/{project.pk}/assignment/pairs/"
     dialog = as_alice.get(address).text
-    assert "<b>16 items change</b>" in dialog.replace("</b> hands", "</b>").replace(" hands</b>", "</b>") or "16" in dialog
+    assert "<b>16 items change hands</b>" in dialog
     assert given(project) == before
     assert as_alice.post(address)["HX-Redirect"] == project.get_absolute_url()
     assert given(project) != before
