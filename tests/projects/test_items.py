@@ -13,6 +13,7 @@ from annotation_service import jobs
 from annotation_service.models import Job
 from datasets.models import Annotation, Entity
 from projects import all_alike
+from projects.assignment.giving import AssignsItems
 from projects.item_table import COLUMNS, HAS, STATES, ProjectItems
 from tests import factories
 from tests.annotations.own_work import label_of, mark, work
