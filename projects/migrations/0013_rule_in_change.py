@@ -17,7 +17,7 @@ def write_as_signs(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("projects", "0011_count_anew")]
+    dependencies = [("projects", "0012_who_asks_to_join")]
 
     operations = [
         migrations.AddField("project", "next_annotators_per_item", models.PositiveSmallIntegerField(editable=False, null=True)),
