@@ -83,7 +83,7 @@ def forget_name(person: User, addresses: Collection[str]) -> None:
     for job in Job.objects.filter(kind__in=("by_hand", "undo_by_hand")):
         for kept in (job.result, job.target):
             if told.search(kept.get("text", "")):
-                kept["text"] = ""
+                del kept["text"]
                 job.save(update_fields=["result", "target"])
 
 
@@ -204,11 +204,12 @@ class GivesByHand(AssignsItems):
         self, verb: str, wish: Mapping[str, Any], by: User, job: Job | None, report: Progress = no_progress
     ) -> None:
         """Give or take what is wished, share out the rest anew, and keep the way back."""
-        change = Undoable(self.pk, wish["text"], datetime.fromisoformat(wish["at"]))
+        text = wish.get("text", "")  # without it, somebody has left the service meanwhile
+        change = Undoable(self.pk, text, datetime.fromisoformat(wish["at"]))
         steps = {"give": self._give, "take": self._take}
         for items, _ in self._portions(wish["items"]):
             steps[verb](items, frozenset(wish["people"]), by, change)
-        finish = self._finish(job, wish["text"], "projects:items")
+        finish = self._finish(job, text, "projects:items")
         self.share_out(report, keep=change, finish=finish)
 
     def _portions(self, keys: Sequence[int]) -> Iterator[tuple[dict[int, Group], "GivesByHand"]]:
