@@ -72,6 +72,13 @@ class SQLiteDump:
         return False
 
 
+# The database fills the others itself.
+_STORED_COLUMNS = """
+SELECT column_name FROM information_schema.columns
+ WHERE table_schema = current_schema() AND table_name = %s AND is_generated = 'NEVER' ORDER BY ordinal_position
+"""
+
+
 class PostgreSQLDump:
     """A file for each table in the text format of COPY. Any version of the server reads it, and pg_dump is not needed."""
 
@@ -82,8 +89,8 @@ class PostgreSQLDump:
         rows, columns = {}, {}
         with snapshot(), connection.cursor() as cursor:
             for table in _tables():
-                described = connection.introspection.get_table_description(cursor, table)
-                columns[table] = [column.name for column in described]
+                cursor.execute(_STORED_COLUMNS, [table])
+                columns[table] = [name for (name,) in cursor]
                 with (
                     (self.folder / table).open("wb") as target,
                     cursor.copy(f"COPY {_quoted(table)} ({_quoted(*columns[table])}) TO STDOUT") as source,
