@@ -6,11 +6,11 @@ HERE = Path(__file__).parent
 # What these ask for comes about in Python: words, forms, pages, documents, colours. All other modules of the apps are asked on
 # PostgreSQL, too: queries, locks, plans, what is stored together, jobs, migrations. So is a module that is new.
 ON_SQLITE_ALONE = {
-    "annotation_service": {"admin", "features", "help", "prepare", "server", "ui"},
+    "annotation_service": {"admin", "csv_tables", "features", "help", "prepare", "server", "ui"},
     "annotations": {"gold", "pages", "preferences", "workspace"},
     "datasets": {"admin", "drawing", "import_command", "fuzz", "malformed", "page", "reading", "upload_views", "views"},
     "ontologies": {"admin", "colors", "commands", "documents", "editor", "pages", "pasted_lists"},
-    "projects": {"admin", "commands", "preannotated", "preannotation_pages", "views"},
+    "projects": {"admin", "commands", "dealing", "preannotated", "preannotation_pages", "views"},
     "resources": {"checks", "documents", "matrix", "matrix_views", "pages", "panels", "preannotation_pages"},
     "work": {"learn_views"},
 }
