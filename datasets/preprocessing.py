@@ -196,17 +196,18 @@ class Preprocessing:
     ) -> Iterator[Prepared]:
         """Yields an item for every numbered line that stays, in order, and keeps `counts` up to date.
 
-        Lazy: the lines are read in batches, and of those read before only 16 bytes each are remembered, those of the `known`
-        lines included. Blank lines count as empty, never as duplicates.
+        Lazy: the lines are read in batches, and of those read before only 16 bytes each are remembered, if duplicates are to be
+        removed, those of the `known` lines included. Blank lines count as empty, never as duplicates.
         """
-        seen = SeenTexts(map(self.clean, known))
-        dropped = {SameText.IDENTICAL, self.remove_duplicates} if self.remove_duplicates else ()
+        seen = SeenTexts(map(self.clean, known)) if self.remove_duplicates else None
+        dropped = {SameText.IDENTICAL, self.remove_duplicates}
         changes = any(operation.apply for operation, _ in self.chosen())
         for batch in portions(lines, lambda line: len(line[1]), most=_BATCH_LINES, heaviest=_BATCH_CHARACTERS):
             kept = []
             for number, line in batch:
                 cleaned = self.clean(line) if changes else line
-                counts.add_same(same := seen.add(cleaned))
+                same = seen.add(cleaned) if seen else None
+                counts.add_same(same)
                 if same not in dropped:
                     kept.append((number, line, cleaned))
             counts.lines += len(batch)
