@@ -29,7 +29,7 @@ def test_people_sign_in_read_and_download(page_without_scripts, alice, carol):
     expect(page.locator(".items tbody tr")).to_have_count(1)
     page.locator(".page-head summary", has_text="Download").click()
     with page.expect_download() as download:
-        page.get_by_role("link", name="Text").click()
+        page.get_by_role("link", name="Text the originals").click()
     assert download.value.suggested_filename == "work-orders.txt"
     expect(page.get_by_role("checkbox")).to_have_count(0)  # nothing would happen
 

@@ -69,7 +69,7 @@ def test_several_items_are_shown_and_edited_together(editor, page):
     editor.item("SensingObject").focus()
     editor.press("Delete")
     expect(editor.dialog).to_contain_text("Switch 3 items off?")
-    expect(editor.dialog).to_contain_text("also the 1 other item below them")
+    expect(editor.dialog).to_contain_text("4 items go off, everything below them among them.")
     editor.press("Enter")
     expect(pane).to_contain_text("all off")
     expect(editor.row("DrivingObject")).to_contain_text("off")
