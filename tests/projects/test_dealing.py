@@ -62,7 +62,7 @@ def assert_no_move_helps(plan, people, per_item):
 
 
 @pytest.mark.soak
-@settings(max_examples=amount(150, 3_000), deadline=None)
+@settings(max_examples=amount(40, 3_000), deadline=None)
 @given(people=st.integers(2, 12), per_item=st.integers(1, 4), items=st.integers(1, 3_000))
 def test_a_fresh_deal_mixes_people(people, per_item, items):
     plan = deal({Group(): items}, range(1, people + 1), per_item)
@@ -71,7 +71,7 @@ def test_a_fresh_deal_mixes_people(people, per_item, items):
 
 
 @pytest.mark.soak
-@settings(max_examples=amount(100, 3_000), deadline=None)
+@settings(max_examples=amount(25, 3_000), deadline=None)
 @given(data=st.data(), people=st.integers(2, 12), per_item=st.integers(1, 4), items=st.integers(1, 400))
 def test_after_people_come_and_go_no_single_move_makes_loads_more_even(data, people, per_item, items):
     members = list(range(1, people + 1))
@@ -97,7 +97,7 @@ def test_after_people_come_and_go_no_single_move_makes_loads_more_even(data, peo
 
 
 @pytest.mark.soak
-@settings(max_examples=amount(150, 5_000), deadline=None)
+@settings(max_examples=amount(50, 5_000), deadline=None)
 @given(
     groups=st.dictionaries(
         st.builds(
