@@ -6,7 +6,7 @@ HERE = Path(__file__).parent
 # What these ask for comes about in Python: words, forms, pages, documents, colours. All other modules of the apps are asked on
 # PostgreSQL, too: queries, locks, plans, what is stored together, jobs, migrations. So is a module that is new.
 ON_SQLITE_ALONE = {
-    "annotation_service": {"admin", "csv_tables", "features", "help", "prepare", "server", "ui"},
+    "annotation_service": {"admin", "csv_tables", "features", "help", "powers", "prepare", "server", "ui"},
     "annotations": {"gold", "pages", "preferences", "workspace"},
     "datasets": {"admin", "drawing", "import_command", "fuzz", "malformed", "page", "reading", "upload_views", "views"},
     "ontologies": {"admin", "colors", "commands", "documents", "editor", "pages", "pasted_lists"},
