@@ -77,18 +77,20 @@ def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, cap
     accounts = tmp_path / "demo_accounts.txt"
     assert accounts.stat().st_mode & 0o077 == 0
     passwords = dict(line.split() for line in accounts.read_text().splitlines())
-    assert set(passwords) == {"admin", "manager", "anna", "ben"}
+    assert set(passwords) == {"admin", "manager", "anna", "ben", "cleo", "dan"}
     assert all(User.objects.get(username=name).check_password(password) for name, password in passwords.items())
     told = capsys.readouterr().out
     assert str(accounts) in told
     assert not any(password in told for password in passwords.values())
     assert Annotation.objects.filter(done_at__isnull=False).count() == 4
-    project = Project.objects.get()
+    project = Project.objects.get(name="Haul trucks")
     assert {each.kind for each in ConstraintSet.objects.filter(project=project)} == {"entity", "relation"}
     (broken,) = broken_places(project)  # a manager sees what the report of them is like
     assert (broken.violation.kind, broken.annotation.item_id) == ("excludes", project.dataset.items()[3].pk)
+    pairs = Project.objects.get(name="Conveyors")
+    assert pairs.dataset.item_count == 20 + 6  # two of the night shift's eight were there
     call_command("demo")
-    assert Project.objects.count() == 1
+    assert Project.objects.count() == 2
 
 
 def test_the_demo_shows_its_passwords_on_a_terminal_only(db, settings, tmp_path):

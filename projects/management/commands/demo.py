@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 
 from annotation_service.db import write
 from annotation_service.models import PROJECT_MANAGERS, User
-from datasets.models import Annotation, Upload
+from datasets.models import Annotation, Dataset, Upload
 from datasets.preprocessing import SameText
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
@@ -19,6 +19,7 @@ from projects.models import Project
 from resources.models import ConstraintSet
 
 FILES = Path(__file__).resolve().parents[2] / "demo"
+ACCOUNTS = ("admin", "manager", "anna", "ben", "cleo", "dan")
 PLURALS = {"entity": "entities", "relation": "relations"}
 GUIDELINES = """Mark every physical object, activity and state, and the places on the machine.
 
@@ -32,7 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if User.objects.exists():
             return
-        passwords = {name: secrets.token_urlsafe(9) for name in ("admin", "manager", "anna", "ben")}
+        passwords = {name: secrets.token_urlsafe(9) for name in ACCOUNTS}
         with write():
             people = {name: self._account(name, password) for name, password in passwords.items()}
             ontologies = self._ontologies(people["manager"])
@@ -41,6 +42,7 @@ class Command(BaseCommand):
             for work in json.loads((FILES / "work.json").read_text()):
                 self._annotate(project, people["anna"], **work)
             self._constrain(project, ontologies)
+            self._project_in_pairs(people, ontologies)
         self._keep(passwords)
 
     def _account(self, name: str, password: str) -> User:
@@ -64,16 +66,7 @@ class Command(BaseCommand):
 
     def _project(self, people: dict[str, User], ontologies: dict[str, Ontology]) -> Project:
         manager = people["manager"]
-        options = {
-            "kind": "standard",
-            "format": "text",
-            "name": "Work orders",
-            "description": "Short texts as mechanics write them.",
-            "tokeniser": "punkt",
-            "remove_duplicates": SameText.IDENTICAL.value,
-        }
-        with (FILES / "work_orders.txt").open("rb") as file:
-            dataset = Upload.begin(File(file), by=manager, options=options).store()
+        dataset = self._dataset("work_orders", "Work orders", "Short texts as mechanics write them.", manager)
         return Project.create(
             name="Haul trucks",
             description="Entities and relations in maintenance work orders. This is the demo: do with it what you like.",
@@ -84,6 +77,35 @@ class Command(BaseCommand):
             relation_ontology=ontologies["relation"],
             annotators=[people["anna"], people["ben"]],
         )
+
+    def _project_in_pairs(self, people: dict[str, User], ontologies: dict[str, Ontology]) -> None:
+        """Each item goes to two of four annotators. More items came when the project ran; those that it had already did not."""
+        manager = people["manager"]
+        project = Project.create(
+            name="Conveyors",
+            description="Each item goes to two annotators, and everybody shares items with everybody.",
+            guidelines=GUIDELINES,
+            by=manager,
+            dataset=self._dataset("conveyors", "Conveyors", "What was done in day shifts.", manager),
+            entity_ontology=ontologies["entity"],
+            relation_ontology=ontologies["relation"],
+            annotators=[people[name] for name in ("anna", "ben", "cleo", "dan")],
+            annotators_per_item=2,
+        )
+        more = self._dataset("night_shift", "Conveyors, night shift", "What was done in night shifts.", manager)
+        Upload.begin_copy(more, by=manager, dataset=project.dataset).store()
+
+    def _dataset(self, file: str, name: str, description: str, manager: User) -> Dataset:
+        options = {
+            "kind": "standard",
+            "format": "text",
+            "name": name,
+            "description": description,
+            "tokeniser": "punkt",
+            "remove_duplicates": SameText.IDENTICAL.value,
+        }
+        with (FILES / f"{file}.txt").open("rb") as opened:
+            return Upload.begin(File(opened), by=manager, options=options).store()
 
     def _constrain(self, project: Project, ontologies: dict[str, Ontology]) -> None:
         for kind, plural in PLURALS.items():
@@ -124,5 +146,5 @@ class Command(BaseCommand):
         shown = f"\n\n{lines}" if self.stdout.isatty() else ""
         self.stdout.write(
             f"A demo is ready. The passwords of its accounts are in {path}.{shown}\n"
-            "admin is the administrator, manager makes projects, anna and ben annotate."
+            "admin is the administrator, manager makes projects, anna, ben, cleo and dan annotate."
         )
