@@ -6,7 +6,7 @@ import subprocess
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from django.db import connection
@@ -14,7 +14,7 @@ from django.db import connection
 from annotation_service.db import execute
 from annotation_service.models import User
 from datasets.cleaned import key_of
-from datasets.models import Dataset, Item
+from datasets.models import Annotation, Dataset, Item
 from projects.models import Project
 from tests.threads import at_once
 
@@ -36,15 +36,16 @@ from .service import Browser, Service
 ITEMS = 1000
 RATE = 20
 DELETED_ITEMS, BESIDE = 100_000, 20
+SHARED_ITEMS, PEOPLE = 100_000, 50
 
 
 class Annotator:
     """Saves marks as the workspace does: five on an item, then on to the next."""
 
-    def __init__(self, service: Service, project: Project, username: str) -> None:
+    def __init__(self, service: Service, project: Project, username: str, items: Sequence[int] = ()) -> None:
         self.browser = Browser(service, username)
         labels = list(project.entity_ontology.items().values_list("uid", flat=True))
-        pks = list(project.dataset.items().values_list("pk", flat=True))
+        pks = list(items or project.dataset.items().values_list("pk", flat=True))
         random.Random(username).shuffle(pks)
         self.marks = ((pk, label, start) for label in labels for pk in pks for start in range(5))
         self.path = f"/projects/{project.pk}/items/%d/entities/add/"
@@ -172,6 +173,25 @@ def deletion(service: Service) -> Iterator[Figure]:
     yield Figure("  the longest", 1000 * max(times), "ms", LONGEST_WAIT)
     yield Figure("  p50 / p95 in ten seconds without a deletion", p50_p95(alone), "ms")
     yield Figure("  the longest in them", 1000 * max(alone), "ms")
+
+
+@benchmark("sharing")
+def sharing(service: Service) -> Iterator[Figure]:
+    """Saves of eight people in items that they have begun, while all items of the project are given to two people each."""
+    project = data.project(SHARED_ITEMS, name="Shared")
+    project.add_members(
+        User.objects.bulk_create(User(username=f"sharer{n}") for n in range(PEOPLE - len(data.ANNOTATORS)))
+    )
+    begun = list(project.dataset.items()[:ITEMS].values_list("pk", flat=True))
+    people = User.objects.filter(username__in=data.ANNOTATORS)
+    Annotation.objects.bulk_create(Annotation(item_id=item, annotator=each) for item in begun for each in people)
+    annotators = [Annotator(service, project, name, begun) for name in data.ANNOTATORS]
+    browser, place = Browser(service, data.MANAGER), f"/projects/{project.pk}/assignment/"
+    rule = {"annotators_per_item": 2, "overlap": "", "calibration": ""}
+    times, took = saving_while(annotators, lambda: browser.follow(browser.submit(place, **rule)))
+    yield Figure(f"share out {SHARED_ITEMS:,} items among {PEOPLE} people, 2 for each", took, "s")
+    yield Figure("  ten saves a second meanwhile, p50 / p95", p50_p95(times), "ms", WHILE_OTHERS_WORK)
+    yield Figure("  the longest", 1000 * max(times), "ms", LONGEST_WAIT)
 
 
 @benchmark("backup")
