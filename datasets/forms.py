@@ -14,8 +14,8 @@ from annotation_service.inputs import Refused
 from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet
 
-from .importing.document import Duplicates
 from .importing.formats import Format
+from .importing.options import DECISIONS
 from .kinds import DatasetKind
 from .models import Dataset
 from .preprocessing import OPERATIONS, Operation
@@ -74,9 +74,7 @@ class SourceForm(forms.Form):
     file = forms.FileField(required=False)
     # How it is read, whatever kind of items it has; standard ones are always read as text.
     format = forms.ChoiceField(choices=Format.choices, initial=Format.TEXT)
-    duplicates = forms.TypedChoiceField(
-        choices=Duplicates.choices, initial=Duplicates.REFUSE, required=False, empty_value=Duplicates.REFUSE
-    )
+    duplicates = DECISIONS["duplicates"].field()
     dataset: Dataset | None = None
 
     def __init__(self, *args: Any, kept: str = "", **options: Any) -> None:

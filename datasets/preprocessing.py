@@ -256,25 +256,25 @@ class SeenTexts:
     """Tells of each text whether it is that of one before. Blank texts never are."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:
-        # The digests of texts; and those of what texts with other white space than single spaces would be with these, and a mark.
-        self._seen: set[bytes] = set()
+        self._texts: set[bytes] = set()
+        self._keys: set[bytes] = set()
         for text in known:
             self.add(text)
 
+    @staticmethod
+    def key_of(text: str) -> bytes:
+        """The same for texts that are the same but for white space."""
+        return _digest(" ".join(text.split()))
+
     def add(self, text: str) -> SameText | None:
-        words = " ".join(text.split())
-        if not words:
+        if not text or text.isspace():
             return None
-        digest = _digest(text)
-        spaced = digest if text == words else _digest(words)
-        same = None
-        if digest in self._seen:
+        digest, key = _digest(text), self.key_of(text)
+        same = SameText.SPACING if key in self._keys else None
+        if digest in self._texts:
             same = SameText.IDENTICAL
-        elif spaced in self._seen or spaced + b" " in self._seen:
-            same = SameText.SPACING
-        self._seen.add(digest)
-        if spaced is not digest:
-            self._seen.add(spaced + b" ")
+        self._texts.add(digest)
+        self._keys.add(key)
         return same
 
 

@@ -3,6 +3,7 @@ dry run and by an import."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import asdict, dataclass, field
 from itertools import accumulate, islice
@@ -10,20 +11,19 @@ from pathlib import Path
 from typing import IO, Any
 
 from django.conf import settings
-from django.db.models import TextChoices
 
 from annotation_service import inputs, words
 from annotation_service.inputs import Problem, Problems, Refused, blocks, lines_of
 from annotation_service.json_input import to_json
 from annotation_service.json_input.lists import Element
-from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.rules import Tally
 
 from ..kinds import DatasetKind
-from ..preprocessing import Counts, Preprocessing, SameText, SeenTexts
+from ..preprocessing import Counts, SameText, SeenTexts
 from .formats import Cut, Format
 from .items import ItemBuilder, NewItem
+from .options import DROP, REFUSE, REPLACE, SKIP, ImportOptions
 
 _LINES_PER_PROGRESS, _ITEMS_PER_PROGRESS = 2000, 500
 # Stop after this many problems: explaining one takes longer than reading a valid item.
@@ -38,94 +38,6 @@ Progress = Callable[[int, int, str], None]
 
 def no_progress(done: int, total: int, phase: str) -> None:
     pass
-
-
-class Duplicates(TextChoices):
-    """What becomes of an item whose external id is taken, by an item before it or by one that is there already."""
-
-    REFUSE = "refuse", "Refuse the file"
-    SKIP = "skip", "Leave the new ones out"
-    REPLACE = "replace", "Replace the earlier ones"
-
-
-class Inactive(TextChoices):
-    """What becomes of marks whose labels are switched off: nobody makes such marks anew, but a download may have them."""
-
-    REFUSE = "refuse", "Refuse the file"
-    KEEP = "keep", "Keep these marks"
-
-
-class Violations(TextChoices):
-    """What becomes of marks that break constraints."""
-
-    REFUSE = "refuse", "Refuse the file"
-    KEEP = "keep", "Keep these marks"
-    DROP = "drop", "Leave these marks out"
-
-
-class UnknownLabels(TextChoices):
-    """What becomes of marks of a copied dataset whose labels the project does not have."""
-
-    REFUSE = "refuse", "Refuse the items"
-    DROP = "drop", "Leave these marks out"
-
-
-class SameTexts(TextChoices):
-    """What becomes of items of a copied dataset whose text is identical to one that is there."""
-
-    SKIP = "skip", "Leave them out"
-    KEEP = "keep", "Add them, too"
-
-
-class Unmarked(TextChoices):
-    """What becomes of a document for marks in which not one item has any fields for them."""
-
-    REFUSE = "refuse", "Refuse the file"
-    KEEP = "keep", "Take its items as they are"
-
-
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    """How a document is read.
-
-    ``format`` is a value of `Format`. ``preprocessing`` is for lines of text only; those of a rich dataset are only cut
-    into tokens. ``ontologies`` have the labels of the marks, by kind.
-    """
-
-    kind: DatasetKind
-    format: str
-    preprocessing: Preprocessing = field(default_factory=Preprocessing)
-    ontologies: Mapping[str, Ontology] = field(default_factory=dict)
-    duplicates: Duplicates = Duplicates.REFUSE
-    inactive: Inactive = Inactive.REFUSE
-    violations: Violations = Violations.REFUSE
-    unknown: UnknownLabels = UnknownLabels.REFUSE
-    same_texts: SameTexts = SameTexts.KEEP
-    unmarked: Unmarked = Unmarked.REFUSE
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "ImportOptions":
-        """From `Upload.options`. Raises `Refused` if an ontology is not there any more."""
-        kind = DatasetKind(value.get("kind", DatasetKind.STANDARD))
-        return cls(
-            kind=kind,
-            format=value.get("format", "text"),
-            preprocessing=Preprocessing.of(value, kind),
-            ontologies={of: _ontology(of, value.get(f"{of}_ontology")) for of in kind.label_kinds},
-            duplicates=Duplicates(value.get("duplicates", Duplicates.REFUSE)),
-            inactive=Inactive(value.get("inactive", Inactive.REFUSE)),
-            violations=Violations(value.get("violations", Violations.REFUSE)),
-            unknown=UnknownLabels(value.get("unknown", UnknownLabels.REFUSE)),
-            same_texts=SameTexts(value.get("same_texts", SameTexts.KEEP)),
-            unmarked=Unmarked(value.get("unmarked", Unmarked.REFUSE)),
-        )
-
-
-def _ontology(kind: str, pk: int | None) -> Ontology:
-    if ontology := Ontology.objects.filter(pk=pk or 0, kind=kind).first():
-        return ontology
-    which = f" Number {pk} is none, or was deleted." if pk else ""
-    raise Refused(f"The marks of such a dataset have labels: choose the blueprint of their {kind} ontology.{which}")
 
 
 @dataclass(slots=True)
@@ -305,7 +217,7 @@ class Reader:
     @property
     def replaced_ids(self) -> list[str]:
         """The external ids of the items of the dataset that new ones replace."""
-        return self.taken_ids if self.options.duplicates == Duplicates.REPLACE else []
+        return self.taken_ids if self.options.duplicates == REPLACE else []
 
     def check(self) -> ImportReport:
         """Read everything, and return what was found, problems included."""
@@ -389,8 +301,8 @@ class Reader:
     def _from_json(self, file: IO[bytes], cut: Cut) -> Iterator[NewItem]:
         """The items of a document whose external ids are free, or which replace the others that have them."""
         report, options, ids = self.report, self.options, _ExternalIds(self, cut)
-        seen = SeenTexts(self.known_texts)
-        refuses = options.inactive == Inactive.REFUSE
+        seen = SeenTexts(self._known_among(cut) if self.known_texts else ())
+        refuses = options.inactive == REFUSE
         builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=not refuses)
         unmarked = options.kind.has_entities
         labels = {"entity": Counter[int](), "relation": Counter[int]()}
@@ -403,7 +315,7 @@ class Reader:
                     same = seen.add(item.original)
                     if item.external_id not in self.known_ids:  # what it replaces may well have its text
                         report.add_same(same)
-                        if same == SameText.IDENTICAL and options.same_texts == SameTexts.SKIP:
+                        if same == SameText.IDENTICAL and options.same_texts == SKIP:
                             report.duplicates += 1
                             continue
                     if tally and item.entities:
@@ -428,9 +340,26 @@ class Reader:
                 report.inactive_asked += (names.inactive if refuses else Counter(kept)).total()
                 report.unusable_labels[kind] |= dict(names.unusable.most_common())
 
+    def _known_among(self, cut: Cut) -> Iterator[str]:
+        """Those of the known texts that are in the document, too, but for white space: all of a dataset would fill the memory."""
+        among = {SeenTexts.key_of(text) for text in self.texts_before(cut)}
+        return (text for text in self.known_texts if SeenTexts.key_of(text) in among)
+
+    def texts_before(self, cut: Cut) -> Iterator[str]:
+        """The texts of a document that is going to be read."""
+        texts = (piece.value.get("original") for piece in self.objects_before(cut))
+        return (text for text in texts if isinstance(text, str))
+
+    def objects_before(self, cut: Cut) -> Iterator[Element]:
+        """The objects of a document that is going to be read, and whose problems are told then."""
+        once = copy(self)
+        once.report, once.on_problem = ImportReport(), None
+        with suppress(Refused), self.path.open("rb") as file:
+            yield from (piece for piece in once.pieces(file, cut) if isinstance(piece.value, dict))
+
     def _tell_unmarked(self) -> None:
         self.report.unmarked = True
-        if self.options.unmarked == Unmarked.REFUSE:
+        if self.options.unmarked == REFUSE:
             fields = "“entities” or “relations”" if self.options.kind.has_relations else "“entities”"
             text = f"Not one item has {fields}: these are rich items. Choose the kind “{DatasetKind.RICH.label}”."
             self.add_problem("$", text)
@@ -442,12 +371,12 @@ class Reader:
         for path, violation in item.broken(self.judge):
             tally.add(violation, item.place)
             places.add(path)
-            if wanted == Violations.REFUSE:
+            if wanted == REFUSE:
                 self.report.items_refused += self.report.problems.total == total
                 self.add_problem(f"{item.place}, {path}", violation.in_words(tally.name_of))
                 if self.report.problems.total >= MAX_PROBLEMS:
                     break
-        if wanted != Violations.DROP or not places:
+        if wanted != DROP or not places:
             return item
         kept = item.with_marks(
             [entity for at, entity in enumerate(item.entities) if f"$.entities[{at}]" not in places],
@@ -500,7 +429,12 @@ class _ExternalIds:
     def __init__(self, reader: Reader, cut: Cut) -> None:
         self.reader = reader
         self.first: dict[str, int] = {}
-        self.last = _last_numbers(reader, cut) if reader.options.duplicates == Duplicates.REPLACE else {}
+        self.last: dict[str, int] = {}
+        if reader.options.duplicates == REPLACE:
+            ids = ((piece.value.get("external_id"), piece.number) for piece in reader.objects_before(cut))
+            self.last = {
+                external_id: number for external_id, number in ids if external_id and isinstance(external_id, str)
+            }
 
     def accept(self, item: NewItem, piece: Element) -> bool:
         external_id, number, reader = item.external_id, piece.number, self.reader
@@ -511,29 +445,12 @@ class _ExternalIds:
         reader.report.add_same_id(item, taken_by, in_dataset=is_first)
         if is_first:
             reader.taken_ids.append(external_id)
-        match reader.options.duplicates:
-            case Duplicates.REFUSE:
-                text = f"“{external_id}” is the external id of {taken_by}."
-                reader.add_problem(f"{item.place}, $.external_id", text)
-                return False
-            case Duplicates.SKIP:
-                reader.report.skipped += 1
-                return False
-        reader.report.replaced += 1
-        return self.last.get(external_id) == number
-
-
-def _last_numbers(reader: Reader, cut: Cut) -> dict[str, int]:
-    """The number of the last item with each external id: the document is read once before."""
-    once_before = copy(reader)
-    once_before.report, once_before.on_problem = ImportReport(), None
-    last: dict[str, int] = {}
-    try:
-        with reader.path.open("rb") as file:
-            for piece in once_before.pieces(file, cut):
-                external_id = piece.value.get("external_id") if isinstance(piece.value, dict) else None
-                if external_id and isinstance(external_id, str):
-                    last[external_id] = piece.number
-    except Refused:
-        pass  # reported by the second reading
-    return last
+        decided = reader.options.duplicates
+        if decided == REFUSE:
+            text = f"“{external_id}” is the external id of {taken_by}."
+            reader.add_problem(f"{item.place}, $.external_id", text)
+        elif decided == SKIP:
+            reader.report.skipped += 1
+        else:
+            reader.report.replaced += 1
+        return decided == REPLACE and self.last.get(external_id) == number

@@ -10,9 +10,10 @@ from annotation_service.db import among
 from annotation_service.json_input.lists import Element
 from ontologies.labels import Label, Labels
 
-from ..importing.document import ImportOptions, Inactive, Reader, UnknownLabels
+from ..importing.document import Reader
 from ..importing.formats import Cut, Format
 from ..importing.items import ItemBuilder, NewEntity, NewItem, NewRelation
+from ..importing.options import REFUSE, ImportOptions
 from ..kinds import DatasetKind
 from ..portions import by_tokens
 from .dataset import Dataset
@@ -60,9 +61,12 @@ class CopyReader(Reader):
                 self.check_problems(f"item {row['position'] + 1}")
             done += len(by_pk)
             self.progress(done, self.source.item_count, "reading")
-        if self.report.unknown_marks and self.options.unknown == UnknownLabels.REFUSE:
+        if self.report.unknown_marks and self.options.unknown == REFUSE:
             marks = words.plural(self.report.unknown_marks, "mark has a label,marks have labels")
             self.add_problem(f"“{self.source}”", f"{marks} that the project does not have.")
+
+    def texts_before(self, cut: Cut) -> Iterator[str]:
+        return self.source.items().values_list("original", flat=True).iterator()
 
     def _item(self, builder: ItemBuilder, piece: Element) -> NewItem | None:
         row = piece.value
@@ -91,7 +95,7 @@ class CopyReader(Reader):
         if label.fullname != name:
             renamed = self.report.renamed_labels
             renamed[f"{name} → {label.fullname}"] = renamed.get(f"{name} → {label.fullname}", 0) + 1
-        if not label.active and self.options.inactive == Inactive.REFUSE:
+        if not label.active and self.options.inactive == REFUSE:
             self.add_problem(
                 piece.place, f"“{label.fullname}” is switched off: marks with it are refused, unless you keep them."
             )

@@ -23,8 +23,9 @@ from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
-from ..importing.document import ImportOptions, ImportReport, Progress, Reader, SameTexts, no_progress
+from ..importing.document import ImportReport, Progress, Reader, no_progress
 from ..importing.formats import Format
+from ..importing.options import SKIP, ImportOptions
 from ..importing.storage import Spool
 from ..kinds import DatasetKind
 from .copying import CopyReader
@@ -94,7 +95,7 @@ class ImportContext:
             return False
         if dataset.updated_at == self.dataset.updated_at:
             return True
-        leaves_out = self.options.preprocessing.remove_duplicates or self.options.same_texts == SameTexts.SKIP
+        leaves_out = self.options.preprocessing.remove_duplicates or self.options.same_texts == SKIP
         return not leaves_out and _external_ids(dataset) == self.known_ids
 
     def _labels_are_unchanged(self) -> bool:
@@ -249,7 +250,7 @@ class Upload(models.Model):
         if dataset.is_blueprint or not source.is_blueprint:
             raise Refused("The items of a blueprint are added to the dataset of a project.")
         options = {"format": Format.JSON, "source": source.pk, "source_kind": source.kind, "rows": source.row_count}
-        options["same_texts"] = SameTexts.SKIP
+        options["same_texts"] = SKIP
         with _keeping(ContentFile(b"", source.name)) as kept:
             kept["name"] = source.name[: settings.MAX_FILE_NAME_CHARACTERS]
             return cls.objects.create(dataset=dataset, by=by, options=_complete(options, dataset), **kept)

@@ -15,7 +15,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
-from annotation_service import access, limits, words
+from annotation_service import access, words
 from annotation_service.http import Request, download
 from annotation_service.inputs import Refused, split_lines, whole_number
 from annotation_service.paging import Page, named, search_text
@@ -27,18 +27,10 @@ from .. import drawing
 from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import SAMPLE_CHARACTERS, AddForm, NewDatasetForm, PreviewForm, SourceForm
-from ..importing.document import (
-    Duplicates,
-    ImportOptions,
-    ImportReport,
-    Inactive,
-    SameTexts,
-    UnknownLabels,
-    Unmarked,
-    Violations,
-)
+from ..importing.document import ImportReport
 from ..importing.formats import Format, detect
 from ..importing.items import NewItem
+from ..importing.options import DECISIONS, KEEP, REFUSE, ImportOptions, decided
 from ..kinds import DatasetKind
 from ..models import Dataset, Upload
 from ..preprocessing import Counts, Prepared, Preprocessing
@@ -60,47 +52,6 @@ KINDS = [
 ]
 MOST_LABELS = 12
 GREY = "#808080"
-DECISIONS: dict[str, dict[Any, str]] = {
-    "duplicates": {
-        Duplicates.REFUSE: "The external ids have to be changed first.",
-        Duplicates.SKIP: "What is there first stays as it is.",
-        Duplicates.REPLACE: "Items that the dataset has already go to its bin with their marks, and can be restored for"
-        f" {limits.DAYS_IN_BIN} days.",
-    },
-    "inactive": {
-        Inactive.REFUSE: "The labels have to be switched on, or the marks changed, first.",
-        Inactive.KEEP: "They come in and go out as they are, but annotators cannot accept them.",
-    },
-    "violations": {
-        Violations.REFUSE: "The marks or the constraints have to be changed first.",
-        Violations.KEEP: "They come in as they are; annotators can put them right, and add no others like them.",
-        Violations.DROP: "Of two entities the later one, and relations that lose an end.",
-    },
-    "unknown": {
-        UnknownLabels.REFUSE: "The labels have to be added to the project first.",
-        UnknownLabels.DROP: "All other marks come in, but for relations that lose an end.",
-    },
-    "same_texts": {
-        SameTexts.SKIP: "What is there stays as it is, and nobody reads a text twice.",
-        SameTexts.KEEP: "They become items of their own, with the marks that came with them.",
-    },
-    "unmarked": {
-        Unmarked.REFUSE: "The kind has to be changed, or another file chosen, first.",
-        Unmarked.KEEP: "They come in without marks, among items that may have some.",
-    },
-}
-# What comes in only by a decision: counted, the place of the decision, and what could be kept.
-DOUBTFUL = {
-    "violations": (
-        "violation of constraints,violations of constraints",
-        ("violations", "the marks that break constraints"),
-    ),
-    "inactive": (
-        "mark with a label that is off,marks with labels that are off",
-        ("inactive-labels", "the marks with labels that are off"),
-    ),
-    "unmarked": ("item without marks,items without marks", ("unmarked", "the items without marks")),
-}
 
 
 # --- Forms -------------------------------------------------------------------------------------------------------------
@@ -295,10 +246,11 @@ def upload_page(request: Request, pk: int) -> HttpResponse:
 def _found(upload: Upload) -> dict[str, Any]:
     """The report, with the first items drawn and the labels in their colours."""
     report, kind = upload.found, DatasetKind(upload.options["kind"])
-    context: dict[str, Any] = {"report": report, "kind": kind, "decisions": DECISIONS}
-    doubtful = [(name, n, upload.options.get(name) or "refuse") for name, n in report.doubtful().items() if n]
-    context["kept_marks"] = [words.plural(n, DOUBTFUL[name][0]) for name, n, wanted in doubtful if wanted == "keep"]
-    context["refused_marks"] = [DOUBTFUL[name][1] for name, _, wanted in doubtful if wanted == "refuse"]
+    chosen, doubtful = decided(upload.options), report.doubtful().items()
+    context: dict[str, Any] = {"report": report, "kind": kind}
+    context["decisions"] = {name: (name, each.choices, chosen[name]) for name, each in DECISIONS.items()}
+    context["kept"] = [words.plural(n, DECISIONS[name].counted) for name, n in doubtful if n and chosen[name] == KEEP]
+    context["refused"] = [(name, DECISIONS[name].what) for name, n in doubtful if n and chosen[name] == REFUSE]
     if report.items:
         context["tokens_an_item"] = round(report.tokens / report.items)
     try:
@@ -366,7 +318,7 @@ def decide(request: Request, pk: int) -> HttpResponse:
     """Take a decision of the report's, and check again."""
     upload = get_upload(request, pk)
     sent = {name: request.POST.get(name) for name in DECISIONS}
-    if wanted := {name: value for name, value in sent.items() if value in DECISIONS[name]}:
+    if wanted := {name: value for name, value in sent.items() if value in DECISIONS[name].values}:
         with refusal_as_message(request):
             upload.change({**upload.options, **wanted})
             check(request, upload)

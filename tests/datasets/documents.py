@@ -4,8 +4,9 @@ import tempfile
 import uuid
 from pathlib import Path
 
-from datasets.importing.document import ImportOptions, Reader
+from datasets.importing.document import Reader
 from datasets.importing.formats import Format
+from datasets.importing.options import ImportOptions
 from datasets.kinds import DatasetKind
 from tests import factories
 

@@ -173,7 +173,7 @@ def test_rich_items_for_a_kind_with_marks_are_stored_only_if_that_is_said(alice,
     path.write_text(json.dumps([item()]))
     code, _, errors = run(path, *labels[:2], kind="preannotated_entity")
     assert code == 1 and "Not one item has “entities”: these are rich items." in errors
-    assert "To take items of a kind with marks as they are, add --unmarked keep." in errors
+    assert "To take items without marks as they are, add --unmarked keep." in errors
     assert run(path, *labels[:2], "--unmarked", "keep", kind="preannotated_entity")[0] == 0
     assert Dataset.objects.get().item_count == 1
 

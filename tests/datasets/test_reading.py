@@ -13,11 +13,8 @@ from annotation_service.schemas import Checker
 from datasets.importing.document import (
     PREVIEW_ITEMS,
     PREVIEW_TOKENS,
-    Duplicates,
     ImportReport,
-    Inactive,
     Reader,
-    Unmarked,
 )
 from datasets.importing.formats import Format, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
@@ -85,7 +82,7 @@ def test_entities_without_ids_are_numbered(ontologies):
 def test_what_is_missing_or_null_is_empty(ontologies, kind):
     names = ["external_id", "extra_fields", *["entities", "relations"][: JSON_KINDS.index(kind)]]
     for value in (item(), item(**dict.fromkeys(names))):
-        [read] = items_of(json.dumps([value]), ontologies.options(kind, unmarked=Unmarked.KEEP))
+        [read] = items_of(json.dumps([value]), ontologies.options(kind, unmarked="keep"))
         assert (read.external_id, read.extra_fields, list(read.entities), list(read.relations)) == ("", {}, [], [])
 
 
@@ -289,12 +286,12 @@ def test_marks_with_labels_that_are_off_are_counted_refused_or_kept(ontologies):
     refused = ontologies.report(document, DatasetKind.PREANNOTATED_RELATION)
     assert (refused.inactive_labels, refused.items, refused.problems.total) == (found, 0, 4)
     assert refused.problems.first[0].text.startswith(f"“{off}” is switched off in “entity labels”")
-    kept = ontologies.report(document, DatasetKind.PREANNOTATED_RELATION, inactive=Inactive.KEEP)
+    kept = ontologies.report(document, DatasetKind.PREANNOTATED_RELATION, inactive="keep")
     assert (kept.inactive_labels, kept.items, kept.is_good) == (found, 2, True)
     assert kept.in_words().endswith("4 marks with labels that are switched off")
     assert ImportReport.from_json(kept.as_json()) == kept
     missing = json.dumps([item(entities=[entity(0, 0, "Stat")])])
-    assert not ontologies.report(missing, DatasetKind.PREANNOTATED_ENTITY, inactive=Inactive.KEEP).is_good
+    assert not ontologies.report(missing, DatasetKind.PREANNOTATED_ENTITY, inactive="keep").is_good
 
 
 def test_every_problem_is_told_and_the_first_hundred_are_kept(ontologies):
@@ -354,7 +351,7 @@ def same_ids(ontologies, duplicates, known=None, format=Format.JSON):
 
 def test_taken_external_ids_are_refused(ontologies):
     with pytest.raises(Refused) as refused:
-        same_ids(ontologies, Duplicates.REFUSE, {"c": 12})
+        same_ids(ontologies, "refuse", {"c": 12})
     assert [(p.place, p.text) for p in refused.value.problems] == [
         ("item 4, $.external_id", "“a” is the external id of item 1."),
         ("item 5, $.external_id", "“c” is the external id of item 12 of the dataset."),
@@ -364,7 +361,7 @@ def test_taken_external_ids_are_refused(ontologies):
 
 
 def test_items_with_taken_external_ids_are_skipped(ontologies):
-    read, reading = same_ids(ontologies, Duplicates.SKIP, {"c": 12, "z": 1}, Format.JSON_LINES)
+    read, reading = same_ids(ontologies, "skip", {"c": 12, "z": 1}, Format.JSON_LINES)
     assert read == [("a", 1), ("", 2), ("b", 3)]
     report = reading.report
     assert (report.items, report.skipped, report.same_in_document, report.same_in_dataset) == (3, 4, 3, 1)
@@ -374,7 +371,7 @@ def test_items_with_taken_external_ids_are_skipped(ontologies):
 
 
 def test_items_with_taken_external_ids_replace_the_others(ontologies):
-    read, reading = same_ids(ontologies, Duplicates.REPLACE, {"c": 12, "b": 3, "z": 1})
+    read, reading = same_ids(ontologies, "replace", {"c": 12, "b": 3, "z": 1})
     assert read == [("", 2), ("c", 5), ("a", 6), ("b", 7)]
     assert sorted(reading.replaced_ids) == ["b", "c"]
     report = reading.report
@@ -383,13 +380,13 @@ def test_items_with_taken_external_ids_replace_the_others(ontologies):
 
 def test_when_all_are_skipped_nothing_is_left(ontologies):
     text = json.dumps([item(external_id="a")])
-    [problem] = ontologies.report(text, DatasetKind.RICH, known_ids={"a": 1}, duplicates=Duplicates.SKIP).problems.first
+    [problem] = ontologies.report(text, DatasetKind.RICH, known_ids={"a": 1}, duplicates="skip").problems.first
     assert "nothing is left to store" in problem.text
 
 
 def test_a_replacement_in_a_broken_document_is_told_once(ontologies):
     text = json.dumps([item(external_id="a"), item(external_id="a")])[:-1]
-    report = ontologies.report(text, DatasetKind.RICH, duplicates=Duplicates.REPLACE)
+    report = ontologies.report(text, DatasetKind.RICH, duplicates="replace")
     assert [problem.text for problem in report.problems.first] == ["The file ends before the list does."]
 
 
@@ -505,3 +502,19 @@ def test_memory_does_not_grow_with_the_document(ontologies, tmp_path, format):
 
     # The external ids and the numbers of the lines are remembered: they take some bytes an item, the items themselves none.
     assert peak(12_000) - peak(4_000) < 8_000 * 300
+
+
+def test_memory_does_not_grow_with_the_texts_that_a_dataset_has(ontologies):
+    def peak(count):
+        known = (f"text {n}" for n in range(count))
+        reading = reader(as_lines([item(original=text) for text in ("text  7", "text 7", "new")]), options, known_texts=known)
+        tracemalloc.start()
+        report = reading.check()
+        top = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert (report.identical, report.respaced, report.items) == (1, 1, 3)
+        return top
+
+    options = ontologies.options(DatasetKind.RICH, Format.JSON_LINES)
+    peak(100)
+    assert peak(20_000) - peak(100) < 20_000

@@ -802,7 +802,7 @@ def test_a_bundles_own_dataset_comes_back_without_a_question_and_says_what_is_of
     document = json.loads(files.read("dataset.json"))
     page = shown(as_alice, post_rich(as_alice, document, kind=kind, **labels))
     kept = f'<span>marks from before, whose labels are off: kept</span><span class="end">{len(kinds)}</span>'
-    assert "Everything is in order" in page and kept in page and "inactive-labels" not in page
+    assert "Everything is in order" in page and kept in page and 'id="inactive"' not in page
     told = shown(as_alice, store(as_alice))
     assert f"{len(kinds)} mark{'s' * (len(kinds) - 1)} with labels that are switched off" in told
     assert downloaded(as_alice) == document

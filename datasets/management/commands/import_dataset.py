@@ -1,5 +1,4 @@
 import os
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ from annotation_service import access, jobs
 from annotation_service.inputs import Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, blueprint, errors_of, progress_bar, user
 from annotation_service.models import User
-from datasets.importing.document import Duplicates, Inactive, Unmarked, Violations
 from datasets.importing.formats import Format, detect
+from datasets.importing.options import DECISIONS, REFUSE
 from datasets.kinds import DatasetKind
 from datasets.models import Dataset, Upload
 from datasets.preprocessing import OPERATIONS
@@ -20,12 +19,7 @@ from resources.models import ConstraintSet
 
 _CLEAN_UP = [name for name in OPERATIONS if name != "tokeniser"]
 _OF_A_NEW_ONE = ["name", "entity_ontology", "relation_ontology", *_CLEAN_UP]
-_DECISIONS: dict[str, tuple[Any, str]] = {
-    "duplicates": (Duplicates, "external ids that are taken"),
-    "inactive": (Inactive, "marks with labels that are switched off"),
-    "violations": (Violations, "marks that break constraints: those given or, in a project, its own"),
-    "unmarked": (Unmarked, "items of a kind with marks, if not one has fields for them"),
-}
+_DECISIONS = {name: decision for name, decision in DECISIONS.items() if decision.what}
 _AS_GIVEN = ("entity_ontology", "relation_ontology", *_DECISIONS)
 
 
@@ -52,9 +46,9 @@ class Command(ServiceCommand):
             metavar="ID",
             help="a constraint set that the marks are checked against; may be given twice, for entities and for relations",
         )
-        for name, (choices, about) in _DECISIONS.items():
-            what = f"what to do about {about} (default: %(default)s)"
-            parser.add_argument(f"--{name}", choices=choices.values, default="refuse", help=what)
+        for name, each in _DECISIONS.items():
+            what = f"what to do about {each.what}{each.which} (default: %(default)s)"
+            parser.add_argument(f"--{name}", choices=each.values, default=each.default, help=what)
         for name, operation in sorted(OPERATIONS.items()):
             parser.add_argument(f"--{name.replace('_', '-')}", **operation.option)
 
@@ -85,8 +79,8 @@ class Command(ServiceCommand):
 def _advice(upload: Upload, options: dict[str, Any]) -> Iterator[str]:
     upload.refresh_from_db()
     for name, count in upload.found.doubtful().items():
-        if count and options[name] == "refuse":
-            yield f"To take {re.split('[:,]', _DECISIONS[name][1])[0]} as they are, add --{name} keep."
+        if count and options[name] == REFUSE:
+            yield f"To take {_DECISIONS[name].what} as they are, add --{name} keep."
 
 
 def _dataset(pk: int, by: User) -> Dataset:
@@ -108,8 +102,8 @@ def _check(options: dict[str, Any], kind: DatasetKind) -> None:
     for of in ("entity", "relation"):
         if options[f"{of}_ontology"] is not None and of not in kind.label_kinds:
             raise Refused(f"A {kind.label.lower()} has no {of} labels, so it takes no {of} ontology.")
-    for name in ("inactive", "violations", "unmarked"):
-        if options[name] != "refuse" and not kind.label_kinds:
+    for name, each in _DECISIONS.items():
+        if each.counted and options[name] != REFUSE and not kind.label_kinds:
             raise Refused(f"A {kind.label.lower()} has no marks, so --{name} is not for it.")
 
 
