@@ -44,7 +44,7 @@ def _url_of_several(ontology: Ontology) -> str:
 def _ask(
     request: Request, ontology: Ontology, url: str, uids: list[str], active: bool, below_off: BelowOff | None = None
 ) -> HttpResponse:
-    rows = ontology.events()
+    rows = ontology.events(uids)
     together, branch, alone = (Switch(rows, uids, active, reach, up=True) for reach in SwitchReach)
     # Each brings what the next one brings, and more.
     distinct = {each.count: each for each in (branch, together, alone)}

@@ -8,7 +8,7 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueCo
 from annotation_service.blueprints import Existing
 from annotation_service.db import among, write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
-from annotation_service.journal import Journaled
+from annotation_service.journal import FEW, Journaled
 from annotation_service.models import User
 from annotation_service.words import listed, plural
 
@@ -94,9 +94,13 @@ class Ontology(Journaled):
         """All items in tree order, without the hidden root."""
         return OntologyItem.objects.filter(tree_id=self.pk, level__gt=0).order_by("lft")
 
-    def events(self) -> list[Row]:
-        """All items in tree order, with what switched them off."""
-        return list(self.items().values_list(*COLUMNS))
+    def events(self, uids: Collection[str] = ()) -> list[Row]:
+        """Items in tree order, with what switched them off: the lineages and the branches of a few, or else all."""
+        around = Q()
+        if len(uids) <= FEW:
+            for lft, rght in self.tree.nodes.filter(uid__in=among(uids)).values_list("lft", "rght"):
+                around |= Q(lft__lte=lft, rght__gte=rght) | Q(lft__gt=lft, lft__lt=rght)
+        return list(self.items().filter(around).values_list(*COLUMNS))
 
     def facts(self) -> Facts:
         levels = self.items().order_by("level").values("level")
@@ -262,7 +266,7 @@ class Ontology(Journaled):
         """Switch items off with everything below them, or on with what the reach tells, in one step; returns how many have
         changed. Below an item that is off they come on with ``up`` alone, which switches on those above, too. Marks stay."""
         with self.changing("switch on" if active else "switch off", by=by) as change:
-            switch = Switch(self.events(), uids, active, reach, up)
+            switch = Switch(self.events(uids), uids, active, reach, up)
             switch.check()
             change.set_each("off_by", switch.values)
             change.facts["remark"] = switch.remark

@@ -507,7 +507,9 @@ def test_memory_does_not_grow_with_the_document(ontologies, tmp_path, format):
 def test_memory_does_not_grow_with_the_texts_that_a_dataset_has(ontologies):
     def peak(count):
         known = (f"text {n}" for n in range(count))
-        reading = reader(as_lines([item(original=text) for text in ("text  7", "text 7", "new")]), options, known_texts=known)
+        reading = reader(
+            as_lines([item(original=text) for text in ("text  7", "text 7", "new")]), options, known_texts=known
+        )
         tracemalloc.start()
         report = reading.check()
         top = tracemalloc.get_traced_memory()[1]
