@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from itertools import accumulate, islice
 from pathlib import Path
 from typing import IO, Any
@@ -77,10 +77,6 @@ class ImportReport(Counts):
     """Items whose marks break constraints, if these are refused."""
     left_out: int = 0
     """Marks that are left out, by a decision or because their other end is."""
-    renamed_labels: dict[str, int] = field(default_factory=dict)
-    """The labels of a copied dataset that have other names here, with both names and the numbers of their marks."""
-    same_texts: int = 0
-    """Items of a copied dataset whose text is there already, whether they are added or not."""
     preview: list[dict[str, Any]] = field(default_factory=list)
     problems: Problems = field(default_factory=Problems)
 
@@ -145,8 +141,8 @@ class ImportReport(Counts):
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "ImportReport":
-        """The reverse of `as_json`; of an empty object it is an empty report."""
-        report = cls(**value)
+        """The reverse of `as_json`; of an empty object it is an empty report. Old reports may have fields that are gone."""
+        report = cls(**{each.name: value[each.name] for each in fields(cls) if each.name in value})
         if problems := value.get("problems"):
             report.problems = Problems(**{**problems, "first": [Problem(**each) for each in problems["first"]]})
         return report

@@ -70,18 +70,13 @@ class CopyReader(Reader):
 
     def _item(self, builder: ItemBuilder, piece: Element) -> NewItem | None:
         row = piece.value
-        entities = [
-            NewEntity(uid, found, *span) for uid, label, *span in row["entities"] if (found := self._find(label, piece))
-        ]
-        relations = [
-            NewRelation(uid, found, *ends)
-            for uid, label, *ends in row["relations"]
-            if (found := self._find(label, piece))
-        ]
         offsets = row["offsets"] and [(start, end) for start, end in row["offsets"]]
         item = NewItem(
             piece.place, row["original"], row["tokens"], offsets, row["external_id"], row["extra_fields"]
-        ).with_marks(entities, relations)
+        ).with_marks(
+            [NewEntity(uid, pk, *span) for uid, label, *span in row["entities"] if (pk := self._find(label, piece))],
+            [NewRelation(uid, pk, *ends) for uid, label, *ends in row["relations"] if (pk := self._find(label, piece))],
+        )
         self.report.left_out += len(row["entities"]) + len(row["relations"]) - item.mark_count
         return item
 
@@ -92,9 +87,6 @@ class CopyReader(Reader):
             missing = self.report.unusable_labels[kind]
             missing[name] = missing.get(name, 0) + 1
             return 0
-        if label.fullname != name:
-            renamed = self.report.renamed_labels
-            renamed[f"{name} → {label.fullname}"] = renamed.get(f"{name} → {label.fullname}", 0) + 1
         if not label.active and self.options.inactive == REFUSE:
             self.add_problem(
                 piece.place, f"“{label.fullname}” is switched off: marks with it are refused, unless you keep them."

@@ -277,8 +277,6 @@ def _named(report: ImportReport) -> Iterator[tuple[str, str, list[tuple[str, int
             yield f"{kind.capitalize()} labels", "switched off", list(off.items())
         if unknown := report.unusable_labels[kind]:
             yield f"Not {kind} labels", "unknown", list(unknown.items())
-    if report.renamed_labels:
-        yield "Renamed in the project", "the same labels", list(report.renamed_labels.items())
 
 
 def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:

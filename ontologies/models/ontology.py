@@ -223,20 +223,8 @@ class Ontology(Journaled):
 
     def new_labels(self, taken: Collection[str] = ()) -> list[NewLabel]:
         """Its labels, to be created elsewhere with their events; those whose colours are ``taken`` there get others."""
-        events = {uid: off_by for _, uid, _, off_by, _ in self.events()}
-        return [
-            NewLabel(
-                label.level,
-                label.name,
-                label.description,
-                label.example_terms,
-                "" if label.color in taken else label.color,
-                label.active,
-                label.uid,
-                off_by=events.get(label.uid, ""),
-            )
-            for label in self.labels()
-        ]
+        rows = self.items().values("level", "name", "description", "example_terms", "color", "active", "uid", "off_by")
+        return [NewLabel(**{**row, "color": "" if row["color"] in taken else row["color"]}) for row in rows]
 
     def recolor_items(self, uids: Collection[str], color: str, *, by: User, branch: bool = False) -> int:
         """Recolour several items in one step, with their branches if wanted; returns how many items have changed."""

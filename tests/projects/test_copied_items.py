@@ -135,7 +135,6 @@ def test_labels_that_were_renamed_in_the_project_are_found_by_their_ids(alice):
     project = factories.project(by=alice, entities=entities, relations=relations, text=TEXT)
     rename(project, "DrivingObject")
     upload = begin(project, source, alice)
-    assert upload.found.renamed_labels == {f"{DRIVING} → {DRIVING} of old": 1}
     upload.store()
     names = {mark[2] for mark in marks(copied(project, upload))}
     assert "PhysicalObject/DrivingObject of old" in names and DRIVING not in names
