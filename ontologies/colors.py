@@ -7,7 +7,7 @@ Colours are strings ``#RRGGBB``.
 import math
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain, islice, product, repeat
 
@@ -48,17 +48,15 @@ def child_of(parent: str, index: int) -> str:
     return _automatic(parent, index)[index % SEPARATE]
 
 
-def free_child_of(parent: str | None, index: int, taken: Collection[str]) -> str:
+def free_child_of(parent: str | None, index: int, taken: set[str]) -> str:
     """The colour of a new child, or of a new item at the top level: the first from the n-th on that is like none of a sibling."""
     own = _automatic(parent, index)
     first = own[index % SEPARATE]
-    others = set(taken)
-    strange = [to_oklab(color) for color in others.difference(own)]  # those of its own are apart
-    if index >= SEPARATE or not (strange or first in others):
+    strange = [to_oklab(color) for color in taken.difference(own)]  # those of its own are apart
+    if index >= SEPARATE or not (strange or first in taken):
         return first
-    free = [
-        color for at in range(index, index + SEPARATE) if (color := _automatic(parent, at)[at % SEPARATE]) not in others
-    ]
+    every = _automatic(parent, SEPARATE - 1)
+    free = [color for color in (*every[index:], *every[:index]) if color not in taken]
     apart = (color for color in free if all(math.dist(to_oklab(color), other) >= APART for other in strange))
     return next(apart, free[0] if free else first)
 

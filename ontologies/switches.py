@@ -4,7 +4,7 @@ Whatever a switch turns off keeps its event in ``off_by``, and what is on has no
 that one's event, in whatever way it has come there.
 """
 
-import uuid
+import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from django.db import models
@@ -30,7 +30,7 @@ class BelowOff(Refused):
 
 
 def new_event() -> str:
-    return uuid.uuid4().hex[:12]
+    return secrets.token_hex(6)
 
 
 def handed_down(

@@ -1,7 +1,7 @@
 """The only module that writes tree positions and calls the writing methods of django-mptt."""
 
 import json
-import uuid
+import secrets
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -241,7 +241,7 @@ def _numbered(
         event = branch[-1]["off_by"] if branch else parent.off_by
         uid = new.uid
         while uid in ("", ROOT_UID) or uid in taken or (uid != new.uid and uid in own):
-            uid = uuid.uuid4().hex[:8]
+            uid = secrets.token_hex(4)
         taken.add(uid)
         place = counts[above]
         counts[above] += 1

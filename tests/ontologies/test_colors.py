@@ -129,9 +129,9 @@ def test_labels_of_a_document_can_be_told_apart_at_the_top_and_below(alice, size
 def test_a_new_child_is_given_all_colours_of_children_before_one_is_repeated():
     parent = colors.top_level(0)
     below = [colors.child_of(parent, i) for i in range(colors.SEPARATE)]
-    assert colors.free_child_of(parent, 0, below[:-1]) == below[-1]
-    assert colors.free_child_of(parent, 0, below) == below[0]
-    assert colors.free_child_of(parent, colors.SEPARATE, below) == below[0]
+    assert colors.free_child_of(parent, 0, {*below[:-1]}) == below[-1]
+    assert colors.free_child_of(parent, 0, {*below}) == below[0]
+    assert colors.free_child_of(parent, colors.SEPARATE, {*below}) == below[0]
 
 
 @pytest.mark.parametrize("index", range(20))
