@@ -9,7 +9,7 @@ from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from django.template.defaultfilters import urlize
 from django.utils.html import format_html
@@ -29,14 +29,13 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 admin.site.autocomplete_view = SearchSuggestions.as_view(admin_site=admin.site)  # type: ignore[method-assign, assignment]
 
 
-def is_superuser(request: HttpRequest) -> bool:
-    return bool(request.user.is_active and request.user.is_superuser)
-
-
-def is_in_reach(request: HttpRequest, person: User | None) -> bool:
-    """Whether somebody may change an account, if they may change any."""
-    has_powers = person and User.objects.with_powers().filter(pk=person.pk).exists()
-    return is_superuser(request) or not has_powers
+def in_reach(request: HttpRequest) -> "QuerySet[User]":
+    """The accounts that somebody may change, if they may change any: those that may do more than others, or could at once, are
+    left to superusers."""
+    if request.user.is_superuser:
+        return User.objects.all()
+    powers = Q(is_staff=True) | Q(is_superuser=True)
+    return User.objects.exclude(powers | Q(user_permissions__isnull=False) | Q(groups__permissions__isnull=False))
 
 
 @admin.register(User)
@@ -66,16 +65,19 @@ class PersonAdmin(UserAdmin):
         return super().get_queryset(request).prefetch_related("groups")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and is_in_reach(request, obj)
+        return super().has_change_permission(request, obj) and self._reaches(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and is_in_reach(request, obj)
+        return super().has_delete_permission(request, obj) and self._reaches(request, obj)
+
+    def _reaches(self, request: HttpRequest, person: User | None) -> bool:
+        return person is None or in_reach(request).filter(pk=person.pk).exists()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return () if is_superuser(request) else self.POWERS
+        return () if request.user.is_superuser else self.POWERS
 
     def formfield_for_manytomany(self, db_field: Any, request: Any, **options: Any) -> Any:
-        if db_field.name == "groups" and not is_superuser(request):
+        if db_field.name == "groups" and not request.user.is_superuser:
             options["queryset"] = Group.objects.filter(permissions=None)
         return super().formfield_for_manytomany(db_field, request, **options)
 
@@ -122,7 +124,7 @@ class PersonAdmin(UserAdmin):
         for person in people:
             if person == request.user:
                 self.message_user(request, f"You cannot {verb} your own account.", messages.ERROR)
-            elif not is_in_reach(request, person):
+            elif not self._reaches(request, person):
                 self.message_user(request, f"Only superusers change the account of “{person}”.", messages.ERROR)
             else:
                 yield person
@@ -136,7 +138,7 @@ class PermissionsAdmin(GroupAdmin):
     """Groups can carry permissions."""
 
     def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
-        return is_superuser(request)
+        return request.user.is_superuser
 
     has_add_permission = has_delete_permission = has_change_permission
 
@@ -151,7 +153,7 @@ class MailAdmin(ReadOnlyAdmin):
     search_fields = ["to", "subject"]
 
     def has_module_permission(self, request: HttpRequest) -> bool:
-        return is_superuser(request)
+        return request.user.is_superuser
 
     @admin.display(description="sent", ordering="sent_at")
     def sent(self, mail: Mail) -> str | SafeString:
@@ -171,8 +173,7 @@ class AddressAdmin(EmailAddressAdmin):
     an address somebody gets a new password."""
 
     def get_queryset(self, request: HttpRequest) -> "QuerySet[Any]":
-        rows = super().get_queryset(request)
-        return rows if is_superuser(request) else rows.exclude(user__in=User.objects.with_powers())
+        return super().get_queryset(request).filter(user__in=in_reach(request))
 
     def has_confirm_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("account.change_emailaddress")

@@ -322,8 +322,7 @@ def limit_statements(seconds: float) -> None:
     def limit(connection: Any, **more: Any) -> None:
         if connection.vendor == "sqlite":
             watch = _Watch(seconds)
-            others = [each for each in connection.execute_wrappers if not isinstance(each, _Watch)]
-            connection.execute_wrappers[:] = [watch, *others]
+            connection.execute_wrappers[:] = [watch]  # in the place of the one of a connection that was closed
             connection.connection.set_progress_handler(watch.is_over, watch.INSTRUCTIONS)
         else:
             with connection.cursor() as cursor:

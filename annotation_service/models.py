@@ -77,11 +77,6 @@ class UserManager(auth_models.UserManager["User"]):
         rows = further.values_list("pk", "emailaddress__email")
         return self.filter(Q(email_folded=folded) | Q(pk__in={pk for pk, email in rows if fold(email) == folded}))
 
-    def with_powers(self) -> QuerySet["User"]:
-        """Those who may do more than others, or could at once: only superusers change their accounts."""
-        powers = Q(is_staff=True) | Q(is_superuser=True)
-        return self.filter(powers | Q(user_permissions__isnull=False) | Q(groups__permissions__isnull=False)).distinct()
-
     def get_by_natural_key(self, username: str | None) -> "User":
         return self.with_name(username or "").get()
 

@@ -12,7 +12,7 @@ from annotation_service import inputs, words
 from annotation_service.blueprint_views import DescriptionField, NameField
 from annotation_service.inputs import Refused
 from ontologies.models import Ontology, OntologyKind
-from resources.models import ConstraintSet
+from resources.models import ConstraintSet, ResourceSet
 
 from .importing.formats import Format
 from .importing.options import DECISIONS
@@ -46,22 +46,25 @@ class PreviewForm(PreprocessingForm):
     format = forms.ChoiceField(choices=Format.choices)
 
 
-class ResourceSetChoice(forms.ModelChoiceField):
-    """A set of resources, shown with the ontologies that it is about and its owner: names need not be unique."""
+class BlueprintChoice(forms.ModelChoiceField):
+    """A blueprint, shown with its size, or the ontologies that it is about, and its owner: names need not be unique."""
 
-    def __init__(self, sets: QuerySet[Any], *, required: bool = False, **options: Any) -> None:
-        found = sets.select_related("owner", "entity_ontology", "relation_ontology").order_by("name", "pk")
-        super().__init__(found, required=required, **options)
+    def __init__(self, queryset: QuerySet[Any], **options: Any) -> None:
+        ontologies = ["entity_ontology", "relation_ontology"] if issubclass(queryset.model, ResourceSet) else []
+        super().__init__(queryset.select_related("owner", *ontologies).order_by("name", "pk"), **options)
 
     def label_from_instance(self, thing: Any) -> str:
-        about = words.listed(f"“{ontology}”" for ontology in thing.ontologies.values())
-        return f"{thing.name} · about {about} · {thing.owner}"
+        if isinstance(thing, ResourceSet):
+            size = f"about {words.listed(f'“{ontology}”' for ontology in thing.ontologies.values())}"
+        else:
+            size = words.plural(thing.item_count if isinstance(thing, Dataset) else thing.size, "item,items")
+        return f"{thing.name} · {size} · {thing.owner}"
 
 
-def set_fields(sets: QuerySet[Any], marks: Collection[str]) -> dict[str, ResourceSetChoice]:
+def set_fields(sets: QuerySet[Any], marks: Collection[str]) -> dict[str, BlueprintChoice]:
     """A field for each kind of sets that are about these kinds of marks."""
     return {
-        sets.model.format_of(kind): ResourceSetChoice(sets.filter(kind=kind), empty_label=rows.kind.free)
+        sets.model.format_of(kind): BlueprintChoice(sets.filter(kind=kind), required=False, empty_label=rows.kind.free)
         for kind, rows in sets.model.row_models.items()
         if rows.marks in marks
     }

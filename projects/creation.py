@@ -19,7 +19,7 @@ from annotation_service import words
 from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.inputs import Refused
 from annotation_service.models import User, start_job
-from datasets.forms import set_fields
+from datasets.forms import BlueprintChoice, set_fields
 from datasets.models import Dataset, Mark
 from ontologies.models import Ontology, OntologyKind
 from resources.models import FORMATS, ConstraintSet, PreannotationSet, ResourceSet
@@ -27,7 +27,7 @@ from resources.rules import Tally
 
 from .assignment.rule import AssignmentRule
 from .assignment_page import AssignmentForm, Pairs
-from .forms import BlueprintChoice, PeopleField, WordsForm, refusals_in
+from .forms import PeopleField, WordsForm, refusals_in
 from .models import Project
 from .progress import given_marks
 from .violation_report import foreseen

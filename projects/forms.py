@@ -20,9 +20,8 @@ from annotation_service.edits import EditForm
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused
 from annotation_service.models import User, fold
-from datasets.forms import ResourceSetChoice
-from datasets.models import Contents, Dataset
-from resources.models import ResourceSet
+from datasets.forms import BlueprintChoice
+from datasets.models import Contents
 
 from . import roles
 from .members import Membership
@@ -66,14 +65,6 @@ toasts_refusals = answers_refusals(lambda _, error: refused(error))
 tells_on_list = answers_refusals(_on_list)  # where the page of the project may have gone, too
 
 
-class BlueprintChoice(forms.ModelChoiceField):
-    """A blueprint, shown with its size and owner: names need not be unique."""
-
-    def label_from_instance(self, thing: Any) -> str:
-        size = thing.item_count if isinstance(thing, Dataset) else thing.size
-        return f"{thing.name} · {words.plural(size, 'item,items')} · {thing.owner}"
-
-
 class WordsForm(forms.Form):
     name = NameField()
     description = DescriptionField(rows=2)
@@ -109,9 +100,7 @@ class PutForm(forms.Form):
 
     def __init__(self, *args: Any, name: str, offered: QuerySet[Any], **options: Any) -> None:
         super().__init__(*args, **options)
-        found = offered.select_related("owner").order_by("name", "pk")
-        choice = ResourceSetChoice if issubclass(offered.model, ResourceSet) else BlueprintChoice
-        self.fields[name] = choice(found, required=True, empty_label=f"Choose {name}")
+        self.fields[name] = BlueprintChoice(offered, empty_label=f"Choose {name}")
 
 
 # Dialogs stand on pages that have fields of the same names.

@@ -319,24 +319,19 @@ def _mail(request: Request, project: Project, invitation: Invitation, token: str
 @login_not_required
 @require_http_methods(["GET", "POST"])
 def invitation(request: Request, token: str) -> HttpResponse:
-    """The page behind the link of an invitation. Nothing is accepted but by saying so."""
+    """The page behind the link of an invitation."""
     found = access.invitation_with(token)
     if not Invitation.objects.usable().filter(pk=found.pk).exists():
         return render(request, "projects/people/closed.html", {"invitation": found}, status=410)
-    if "decline" in request.POST:
-        return _decline(request, found)
-    if not request.user.is_authenticated:
+    if not request.user.is_authenticated and "decline" not in request.POST:
         return _sign_up(request, found)
-    return _accept(request, found) if "accept" in request.POST else _show_invitation(request, found)
+    return _answer(request, found) or _show_invitation(request, found)
 
 
 @require_POST
 def answer_invitation(request: Request, pk: int) -> HttpResponse:
     """To an invitation that is shown on the home page, because it was sent to an address of the person."""
-    found = get_object_or_404(access.invitations_to(request.user), pk=pk)
-    if "decline" in request.POST:
-        return _decline(request, found)
-    return _accept(request, found) if "accept" in request.POST else redirect("home")
+    return _answer(request, get_object_or_404(access.invitations_to(request.user), pk=pk)) or redirect("home")
 
 
 def _show_invitation(request: Request, invitation: Invitation, **more: Any) -> HttpResponse:
@@ -348,25 +343,22 @@ def _show_invitation(request: Request, invitation: Invitation, **more: Any) -> H
     return render(request, "projects/people/invitation.html", context, status=status)
 
 
-def _accept(request: Request, invitation: Invitation) -> HttpResponse:
+def _answer(request: Request, invitation: Invitation) -> HttpResponse | None:
+    """``None`` for somebody who has only looked: nothing is accepted but by saying so."""
+    if not {"accept", "decline"}.intersection(request.POST):
+        return None
     try:
-        if not invitation.accept(request.user):
+        if "decline" in request.POST:
+            invitation.decline()
+            messages.success(request, f"You have declined the invitation to “{invitation.project}”.")
+        elif invitation.accept(request.user):
+            return _welcome(request, invitation)
+        else:
             messages.success(
                 request,
                 f"You have asked to join “{invitation.project}”. You find it here as soon as {invitation.by} or another"
                 f" of its {roles.ROLES[roles.MANAGER].plural} has let you in.",
             )
-            return redirect("home")
-    except Refused as error:
-        messages.error(request, str(error))
-        return redirect("home")
-    return _welcome(request, invitation)
-
-
-def _decline(request: Request, invitation: Invitation) -> HttpResponse:
-    try:
-        invitation.decline()
-        messages.success(request, f"You have declined the invitation to “{invitation.project}”.")
     except Refused as error:
         messages.error(request, str(error))
     return redirect("home" if request.user.is_authenticated else "account_login")

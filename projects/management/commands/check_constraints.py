@@ -17,7 +17,7 @@ SHOWN_EXAMPLES = 5
 
 class Command(ServiceCommand):
     help = (
-        "ViolationReport the marks of a project that break its constraints: those that came with the dataset, and each"
+        "Report the marks of a project that break its constraints: those that came with the dataset, and each"
         " annotator's accepted ones; of each in an item at most 300. Exits with 0 whether or not there are any."
     )
 
