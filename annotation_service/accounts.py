@@ -101,7 +101,8 @@ class KeepingBackend(console.EmailBackend):
 
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         for message in email_messages:
-            Mail.objects.create(to=", ".join(message.to), subject=str(message.subject), body=str(message.body))
+            said = {"subject": str(message.subject), "body": str(message.body)}
+            Mail.objects.create(to=", ".join(message.to), about=getattr(message, "about", None), **said)
         newest = Mail.objects.order_by("-pk").values_list("pk", flat=True)
         Mail.objects.filter(pk__lte=next(iter(newest[self.KEPT : self.KEPT + 1]), 0)).delete()
         return super().send_messages(email_messages) or 0
@@ -137,6 +138,13 @@ class AccountAdapter(DefaultAccountAdapter):
             messages.error(request, "Somebody else has just taken this name or address. Choose another one.")
             raise ImmediateHttpResponse(redirect("account_signup")) from error
         return user
+
+    def render_mail(
+        self, template_prefix: str, email: Any, context: dict[str, Any], headers: Any = None
+    ) -> EmailMessage:
+        message = super().render_mail(template_prefix, email, context, headers)
+        message.about = context.get("user")  # for `KeepingBackend`
+        return message
 
     def send_password_reset_mail(self, user: User, email: str, context: dict[str, Any]) -> None:
         """Write to an address of the person as it is stored, not to what was typed: another mailbox may have an address that is

@@ -40,7 +40,7 @@ def anonymise(person: User) -> None:
         name = person.username
         EmailAddress.objects.filter(user=person).delete()
         to_them = [pk for pk, to in Mail.objects.values_list("pk", "to") if to.lower() in addresses]
-        Mail.objects.filter(Q(pk__in=to_them) | _names(name)).delete()
+        Mail.objects.filter(Q(pk__in=to_them) | Q(about=person)).delete()
         person.groups.clear()
         person.user_permissions.clear()
         person.anonymised_at = timezone.now()
@@ -52,11 +52,6 @@ def anonymise(person: User) -> None:
         person.save()
         _rename_in_log(person, name)
     _end_sessions(person)
-
-
-def _names(name: str) -> Q:
-    """Kept mails whose words name somebody, also to an address that is theirs no more. A name may be a word of any other mail."""
-    return Q(body__contains=f"Hello {name},") | Q(body__contains=f"\n{name} has given this address for an account at ")
 
 
 def _rename_in_log(person: User, name: str) -> None:

@@ -91,7 +91,7 @@ class User(auth_models.AbstractUser):
     MAX_FOLDED_ADDRESS = 500
 
     username_folded = models.CharField(max_length=300, unique=True, editable=False)
-    # Null for the names of anonymised people, and for those that looked like others before this was asked.
+    # Null for names that looked like others before this was asked.
     username_skeleton = models.CharField(max_length=MAX_SKELETON, unique=True, null=True, editable=False)  # noqa: DJ001
     # Null without an address: many people may have none.
     email_folded = models.CharField(max_length=MAX_FOLDED_ADDRESS, unique=True, null=True, editable=False)  # noqa: DJ001
@@ -104,9 +104,7 @@ class User(auth_models.AbstractUser):
 
     def fold_names(self) -> None:
         self.username_folded, self.email_folded = fold(self.username), fold(self.email) or None
-        if self.anonymised_at:
-            self.username_skeleton = None
-        elif self.has_new_name():
+        if self.has_new_name():
             self.username_skeleton = skeleton(self.username)
 
     def has_new_name(self) -> bool:
@@ -215,6 +213,8 @@ class Mail(models.Model):
     to = models.TextField()
     subject = models.TextField()
     body = models.TextField()
+    # Whom it names, whoever gets it.
+    about = models.ForeignKey(User, null=True, on_delete=models.SET_NULL, related_name="+")
     sent_at = models.DateTimeField(default=timezone.now)
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ from annotation_service.blueprints import Right
 from annotation_service.db import store, write
 from annotation_service.inputs import Refused
 from annotation_service.leaving import leavings, switchings
-from annotation_service.models import Mail, User, fold
+from annotation_service.models import User, fold
 from datasets.models import Annotation, Entity, Mark, Relation
 from ontologies.models import OntologyKind
 from work.models.item_work import delete_annotations
@@ -377,13 +377,11 @@ class Invitation(models.Model):
 
 
 def leave_projects(person: User, addresses: Collection[str]) -> None:
-    """End all memberships of somebody who leaves the service, and forget the invitations that were sent to them, and
-    kept mails that say who invited."""
+    """End all memberships of somebody who leaves the service, and forget the invitations that were sent to them."""
     for membership in person.membership_set.select_related("project", "user").order_by("project_id"):
         membership.project.part_with(membership)
     Invitation.objects.all().to(addresses).delete()
     Invitation.objects.filter(asked_by=person).update(asked_by=None)
-    Mail.objects.filter(body__contains=f"\n{person} invites you to the project “").delete()
 
 
 def assign_anew(person: User) -> None:

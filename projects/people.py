@@ -313,7 +313,9 @@ def _address(request: Request, token: str) -> str:
 def _mail(request: Request, project: Project, invitation: Invitation, token: str) -> EmailMessage:
     context = {"project": project, "invitation": invitation, "link": _address(request, token)}
     body = render_to_string("projects/people/invitation.txt", {**context, "host": request.get_host()})
-    return EmailMessage(f"Annotation Service: invitation to “{project}”", body, to=[invitation.address])
+    message = EmailMessage(f"Annotation Service: invitation to “{project}”", body, to=[invitation.address])
+    message.about = invitation.by  # type: ignore[attr-defined] # as in mails of accounts
+    return message
 
 
 @login_not_required
