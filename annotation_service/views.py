@@ -28,7 +28,7 @@ from .paging import named, search_text
 
 log = logging.getLogger(__name__)
 RETRY_AFTER, RETRY_SLOW_AFTER = 5, 60  # seconds
-TITLES = {Trouble.FULL: "No room left on the server", Trouble.SLOW: "This took too long"}
+TITLES = {Trouble.FULL: "No room left on the server", Trouble.SLOW: "Too much at once"}
 HELP = {"manager": "For project managers", "everybody": "For everybody", "annotator": "For annotators"}
 
 

@@ -297,7 +297,7 @@ def test_who_waits_too_long_is_told_what_to_do(people, limited, monkeypatch):
     page, part, data = (client.get("/help/", headers=headers) for headers in ({}, FRAGMENT, JSON))
     for response in (page, part, data):
         assert response.status_code == 503 and int(response["Retry-After"]) == 60
-    assert SLOW in page.text and "This took too long" in page.text and 'http-equiv="refresh"' not in page.text
+    assert SLOW in page.text and "<h1>Too much at once</h1>" in page.text and 'http-equiv="refresh"' not in page.text
     assert part.text == SLOW and data.json() == {"error": SLOW}
     monkeypatch.undo()
     assert client.get("/help/").status_code == 200
