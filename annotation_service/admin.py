@@ -45,8 +45,6 @@ class PersonAdmin(UserAdmin):
     Whoever may change accounts gives nobody powers by that, and takes no account over that has some: superusers do.
     """
 
-    POWERS = ("is_staff", "is_superuser", "user_permissions")
-
     actions = ["deactivate", "anonymise"]
     list_display = ["username", "email", "in_groups", "last_login", "is_active", "is_staff", "name", "date_joined"]
     list_filter = ["groups", "last_login", "is_active", "is_staff"]
@@ -74,7 +72,7 @@ class PersonAdmin(UserAdmin):
         return person is None or in_reach(request).filter(pk=person.pk).exists()
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return () if request.user.is_superuser else self.POWERS
+        return () if request.user.is_superuser else ("is_staff", "is_superuser", "user_permissions")
 
     def formfield_for_manytomany(self, db_field: Any, request: Any, **options: Any) -> Any:
         if db_field.name == "groups" and not request.user.is_superuser:

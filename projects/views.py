@@ -26,7 +26,7 @@ from annotation_service.paging import Page, named, search_text
 from annotation_service.views import MOST, Hit, finders
 from datasets.models import Contents, Dataset
 from ontologies.models import Ontology
-from resources.models import ConstraintSet, PreannotationSet, ResourceSet
+from resources.models import ConstraintSet, PreannotationSet
 from work.models.item_work import refresh
 
 from . import access, bundle, comment_list, progress
@@ -68,15 +68,11 @@ def use(request: Request) -> HttpResponse:
     models |= {"preannotations": PreannotationSet} if PREANNOTATIONS.is_on else {}
     name = next((name for name in models if request.GET.get(name)), "ontology")
     thing = blueprint_access.readable(request, models[name], whole_number(request.GET.get(name, "")) or 0)
-    theirs = models[name].objects.filter(project=OuterRef("pk"))
-    labels = Ontology.objects.filter(project=OuterRef("pk"))
-    if not isinstance(thing, Dataset):
-        theirs, labels = theirs.filter(kind=thing.kind), labels.filter(kind=thing.kind)
+    kind = {} if name == "dataset" else {"kind": thing.kind}
+    theirs, labels = (models[each].objects.filter(project=OuterRef("pk"), **kind) for each in (name, "ontology"))
     managed = access.projects(request.user, Right.MANAGE).order_by("name", "pk")
     managed = managed.annotate(own=Subquery(theirs.values("name")[:1]), has_labels=Exists(labels))
-    field = (
-        thing.format if isinstance(thing, ResourceSet) else "dataset" if name == "dataset" else f"{thing.kind}_ontology"
-    )
+    field = name if name == "dataset" else f"{thing.kind}_{name}"
     return render(request, "projects/_use.html", {"thing": thing, "what": name, "field": field, "projects": managed})
 
 
