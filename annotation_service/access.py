@@ -97,7 +97,7 @@ def require(right: Right, rights: Collection[Right], reason: str = "") -> None:
 
 
 def can_edit(user: Person, thing: Blueprint) -> bool:
-    if thing.is_off():
+    if not thing.feature.is_on:
         return False
     if project := thing.its_project:
         return Right.MANAGE in project.rights_of(user)

@@ -113,7 +113,7 @@ class Blueprint(Described):
     # Whether annotators of a project may read the project's copy.
     open_to_annotators = False
     # What this installation must have switched on for more than reading them.
-    feature: ClassVar[Feature | None] = None
+    feature: ClassVar[Feature] = Feature()
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     project = models.ForeignKey("projects.Project", null=True, blank=True, on_delete=models.RESTRICT)
@@ -130,11 +130,6 @@ class Blueprint(Described):
         """The kinds of such blueprints, and what they are called."""
         choices: Any = cls._meta.get_field("kind")
         return dict(choices.flatchoices)
-
-    @classmethod
-    def is_off(cls) -> bool:
-        """Whether they can only be read."""
-        return bool(cls.feature and not cls.feature.is_on)
 
     @property
     def its_project(self) -> ProjectOfCopies | None:

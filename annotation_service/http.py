@@ -119,13 +119,15 @@ class StaticFiles(CompressedManifestStaticFilesStorage):
 
 
 class Feature(NamedTuple):
-    setting: str
-    name: str
+    """Without a setting it is always on."""
+
+    setting: str = ""
+    name: str = ""
     """In the plural, as it begins a sentence."""
 
     @property
     def is_on(self) -> bool:
-        return bool(getattr(settings, self.setting))
+        return not self.setting or bool(getattr(settings, self.setting))
 
     @property
     def refusal(self) -> str:

@@ -22,7 +22,7 @@ def urls_of(
     model = form_class.model
 
     def at(route: str, view: Callable[..., Any], name: str, **options: Any) -> URLPattern:
-        return path(route, views.where_enabled(model, view), options, name=name)
+        return path(route, model.feature.required(view), options, name=name)
 
     of_one = [
         at("edit/", blueprint_views.edit, "edit", model=model, form_class=edit_form),

@@ -36,11 +36,6 @@ View = Callable[..., HttpResponse]
 S = TypeVar("S", bound=ResourceSet)
 
 
-def where_enabled(model: type[ResourceSet], view: Callable[..., Any]) -> Callable[..., Any]:
-    """The view or, while such sets can only be read, a page that says so."""
-    return model.feature.required(view) if model.feature else view
-
-
 def set_view(model: type[S], get: Callable[[Request, type[S], int], S], *methods: str) -> Callable[[View], View]:
     """Fetch the set through an access function. What is refused is shown as a toast."""
 
@@ -53,7 +48,7 @@ def set_view(model: type[S], get: Callable[[Request, type[S], int], S], *methods
             except Refused as error:
                 return refused(error)
 
-        return answer if get is access.readable else where_enabled(model, answer)
+        return answer if get is access.readable else model.feature.required(answer)
 
     return decorate
 
@@ -72,8 +67,8 @@ def list_sets(request: Request, model: type[ResourceSet]) -> HttpResponse:
         Column("changed", "Changed", "updated_at", big_first=True),
     ]
     context = list_context(request, found, columns, "name", "description", "owner__username", "entity_ontology__name")
-    context["off"] = model.is_off()
-    if PreannotationSet.is_off() and model is not PreannotationSet:  # no menu leads to those that are there
+    context["off"] = not model.feature.is_on
+    if not PreannotationSet.feature.is_on and model is not PreannotationSet:  # no menu leads to those that are there
         context["left"] = access.blueprints(request, PreannotationSet).exists()
     return render(request, f"resources/{model.noun}s/list.html", context)
 

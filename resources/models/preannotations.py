@@ -89,7 +89,7 @@ class PreannotationSet(ResourceSet):
         undone when nothing uses them."""
         if not add_labels:
             return super().create(source=source, owner=owner, **options)
-        cls.check_enabled()
+        cls.feature.check()
         of = {name: options.get(name) for name in ("kind", "entity_ontology", "relation_ontology")}
         with write():
             draft = cls(**of)

@@ -54,12 +54,6 @@ class ResourceSet(Journaled):
             )
         ]
 
-    @classmethod
-    def check_enabled(cls) -> None:
-        """Raises `Refused` if this installation makes no such sets."""
-        if cls.feature:
-            cls.feature.check()
-
     # --- Reading ---
 
     @classmethod
@@ -167,7 +161,7 @@ class ResourceSet(Journaled):
 
         Raises `Refused` with all that is wrong, and stores nothing.
         """
-        cls.check_enabled()
+        cls.feature.check()
         with write():  # the ontologies as they are now, but without a lock while the document is read
             resource_set = cls(
                 kind=kind,
@@ -205,7 +199,7 @@ class ResourceSet(Journaled):
         The copy uses the given ``ontologies``, by kind, instead of this set's: they must have all labels that the rows name. A
         blueprint that is made of a project's copy uses the blueprints that its ontologies come from.
         """
-        self.check_enabled()
+        self.feature.check()
         with write():
             source = self.locked()
             theirs: dict[str, Any] = source.ontologies

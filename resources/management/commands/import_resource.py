@@ -57,7 +57,7 @@ class Command(ServiceCommand):
 
     def _lacking(self, draft: PreannotationSet, file: IO[bytes], add_labels: bool) -> int:
         """How many labels the ontologies of the draft lack, which are added or else advised to be."""
-        draft.check_enabled()
+        draft.feature.check()
         count = sum(map(len, draft.lacking(file).values()))
         if count and not add_labels:
             self.advice = [f"To add the {plural(count, 'label,labels')} that the ontologies lack, add --add-labels."]
