@@ -1,6 +1,5 @@
 """The page with all items of a project; giving those that are chosen to people, or taking them away, after a preview."""
 
-from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -122,9 +121,9 @@ def by_hand(request: Request, pk: int, verb: str) -> HttpResponse:
     if people and "agree" in request.POST and not changed:
         if project.is_large():
             return _start(request, chosen, verb, count, people)
-        return items_changed(getattr(project, verb)(items, people, by=request.user).in_words(people))
+        return items_changed(project.change_by_hand(verb, items, people, by=request.user).in_words(people))
     if people:
-        context["foreseen"] = asdict(getattr(project, f"foresee_{verb}")(items, people))
+        context["foreseen"] = project.foresee_by_hand(verb, items, people)
     return render(request, "projects/items/_by_hand.html", context, status=409 if changed else 200)
 
 
@@ -170,4 +169,4 @@ def carry_out(project: Project, job: Job, progress: Progress) -> None:
     if chosen.items().count() != target["count"]:
         raise Refused("Meanwhile it has become another number of items. Choose them again in the table of items.")
     people = list(User.objects.filter(pk__in=target["people"]).order_by("username"))
-    getattr(project, target["verb"])(chosen.items(), people, by=job.by, job=job, report=progress)
+    project.change_by_hand(target["verb"], chosen.items(), people, by=job.by, job=job, report=progress)

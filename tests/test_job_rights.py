@@ -152,7 +152,7 @@ def test_nothing_changes_hands_for_somebody_who_stops_managing_at_the_last_momen
     project, alice, bob, carol, monkeypatch, loss, kind
 ):
     project.add_members([carol])
-    project.take(project.all_items().filter(position=0), [carol], by=bob)
+    project.change_by_hand("take", project.all_items().filter(position=0), [carol], by=bob)
     before = [project.rule, *project.items_for(carol)]
     wishes = {
         "assign": {"rule": AssignmentRule(1).values},

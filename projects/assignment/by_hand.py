@@ -5,10 +5,9 @@ not come back by the rule, which gives it to others instead.
 """
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import product
 from typing import Any
 
 from django.db import models
@@ -25,11 +24,14 @@ from datasets.models import Item
 from work.models.batch import lock_items
 
 from .assigned import Assignment, Withheld
-from .giving import AssignsItems, Planned
-from .groups import BEGUN, BY_HAND, DEALT, WITHHELD, Group, group_of_each, with_groups
+from .giving import AssignsItems
+from .groups import BEGUN, BY_HAND, DEALT, WITHHELD, Group, People, group_of_each, with_groups
 
 # So long it can be undone.
 KEPT = timedelta(days=1)
+GIVE, TAKE = "give", "take"
+# What an item is when it was given to some people, or taken from them.
+VERBS: dict[str, Callable[[Group, People], Group]] = {GIVE: Group.given_by_hand, TAKE: Group.taken_by_hand}
 
 
 class HandChange(models.Model):
@@ -91,39 +93,38 @@ leavings.append(forget_name)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """How many times an item is given to somebody, or they had it already. With items that others lose go so many marks that
-    batches have put there."""
+class HandCounts:
+    """Of all pairs of some items and some people: how many are given or taken, in how many the person had the item before, and in
+    how many they have begun it. With what people lose go so many marks that batches have put there."""
 
-    given: int
+    verb: str
+    pairs: int
     had: int
+    begun: int
     marks: int
+
+    @property
+    def changed(self) -> int:
+        return self.pairs - self.had if self.verb == GIVE else self.had - self.begun
+
+    @property
+    def had_not(self) -> int:
+        return self.pairs - self.had
 
     def in_words(self, people: Sequence[User]) -> str:
         """Such as “300 items given to anna. Had already: 12.”"""
-        more = f" Had already: {words.number(self.had)}." if self.had else ""
-        more += (
-            f" Deleted: {words.plural(self.marks, 'mark,marks')} that others had put on all alike."
+        done, why, others = {
+            GIVE: ("given to", "Had already", self.had),
+            TAKE: ("taken from", "Kept, because begun", self.begun),
+        }[self.verb]
+        text = f"{words.plural(self.changed, 'item,items')} {done} {_names(people)}."
+        text += f" {why}: {words.number(others)}." if others else ""
+        text += (
+            f" Deleted with what people lost: {words.plural(self.marks, 'mark,marks')} put on all alike."
             if self.marks
             else ""
         )
-        return f"{words.plural(self.given, 'item,items')} given to {_names(people)}.{more}"
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """How many times an item is taken away from somebody, or they keep it, for they have begun it, or they did not have it. With
-    what is taken, and what others lose for it, go so many marks that batches have put there."""
-
-    taken: int
-    kept: int
-    had_not: int
-    marks: int
-
-    def in_words(self, people: Sequence[User]) -> str:
-        more = f" Kept, because begun: {words.number(self.kept)}." if self.kept else ""
-        more += f" Deleted with them: {words.plural(self.marks, 'mark,marks')} put on all alike." if self.marks else ""
-        return f"{words.plural(self.taken, 'item,items')} taken from {_names(people)}.{more}"
+        return text
 
 
 def _names(people: Sequence[User]) -> str:
@@ -134,58 +135,37 @@ class GivesByHand(AssignsItems):
     class Meta:
         abstract = True
 
-    def count_by_hand(self) -> dict[str, int]:
-        """How many times items were given to somebody or taken away by hand."""
-        return {
-            "given": self._about_items(Assignment).filter(item__removed_at=None).exclude(by=None).count(),
-            "withheld": self._about_items(Withheld).filter(item__removed_at=None).count(),
-        }
+    def foresee_by_hand(self, verb: str, items: QuerySet[Item], people: Sequence[User]) -> HandCounts:
+        """What `change_by_hand` would do."""
+        able = self.working() if verb == GIVE else self.all_annotating()
+        if others := words.listed(person.username for person in people if person not in set(able)):
+            raise Refused(f"Nobody annotates in this project by the name of {others}.")
+        keys = frozenset(person.pk for person in people)
+        planned = self.planned(chosen=self._chosen(items), change=lambda group: VERBS[verb](group, keys))
+        pairs = had = begun = 0
+        for group, count in planned.groups.items():
+            if group.chosen:
+                pairs += count * len(keys)
+                had += count * len(group.given(planned.everybody) & keys)
+                begun += count * len(group.people(BEGUN) & keys)
+        return HandCounts(verb, pairs, had, begun, planned.marks_lost().total())
 
-    def foresee_give(self, items: QuerySet[Item], people: Sequence[User]) -> Given:
-        """What `give` would do."""
-        keys = self._able(people, self.working())
-        planned = self.planned(chosen=self._chosen(items), change=lambda group: group.given_by_hand(keys))
-        asked, had, _ = _asked(planned, keys)
-        return Given(asked - had, had, planned.marks_lost().total())
-
-    def foresee_take(self, items: QuerySet[Item], people: Sequence[User]) -> Taken:
-        """What `take` would do."""
-        keys = self._able(people, self.all_annotating())
-        planned = self.planned(chosen=self._chosen(items), change=lambda group: group.taken_by_hand(keys))
-        asked, had, kept = _asked(planned, keys)
-        return Taken(had - kept, kept, asked - had, planned.marks_lost().total())
-
-    def give(
+    def change_by_hand(
         self,
+        verb: str,
         items: QuerySet[Item],
         people: Sequence[User],
         *,
         by: User,
         job: Job | None = None,
         report: Progress = no_progress,
-    ) -> Given:
-        """Give each of the items to each of the people."""
+    ) -> HandCounts:
+        """Give each of the items to each of the people, or take it away from those who have not begun it."""
         with self._at_once():
             self._check_changed_by(by)
-            given = self.foresee_give(items, people)
-            self.carry_out_by_hand("give", self._wish(items, people, given.in_words(people), job), by, job, report)
-        return given
-
-    def take(
-        self,
-        items: QuerySet[Item],
-        people: Sequence[User],
-        *,
-        by: User,
-        job: Job | None = None,
-        report: Progress = no_progress,
-    ) -> Taken:
-        """Take each of the items away from each of the people who have not begun it."""
-        with self._at_once():
-            self._check_changed_by(by)
-            taken = self.foresee_take(items, people)
-            self.carry_out_by_hand("take", self._wish(items, people, taken.in_words(people), job), by, job, report)
-        return taken
+            counts = self.foresee_by_hand(verb, items, people)
+            self.carry_out_by_hand(verb, self._wish(items, people, counts.in_words(people), job), by, job, report)
+        return counts
 
     def _check_changed_by(self, by: User) -> None:
         with write():
@@ -205,10 +185,11 @@ class GivesByHand(AssignsItems):
     ) -> None:
         """Give or take what is wished, share out the rest anew, and keep the way back."""
         text = wish.get("text", "")  # without it, somebody has left the service meanwhile
-        change = Undoable(self.pk, text, datetime.fromisoformat(wish["at"]))
-        steps = {"give": self._give, "take": self._take}
-        for items, _ in self._portions(wish["items"]):
-            steps[verb](items, frozenset(wish["people"]), by, change)
+        change, people = Undoable(self.pk, text, datetime.fromisoformat(wish["at"])), frozenset(wish["people"])
+        for now, _ in self._portions(wish["items"]):
+            then = {pk: VERBS[verb](group, people) for pk, group in now.items()}
+            change.keep({pk: group for pk, group in now.items() if {*group.held.split()} != {*then[pk].held.split()}})
+            self._store_groups(now, then, by)
         finish = self._finish(job, text, "projects:items")
         self.share_out(report, keep=change, finish=finish)
 
@@ -222,16 +203,18 @@ class GivesByHand(AssignsItems):
                 now = project.rule_now
                 yield dict(group_of_each(with_groups(project._among(some), now, now))), project
 
-    def _give(self, items: Mapping[int, Group], people: frozenset[int], by: User, change: Undoable) -> None:
-        change.keep({pk: group for pk, group in items.items() if _differ(group, group.given_by_hand(people))})
-        Withheld.delete_pairs(product(people, items))
-        Assignment.insert(product(people, [pk for pk, group in items.items() if not group.was_for_all]), by)
+    def _store_groups(self, now: Mapping[int, Group], then: Mapping[int, Group], by: User) -> None:
+        """Let people have items in the ways of some groups, in the place of those that they have them in now."""
 
-    def _take(self, items: Mapping[int, Group], people: frozenset[int], by: User, change: Undoable) -> None:
-        change.keep({pk: group for pk, group in items.items() if _differ(group, group.taken_by_hand(people))})
-        pairs = [(person, pk) for pk, group in items.items() for person in people - group.people(BEGUN)]
-        Assignment.delete_pairs(pairs)
-        Withheld.insert(pairs, by)
+        def pairs(way: str, of: Mapping[int, Group], without: Mapping[int, Group]) -> list[tuple[int, int]]:
+            return [(person, pk) for pk in of for person in of[pk].people(way) - without[pk].people(way)]
+
+        ways: list[tuple[type[Assignment] | type[Withheld], str, User | None]]
+        ways = [(Assignment, DEALT, None), (Assignment, BY_HAND, by), (Withheld, WITHHELD, by)]
+        for model, way, _ in ways:
+            model.delete_pairs(pairs(way, now, then))
+        for model, way, whose in ways:
+            model.insert(pairs(way, then, now), whose)
 
     # --- Pairs ---
 
@@ -272,43 +255,11 @@ class GivesByHand(AssignsItems):
         return text
 
     def _bring_back(self, before: Mapping[str, str], by: User) -> None:
-        for items, project in self._portions([int(pk) for pk in before]):
+        for now, project in self._portions([int(pk) for pk in before]):
             everybody = frozenset(project.all_annotating().order_by().values_list("pk", flat=True))
-            had = {pk: Group(held=before[str(pk)]) for pk in items}
-
-            def pairs(
-                way: str, of: Mapping[int, Group] = had, among: frozenset[int] = everybody
-            ) -> list[tuple[int, int]]:
-                return [(person, pk) for pk, group in of.items() for person in group.people(way) & among]
-
-            begun = {*pairs(BEGUN, items)}
-            Assignment.delete_pairs({*pairs(DEALT + BY_HAND, items)} - begun)
-            Assignment.insert(pairs(DEALT), by=None)
-            Assignment.insert(pairs(BY_HAND), by)
-            Withheld.delete_pairs(pairs(WITHHELD, items))
-            Withheld.insert({*pairs(WITHHELD)} - begun, by)
-
-    def _able(self, people: Sequence[User], able: QuerySet[User]) -> frozenset[int]:
-        known = set(able)
-        if others := [person.username for person in people if person not in known]:
-            raise Refused(f"Nobody annotates in this project by the name of {words.listed(others)}.")
-        return frozenset(person.pk for person in people)
+            then = {pk: group.brought_back(before[str(pk)], everybody) for pk, group in now.items()}
+            self._store_groups(now, then, by)
 
     def _chosen(self, items: QuerySet[Item]) -> Q:
         live = items.filter(dataset__project=self.pk, removed_at=None)
         return Q(pk__in=live.order_by().values("pk"))
-
-
-def _differ(group: Group, other: Group) -> bool:
-    return {*group.held.split()} != {*other.held.split()}
-
-
-def _asked(planned: Planned, people: frozenset[int]) -> tuple[int, int, int]:
-    """How many pairs of the chosen items and some people there are; how many of these have the item, and have begun it."""
-    asked = had = begun = 0
-    for group, count in planned.groups.items():
-        if group.chosen:
-            asked += count * len(people)
-            had += count * len(group.given(planned.everybody) & people)
-            begun += count * len(group.people(BEGUN) & people)
-    return asked, had, begun

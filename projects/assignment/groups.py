@@ -81,6 +81,14 @@ class Group(NamedTuple):
         losers = frozenset(people) - self.people(BEGUN)
         return self._with((f"{WITHHELD}{person}" for person in losers), without=DEALT + BY_HAND, of=losers)
 
+    def brought_back(self, held: str, everybody: People) -> "Group":
+        """What it is when those of everybody who had it before have it again, as they had it. Whoever has begun it meanwhile
+        keeps it."""
+        had, begun = Group(held=held), self.people(BEGUN)
+        signs = {f"{way}{person}" for way in DEALT + BY_HAND for person in had.people(way) & everybody}
+        signs |= {f"{WITHHELD}{person}" for person in had.people(WITHHELD) & everybody - begun}
+        return self._with(signs, without=DEALT + BY_HAND + WITHHELD, of=everybody - (begun - had.assigned()))
+
     def _with(self, new: Iterable[str], *, without: str, of: Collection[int]) -> "Group":
         signs = {*self.held.split()}.difference(f"{way}{person}" for way in without for person in of)
         return self._replace(held=" ".join(sorted(signs.union(new))))

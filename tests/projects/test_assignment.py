@@ -7,7 +7,7 @@ from annotation_service.inputs import Refused
 from annotation_service.leaving import set_active
 from datasets.models import Annotation, Entity
 from projects import all_alike
-from projects.assignment.by_hand import Given, Taken
+from projects.assignment.by_hand import HandCounts
 from projects.assignment.rule import AssignmentRule
 from projects.models import Assignment, HandChange, Project, Withheld
 from tests import factories
@@ -47,12 +47,18 @@ def test_what_is_given_by_hand_counts_and_what_is_taken_away_goes_to_others(shar
     daves = shared.items_for(dave)[:3]
     chosen = shared.all_items().filter(pk__in=[item.pk for item in daves])
     assert (
-        shared.foresee_give(chosen, [carol]) == shared.give(chosen, [carol], by=alice) == Given(given=3, had=0, marks=0)
+        shared.foresee_by_hand("give", chosen, [carol])
+        == shared.change_by_hand("give", chosen, [carol], by=alice)
+        == HandCounts("give", pairs=3, had=0, begun=0, marks=0)
     )
     assert not shared.items_for(dave) & chosen
     assert shares(shared) == [5, 5]
     Annotation.start(daves[0], carol)
-    assert shared.foresee_take(chosen, [carol]) == shared.take(chosen, [carol], by=alice) == Taken(2, 1, 0, 0)
+    assert (
+        shared.foresee_by_hand("take", chosen, [carol])
+        == shared.change_by_hand("take", chosen, [carol], by=alice)
+        == HandCounts("take", pairs=3, had=3, begun=1, marks=0)
+    )
     assert set(shared.items_for(dave) & chosen) == {*daves[1:]}
     shared.add_members([factories.user("erin")])
     assert set(shared.items_for(carol) & chosen) == {daves[0]}
@@ -64,11 +70,12 @@ def test_marks_that_go_with_what_others_lose_are_told(shared, alice, carol, dave
     put = all_alike.apply(shared, carol, {"verb": "propagate", "kind": "entity", "form": form}).made
     assert put > 1
     chosen = shared.all_items().filter(pk__in=[item.pk for item in shared.items_for(carol)])
-    foreseen = shared.foresee_give(chosen, [dave])
-    assert (foreseen.marks, shared.foresee_give(chosen, [carol]).marks) == (put, 0)
-    assert foreseen == shared.give(chosen, [dave], by=alice) and not Entity.objects.filter(batch__isnull=False)
+    foreseen = shared.foresee_by_hand("give", chosen, [dave])
+    assert (foreseen.marks, shared.foresee_by_hand("give", chosen, [carol]).marks) == (put, 0)
+    assert foreseen == shared.change_by_hand("give", chosen, [dave], by=alice)
+    assert not Entity.objects.filter(batch__isnull=False)
     change = HandChange.objects.get()
-    assert f"Deleted: {put} marks that others had put on all alike." in str(change)
+    assert f"Deleted with what people lost: {put} marks put on all alike." in str(change)
     again = all_alike.apply(shared, dave, {"verb": "propagate", "kind": "entity", "form": form}).made
     others = shared.items_for(dave).exclude(pk__in=chosen)
     kept = Entity.objects.filter(batch__isnull=False, annotation__item__in=others).count()
@@ -78,7 +85,8 @@ def test_marks_that_go_with_what_others_lose_are_told(shared, alice, carol, dave
 
 
 def test_items_are_given_only_to_those_who_annotate(shared, alice, bob):
-    for change in (shared.give, shared.take):
+    for verb in ("give", "take"):
+        change = partial(shared.change_by_hand, verb)
         with pytest.raises(Refused, match="bob"):
             change(shared.all_items(), [bob], by=alice)
     assert not Withheld.objects.exists()
@@ -86,12 +94,12 @@ def test_items_are_given_only_to_those_who_annotate(shared, alice, bob):
 
 def test_who_cannot_sign_in_is_given_nothing_and_what_they_have_is_taken_away(shared, alice, carol):
     own = shared.items_for(carol)[:1]
-    shared.give(shared.all_items().filter(pk=own[0].pk), [carol], by=alice)
+    shared.change_by_hand("give", shared.all_items().filter(pk=own[0].pk), [carol], by=alice)
     set_active(carol, False)
-    for give in (shared.foresee_give, partial(shared.give, by=alice)):
+    for give in (partial(shared.foresee_by_hand, "give"), partial(shared.change_by_hand, "give", by=alice)):
         with pytest.raises(Refused, match="carol"):
             give(shared.all_items(), [carol])
-    assert shared.take(shared.all_items().filter(pk=own[0].pk), [carol], by=alice).taken == 1
+    assert shared.change_by_hand("take", shared.all_items().filter(pk=own[0].pk), [carol], by=alice).changed == 1
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,11 @@ def set_rule(project, alice):
 
 
 def give(project, alice):
-    project.give(project.items_for(project.people[1]), project.people[:1], by=alice)
+    project.change_by_hand("give", project.items_for(project.people[1]), project.people[:1], by=alice)
 
 
 def take(project, alice):
-    project.take(project.items_for(project.people[0]), project.people[:1], by=alice)
+    project.change_by_hand("take", project.items_for(project.people[0]), project.people[:1], by=alice)
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def project():
     project.people = people
     Annotation.start(project.items_for(people[0])[0], people[0])
     given = project.items_for(people[1])[0]
-    project.take(project.all_items().filter(pk=given.pk), [people[1]], by=alice)
+    project.change_by_hand("take", project.all_items().filter(pk=given.pk), [people[1]], by=alice)
     return project
 
 

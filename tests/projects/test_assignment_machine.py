@@ -96,9 +96,9 @@ class Assigning(RuleBasedStateMachine):
         people, items = self.able(people), self.at(places)
         asked = {(person, item) for person in people for item in items.values_list("pk", flat=True)}
         had = self.pairs() & asked
-        foreseen = self.project.foresee_give(items, people)
-        assert foreseen == self.project.give(items, people, by=self.manager)
-        assert (foreseen.given, foreseen.had) == (len(asked - had), len(had))
+        foreseen = self.project.foresee_by_hand("give", items, people)
+        assert foreseen == self.project.change_by_hand("give", items, people, by=self.manager)
+        assert (foreseen.changed, foreseen.had) == (len(asked - had), len(had))
         assert asked <= self.pairs()
 
     @rule(people=some_people, places=some_items)
@@ -106,9 +106,9 @@ class Assigning(RuleBasedStateMachine):
         people, items = self.able(people), self.at(places)
         asked = {(person, item) for person in people for item in items.values_list("pk", flat=True)}
         had, begun = self.pairs() & asked, {(person, item) for person in people for item in self.begun(person)} & asked
-        foreseen = self.project.foresee_take(items, people)
-        assert foreseen == self.project.take(items, people, by=self.manager)
-        told = foreseen.taken, foreseen.kept, foreseen.had_not
+        foreseen = self.project.foresee_by_hand("take", items, people)
+        assert foreseen == self.project.change_by_hand("take", items, people, by=self.manager)
+        told = foreseen.changed, foreseen.begun, foreseen.had_not
         assert told == (len(had - begun), len(begun), len(asked - had))
         assert self.pairs() & asked == begun
 

@@ -159,7 +159,7 @@ def doomed_fully(doomed, dave):
     all_alike.apply(project, carol, {"verb": "remove", "kind": "entity", "form": form})
     Invitation.make(project, role="annotator", by=doomed.alice)
     project.add_members([dave, erin := factories.user("erin")])
-    project.take(items.filter(position=2), [dave], by=doomed.alice)
+    project.change_by_hand("take", items.filter(position=2), [dave], by=doomed.alice)
     project.remove_member(project.membership_set.get(user=erin))
     refresh_work(project.dataset.pk, 10)
     return doomed

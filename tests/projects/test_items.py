@@ -451,7 +451,7 @@ def test_marks_that_go_with_items_that_are_taken_away_are_counted(dealt, as_alic
         rf"Marks deleted, put on all alike[^<]*</th><td class=\"num\"><b>{marks}</b>", dialog
     )
     done = ask(as_alice, dealt, "take", agree=1, **asked)
-    assert f"Deleted with them: {marks} marks put on all alike." in done["HX-Trigger"]
+    assert f"Deleted with what people lost: {marks} marks put on all alike." in done["HX-Trigger"]
 
 
 def test_many_are_given_by_a_job_while_whoever_started_it_may(dealt, as_alice, alice, bob, carol, monkeypatch):

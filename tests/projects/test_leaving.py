@@ -38,7 +38,7 @@ def test_marks_stay_and_the_name_goes_from_every_page_and_the_bundle(as_alice, a
     job = Job.objects.create(
         kind="by_hand", title="Give items", by=as_alice.user, state=JobState.RUNNING, target={"project": project.pk}
     )
-    project.give(project.all_items(), [carol], by=as_alice.user, job=job)
+    project.change_by_hand("give", project.all_items(), [carol], by=as_alice.user, job=job)
     as_sam.post(f"{PEOPLE}", {"action": "deactivate", "_selected_action": [carol.pk]})
     User.objects.filter(pk=carol.pk).update(is_active=True, first_name="Carol", last_name="Carolson")
     as_sam.post(f"{PEOPLE}", {"action": "anonymise", "_selected_action": [carol.pk]})

@@ -105,7 +105,7 @@ def take(project):
 
 
 def undo(project):
-    project.give(project.all_items(), project.people[1:2], by=project.created_by)
+    project.change_by_hand("give", project.all_items(), project.people[1:2], by=project.created_by)
     return start(project, "undo_by_hand", change=HandChange.last_of(project.pk).pk)
 
 
@@ -173,7 +173,7 @@ def test_another_rule_waits_until_the_first_binds_all_items(project, as_alice):
     for refused in (
         lambda: changing.set_rule(TWO, by=project.created_by),
         lambda: changing.even_pairs(by=project.created_by),
-        lambda: changing.give(changing.all_items(), project.people[:1], by=project.created_by),
+        lambda: changing.change_by_hand("give", changing.all_items(), project.people[:1], by=project.created_by),
     ):
         with pytest.raises(Refused, match="at the moment"):
             refused()

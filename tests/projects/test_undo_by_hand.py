@@ -22,8 +22,8 @@ TEXT = "".join(f"item {n}\n" for n in range(16))
 def project(alice, carol, dave):
     """Dealt, with something done by hand already."""
     project = factories.project(by=alice, annotators=[carol, dave], text=TEXT, annotators_per_item=1, overlap=25)
-    project.give(project.all_items().filter(position__lt=3), [carol], by=alice)
-    project.take(project.all_items().filter(position__in=[2, 3, 4]), [dave], by=alice)
+    project.change_by_hand("give", project.all_items().filter(position__lt=3), [carol], by=alice)
+    project.change_by_hand("take", project.all_items().filter(position__in=[2, 3, 4]), [dave], by=alice)
     return project
 
 
@@ -47,7 +47,7 @@ def undo(client, project, change=None):
 def test_everything_is_as_it_was(project, alice, as_alice, carol, dave, verb):
     before = rows(project)
     for people in ([carol], [dave], [carol, dave]):
-        getattr(project, verb)(project.all_items().filter(position__lt=10), people, by=alice)
+        project.change_by_hand(verb, project.all_items().filter(position__lt=10), people, by=alice)
         assert rows(project) != before
         said = HandChange.objects.get().text
         assert said in as_alice.get(f"/projects/{project.pk}/items/").text
@@ -57,12 +57,12 @@ def test_everything_is_as_it_was(project, alice, as_alice, carol, dave, verb):
 
 def test_what_was_begun_meanwhile_stays(project, alice, as_alice, carol, dave):
     of_dave = [item for item in project.items_for(dave) if item not in project.items_for(carol)][:2]
-    project.give(project.all_items(), [carol], by=alice)
+    project.change_by_hand("give", project.all_items(), [carol], by=alice)
     Annotation.start(of_dave[0], carol)
     undo(as_alice, project)
     assert of_dave[0] in project.items_for(carol) and of_dave[1] not in project.items_for(carol)
     taken = [item for item in project.items_for(carol) if item not in project.items_for(dave)][1]
-    project.take(project.all_items(), [carol], by=alice)
+    project.change_by_hand("take", project.all_items(), [carol], by=alice)
     Annotation.start(taken, dave)
     undo(as_alice, project)
     assert taken in project.items_for(carol) and taken in project.items_for(dave)
@@ -70,7 +70,7 @@ def test_what_was_begun_meanwhile_stays(project, alice, as_alice, carol, dave):
 
 def test_only_the_last_change_can_be_undone_and_once(project, alice, as_alice, carol, dave):
     first = HandChange.objects.get().pk
-    project.give(project.all_items(), [dave], by=alice)
+    project.change_by_hand("give", project.all_items(), [dave], by=alice)
     before = rows(project)
     for change in (first, 0, "x", 10**30):
         answer = undo(as_alice, project, change)
@@ -89,7 +89,7 @@ def test_a_change_of_another_project_is_not_undone(project, alice, as_alice, car
 
 
 def test_the_rule_the_people_and_the_items_may_have_changed_meanwhile(project, alice, as_alice, carol, dave):
-    project.take(project.all_items(), [carol], by=alice)
+    project.change_by_hand("take", project.all_items(), [carol], by=alice)
     project.set_rule(AssignmentRule(), by=alice)
     project.remove_member(project.membership_set.get(user=dave))
     project.dataset.remove(project.all_items().filter(position__lt=2), by=alice)
@@ -103,7 +103,7 @@ def test_the_rule_the_people_and_the_items_may_have_changed_meanwhile(project, a
 def test_many_are_brought_back_by_a_job_of_somebody_who_manages(project, alice, bob, as_alice, carol, monkeypatch):
     project.add_members([bob], "manager")
     before = rows(project)
-    project.give(project.all_items(), [carol], by=alice)
+    project.change_by_hand("give", project.all_items(), [carol], by=alice)
     monkeypatch.setattr(AssignsItems, "PORTION", 4)
     for _ in range(2):
         assert undo(as_alice, project)["HX-Redirect"].startswith("/jobs/")
