@@ -6,8 +6,9 @@ A plan is about groups of items that are alike, and does not look at items one b
 import heapq
 from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations
+from itertools import combinations
 from math import ceil, comb, floor
+from random import Random
 from typing import TypeVar
 
 from .groups import BEGUN, BY_HAND, DEALT, NOBODY, WITHHELD, Group, People
@@ -15,13 +16,12 @@ from .groups import BEGUN, BY_HAND, DEALT, NOBODY, WITHHELD, Group, People
 T = TypeVar("T", bound=Hashable)
 Plan = dict[Group, Counter[People]]
 Part = tuple[Hashable, People]
-Move = tuple[Part, int, int]  # one of its items from somebody to somebody
-# Of many items so many are chosen for one by one; more go together, of which a pair of people notices nothing.
-STEPS = 20_000
+# At each step the n-th part of what is left goes to the same people: few steps for many items, and single items at the end.
+STEPS = 500
 # So many ways to move an item are compared.
 COMPARED = 50
-# In all, so many exchanges are thought of.
-EXCHANGES = 100_000
+# So few items are dealt out again, so many times at most, until pairs are even. More items come out even the first time.
+FEW, TRIES = 3_000, 4
 
 
 def deal(
@@ -37,15 +37,15 @@ def deal(
     What is begun or given by hand stays with its people, of ``everybody`` who annotates: others have nothing. Of the rest as
     little as possible changes hands or, ``anew``, all of it, so that pairs are as even as can be; then so many stay as can.
     """
-    sharing = _Sharing(annotators, per_item)
+    is_fresh = anew or not any(group.assigned() for group in groups)
+    for seed in range(TRIES if is_fresh and sum(groups.values()) <= FEW else 1):
+        sharing = _Sharing(annotators, per_item, seed)
+        sources = {group: sharing.hold(group, count, anew=anew) for group, count in groups.items()}
+        sharing.settle()
+        sharing.even_out()
+        if sharing.is_mixed():
+            break
     staying = everybody if everybody is not None else frozenset(annotators)
-    sources: dict[Group, Hashable] = {}
-    for group, count in groups.items():
-        sources[group] = sharing.hold(group, count, anew=anew)
-    sharing.settle()
-    sharing.even_out()
-    if anew or not any(group.assigned() for group in groups):
-        sharing.mix()
     plan: Plan = {group: Counter({group.people(BY_HAND) & staying: groups[group]}) for group in groups if group.for_all}
     by_source: dict[Hashable, Counter[People]] = defaultdict(Counter)
     for (source, dealt), count in sharing.parts.items():
@@ -119,10 +119,10 @@ def spread(shares: Mapping[T, int]) -> Iterator[T]:
 class _Sharing:
     """Items by where they come from and to whom they are dealt, and what follows: how many each person has, and each pair."""
 
-    def __init__(self, annotators: Collection[int], per_item: int) -> None:
+    def __init__(self, annotators: Collection[int], per_item: int, seed: int) -> None:
         self.people = list(annotators)
         self.per_item = per_item
-        self.mean = 0.0  # of what pairs share
+        self.any = Random(seed)
         self.has_filled = False
         self.load = dict.fromkeys(self.people, 0)
         self.pairs = {person: dict.fromkeys(self.people, 0) for person in self.people}
@@ -172,150 +172,57 @@ class _Sharing:
 
     def settle(self) -> None:
         """Take items from somebody where too many have them, and give them to somebody where too few do: whoever has the most
-        or the fewest, and among these who has them with those that they share the most or the fewest with."""
-        open_parts = {part: count for part, count in self.parts.items() if len(part[1]) != self._wanted(part[0])}
-        free = {part: count for part, count in open_parts.items() if not (part[1] or any(self.bounds[part[0]]))}
-        others = {part: count for part, count in open_parts.items() if part not in free}
-        self._settle_one_by_one(others)
-        for part, count in free.items():
-            left, people = count, len(self.people)
-            while left >= people and not self._is_level():
-                self._settle_one_by_one({part: people})
-                left -= people
-            if left >= people:
-                self._settle_in_rounds(part, left // people)
-                left %= people
-            self._settle_one_by_one({part: left} if left else {})
+        or the fewest, and among these who has them with those that they share the most or the fewest with.
+
+        Many go together at first, and one by one at the end, which evens out what the former have left.
+        """
+        open_parts = [part for part in self.parts if len(part[1]) != self._wanted(part[0])]
+        left = sum(self.parts[part] for part in open_parts)
+        self.has_filled = left > 0
+        # Of single items there are enough, then, for each pair of people.
+        steps = max(STEPS, comb(len(self.people), 2) // max(1, self.per_item - 1))
+        while open_parts:
+            for part in open_parts:
+                count = min(self.parts[part], 1 + left // steps)
+                self._replace(*part, self._settled(*part, slack=2 * count), count)
+                left -= count
+            open_parts = [part for part in open_parts if part in self.parts]
 
     def _wanted(self, source: Hashable) -> int:
         """How many people an item is dealt to, beside those who have it anyway."""
         kept, barred = self.bounds[source]
         return max(0, min(self.per_item - len(kept), len(self.people) - len(kept | barred)))
 
-    def _settle_one_by_one(self, parts: Mapping[Part, int]) -> None:
-        self.has_filled |= bool(parts)
-        together = 1 + sum(parts.values()) // STEPS
-        steps = {part: ceil(count / together) for part, count in parts.items()}
-        for source, dealt in spread(steps):
-            count = min(together, self.parts[source, dealt])
-            self._replace(source, dealt, self._settled(source, dealt, slack=2 * together), count)
-
     def _settled(self, source: Hashable, dealt: People, slack: int) -> People:
-        """To whom it is dealt then. Whoever has the fewest of all may have more than a few in common with the others."""
+        """To whom it is dealt then: by chance where several are alike, as a fixed order would favour some pairs.
+        Whoever has the fewest of all may have more than a few in common with the others, so a few more count as the fewest."""
         kept, barred = self.bounds[source]
         wanted = self._wanted(source)
         while len(dealt) > wanted:
             dealt -= {max(dealt, key=lambda person: (self.load[person], self._shared(person, kept | dealt), person))}
         out = kept | barred | dealt
+        able = [person for person in self.people if person not in out]
         while len(dealt) < wanted:
-            holders = kept | dealt
-            able = [person for person in self.people if person not in out]
-            most = min(map(self.load.__getitem__, able)) + slack
-            able = [person for person in able if self.load[person] <= most]
-            new = min(able, key=lambda person: (self._shared(person, holders), self.load[person]))
+            most = min([self.load[person] for person in able]) + slack
+            rows = [self.pairs[holder] for holder in kept | dealt]
+            ranked = [
+                (sum([row[person] for row in rows]), self.load[person], self.any.random(), person)
+                for person in able
+                if self.load[person] <= most
+            ]
+            new = min(ranked)[-1]
             dealt |= {new}
-            out |= {new}
+            able.remove(new)
         return dealt
 
     def _shared(self, person: int, holders: Iterable[int]) -> int:
         row = self.pairs[person]
-        return sum(row[other] for other in holders if other != person)
+        return sum([row[other] for other in holders if other != person])
 
-    def _is_level(self) -> bool:
-        """Whether all have as many items, and all pairs about as many."""
-        return max(self.load.values()) - min(self.load.values()) <= 1 and self._is_mixed()
-
-    def _is_mixed(self) -> bool:
+    def is_mixed(self) -> bool:
+        """Whether all pairs share about as many items."""
         shared = [self.pairs[one][other] for one, other in combinations(self.people, 2)]
-        self.mean = sum(shared) / max(1, len(shared))
-        return not shared or max(shared) - min(shared) <= max(2, 0.05 * self.mean)
-
-    def mix(self) -> None:
-        """Let people exchange items, as long as pairs that share many and pairs that share few come nearer to each other."""
-        left = EXCHANGES
-        while left > 0 and not self._is_mixed():
-            pairs = sorted(combinations(self.people, 2), key=lambda pair: -self.pairs[pair[0]][pair[1]])
-            for one, other in pairs:
-                compared, found = self._exchange(one, other)
-                left -= compared
-                if found or left <= 0:
-                    break
-            else:
-                return
-
-    def _exchange(self, one: int, other: int) -> tuple[int, bool]:
-        """Give somebody else an item that two share: for one that the two do not share, or where that one has fewer. Returns how
-        many ways were compared, and whether one was better."""
-        best: list[Move] = []
-        least, compared = -1e-6, 0
-        for moves in chain(self._exchanges(one, other), self._exchanges(other, one)):
-            compared += 1
-            if (worse := self._worse_by(moves)) < least:
-                best, least = moves, worse
-            if compared >= (COMPARED if best else 10 * COMPARED):
-                break
-        for (source, dealt), gone, come in best:
-            self._replace(source, dealt, dealt ^ {gone, come}, 1)
-        return max(1, compared), bool(best)
-
-    def _exchanges(self, giver: int, with_them: int) -> Iterator[list[Move]]:
-        for first in self.having[giver]:
-            if with_them in first[1] or with_them in self.bounds[first[0]][0]:
-                for taker in self.people:
-                    if self._can_give(first, giver, taker):
-                        gives = first, giver, taker
-                        if self.load[giver] > self.load[taker]:
-                            yield [gives]
-                        for part in self.having[taker]:
-                            if self._can_give(part, taker, giver):
-                                yield [gives, (part, taker, giver)]
-
-    def _can_give(self, part: Part, giver: int, taker: int) -> bool:
-        source, dealt = part
-        return taker not in dealt and not any(taker in bound for bound in self.bounds[source])
-
-    def _worse_by(self, moves: Iterable[Move]) -> float:
-        """How much more pairs differ: by the fourth powers, in which what differs most counts most."""
-        change = Counter[tuple[int, int]]()
-        for (source, dealt), gone, come in moves:
-            for other in (dealt | self.bounds[source][0]) - {gone}:
-                change[gone, other] -= 1
-                change[come, other] += 1
-        shared = ((self.pairs[one][other] - self.mean, by) for (one, other), by in change.items())
-        return sum((is_now + by) ** 4 - is_now**4 for is_now, by in shared)
-
-    def _settle_in_rounds(self, part: Part, rounds: int) -> None:
-        """In each round every person has one turn at each place of a block of numbers, which are added to theirs around a circle.
-
-        That is a cyclic design: J. A. John and E. R. Williams, “Cyclic and Computer Generated Designs” (1995), chapter 3. All
-        have as many items after a round, and two people share as many as others with the same distance; so the blocks are chosen
-        by the distances that have come up least.
-        """
-        people, size = self.people, self._wanted(part[0])
-        count = len(people)
-        met = [0] * count
-        together = 1 + rounds * size * (size - 1) // max(1, count - 1) // 100
-        while rounds:
-            times = min(rounds, together)
-            block = self._block(met, size)
-            for one in block:
-                for other in block:
-                    met[one - other] += times * (one != other)
-            for turn in range(count):
-                self._replace(*part, frozenset(people[(number + turn) % count] for number in block), times)
-            rounds -= times
-
-    def _block(self, met: Sequence[int], size: int) -> Sequence[int]:
-        """Numbers whose distances have come up least; of very many blocks not each is tried."""
-        count = len(met)
-        if comb(count - 1, size - 1) <= COMPARED:
-            blocks = ((0, *others) for others in combinations(range(1, count), size - 1))
-            return min(blocks, key=lambda block: sum(met[one - other] for one, other in combinations(block, 2)))
-        block = [0]
-        while len(block) < size:
-            able = (number for number in range(1, count) if number not in block)
-            block.append(min(able, key=lambda number: sum(met[number - other] for other in block)))
-        return block
+        return not shared or max(shared) - min(shared) <= max(2, 0.05 * sum(shared) / len(shared))
 
     # --- As many items for each person ---
 
