@@ -60,14 +60,21 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def django_db_keepdb(django_db_modify_db_settings):
-    return prepared.take_prepared()
+def prepared_database(django_db_modify_db_settings, django_db_blocker):
+    with django_db_blocker.unblock():
+        return prepared.prepared()
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup, django_db_blocker):
+def django_db_keepdb(prepared_database, django_db_blocker):
     with django_db_blocker.unblock():
-        prepared.keep_prepared()
+        return prepared_database.take()
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, prepared_database, django_db_blocker):
+    with django_db_blocker.unblock():
+        prepared_database.keep()
 
 
 @pytest.fixture(autouse=True)
