@@ -17,11 +17,11 @@ from django.test import Client
 from annotation_service import blueprints
 from ontologies.models import Ontology
 from tests import databases, factories, prepared
-from tests.soak import SOAK
+from tests.soak import SOAK, amount
 
 # How long an example takes depends on the machine, and fails no test. The short form tries the same examples each time, so that
 # a change is judged by what it changes; the long form looks for new ones.
-hypothesis.settings.register_profile("service", deadline=None, derandomize=not SOAK)
+hypothesis.settings.register_profile("service", deadline=None, derandomize=not SOAK, max_examples=amount(50, 100))
 hypothesis.settings.load_profile("service")
 
 # Nobody cuts the power while a test runs: no commit has to wait for the disk.

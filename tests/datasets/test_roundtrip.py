@@ -97,7 +97,7 @@ def ontologies(alice):
 @pytest.mark.parametrize("kind", [DatasetKind.RICH, DatasetKind.PREANNOTATED_ENTITY, DatasetKind.PREANNOTATED_RELATION])
 @pytest.mark.parametrize("format", ["json", "jsonl"])
 @settings(
-    max_examples=amount(12, 400), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    max_examples=amount(6, 400), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(st.data())
 def test_a_document_survives(alice, ontologies, kind, format, data):

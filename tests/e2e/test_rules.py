@@ -149,7 +149,7 @@ class Case:
 
 def test_the_browser_reads_rules_as_the_server_does(page):
     page.goto("/accounts/login/")
-    cases = [Case(random.Random(seed)) for seed in range(amount(400, 4000))]
+    cases = [Case(random.Random(seed)) for seed in range(amount(150, 4000))]
     for seed, (case, answers) in enumerate(
         zip(cases, page.evaluate(RULES, [case.for_browser() for case in cases]), strict=True)
     ):
@@ -176,7 +176,7 @@ def test_the_picker_judges_marks_as_the_server_does(page, alice, carol):
     project.entity_ontology.items().get(name="Replace").switch(False, by=alice)
     annotation = Annotation.start(project.dataset.items()[0], carol)
     chance = random.Random(7)
-    cases = [judged(annotation, project, chance) for _ in range(amount(25, 200))]
+    cases = [judged(annotation, project, chance) for _ in range(amount(10, 200))]
     seen = {verdict for case in cases for verdicts in case["verdicts"] for verdict in verdicts.values()}
     assert seen == {True, False}
     page.goto("/accounts/login/")

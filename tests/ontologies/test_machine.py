@@ -393,7 +393,7 @@ class Trees(RuleBasedStateMachine):
 def test_random_operations_of_two_people_agree_with_the_model(db, settings):
     settings.ONTOLOGY_MOVE_ITEMS = True
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-    run_state_machine_as_test(Trees, settings=machine_settings(amount(25, 500), amount(30, 50)))
+    run_state_machine_as_test(Trees, settings=machine_settings(amount(12, 500), amount(30, 50)))
 
 
 # --- Several at the same time ------------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ class Both:
 @pytest.mark.parametrize("seed", range(amount(1, 3)))
 def test_a_second_implementation_agrees_on_which_labels_are_on(alice, seed):
     both = Both(random.Random(seed), alice)
-    for _ in range(amount(250, 2000)):
+    for _ in range(amount(120, 2000)):
         both.step()
         both.compare()
 

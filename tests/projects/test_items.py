@@ -19,7 +19,7 @@ from tests import factories
 from tests.annotations.own_work import label_of, mark, work
 from tests.queries import queries_of
 from tests.resource_sets import broken_places, make
-from tests.soak import SOAK
+from tests.soak import SOAK, amount
 from work.models import Comment, Flag, ItemLabel, ItemWork
 from work.models.item_work import count_some, delete_annotations, refresh
 
@@ -189,7 +189,7 @@ def test_filters_and_orders_go_together(alice, carol, dave, per_item, seed):
         do_something(rng, project, rng.choice(people))
     facts, labels = reckoned(project, people), list(project.entity_ontology.labels())
     theirs = {person: reckoned(project, [person]) for person in people}
-    for _ in range(150):
+    for _ in range(amount(75, 150)):
         state, has, sort = rng.choice([*STATE]), rng.choice([*WITH]), rng.choice([*SORTS])
         label, q, falls = rng.choice(["", "", *labels]), rng.choice(["", "", "pump", "1"]), rng.choice(["", "-"])
         person = rng.choice([None, *people])
