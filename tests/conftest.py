@@ -21,7 +21,7 @@ from tests.soak import SOAK, amount
 
 # How long an example takes depends on the machine, and fails no test. The short form tries the same examples each time, so that
 # a change is judged by what it changes; the long form looks for new ones.
-hypothesis.settings.register_profile("service", deadline=None, derandomize=not SOAK, max_examples=amount(50, 100))
+hypothesis.settings.register_profile("service", deadline=None, derandomize=not SOAK, max_examples=amount(50, 1000))
 hypothesis.settings.load_profile("service")
 
 # Nobody cuts the power while a test runs: no commit has to wait for the disk.
@@ -50,13 +50,15 @@ flush.emit_post_migrate_signal = lambda *args: None
 
 def pytest_collection_modifyitems(items):
     """What a database can answer differently is marked, to be asked on each kind of database. Browser tests and those of all apps
-    together are marked by hand."""
+    together are marked by hand. Random examples have a long form."""
     for item in items:
         folder, module = item.path.parent, item.path.stem.removeprefix("test_")
         works_with_one = item.get_closest_marker("django_db") or NEEDS_DATABASE & set(item.fixturenames)
         by_hand = item.get_closest_marker("e2e") or folder == databases.HERE
         if works_with_one and not by_hand and module not in databases.ON_SQLITE_ALONE.get(folder.name, ()):
             item.add_marker("database")
+        if hasattr(item.obj, "hypothesis"):
+            item.add_marker("soak")
 
 
 @pytest.fixture(scope="session")
