@@ -20,12 +20,12 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite joins in the order of its indexes"),
 ]
-ITEMS, ENTITIES, RELATIONS = 20_000, 7, 3
+ITEMS, ENTITIES, RELATIONS = 10_000, 7, 3
 LABELS, RELATION_LABELS = 200, 20
 SECONDS = 2
 # A statement that takes less is not explained.
 WORTH_EXPLAINING = 0.02
-# No step of a plan goes through more rows, all its loops together: a few times all marks. Each with each would be 400 million.
+# No step of a plan goes through more rows, all its loops together: a few times all marks. Each with each would be 100 million.
 MOST_ROWS = 5 * ITEMS * (ENTITIES + RELATIONS)
 PAGES = (
     "/",

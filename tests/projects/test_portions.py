@@ -183,8 +183,9 @@ def test_another_rule_waits_until_the_first_binds_all_items(project, as_alice):
     go_on_sharing_out()
     job = Job.objects.get(kind="assign")
     Job.objects.filter(pk=job.pk).update(done=5, total=24)
-    page = as_alice.get(project.get_absolute_url()).text
-    assert "Items are being shared out at the moment: 5 of" in page and f"/jobs/{job.pk}/" in page
+    for address in (project.get_absolute_url(), f"{project.get_absolute_url()}people/"):
+        page = as_alice.get(address).text
+        assert "Items are being shared out at the moment: 5 of" in page and f"/jobs/{job.pk}/" in page
     jobs.run(jobs.claim(pk=job.pk))
     project.refresh_from_db()
     assert project.rule == ONE and Assignment.objects.count() == 24
