@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connections
 from django.http import HttpRequest
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, BrowserType, ConsoleMessage, Page, expect, sync_playwright
@@ -131,6 +132,7 @@ def browser() -> Iterator[Browser]:
     # Playwright keeps an event loop in this thread, in which Django would otherwise refuse to touch the database.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
     expect.set_options(timeout=PATIENCE)
+    connections.close_all()  # once Playwright runs, this thread has others, and nobody would close these
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=chromium(playwright.chromium), args=[*ARGUMENTS, ONE_PROCESS]
