@@ -137,8 +137,8 @@ class GivesByHand(AssignsItems):
 
     def foresee_by_hand(self, verb: str, items: QuerySet[Item], people: Sequence[User]) -> HandCounts:
         """What `change_by_hand` would do."""
-        able = self.working() if verb == GIVE else self.all_annotating()
-        if others := words.listed(person.username for person in people if person not in set(able)):
+        able = set(self.working() if verb == GIVE else self.all_annotating())
+        if others := words.listed(person.username for person in people if person not in able):
             raise Refused(f"Nobody annotates in this project by the name of {others}.")
         keys = frozenset(person.pk for person in people)
         planned = self.planned(chosen=self._chosen(items), change=lambda group: VERBS[verb](group, keys))
