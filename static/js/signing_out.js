@@ -1,19 +1,18 @@
-// Who signs out is told of changes that wait in this browser to be saved.
+// Who signs out is told of changes that wait in this browser to be saved, and asked about drafts, which go with the person.
 
 import { showToast } from "./toasts.js";
 import { plural } from "./words.js";
-
-async function waitingOf(person) {
-  const { countWaiting } = await import("./annotate/store.js");
-  return countWaiting(person);
-}
 
 document.addEventListener("submit", async (event) => {
   const form = event.target;
   if (!form.dataset.signsOut) return;
   event.preventDefault();
-  const count = await waitingOf(Number(form.dataset.signsOut)).catch(() => 0);
-  if (!count) return form.submit();
-  const words = `${plural(count, "change is", "changes are")} not saved on the server yet. What waits in this browser is saved when you sign in here again and open the project.`;
-  showToast(words, { kind: "warning", action: { label: "Sign out now", run: () => form.submit() } });
+  const person = Number(form.dataset.signsOut);
+  const kept = await import("./kept.js");
+  const [waiting, drafts] = await Promise.all([kept.countWaiting(person), kept.countDrafts(person)]).catch(() => [0, 0]);
+  const leave = () => kept.dropDrafts(person).catch(() => {}).then(() => form.submit());
+  if (!waiting && !drafts) return form.submit();
+  const isWaiting = `${plural(waiting, "change is", "changes are")} not saved on the server yet. What waits in this browser is saved when you sign in here again and open its page.`;
+  const goes = `${plural(drafts, "draft that was not sent is", "drafts that were not sent are")} deleted from this browser.`;
+  showToast([waiting ? isWaiting : "", drafts ? goes : ""].join(" ").trim(), { kind: "warning", action: { label: "Sign out now", run: leave } });
 });

@@ -28,6 +28,7 @@ from playwright.sync_api import Browser, BrowserContext, BrowserType, ConsoleMes
 
 from tests import factories
 from tests.e2e.desk import TEXT, Desk
+from tests.e2e.typists import Typist, line
 from tests.e2e.waiting import until
 from tests.soak import SOAK
 
@@ -94,6 +95,8 @@ def watched_answers(get_response):
     def late(request: HttpRequest) -> None:
         if SOAK and request.META["SERVER_NAME"] != "testserver":  # which asks without a browser
             time.sleep(random.uniform(0, LATE))
+        if not request.path.startswith(settings.STATIC_URL):
+            time.sleep(line.delay())
 
     def answer(request):
         _under_way.add(request)
@@ -225,6 +228,14 @@ def lasting_browser(browser: Browser, live_server, problems: PageProblems, tmp_p
             yield context.new_page()
 
     return start
+
+
+@pytest.fixture
+def typist(request, page, problems: PageProblems) -> Iterator[Typist]:
+    """Somebody who types with a certain speed over a certain line: see `as_people_type` of `tests.e2e.typists`."""
+    problems.expect("ERR_INTERNET_DISCONNECTED", "htmx:sendError", "htmx:afterRequest")
+    with line.slow(request.param.latency):
+        yield Typist(page, request.param)
 
 
 def of_server(live_server) -> dict[str, Any]:

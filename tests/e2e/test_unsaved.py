@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 CHANGES = re.compile(r"/items/\d+/(entities|relations|done)/")
 KEPT = """async (person) => {
-  const { countWaiting } = await import("/static/js/annotate/store.js");
+  const { countWaiting } = await import("/static/js/kept.js");
   return countWaiting(person);
 }"""
 NOTE_TOASTS = "window.said = []; addEventListener('toast', ({ detail }) => said.push(detail.text), true)"

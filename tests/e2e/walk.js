@@ -3,7 +3,7 @@
 async ([seed, steps]) => {
   const at = (name) => import(`/static/js/annotate/${name}.js`);
   const [{ active, marks, now, sheet, text }, { newUid }, { select }, { show }, { Text }] = await Promise.all(
-    ["workspace", "marks", "selection", "showing", "text"].map(at),
+    ["workspace", "../uid", "selection", "showing", "text"].map(at),
   );
   let random = seed;
   const below = (count) => (random = (random * 48271) % 2147483647) % count;

@@ -1,11 +1,8 @@
 // The marks of one item, as the browser knows them. Every operation is a plain object; applying it gives its inverse.
 
-/** @typedef {{kind: "entity"|"relation"|"item", verb: "add"|"label"|"resize"|"reverse"|"remove"|"done", uid?: string, status?: string}} Operation With the status “suggested” it undoes a decision. */
+import { newUid } from "../uid.js";
 
-export function newUid() {
-  // randomUUID is missing on plain HTTP.
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-}
+/** @typedef {{kind: "entity"|"relation"|"item", verb: "add"|"label"|"resize"|"reverse"|"remove"|"done", uid?: string, status?: string}} Operation With the status “suggested” it undoes a decision. */
 
 /** The ends of a relation that leads the other way. */
 export const turned = ({ source, target }) => ({ source: target, target: source });

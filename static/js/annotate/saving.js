@@ -1,5 +1,6 @@
 // How what is done here reaches the server, and what the server has reaches the screen.
 
+import { Store } from "../kept.js";
 import { plural } from "../words.js";
 import { enter } from "./entering.js";
 import { dropSteps, keep, proofs, renameInSteps } from "./history.js";
@@ -11,11 +12,10 @@ import { post } from "./post.js";
 import { Queue } from "./queue.js";
 import { dropGone } from "./selection.js";
 import { show } from "./showing.js";
-import { Store } from "./store.js";
 import { $, NOT_SAVED, SIGNED_OUT, active, dismiss, here, items, marks, now, onPage, pane, picker, precedents, progress, state, toast, toastsOf } from "./workspace.js";
 
 const NOT_KEPT = "told that nothing is kept";
-const store = new Store(state.annotator, state.project);
+const store = new Store(state.annotator, `project ${state.project}`, ["item", "operation", "inverse", "revision"]);
 const leftovers = new Leftovers();
 let refusals = 0;
 let leaving = null;

@@ -1,7 +1,7 @@
 // Which pages of this browser are still there. A page holds a lock as long as it lives or, where a browser has no locks, as on plain
 // HTTP, answers when it is asked.
 
-import { newUid } from "./marks.js";
+import { newUid } from "./uid.js";
 
 const LATE = 500; // ms
 const nameOf = (other) => `page ${other}`;

@@ -1,0 +1,4 @@
+export function newUid() {
+  // randomUUID is missing on plain HTTP.
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,76 @@
+"""The store of what is not on the server yet: it outlives its own changes, and nothing in it outlives 14 days or its person's leave."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.e2e.waiting import until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
+
+IN_STORE = "async ([call, ...values]) => (await import('/static/js/kept.js'))[call](...values)"
+OLD_STORE = """(person) => new Promise((done) => {
+  const request = indexedDB.open("annotating", 1);
+  request.onupgradeneeded = () =>
+    request.result.createObjectStore("waiting", { keyPath: "id", autoIncrement: true }).createIndex("owner", ["person", "project"]);
+  request.onsuccess = () => {
+    const { result: database } = request;
+    const transaction = database.transaction("waiting", "readwrite");
+    const operation = { kind: "entity", verb: "add", uid: "1", label: "x" };
+    transaction.objectStore("waiting").add({ person, project: 7, tab: "gone", item: { number: 1 }, operation, inverse: [], revision: 0 });
+    transaction.oncomplete = () => (database.close(), done());
+  };
+})"""
+TAKEN_OVER = """async ([person, place]) => {
+  const { Store } = await import("/static/js/kept.js");
+  return new Store(person, place, ["operation"]).takeOver();
+}"""
+DAYS_LATER = "(days) => { const now = Date.now; Date.now = () => now() + days * 24 * 3600 * 1000; }"
+
+
+@pytest.fixture
+def ask(page, sign_in, carol):
+    """``ask("countWaiting", 1)``: a function of the store, as carol on some page."""
+    sign_in(page, carol)
+    page.goto("/projects/")
+    return lambda *call: page.evaluate(IN_STORE, list(call))
+
+
+def test_what_an_earlier_version_kept_is_still_sent(ask, page, carol):
+    page.evaluate(OLD_STORE, carol.pk)
+    assert ask("countWaiting", carol.pk) == 1
+    (entry,) = page.evaluate(TAKEN_OVER, [carol.pk, "project 7"])
+    assert entry["operation"]["uid"] == "1" and entry["item"] == {"number": 1}
+    assert page.evaluate(TAKEN_OVER, [carol.pk, "project 8"]) == []
+
+
+@pytest.mark.parametrize("days, left", [(13, 1), (15, 0)])
+def test_nothing_is_kept_for_more_than_14_days(ask, page, carol, days, left):
+    page.evaluate(OLD_STORE, carol.pk)
+    ask("keepDraft", carol.pk, "guidelines", {"text": "Mark"})
+    assert ask("draftOf", carol.pk, "guidelines")["value"] == {"text": "Mark"}
+    page.reload()
+    page.evaluate(DAYS_LATER, days)
+    assert (ask("countWaiting", carol.pk), ask("countDrafts", carol.pk)) == (left, left)
+
+
+def test_drafts_are_of_one_person_and_place(ask, alice, carol):
+    ask("keepDraft", carol.pk, "a", "Mine")
+    ask("keepDraft", alice.pk, "a", "Theirs")
+    assert ask("draftOf", carol.pk, "b") is None
+    ask("dropDraft", carol.pk, "a")
+    assert ask("countDrafts", carol.pk) == 0
+    assert ask("draftOf", alice.pk, "a")["value"] == "Theirs"
+
+
+def test_signing_out_takes_drafts_along_once_the_person_agrees(ask, page, alice, carol):
+    ask("keepDraft", carol.pk, "a", "Mine")
+    ask("keepDraft", alice.pk, "a", "Theirs")
+    page.locator("details.menu summary[aria-label^='Your account']").click()
+    page.get_by_role("button", name="Sign out").click()
+    asked = page.locator(".toast.warning")
+    expect(asked).to_contain_text("1 draft that was not sent is deleted from this browser.")
+    assert ask("countDrafts", carol.pk) == 1
+    asked.get_by_role("button", name="Sign out now").click()
+    expect(page.locator(".topbar")).to_have_count(0)
+    until(lambda: ask("countDrafts", carol.pk) == 0, "the draft is still there")
+    assert ask("countDrafts", alice.pk) == 1
