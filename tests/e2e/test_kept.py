@@ -1,4 +1,4 @@
-"""The store of what is not on the server yet: it outlives its own changes, and nothing in it outlives 14 days or its person's leave."""
+"""The store of what is not on the server yet: its own changes leave it whole; 14 days or its person's leave do not."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,13 +10,16 @@ pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 IN_STORE = "async ([call, ...values]) => (await import('/static/js/kept.js'))[call](...values)"
 OLD_STORE = """(person) => new Promise((done) => {
   const request = indexedDB.open("annotating", 1);
-  request.onupgradeneeded = () =>
-    request.result.createObjectStore("waiting", { keyPath: "id", autoIncrement: true }).createIndex("owner", ["person", "project"]);
+  request.onupgradeneeded = () => {
+    const table = request.result.createObjectStore("waiting", { keyPath: "id", autoIncrement: true });
+    table.createIndex("owner", ["person", "project"]);
+  };
   request.onsuccess = () => {
     const { result: database } = request;
     const transaction = database.transaction("waiting", "readwrite");
     const operation = { kind: "entity", verb: "add", uid: "1", label: "x" };
-    transaction.objectStore("waiting").add({ person, project: 7, tab: "gone", item: { number: 1 }, operation, inverse: [], revision: 0 });
+    const rest = { item: { number: 1 }, operation, inverse: [], revision: 0 };
+    transaction.objectStore("waiting").add({ person, project: 7, tab: "gone", ...rest });
     transaction.oncomplete = () => (database.close(), done());
   };
 })"""

@@ -6,7 +6,8 @@
         typist.mend()
         ...
 
-`bin/test` has two such typists, `bin/soak` one for each speed and each latency, with and without the cut. Answers come in any order.
+`bin/test` has two such typists, `bin/soak` one for each speed and each latency, with and without the cut. Answers come in
+any order.
 """
 
 import random
