@@ -1,4 +1,5 @@
 from .annotation import Annotation
+from .correction import TextCorrection
 from .dataset import Contents, Dataset
 from .item import Item
 from .judged import BrokenRule, Judged
@@ -18,5 +19,6 @@ __all__ = [
     "Mark",
     "Rejection",
     "Relation",
+    "TextCorrection",
     "Upload",
 ]

@@ -213,7 +213,7 @@ class Dataset(PagedBlueprint):
             copy.touch(item_count=0, token_count=0)
             return
         with json_unchecked():  # half the time of 100,000 items would go into parsing JSON that is right in the source
-            copy_rows(self.items(), dataset=copy.pk)
+            copy_rows(self.items(), dataset=copy.pk, text_version=1)
         if contents == Contents.EVERYBODY:
             labels: dict[int, int] = {}
             for own in Ontology.objects.filter(pk__in=ontologies):

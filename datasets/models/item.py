@@ -12,6 +12,7 @@ from annotation_service.db import store, write
 from annotation_service.edits import changes
 from annotation_service.inputs import Refused, check_text
 
+from ..alignment import Alignment
 from ..cleaned import CleanedText
 
 # So long removed items can be restored.
@@ -61,6 +62,8 @@ class Item(models.Model):
     token_count = models.PositiveIntegerField(editable=False)
     offsets = models.JSONField(null=True)
     extra_fields = models.JSONField(default=dict, blank=True)
+    # Goes up with each correction of the text. What is about tokens names the one that its author saw.
+    text_version = models.PositiveIntegerField(default=1, db_default=1, editable=False)
 
     with_removed = ItemQuerySet.as_manager()
     objects = LiveItems.from_queryset(ItemQuerySet)()
@@ -104,6 +107,23 @@ class Item(models.Model):
                     dataset.check_free([wanted])
                 store(self, **changed)
                 dataset.touch()
+
+    def alignment_from(self, version: int) -> Alignment:
+        """Where the tokens of an earlier version of the text are now; one for one, if it is that of now. Raises `Refused` for a
+        version that there never was."""
+        if version == self.text_version:
+            return Alignment.of(self.tokens, self.tokens)
+        later: Any = self.corrections.filter(version__gt=version).order_by("version")
+        texts = [*later.values_list("tokens", flat=True), self.tokens]
+        if version < 1 or version + len(texts) - 1 != self.text_version:
+            raise Refused("This is about another text than that of the item. Reload the page.")
+        alignment = Alignment.of(texts[0], texts[0])
+        while (same := len(texts) - 1 - texts[::-1].index(texts[0])) < len(
+            texts
+        ) - 1:  # what was undone changes nothing
+            alignment = alignment.then(Alignment.of(texts[same], texts[same + 1]))
+            texts = texts[same + 1 :]
+        return alignment
 
     @cached_property
     def cleaned(self) -> CleanedText:
