@@ -20,10 +20,10 @@ from datasets.extra_fields import Field
 from datasets.models import Annotation, Entity, Item
 from datasets.models.judged import broken_here
 from projects import access
+from projects.comment_list import waiting_for
 from projects.models import Project
 from projects.progress import done_by
-from projects.roles import with_right
-from work.models import Comment
+from projects.roles import ROLES, with_right
 from work.models.item_work import refresh_item
 from work.own_items import OwnItems
 
@@ -44,10 +44,11 @@ def page_to_annotate(request: Request, project: Project, item: Item, shown: OwnI
     for each in context["items"]:
         each["state"]["urls"] |= own_addresses(each["item"])
     state: dict[str, Any] = context["state"]
+    member = access.own_membership(request, project)
     state |= {
         "reading": False,
         "annotator": person.pk,
-        "shortcuts": access.own_membership(request, project).shortcuts,
+        "shortcuts": member.shortcuts,
         "comfort": {**comfort, "on_page": size},
         "suggestsHistory": bool(project.history),
     }
@@ -60,7 +61,7 @@ def page_to_annotate(request: Request, project: Project, item: Item, shown: OwnI
         "items": reverse("annotations:items", args=[project.pk]),
     }
     place = _place(items, shown.given)
-    context["answered"] = Comment.objects.waiting_for(person).filter(item__dataset__project=project).count()
+    context["waiting"] = waiting_for(person, {project.pk: ROLES[member.role]})[project.pk]
     return {**context, "item": item, "place": place, "may_answer": True, "filter": shown, **choices(shown)}
 
 

@@ -116,7 +116,7 @@ class Pairs:
 
 def card(request: Request, project: Project, people: list[Person]) -> dict[str, Any]:
     """What the project's page says of its assignment; ``people`` are its members."""
-    own = [person for person in people if person.is_given_items or person.begun]
+    own = [person for person in people if person.is_given_items or person.touched]
     left = project.calibration_left_by_person()
     before = request.session.get(BEFORE, {}).get(str(project.pk))
     return {
@@ -150,6 +150,7 @@ def _foreseen(project: Project, planned: Planned) -> dict[str, Any]:
     foreseen = planned.foresee(project.all_annotating())
     people = list(project.working().filter(pk__in=planned.annotators))
     context = {"foreseen": foreseen, "marks": sum(each.marks for each in foreseen), "moved": planned.count_moved()}
+    context["losses"] = [each for each in foreseen if each.lost]
     return context | {"pairs": Pairs(people, planned.shared()) if planned.rule.annotators_per_item else None}
 
 

@@ -1,7 +1,8 @@
 """Flags and comments of a project: how many there are, the list of them, and what is done with a comment wherever it is shown."""
 
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import wraps
 from typing import Any
@@ -27,24 +28,35 @@ from work.models import Answer, Comment, Flag
 from work.models.remarks import CommentQuerySet
 
 from . import access
+from .assignment.assigned import is_given
+from .roles import Role
 
 ITEMS_A_PAGE = 20
-STATES = {"waiting": "Waiting for an answer", "open": "Open", "resolved": "Resolved"}
-SORTS = {"waiting": "Waiting first", "changed": "Last changed", "item": "Item number"}
+STATES = {"waiting": "Waiting for you", "open": "Open", "resolved": "Resolved"}
+SORTS = {"waiting": "Waiting for you first", "changed": "Last changed", "item": "Item number"}
 LONG_AGO = Value(datetime(1, 1, 1, tzinfo=UTC), output_field=DateTimeField())
 Do = Callable[[Request, Comment], Any]
 
 
-def waits_for(reader: User | None) -> Q:
-    """Open comments in which somebody else had the last word: the annotator, for those who read everybody's work (``reader`` is
-    None), and one of these for the annotator."""
-    return Q(resolved_at=None) & (~Q(last_by=reader) if reader else Q(last_by=F("person")))
+def waits_for(user: User, *, reads: bool) -> Q:
+    """Open comments in which the other side had the last word: anybody else on one's own work and, for those who read everybody's
+    work, its annotator on that of others."""
+    own = Q(person=user) & ~Q(last_by=user)
+    return Q(resolved_at=None) & (own | Q(last_by=F("person")) & ~Q(person=user) if reads else own)
 
 
-def talk_figures(flags: QuerySet[Flag], comments: CommentQuerySet, *, reader: User | None) -> dict[str, Any]:
-    """How many flags of each kind there are, and how many comments are open, and wait for the reader."""
+def waiting_for(user: User, roles: Mapping[int, Role]) -> Counter[int]:
+    """How many comments wait for somebody in each project, by their roles there: those in its list of them."""
+    read = Q(item__dataset__project__in=[pk for pk, role in roles.items() if Right.READ in role.rights])
+    shown = read & waits_for(user, reads=True) | is_given(user, "item__") & waits_for(user, reads=False)
+    found = Comment.objects.filter(shown, item__dataset__project__in=roles, item__removed_at=None)
+    return Counter(dict(found.order_by().values_list("item__dataset__project").annotate(Count("pk"))))
+
+
+def talk_figures(flags: QuerySet[Flag], comments: CommentQuerySet, user: User, *, reads: bool) -> dict[str, Any]:
+    """How many flags of each kind there are, and how many comments are open, and wait for the user."""
     kinds = dict(flags.order_by().values_list("kind").annotate(n=Count("pk")))
-    waiting = Count("pk", filter=waits_for(reader))
+    waiting = Count("pk", filter=waits_for(user, reads=reads))
     counts = comments.aggregate(comments=Count("pk"), resolved=Count("resolved_at"), waiting=waiting)
     return {
         "kinds": [(label, kind, kinds[kind]) for kind, label in Flag.Kind.choices if kind in kinds],
@@ -58,8 +70,8 @@ class CommentList:
     """What somebody may see of the flags and comments in a project, and what they want to see of it: empty means all, and so does
     what is no choice."""
 
-    def __init__(self, flags: QuerySet[Flag], comments: CommentQuerySet, *, reader: User | None) -> None:
-        self.flags, self.comments, self.waits = flags.order_by(), comments.order_by(), waits_for(reader)
+    def __init__(self, flags: QuerySet[Flag], comments: CommentQuerySet, user: User, *, reads: bool) -> None:
+        self.flags, self.comments, self.waits = flags.order_by(), comments.order_by(), waits_for(user, reads=reads)
         of_somebody = Q(pk__in=self.flags.values("person")) | Q(pk__in=self.comments.values("person"))
         self.people = list(User.objects.filter(of_somebody).order_by("username"))
 
@@ -152,7 +164,7 @@ def comment_list(request: Request, pk: int) -> HttpResponse:
     said = access.flags(request, project), access.comments(request, project)
     choices = {name: request.GET.get(name, "") for name in ("flag", "state", "who", "sort")}
     with snapshot():
-        listed = CommentList(*said, reader=None if reads else request.user)
+        listed = CommentList(*said, request.user, reads=reads)
         listed.choose(query=search_text(request), **choices)
         page = Paginator(listed.items(), ITEMS_A_PAGE).get_page(request.GET.get("page"))
         entries = listed.entries(list(page.object_list))

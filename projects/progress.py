@@ -20,6 +20,7 @@ from work.suggestions import history
 
 from .assignment import item_counts
 from .assignment.assigned import GivenCounts
+from .comment_list import waiting_for
 from .models import ItemCounts, Membership, Project
 from .roles import ROLES, Role, getting_items, with_right
 
@@ -57,10 +58,9 @@ def home(request: Request) -> dict[str, Any]:
     user = request.user
     own = Project.objects.filter(membership__user=user, archived_at=None)
     projects = with_progress(finished_last(own, user)[:SHOWN], user)
-    waiting = Comment.objects.waiting_for(user).filter(item__dataset__project__in=projects)
-    answered = dict(waiting.order_by().values_list("item__dataset__project").annotate(Count("pk")))
+    waiting = waiting_for(user, {project.pk: project.role for project in projects})
     for project in projects:
-        project.answered = answered.get(project.pk, 0)
+        project.waiting = waiting[project.pk]
     at_work = [JobState.QUEUED, JobState.RUNNING]
     context: dict[str, Any] = {
         "annotated": [project for project in projects if project.role.gets_items],
@@ -209,9 +209,14 @@ class Person:
     user: User
     membership: Membership | None = None
     given: int = 0
-    begun: int = 0
+    touched: int = 0
     done: int = 0
     last_active: datetime | None = None
+
+    @property
+    def begun(self) -> int:
+        """As in `ProjectProgress`: without what is done."""
+        return self.touched - self.done
 
     @property
     def role(self) -> Role | None:
@@ -253,4 +258,4 @@ def people(project: Project) -> tuple[list[Person], list[Person]]:
 def _work(project: Project) -> Any:
     begun = Annotation.objects.filter(item__dataset__project=project, item__removed_at=None, started_at__isnull=False)
     by_person = begun.exclude(annotator=None).order_by().values("annotator")
-    return by_person.annotate(begun=Count("pk"), done=Count("done_at"), last_active=Max("changed_at"))
+    return by_person.annotate(touched=Count("pk"), done=Count("done_at"), last_active=Max("changed_at"))

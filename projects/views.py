@@ -88,10 +88,10 @@ def page(request: Request, pk: int) -> HttpResponse:
     }
     context |= progress.overview(project, request.user)
     said = access.flags(request, project), access.comments(request, project)
-    context["talk"] = comment_list.talk_figures(*said, reader=None if Right.READ in rights else request.user)
+    context["talk"] = comment_list.talk_figures(*said, request.user, reads=Right.READ in rights)
     if Right.READ in rights:
         members, _ = progress.people(project)
-        works = any(member.begun for member in members if member.user == request.user)
+        works = any(member.touched for member in members if member.user == request.user)
         context |= {"reads": True, "people": members, "works": works}
         context["assignment"] = card(request, project, members)
     if context["mine"].is_own:

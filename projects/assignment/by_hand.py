@@ -24,7 +24,7 @@ from datasets.models import Item
 from work.models.batch import lock_items
 
 from .assigned import Assignment, Withheld
-from .giving import AssignsItems
+from .giving import AssignsItems, Foreseen
 from .groups import BEGUN, BY_HAND, DEALT, WITHHELD, Group, People, group_of_each, with_groups
 
 # So long it can be undone.
@@ -102,6 +102,8 @@ class HandCounts:
     had: int
     begun: int
     marks: int
+    losses: Sequence[Foreseen]
+    """Who loses items, whoever loses the most first."""
 
     @property
     def changed(self) -> int:
@@ -111,6 +113,11 @@ class HandCounts:
     def had_not(self) -> int:
         return self.pairs - self.had
 
+    @property
+    def lost_in_turn(self) -> int:
+        """How many items people lose because others are shared out anew, each counted for each person."""
+        return sum(each.lost for each in self.losses) - (self.changed if self.verb == TAKE else 0)
+
     def in_words(self, people: Sequence[User]) -> str:
         """Such as “300 items given to anna. Had already: 12.”"""
         done, why, others = {
@@ -119,6 +126,7 @@ class HandCounts:
         }[self.verb]
         text = f"{words.plural(self.changed, 'item,items')} {done} {_names(people)}."
         text += f" {why}: {words.number(others)}." if others else ""
+        text += f" In turn, people lost {words.plural(self.lost_in_turn, 'item,items')}." if self.lost_in_turn else ""
         text += (
             f" Deleted with what people lost: {words.plural(self.marks, 'mark,marks')} put on all alike."
             if self.marks
@@ -148,7 +156,8 @@ class GivesByHand(AssignsItems):
                 pairs += count * len(keys)
                 had += count * len(group.given(planned.everybody) & keys)
                 begun += count * len(group.people(BEGUN) & keys)
-        return HandCounts(verb, pairs, had, begun, planned.marks_lost().total())
+        losses = [each for each in planned.foresee(self.all_annotating()) if each.lost]
+        return HandCounts(verb, pairs, had, begun, planned.marks_lost().total(), losses)
 
     def change_by_hand(
         self,

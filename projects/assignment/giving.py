@@ -67,6 +67,8 @@ class Planned:
     everybody: People
     groups: Mapping[Group, int]
     plan: Plan
+    # How many items of each person a change takes away itself, before the rest is dealt.
+    taken: Mapping[int, int]
 
     @property
     def basis(self) -> tuple[Any, ...]:
@@ -103,8 +105,10 @@ class Planned:
         return marks
 
     def foresee(self, people: Iterable[User]) -> list[Foreseen]:
-        """What it gives to those among whom items are shared out, and to others who have more than everybody."""
-        had, has, gained, begun, by_hand = (Counter[int]() for _ in range(5))
+        """What it gives to those among whom items are shared out, and to others who have more than everybody: whoever loses the
+        most comes first."""
+        had, has, begun, by_hand = (Counter[int]() for _ in range(4))
+        lost = Counter(self.taken)
         for group, count in self.groups.items():
             _count(had, group.given(self.everybody), count)
             _count(begun, group.people(BEGUN), count)
@@ -112,14 +116,15 @@ class Planned:
         for group, assigned, count in self.shares:
             then = group.then_given(self.everybody, assigned)
             _count(has, then, count)
-            _count(gained, then - group.given(self.everybody), count)
+            _count(lost, group.given(self.everybody) - then, count)
         marks = self.marks_lost()
-        own = {*self.annotators, *begun, *by_hand, *marks}
-        return [
-            Foreseen(person, had[key], has[key], gained[key], had[key] + gained[key] - has[key], begun[key], marks[key])
+        own = {*self.annotators, *self.taken, *begun, *by_hand, *marks}
+        found = [
+            Foreseen(person, had[key], has[key], has[key] + lost[key] - had[key], lost[key], begun[key], marks[key])
             for person in people
             if (key := person.pk) in own
         ]
+        return sorted(found, key=lambda each: -each.lost)
 
     def shared(self) -> dict[int, dict[int, int]]:
         """How many items each two of the annotators would share."""
@@ -252,11 +257,14 @@ class AssignsItems(Described):
             annotators = list(self.annotators())
             everybody = frozenset(self.all_annotating().order_by().values_list("pk", flat=True))
             groups = groups_of(with_groups(self.all_items(), now, rule, chosen))
-        changed = Counter[Group]()
+        changed, taken = Counter[Group](), Counter[int]()
         for group, count in groups.items():
-            changed[change(group) if change and group.chosen else group] += count
+            then = change(group) if change and group.chosen else group
+            changed[then] += count
+            if then is not group:
+                _count(taken, group.given(everybody) - then.given(everybody), count)
         plan = deal(changed, annotators, rule.annotators_per_item or 0, everybody, anew=anew)
-        return Planned(now, rule, annotators, everybody, groups, plan)
+        return Planned(now, rule, annotators, everybody, groups, plan, taken)
 
     def foresee_rule(self, rule: AssignmentRule) -> Planned:
         """What another rule would give to whom."""

@@ -49,7 +49,7 @@ def test_a_comment_is_asked_answered_and_resolved(page, desk, managers_page, pro
     expect(page.locator("#open-comments")).to_have_text("1 open")
 
     managers_page.goto(f"/projects/{project.pk}/")
-    managers_page.get_by_role("link", name="1 without an answer").click()
+    managers_page.get_by_role("link", name="1 waits for you").click()
     managers_page.wait_for_url("**/comments/**")  # with its scripts
     managers_page.locator(".comment").get_by_role("textbox").fill("Yes, as a whole.")
     managers_page.keyboard.press("Control+Enter")

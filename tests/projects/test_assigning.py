@@ -40,7 +40,7 @@ def test_the_card_says_the_rule_and_how_far_everybody_is(as_alice, as_carol, pro
     page = as_alice.get(project.get_absolute_url()).text
     card = page[page.index('id="assignment"') :]
     assert "Everybody gets every item. The first 2 items are for everybody" in card
-    assert ["carol", "10", "1", "1", "1", "left"] in rows(card) and ["dave", "10", "0", "0", "2", "left"] in rows(card)
+    assert ["carol", "10", "0", "1", "1", "left"] in rows(card) and ["dave", "10", "0", "0", "2", "left"] in rows(card)
     for address in (project.get_absolute_url(), reverse("annotations:items", args=[project.pk])):
         own = as_carol.get(address).text
         assert "First comes the calibration set: 1 item is left for you to do." in own

@@ -2,6 +2,8 @@ from collections import Counter
 from functools import partial
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from annotation_service.inputs import Refused
 from annotation_service.leaving import set_active
@@ -46,22 +48,45 @@ def test_two_items_fewer_are_evened_out(shared, alice, carol):
 def test_what_is_given_by_hand_counts_and_what_is_taken_away_goes_to_others(shared, alice, carol, dave):
     daves = shared.items_for(dave)[:3]
     chosen = shared.all_items().filter(pk__in=[item.pk for item in daves])
-    assert (
-        shared.foresee_by_hand("give", chosen, [carol])
-        == shared.change_by_hand("give", chosen, [carol], by=alice)
-        == HandCounts("give", pairs=3, had=0, begun=0, marks=0)
-    )
+    foreseen = shared.foresee_by_hand("give", chosen, [carol])
+    assert foreseen == HandCounts("give", pairs=3, had=0, begun=0, marks=0, losses=foreseen.losses)
+    assert told(foreseen) == [("carol", 5, 3, 5), ("dave", 5, 3, 5)]  # carol gets three, and as many others go to dave
+    assert foreseen == shared.change_by_hand("give", chosen, [carol], by=alice)
+    assert "3 items given to carol. In turn, people lost 6 items." in HandChange.objects.get().text
     assert not shared.items_for(dave) & chosen
     assert shares(shared) == [5, 5]
     Annotation.start(daves[0], carol)
-    assert (
-        shared.foresee_by_hand("take", chosen, [carol])
-        == shared.change_by_hand("take", chosen, [carol], by=alice)
-        == HandCounts("take", pairs=3, had=3, begun=1, marks=0)
-    )
+    foreseen = shared.foresee_by_hand("take", chosen, [carol])
+    assert foreseen == HandCounts("take", pairs=3, had=3, begun=1, marks=0, losses=foreseen.losses)
+    assert foreseen == shared.change_by_hand("take", chosen, [carol], by=alice)
     assert set(shared.items_for(dave) & chosen) == {*daves[1:]}
     shared.add_members([factories.user("erin")])
     assert set(shared.items_for(carol) & chosen) == {daves[0]}
+
+
+def told(foreseen):
+    return [(str(each.person), each.before, each.lost, each.after) for each in foreseen.losses]
+
+
+def test_whoever_loses_the_most_is_told_first_and_what_is_begun_is_never_lost(shared, alice, carol, dave):
+    for item in shared.items_for(dave)[:2]:
+        Annotation.start(item, dave)
+    shared.set_rule(AssignmentRule(), by=alice)
+    assert told(shared.foresee_by_hand("give", shared.all_items(), [dave])) == []  # it is everybody's
+    foreseen = shared.foresee_by_hand("take", shared.all_items(), [carol, dave])
+    assert told(foreseen) == [("carol", 10, 10, 0), ("dave", 10, 8, 2)]
+    assert [each.begun for each in foreseen.losses] == [0, 2]
+
+
+def test_a_look_at_losses_takes_the_same_queries_with_many_people(shared, carol, django_assert_num_queries):
+    def look():
+        return shared.foresee_by_hand("give", shared.all_items(), [carol])
+
+    with CaptureQueriesContext(connection) as few:
+        assert len(look().losses) == 1
+    shared.add_members([factories.user(f"person{n}") for n in range(8)])
+    with django_assert_num_queries(len(few)):
+        assert len(look().losses) == 9
 
 
 def test_marks_that_go_with_what_others_lose_are_told(shared, alice, carol, dave):

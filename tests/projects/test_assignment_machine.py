@@ -97,9 +97,16 @@ class Assigning(RuleBasedStateMachine):
         asked = {(person, item) for person in people for item in items.values_list("pk", flat=True)}
         had = self.pairs() & asked
         foreseen = self.project.foresee_by_hand("give", items, people)
+        before = self.given()
         assert foreseen == self.project.change_by_hand("give", items, people, by=self.manager)
+        self.check_losses(foreseen, before)
         assert (foreseen.changed, foreseen.had) == (len(asked - had), len(had))
         assert asked <= self.pairs()
+
+    def check_losses(self, foreseen, before):
+        now = self.given()
+        lost = {person: (len(had), len(had - now[person])) for person, had in before.items() if had - now[person]}
+        assert {each.person: (each.before, each.lost) for each in foreseen.losses} == lost
 
     @rule(people=some_people, places=some_items)
     def take(self, people, places):
@@ -107,7 +114,9 @@ class Assigning(RuleBasedStateMachine):
         asked = {(person, item) for person in people for item in items.values_list("pk", flat=True)}
         had, begun = self.pairs() & asked, {(person, item) for person in people for item in self.begun(person)} & asked
         foreseen = self.project.foresee_by_hand("take", items, people)
+        before = self.given()
         assert foreseen == self.project.change_by_hand("take", items, people, by=self.manager)
+        self.check_losses(foreseen, before)
         told = foreseen.changed, foreseen.begun, foreseen.had_not
         assert told == (len(had - begun), len(begun), len(asked - had))
         assert self.pairs() & asked == begun

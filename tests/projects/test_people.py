@@ -42,7 +42,7 @@ def test_the_table_says_what_everybody_has_been_given_begun_and_done(as_alice, c
     page = as_alice.get(address)
     assert rows(page) == [
         "alice you Manager just now never",
-        "carol Annotator just now 2 2 1 just now Read",
+        "carol Annotator just now 2 1 1 just now Read",
         "dave Annotator just now 2 0 0 never",
     ]
     bars = re.findall(r'max="(\d+)" value="(\d+)" aria-label="Progress of (\w+)"', page.text)
@@ -138,7 +138,7 @@ def test_who_annotates_no_more_is_given_nothing(as_alice, alice, carol):
     project = factories.project(by=alice, annotators=[carol], text="a\nb\n")
     Annotation.start(project.items_for(carol)[0], carol).finish()
     project.change_role(member(project, carol), "reviewer")
-    assert "carol Reviewer just now 0 1 1 just now" in " ".join(rows(as_alice.get(f"/projects/{project.pk}/people/")))
+    assert "carol Reviewer just now 0 0 1 just now" in " ".join(rows(as_alice.get(f"/projects/{project.pk}/people/")))
 
 
 def test_members_leave_by_themselves_unless_nobody_else_manages(as_carol, as_alice, project):

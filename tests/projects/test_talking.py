@@ -69,7 +69,7 @@ def test_annotators_see_their_own_and_first_what_was_answered(as_carol, as_dave,
     response = as_carol.get(url)
     assert numbers(response) == [2, 1, 4]
     assert "Two readings" not in response.text and "Hello" not in response.text
-    assert 'name="who"' not in response.text and "Answered first" in response.text
+    assert 'name="who"' not in response.text and "Waiting for you first" in response.text
     assert numbers(as_dave.get(url)) == [4, 2]
 
 
@@ -213,18 +213,20 @@ def test_the_page_of_the_project_counts_them(as_alice, as_carol, project, said):
     assert counted(as_alice, project) == {"flags": 2, "comments": 3, "open": 2, "resolved": 1, "waiting": 1}
     assert counted(as_carol, project) == {"flags": 1, "comments": 2, "open": 2, "resolved": 0, "waiting": 1}
     page = as_alice.get(reverse("projects:page", args=[project.pk])).text
-    assert "1 without an answer" in page and "?flag=uncertain" in page
+    assert "1 waits for you" in page and "?flag=uncertain" in page
 
 
-def test_home_tells_annotators_what_was_answered(as_carol, as_dave, as_alice, project, alice, url, said):
+def test_home_tells_everybody_as_many_comments_as_the_page_lists(as_carol, as_dave, as_alice, project, alice, url, said):
     link = f'<a class="chip warn" href="{url}?state=waiting">'
-    assert f"{link}1 comment to read</a>" in as_carol.get("/").text
-    assert link not in as_dave.get("/").text + as_alice.get("/").text
+    assert f"{link}1 comment waits for you</a>" in as_carol.get("/").text
+    assert link not in as_dave.get("/").text
+    assert f"{link}1 comment waits for you</a>" in as_alice.get("/").text
+    assert numbers(as_alice.get(f"{url}?state=waiting")) == [1]
     assert numbers(as_carol.get(f"{url}?state=waiting")) == [2]
     said["answered"].answer("Thanks", by=as_carol.user)
     said["resolved"].answer("One more thing", by=alice)
     assert link not in as_carol.get("/").text
-    assert f"{link}1 comment to read</a>" in as_dave.get("/").text
+    assert f"{link}1 comment waits for you</a>" in as_dave.get("/").text
 
 
 def test_annotators_are_told_of_answers_in_other_items_too(as_carol, as_dave, project, items, url, said):
@@ -232,7 +234,7 @@ def test_annotators_are_told_of_answers_in_other_items_too(as_carol, as_dave, pr
         page = client.get(f"/projects/{project.pk}/annotate/{items[0].pk}/").text
         return re.findall(rf'href="{url}\?state=waiting"[^>]*>([^<]*)<', page)
 
-    assert told(as_carol) == ["1 to read"] and told(as_dave) == []
+    assert told(as_carol) == ["1 waits for you"] and told(as_dave) == []
     said["answered"].answer("Thanks", by=as_carol.user)
     assert told(as_carol) == []
 

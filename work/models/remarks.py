@@ -70,10 +70,6 @@ class CommentQuerySet(models.QuerySet["Comment"]):
     def open(self) -> "CommentQuerySet":
         return self.filter(resolved_at=None)
 
-    def waiting_for(self, person: User) -> "CommentQuerySet":
-        """Those on somebody's own work in which somebody else had the last word."""
-        return self.open().filter(person=person, item__removed_at=None).exclude(last_by=person)
-
     def with_words(self) -> "CommentQuerySet":
         """With all that is shown of them: the answers, too."""
         answers = models.Prefetch(
