@@ -167,6 +167,12 @@ class AccountAdapter(DefaultAccountAdapter):
         return address
 
 
+class LoginForm(forms.LoginForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["login"].widget.attrs["autofocus"] = True
+
+
 class ResetPasswordForm(forms.ResetPasswordForm):
     def clean_email(self) -> str:
         email = super().clean_email()

@@ -221,6 +221,7 @@ LOGIN_REDIRECT_URL = "home"
 OPEN_REGISTRATION = env_bool("OPEN_REGISTRATION", False)
 ACCOUNT_ADAPTER = "annotation_service.accounts.AccountAdapter"
 ACCOUNT_FORMS = {
+    "login": "annotation_service.accounts.LoginForm",
     "reset_password": "annotation_service.accounts.ResetPasswordForm",
     "add_email": "annotation_service.accounts.AddEmailForm",
 }

@@ -2,7 +2,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.contrib import messages
@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.encoding import escape_uri_path
 from django.views import defaults
 from django.views.decorators.http import require_GET, require_POST
@@ -25,6 +26,7 @@ from .http import Request, download
 from .middleware import too_large
 from .models import Job, JobState, kept_file
 from .paging import named, search_text
+from .templatetags.help import Answer
 
 log = logging.getLogger(__name__)
 RETRY_AFTER, RETRY_SLOW_AFTER = 5, 60  # seconds
@@ -78,8 +80,8 @@ def help_page(request: Request) -> HttpResponse:
     )
 
 
-def _help_part(request: Request, name: str) -> dict[str, object]:
-    questions: list[tuple[str, str]] = []  # filled by the answers
+def _help_part(request: Request, name: str) -> dict[str, Any]:
+    questions: list[Answer] = []  # filled by the answers
     answers = render_to_string(f"help/_{name}.html", {"questions": questions}, request)
     return {"name": name, "title": HELP[name], "answers": answers, "questions": questions}
 
@@ -171,6 +173,15 @@ def blueprints_and_copies(kind: str, model: type[PagedBlueprint]) -> Finder:
             yield Hit(kind, thing.name, note, thing.get_absolute_url())
 
     return find
+
+
+@finders.append
+def find_help(request: Request, text: str) -> Iterable[Hit]:
+    """Answers whose question, or the further words to find them by, contain all of the text."""
+    wanted = text.casefold().split()
+    parts = [_help_part(request, name) for name in HELP]
+    found = [answer for part in parts for answer in part["questions"] if all(word in answer.words for word in wanted)]
+    return [Hit("Help", answer.question, "", f"{reverse('help')}#{answer.anchor}") for answer in found[:MOST]]
 
 
 @require_GET

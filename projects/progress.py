@@ -93,21 +93,24 @@ def finished_last(projects: QuerySet[Project], user: User) -> QuerySet[Project]:
 
 def with_progress(projects: Iterable[Project], user: User) -> list[Any]:
     """The projects with the user's ``role``, ``None`` for staff who are no member, their ``size`` in items, how many of these are
-    ``given`` to the user, and the ``progress``: of all items or, for ``is_own``, of what is given to an annotator."""
+    ``given`` to the user, how many of those ``waits`` to be done, and the ``progress``: of all items or, for ``is_own``, of what
+    is given to an annotator."""
     found: list[Any] = list(projects)
     own_roles = dict(Membership.objects.filter(project__in=found, user=user).values_list("project_id", "role"))
     counts = {row.project_id: row.figures for row in ItemCounts.objects.filter(project__in=found)}
     own = {pk for pk, role in own_roles.items() if ROLES[role].gets_items}
     given = GivenCounts(found, user)
-    work = _work_of(user, own) if own else {}
+    work = _work_of(user, own_roles) if own_roles else {}
     for project in found:
         project.role = ROLES.get(own_roles.get(project.pk, ""))
         project.is_own = project.pk in own
         size = project.size = given.sizes.get(project.pk, 0)
         annotates = project.role and Right.ANNOTATE in project.role.rights
         project.given = given.of(project.pk, user.pk) if annotates else 0
+        mine = ProjectProgress(project.given, *work.get(project.pk, (0, 0)))
+        project.waits = mine.left
         if project.is_own:
-            project.progress = ProjectProgress(project.given, *work.get(project.pk, (0, 0)))
+            project.progress = mine
         else:
             project.progress = ProjectProgress(size, *counts.get(project.pk, (0, 0)))
     return found

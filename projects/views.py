@@ -34,6 +34,7 @@ from .assignment_page import card
 from .forms import DeleteForm, DetailsForm, DuplicateForm, refusals_in, tells_on_list
 from .item_views import COUNT_SECONDS
 from .models import Project
+from .project_pages import find_in_project
 from .violation_report import Selection, ViolationReport
 
 DOWNLOAD_MARKS_AT_ONCE = 20_000
@@ -176,7 +177,7 @@ def find_projects(request: Request, text: str) -> Iterable[Hit]:
         yield Hit("Projects", project.name, f"{archived}created by {project.created_by}", project.get_absolute_url())
 
 
-finders.append(find_projects)
+finders += [find_in_project, find_projects]
 
 
 @require_http_methods(["GET", "POST"])

@@ -1,5 +1,8 @@
 """What the parts of the help page are written with: answers, pictures, and the names of controls and keys."""
 
+import re
+from typing import NamedTuple
+
 from django import template
 from django.template import Context
 from django.templatetags.static import static
@@ -9,11 +12,18 @@ from django.utils.safestring import SafeString
 register = template.Library()
 
 
+class Answer(NamedTuple):
+    anchor: str
+    question: str
+    words: str  # by which it is found in the command palette
+
+
 @register.simple_block_tag(takes_context=True)
 def answer(context: Context, content: str, anchor: str, question: str) -> SafeString:
     """One answer, with an address of its own, for the table of contents in ``questions``. Further words to find it by are
     hidden in it."""
-    context["questions"].append((anchor, question))
+    hidden = " ".join(re.findall(r"<p hidden>(.*?)</p>", content, re.DOTALL))
+    context["questions"].append(Answer(anchor, question, f"{question} {hidden}".casefold()))
     return format_html(
         '<article class="answer" id="{0}"><h3><a href="#{0}">{1}</a></h3>{2}</article>', anchor, question, content
     )

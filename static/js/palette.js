@@ -3,7 +3,8 @@
 import { make } from "./elements.js";
 import { waitFor } from "./waiting.js";
 
-const KINDS = ["Recent", "On this page", "Pages", "Labels", "Ontologies", "Constraints", "Datasets", "Projects", "Actions"];
+const KINDS = ["Recent", "On this page", "This project", "People", "Pages", "Labels", "Ontologies", "Constraints", "Preannotations", "Datasets",
+  "Projects", "Actions", "Help"];
 const PAUSE = 80; // ms without a key before the server is asked
 const REMEMBERED = 6;
 const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
@@ -94,7 +95,7 @@ async function ask() {
   const text = field.value.trim();
   const request = (asked = new AbortController());
   timer = null;
-  const query = new URLSearchParams({ q: text });
+  const query = new URLSearchParams({ q: text, project: palette.dataset.project });
   const headers = { Accept: "application/json" };
   const answer = await waitFor(fetch(`${palette.dataset.url}?${query}`, { headers, signal: request.signal })).catch(() => null);
   const hits = answer?.ok ? (await answer.json().catch(() => ({ hits: [] }))).hits : [];

@@ -1,5 +1,6 @@
 """What the command palette finds: for whom, in which order, and how much."""
 
+import re
 from operator import itemgetter
 
 import pytest
@@ -11,9 +12,14 @@ from tests.resource_sets import make
 
 
 def found(client, text):
-    """By kinds; the palette has an order of its own for these."""
+    """By kinds; the palette has an order of its own for these. Without answers of the help, which are found by many words."""
     hits = [(hit["kind"], hit["title"]) for hit in client.get("/find/", {"q": text}).json()["hits"]]
-    return sorted(hits, key=itemgetter(0))
+    return sorted((hit for hit in hits if hit[0] != "Help"), key=itemgetter(0))
+
+
+def in_project(client, project, text):
+    hits = client.get("/find/", {"q": text, "project": project.pk}).json()["hits"]
+    return {(hit["kind"], hit["title"]): hit["url"] for hit in hits if hit["kind"] in ("This project", "People")}
 
 
 @pytest.fixture
@@ -88,3 +94,98 @@ def test_hits_and_queries_are_few_however_much_there_is(as_alice, alice):
     assert fill(9) == (few, 10 + 6 + 6)
     assert found(as_alice, "") == found(as_alice, " ") == []
     assert not any(kind == "Labels" for kind, _ in found(as_alice, "p"))
+
+
+# --- The project that one is in ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def shared(as_alice, as_bob, as_carol, as_dave, labels):
+    rules = make("entity_constraints", owner=as_alice.user, name="Pump rules", **labels)
+    project = factories.project(
+        by=as_alice.user,
+        name="Pump repairs",
+        annotators=[as_carol.user],
+        entities=labels["entities"],
+        resources=[rules],
+    )
+    project.add_members([as_bob.user], "reviewer")
+    return project
+
+
+def test_pages_of_the_project_are_found_by_those_who_may_open_them(as_alice, as_bob, as_carol, as_dave, as_sam, shared):
+    """By every letter, so that nothing is left out."""
+    found = {}
+    for client in (as_alice, as_bob, as_carol, as_dave, as_sam):
+        hits = {}
+        for letter in "aeiou":
+            hits |= in_project(client, shared, letter)
+        for hit, url in hits.items():
+            assert client.get(url.partition("#")[0], follow=True).status_code == 200, hit
+        found[client] = {title for kind, title in hits if kind == "This project"}
+    assert {"Items", "People", "Settings", "Comments", "Download", "Guidelines", "Broken rules"} < found[as_alice]
+    assert {"Annotate", "Your items", "Comments", "Guidelines"} < found[as_carol]
+    assert not {"Items", "People", "Settings", "Download", "Broken rules"} & found[as_carol]
+    assert "Items" in found[as_bob] and not {"Settings", "Download", "Annotate"} & found[as_bob]
+    assert not found[as_dave] and "Settings" in found[as_sam] and "Annotate" not in found[as_sam]
+
+
+def test_all_tabs_are_found(as_alice, shared):
+    page = as_alice.get(shared.get_absolute_url()).text
+    tabs = re.findall(r'<a href="([^"]+)"[^>]*>(\w+)</a>', page[page.index('class="tabs"') :].partition("</nav>")[0])
+    assert len(tabs) == 5
+    for url, name in tabs:
+        assert in_project(as_alice, shared, name)["This project", name] == url
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("setti", "Settings"),
+        ("members", "People"),
+        ("export", "Download"),
+        ("history rules", "History: Pump rules"),
+        ("ontology", "Entity ontology: entity labels"),
+        ("dataset figures", "Statistics: Work orders"),
+        ("constraints pump", "Entity constraints: Pump rules"),
+    ],
+)
+def test_pages_are_found_by_other_words_too(as_alice, shared, text, title):
+    assert ("This project", title) in in_project(as_alice, shared, text)
+
+
+def test_members_lead_to_what_they_have(as_alice, as_bob, as_carol, shared, carol, dave):
+    assert in_project(as_alice, shared, "CARO") == {
+        ("People", "carol"): f"/projects/{shared.pk}/items/?person={carol.pk}"
+    }
+    assert in_project(as_bob, shared, "alice") == {("People", "alice"): f"/projects/{shared.pk}/people/?q=alice"}
+    assert in_project(as_alice, shared, "dave") == in_project(as_carol, shared, "alice") == {}
+    assert "no longer" not in as_alice.get(f"/projects/{shared.pk}/items/?person={carol.pk}").text
+
+
+@pytest.mark.parametrize("project", ["", "0", "x", "9" * 30])
+def test_what_is_no_project_has_no_pages(as_alice, shared, project):
+    hits = as_alice.get("/find/", {"q": "items", "project": project}).json()["hits"]
+    assert not any(hit["kind"] in ("This project", "People") for hit in hits)
+
+
+def test_answers_of_the_help_are_found_by_their_questions_and_hidden_words(as_carol):
+    def answers(text):
+        hits = as_carol.get("/find/", {"q": text}).json()["hits"]
+        return {hit["title"]: hit["url"] for hit in hits if hit["kind"] == "Help"}
+
+    page = as_carol.get("/help/").text
+    for text in ("synchronise blueprint", "how do", "register"):
+        assert 0 < len(answers(text)) <= 6
+        for title, url in answers(text).items():
+            path, _, anchor = url.partition("#")
+            assert path == "/help/" and f'id="{anchor}"><h3><a href="#{anchor}">{title}</a>' in page
+    assert answers("nothing of that") == {}
+
+
+def test_members_and_pages_take_the_same_queries_with_many(as_alice, shared):
+    in_project(as_alice, shared, "person")
+    few = len(queries_of(in_project, as_alice, shared, "person"))
+    shared.add_members([factories.user(f"person{n}") for n in range(9)])
+    assert len(queries_of(in_project, as_alice, shared, "person")) == few
+    assert len([kind for kind, _ in in_project(as_alice, shared, "person") if kind == "People"]) == 6

@@ -146,7 +146,7 @@ def mark(page: Page, name: str):
 
 def annotate_with_the_mouse(page: Page) -> None:
     """Anna marks a nested and an overlapping span, relates two, changes a label, removes a mark, and is done."""
-    page.get_by_role("link", name="Start").click()
+    page.get_by_role("link", name="Annotate").click()
     expect(page.locator(".text")).to_contain_text("Albert Einstein was born in Ulm, Germany.")
     labels_are_there(page)
     drag(page, "Albert", "Einstein")
@@ -179,7 +179,7 @@ def annotate_with_the_mouse(page: Page) -> None:
 
 def annotate_with_the_keyboard(page: Page) -> None:
     """Ben uses keys only, from the project to the end of the work."""
-    page.get_by_role("link", name="Start").focus()
+    page.get_by_role("link", name="Annotate").focus()
     page.keyboard.press("Enter")
     expect(page.locator(".text")).to_contain_text("Albert Einstein")
     expect(page.locator(".mark-name")).to_have_count(0)  # nobody sees the marks of others

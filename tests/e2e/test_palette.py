@@ -112,6 +112,33 @@ def test_annotators_are_offered_nothing_that_they_may_not_do_and_it_fits_a_phone
     expect(page.locator("#picker")).to_be_hidden()
 
 
+def test_pages_and_members_of_the_project_and_answers_are_found_where_one_is_in_it(palette, page, alice, carol):
+    project = factories.project(by=alice, annotators=[carol])
+    for place in (
+        project.get_absolute_url(),
+        project.dataset.get_absolute_url(),
+        project.entity_ontology.get_absolute_url(),
+    ):
+        page.goto(place)
+        settled(page)
+        palette.open().type("settin")
+        expect(palette.chosen).to_have_text("SettingsPumps")
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text("Settings")
+        page.evaluate("localStorage.clear()")  # what was chosen would be found first
+    palette.open().type("carol")
+    expect(palette.box.get_by_role("group", name="People").get_by_role("option")).to_have_text(
+        "carolannotator in Pumps: items"
+    )
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("combobox", name="Whose")).to_have_value(str(carol.pk))
+    palette.open().type("synchronise")
+    expect(palette.box.get_by_role("group", name="Help").get_by_role("option").first).to_be_visible()
+    assert not serious(page)
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/help/#"))
+
+
 @pytest.mark.parametrize("is_allowed", [True, False])
 def test_names_and_ids_are_copied(page, sign_in, alice, ontology, is_allowed):
     sign_in(page, alice)

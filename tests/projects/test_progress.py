@@ -107,8 +107,8 @@ def test_managers_see_the_projects_progress_and_annotators_their_own(as_alice, a
     first, second, _ = project.dataset.items()
     Annotation.start(first, as_alice.user).finish()  # helps, but the item is given to two others
     Annotation.start(second, as_carol.user).finish()
-    assert "0 of 3 done · 2 begun · 1 untouched" in page_of(as_alice, "/")
-    assert "1 of 3 done by you · 0 begun · 2 untouched" in page_of(as_carol, "/")
+    assert "3 items, 0 of them done · 2 begun · 1 untouched" in page_of(as_alice, "/")
+    assert "3 items given to you, 1 of them done · 0 begun · 2 untouched" in page_of(as_carol, "/")
     assert '<td class="num">0 / 3</td> <td class="num">2</td> <td class="num">1</td>' in page_of(as_alice, "/projects/")
     assert '<td class="num">1 / 3</td> <td class="num">0</td> <td class="num">2</td>' in page_of(as_carol, "/projects/")
     Annotation.start(second, dave).finish()

@@ -216,7 +216,9 @@ def test_the_page_of_the_project_counts_them(as_alice, as_carol, project, said):
     assert "1 waits for you" in page and "?flag=uncertain" in page
 
 
-def test_home_tells_everybody_as_many_comments_as_the_page_lists(as_carol, as_dave, as_alice, project, alice, url, said):
+def test_home_tells_everybody_as_many_comments_as_the_page_lists(
+    as_carol, as_dave, as_alice, project, alice, url, said
+):
     link = f'<a class="chip warn" href="{url}?state=waiting">'
     assert f"{link}1 comment waits for you</a>" in as_carol.get("/").text
     assert link not in as_dave.get("/").text

@@ -11,6 +11,7 @@ from annotation_service.models import Job
 from datasets.models import Annotation, Dataset
 from projects.models import Project
 from tests import factories
+from tests.answers import text_of
 from tests.queries import queries_of
 
 
@@ -163,7 +164,9 @@ def test_home_shows_each_person_what_is_theirs(as_alice, as_carol, as_dave):
     manager = page_of(as_alice.get("/"))
     assert "Pumps" in manager and "Work orders" in manager and "entity labels" in manager
     annotator = page_of(as_carol.get("/"))
-    assert "Pumps" in annotator and "0 of 3 done by you" in annotator and "Work orders" not in annotator
+    assert (
+        "Pumps" in annotator and "3 items given to you, 0 of them done" in annotator and "Work orders" not in annotator
+    )
     assert "add you to a project" in page_of(as_dave.get("/"))
 
 
@@ -187,14 +190,14 @@ def test_the_dialog_of_a_project_begins_in_the_field_that_is_to_be_changed(as_al
 @pytest.mark.parametrize("annotators_per_item", [None, 1])
 def test_home_offers_work_to_those_who_have_some(as_alice, as_carol, annotators_per_item):
     project = factories.project(by=as_alice.user, annotators=[as_carol.user], annotators_per_item=annotators_per_item)
-    assert ">Start</a>" in page_of(as_carol.get("/"))
+    assert "Annotate 3 items wait" in text_of(as_carol.get("/"))
     manager = page_of(as_alice.get("/"))
-    assert "0 of 3 done · 0 begun · 3 untouched" in manager and ">Start</a>" not in manager
-    assert (">Annotate</a>" in manager) == (annotators_per_item is None)  # managers may annotate what everybody gets
+    assert "3 items, 0 of them done · 0 begun · 3 untouched" in manager
+    assert ("Annotate <span" in manager) == (annotators_per_item is None)  # managers may annotate what everybody gets
     project.dataset.remove(project.dataset.items(), by=as_alice.user)
     for client in (as_alice, as_carol):
         page = page_of(client.get("/"))
-        assert "There are no items in it" in page and ">Start</a>" not in page and ">Continue</a>" not in page
+        assert "There are no items in it" in page and "Annotate" not in page
 
 
 def test_a_newcomer_among_the_managers_is_led_to_the_first_steps(as_bob):
