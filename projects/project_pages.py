@@ -65,7 +65,7 @@ def find_in_project(request: Request, text: str) -> Iterator[Hit]:
         names = ("user__username", "user__first_name", "user__last_name")
         for member in named(members, text, *names)[:MOST]:
             page, field = ("items", "person") if member.role in getting_items() else ("people", "q")
-            url = f"{TABS[page].url(project)}?{urlencode({field: member.user_id if page == 'items' else member.user})}"
+            url = f"{TABS[page].url(project)}?{urlencode({field: member.user_id if page == 'items' else str(member.user)})}"
             yield Hit("People", str(member.user), f"{ROLES[member.role]} in {project}: {page}", url)
 
 

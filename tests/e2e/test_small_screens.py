@@ -1,7 +1,7 @@
 """The main pages on a phone of 360 by 640 pixels: what is touched is large enough, and tools leave room for what they are for."""
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests import factories
 from tests.e2e.waiting import settled
@@ -11,11 +11,11 @@ pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 WIDTH, HEIGHT, LEAST = 360, 640, 24
 
-# Whatever is touched, with what is around it that takes the touch, too, such as the words of a box or the row of a link. Links inside
+# Whatever is touched, with what is around it that takes the touch, too: the words of a box, the row of a link. Links inside
 # a sentence are as high as its line.
 SMALL = """(least) => {
-  const controls = `button, summary, select, textarea, input:not([type=hidden]), nav a, .pager a, :is(th, td, .list, .card h2, .menu-items) a,
-    a:is(.button, .chip), [role=button]`;
+  const controls = `button, summary, select, textarea, input:not([type=hidden]), nav a, .pager a,
+    :is(th, td, .list, .card h2, .menu-items) a, a:is(.button, .chip), [role=button]`;
   const isShown = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true })
     && !element.closest(".visually-hidden, .skip-link, [inert]");
   const takes = (element, x, y) => {
@@ -23,14 +23,16 @@ SMALL = """(least) => {
     return !there || element.contains(there) || there.closest("label")?.control === element;
   };
   const isSmall = (element) => {
-    const { width, height } = ((element.matches("input") && element.closest("label")) || element).getBoundingClientRect();
+    const whole = (element.matches("input") && element.closest("label")) || element;
+    const { width, height } = whole.getBoundingClientRect();
     if (!width || !height || (width >= least && height >= least)) return false;
     element.scrollIntoView({ block: "center", inline: "center" });
     const box = element.getBoundingClientRect();
-    const [middle, line, reach] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2, least / 2 - 1];
-    return ![[-reach, 0], [reach, 0], [0, -reach], [0, reach]].every(([right, down]) => takes(element, middle + right, line + down));
+    const [x, y, reach] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2, least / 2 - 1];
+    return ![[-reach, 0], [reach, 0], [0, -reach], [0, reach]].every(([right, down]) => takes(element, x + right, y + down));
   };
-  const name = (element) => `${element.tagName.toLowerCase()}.${element.className} “${(element.ariaLabel ?? element.textContent).trim().slice(0, 30)}”`;
+  const said = (element) => (element.ariaLabel ?? element.textContent).trim().slice(0, 30);
+  const name = (element) => `${element.tagName.toLowerCase()}.${element.className} “${said(element)}”`;
   return [...new Set([...document.querySelectorAll(controls)].filter(isShown).filter(isSmall).map(name))];
 }"""
 # How high the rows of tools are that the first screen shows.
@@ -92,3 +94,9 @@ def test_on_a_phone_targets_are_large_enough_and_tools_leave_two_thirds(page: Pa
         small[name] = page.evaluate(SMALL, LEAST)
     lines = [f"{name}: {each}" for name, found in [*small.items(), *tall.items()] for each in found]
     assert not lines, "\n".join(lines)
+
+
+def test_the_sign_in_begins_with_the_name(page: Page, live_server, alice):
+    page.goto("/accounts/login/")
+    page.keyboard.type("alice")
+    expect(page.get_by_label("User name or e-mail address")).to_have_value("alice")
