@@ -184,6 +184,7 @@ def test_answers_of_the_help_are_found_by_their_questions_and_hidden_words(as_ca
 
 
 def test_members_and_pages_take_the_same_queries_with_many(as_alice, shared):
+    shared.add_members([factories.user("person")])
     in_project(as_alice, shared, "person")
     few = len(queries_of(in_project, as_alice, shared, "person"))
     shared.add_members([factories.user(f"person{n}") for n in range(9)])
