@@ -112,7 +112,7 @@ def test_managers_see_the_projects_progress_and_annotators_their_own(as_alice, a
     assert '<td class="num">0 / 3</td> <td class="num">2</td> <td class="num">1</td>' in page_of(as_alice, "/projects/")
     assert '<td class="num">1 / 3</td> <td class="num">0</td> <td class="num">2</td>' in page_of(as_carol, "/projects/")
     Annotation.start(second, dave).finish()
-    assert "1 of 3 done · 1 begun · 1 untouched" in page_of(as_alice, "/")
+    assert "3 items, 1 of them done · 1 begun · 1 untouched" in page_of(as_alice, "/")
     assert "1 done · 1 begun · 1 untouched" in page_of(as_alice, f"/projects/{project.pk}/figures/")
 
 
