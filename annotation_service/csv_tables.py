@@ -7,7 +7,7 @@ begins with apostrophes and then such a sign, so that every text comes back as i
 
 import csv
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,6 +23,13 @@ _REASONS = {
     "field limit": "A quotation mark opens here that is closed much later, or never.",
     "expected after": "After a closing quotation mark the next column was expected. One inside a value is written twice.",
 }
+
+
+def headings(line: str, known: Callable[[str], object]) -> list[str]:
+    """The columns that a line names, separated by what gives most of those that are known."""
+    return max(
+        (_names(line, each) for each in DELIMITERS), key=lambda names: (sum(map(bool, map(known, names))), len(names))
+    )
 
 
 def records(texts: Iterable[str], fields: Sequence[str], limit: int) -> Iterator[Element]:

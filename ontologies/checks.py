@@ -7,7 +7,7 @@ from typing import NamedTuple
 from annotation_service import words
 
 from . import colors
-from .labels import Label, Labels
+from .labels import Label, Labels, letters_of
 
 MANY_LEVELS = 12
 
@@ -15,10 +15,12 @@ KINDS = {
     "similar_names": "Nearly the same name",
     "same_name": "The same name twice",
     "similar_colors": "Similar colours",
+    "many_levels": "Many levels",
     "no_description": "No description",
     "single_child": "A single item below",
-    "many_levels": "Many levels",
 }
+HINTS = {"no_description", "single_child"}
+"""What every tree goes through while it is being made: nothing to be warned of."""
 
 
 class Check(NamedTuple):
@@ -33,6 +35,10 @@ class Check(NamedTuple):
         return KINDS[self.kind]
 
     @property
+    def is_hint(self) -> bool:
+        return self.kind in HINTS
+
+    @property
     def uids(self) -> str:
         return ",".join(label.uid for label in self.labels)
 
@@ -40,7 +46,7 @@ class Check(NamedTuple):
 def likely_mistakes(labels: Labels) -> list[Check]:
     by_key: dict[str, list[Label]] = defaultdict(list)
     for label in labels:
-        by_key["".join(label.name.split()).casefold()].append(label)
+        by_key[letters_of(label.name)].append(label)
     found = [check for alike in by_key.values() if len(alike) > 1 for check in _names(alike)]
     for parent_uid, siblings in labels.children.items():
         found += _siblings(siblings, labels.by_uid.get(parent_uid))

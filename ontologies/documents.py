@@ -59,6 +59,7 @@ class NewLabel:
     updated_at: datetime | None = None
     off_by: str = ""
     dropped_terms: int = 0  # of a document: repeated or empty
+    repeated: int = 0  # of a list: how many further lines name it
 
 
 def too_deep() -> str:

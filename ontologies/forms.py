@@ -10,8 +10,8 @@ from annotation_service.json_input import parse_json
 from annotation_service.models import User
 
 from .documents import NewLabel, example_json, read_ontology
-from .models import OntologyItem, OntologyKind
-from .pasted_lists import read_pasted
+from .models import Ontology, OntologyItem, OntologyKind
+from .pasted_lists import ROLES, headings_of, read_pasted, read_table, usual_columns
 
 
 class ItemsForm(DocumentForm):
@@ -63,15 +63,38 @@ class OntologyForm(ItemsForm):
 
 
 class PasteForm(ItemsForm):
-    """A list of new items: indented lines, paths or a creation document."""
+    """A list of new items below an item or at the top level: lines, a table, or a creation document.
 
-    def __init__(self, *args: Any, kind: str) -> None:
+    ``columns`` are those of a table, with what was chosen for the table with these headings.
+    """
+
+    as_lines = forms.BooleanField(required=False)
+    headings: list[str] = []
+    columns: dict[str, str] = {}
+
+    def __init__(self, *args: Any, ontology: Ontology, parent: OntologyItem | None) -> None:
         super().__init__(*args)
-        self.kind = kind
+        self.ontology, self.parent = ontology, parent
 
     def read(self) -> list[NewLabel]:
         text = self.pasted()
-        return read_pasted(text, self.kind) if text.strip() else []
+        if not text.strip():
+            return []
+        self.headings = headings_of(check_text(text))
+        if not self.headings or self.cleaned_data["as_lines"]:
+            return read_pasted(text, self.ontology.kind)
+        self.columns = usual_columns(self.headings)
+        if not self.ontology.is_entity:
+            del self.columns["example_terms"]
+        if self.data.getlist("heading") == self.headings:
+            sent = {role: self.data.get(f"column_{role}", "") for role in self.columns}
+            self.columns = {role: heading if heading in self.headings else "" for role, heading in sent.items()}
+        return read_table(text, self.columns, self.ontology.labels().places(self.parent and self.parent.uid))
+
+    @property
+    def offered(self) -> list[tuple[str, str, str]]:
+        """The roles of columns: name, title, and the heading that is taken."""
+        return [(role, ROLES[role].title, heading) for role, heading in self.columns.items()]
 
 
 # --- Items ---------------------------------------------------------------------------------------------------------------

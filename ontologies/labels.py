@@ -76,6 +76,15 @@ class Labels(list[Label]):
         """The lineage of the label with a key."""
         return self.lineage(self.by_pk[pk])
 
+    def places(self, uid: str | None) -> dict[str, str | None]:
+        """The paths of the labels below one, or of all, by their names; None for a name that stands in more than one place."""
+        above = f"{self.by_uid[uid].fullname}/" if uid else ""
+        inside = [label for label in self if label.fullname.startswith(above)]
+        found: dict[str, str | None] = {}
+        for label in inside:
+            found[label.name] = None if label.name in found else label.fullname.removeprefix(above)
+        return found
+
     def find(self, text: str, *, exact: bool = False) -> list[Label]:
         """Those that somebody means with the text, in tree order: see `Index.find`."""
         return [self[place] for place in self._index.find(text, exact=exact)]
@@ -205,6 +214,11 @@ class LabelNames:
             for pair in _pairs(label.name):
                 places[pair].append(index)
         return places
+
+
+def letters_of(name: str) -> str:
+    """The same for names that differ only in case or spacing."""
+    return "".join(name.split()).casefold()
 
 
 def _normal(text: str) -> str:

@@ -2,55 +2,103 @@
 do."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, NamedTuple
 
 from django.conf import settings
 
+from annotation_service import csv_tables
 from annotation_service.db import among
-from annotation_service.inputs import Problems, Refused, check_text, clean_name
+from annotation_service.inputs import Problems, Refused, check_text, clean_description, clean_name, text_blocks
 
-from .documents import NewLabel, name_taken, read_ontology, too_deep, too_many
+from .documents import NewLabel, clean_color, clean_example_terms, name_taken, read_ontology, too_deep, too_many
+from .labels import gloss, letters_of
 from .tree import NewBranch, Tree
 
-# --- Reading -----------------------------------------------------------------------------------------------------------
+# --- Lines -------------------------------------------------------------------------------------------------------------
 
 _FILLED = re.compile(r"^[^\S\n]*+\S.*", re.MULTILINE)
 _LINE = re.compile(r"([ \t]*)(?:(?:[-*+•‣◦–]|\d++(?:\.\d++)*+[.)])(?:[ \t]+|$))?(.*)", re.DOTALL)
-Row = tuple[int, str, str]
-"""The number of a line, its indentation, and what follows its bullet or number."""
+
+
+@dataclass(slots=True)
+class _Branch:
+    """An item with those below it, by their names; ``line`` is the first that names it, 0 while it only stands above others."""
+
+    label: NewLabel
+    below: dict[str, "_Branch"] = field(default_factory=dict)
+    line: int = 0
+
+
+class _Found:
+    """What a list names, each item once and those above it included."""
+
+    def __init__(self) -> None:
+        self.top = _Branch(NewLabel(0, ""))
+        self.count = 0
+
+    def add(self, names: Iterable[str], branch: _Branch, line: int) -> _Branch:
+        for name in names:
+            if name not in branch.below:
+                self.count += 1
+                if self.count > settings.MAX_ONTOLOGY_ITEMS:
+                    raise Refused(too_many())
+                branch.below[name] = _Branch(NewLabel(branch.label.level + 1, name))
+            branch = branch.below[name]
+        branch.label.repeated += bool(branch.line)
+        branch.line = branch.line or line
+        return branch
+
+    def labels(self, branch: _Branch | None = None) -> Iterator[NewLabel]:
+        for each in (branch or self.top).below.values():
+            yield each.label
+            yield from self.labels(each)
 
 
 def read_pasted(text: str, kind: str) -> list[NewLabel]:
     """The items of a pasted list, in tree order. Raises `Refused` with the line, or for JSON the place, of every problem.
 
-    Lines are paths if one of them has a “/” and none is indented. Bullets and numbers before the names are left out.
+    A line is a name or a path with “/”, below the last line that is less indented. Bullets and numbers before it are left out.
     """
     text = check_text(text.removeprefix("\ufeff"))
     if text.lstrip().startswith("["):
         return read_ontology(text, kind)
-    rows = list(_filled_lines(text))
-    problems = Problems()
-    indented = any(indent != rows[0][1] for _, indent, _ in rows)
-    if not indented and any("/" in rest for _, _, rest in rows):
-        items = _read_paths(rows, problems)
-    else:
-        items = _read_indented(rows, problems)
+    found, problems = _Found(), Problems()
+    last, indents, branches = found.top, list[str](), [found.top]
+    for number, indent, rest in _filled_lines(text):
+        if not indents:
+            indents.append(indent)
+        elif indent != indents[-1] and indent.startswith(indents[-1]):
+            indents.append(indent)
+            branches.append(last)
+        while len(indents) > 1 and indent != indents[-1] and len(indent) < len(indents[-1]):
+            indents.pop()
+            branches.pop()
+        if indent != indents[-1]:
+            problems.add(f"line {number}", "The indentation fits none of the lines above.")
+        try:
+            names = _names(rest, branches[-1].label.level)
+        except Refused as refused:
+            problems.add(f"line {number}", refused.problems[0].text)
+            names = [""]
+        last = found.add(names, branches[-1], number)
     problems.raise_if_any()
-    return items
+    return list(found.labels())
 
 
 def from_fullnames(names: Iterable[str]) -> list[NewLabel]:
     """Items with these full names, those above them included, in tree order. Raises `Refused` with what no item may be called."""
-    problems = Problems()
-    items = _read_paths([(number, "", name) for number, name in enumerate(names, 1)], problems)
-    problems.raise_if_any()
-    return items
+    found = _Found()
+    for number, name in enumerate(names, 1):
+        found.add(_names(name), found.top, number)
+    return list(found.labels())
 
 
-def _filled_lines(text: str) -> Iterator[Row]:
-    """The lines that are not blank. Raises `Refused` if these are more than an ontology may have items."""
+def _filled_lines(text: str) -> Iterator[tuple[int, str, str]]:
+    """The number of each line that is not blank, its indentation, and what follows its bullet or number. Raises `Refused` if
+    these are more than an ontology may have items."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     number, end = 1, 0
     for count, match in enumerate(_FILLED.finditer(text)):
@@ -63,58 +111,134 @@ def _filled_lines(text: str) -> Iterator[Row]:
         yield number, line[1], line[2]
 
 
-def _read_indented(rows: list[Row], problems: Problems) -> list[NewLabel]:
-    items: list[NewLabel] = []
-    indents = [rows[0][1]]
-    names: list[dict[str, int]] = [{}]  # of the siblings at each level, with their lines
-    for number, indent, rest in rows:
-        if indent != indents[-1] and indent.startswith(indents[-1]):
-            indents.append(indent)
-            names.append({})
-        while len(indents) > 1 and indent != indents[-1] and len(indent) < len(indents[-1]):
-            indents.pop()
-            names.pop()
-        if indent != indents[-1]:
-            problems.add(f"line {number}", "The indentation fits none of the lines above.")
-        level = len(indents)
-        if level > settings.MAX_LEVELS:
-            problems.add(f"line {number}", too_deep())
+def _names(path: str, level: int = 0) -> list[str]:
+    """The names of a path that begins below this level."""
+    if level + path.count("/") >= settings.MAX_LEVELS:
+        raise Refused(too_deep())
+    return [clean_name(part) for part in path.split("/")]
+
+
+# --- Tables ------------------------------------------------------------------------------------------------------------
+
+
+class Role(NamedTuple):
+    """What a column of a table can be, with the headings by which it is known and how its texts are read."""
+
+    title: str
+    headings: str
+    read: Callable[[str], Any]
+
+
+ROLES = {
+    "name": Role(
+        "Name", "name,label,term,item,title,category,class,concept,entity,relation,type,tag,preferred label", _names
+    ),
+    "path": Role("Path", "path,full name,fullname,full path,hierarchy", _names),
+    "parent": Role("Parent", "parent,parent name,parent label,parent path,broader,above", _names),
+    "description": Role(
+        "Description", "description,definition,comment,note,notes,scope note,meaning", clean_description
+    ),
+    "example_terms": Role(
+        "Example terms",
+        "example terms,examples,example,terms,synonyms,synonym,aliases,alternative labels",
+        lambda text: clean_example_terms(re.split(r"[|;,\n]", text)),
+    ),
+    "color": Role("Colour", "colour,color,hex", clean_color),
+}
+_ROLE_OF = {heading: name for name, role in ROLES.items() for heading in role.headings.split(",")}
+
+
+def _role_of(heading: str) -> str:
+    return _ROLE_OF.get(re.sub(r"[\W_]+", " ", heading).strip().casefold(), "")
+
+
+def headings_of(text: str) -> list[str]:
+    """The columns of a table, none if the text is a list of lines: the first line names that of the names or paths, or has tabs
+    between names."""
+    lines = [rest for _, _, rest in islice(_filled_lines(text.removeprefix("\ufeff")), 2)]
+    if not lines or text.lstrip().startswith("["):
+        return []
+    headings = csv_tables.headings(lines[0], _role_of)
+    is_known = {"name", "path"} & set(map(_role_of, headings)) and set(csv_tables.DELIMITERS) & set(lines[-1])
+    return list(dict.fromkeys(headings)) if len(headings) > 1 and (is_known or "\t" in lines[0].strip()) else []
+
+
+def usual_columns(headings: Sequence[str]) -> dict[str, str]:
+    """The heading for each role, "" if there is none."""
+    columns = {name: next((each for each in headings if _role_of(each) == name), "") for name in ROLES}
+    return columns if columns["name"] or columns["path"] else {**columns, "name": headings[0]}
+
+
+@dataclass(slots=True)
+class _TableRow:
+    line: int
+    names: list[str]
+    parent: str
+    details: dict[str, Any]
+
+
+Known = Mapping[str, _TableRow | str | None]
+"""What stands by a name: a row of the table or the path of an item that is there; None for more than one."""
+
+
+def read_table(text: str, columns: Mapping[str, str], places: Known) -> list[NewLabel]:
+    """The items of a table, in tree order; ``columns`` are the headings of the roles. Raises `Refused` with the line and
+    column of every problem.
+
+    A path ends with the name of its row or with what is above that. A parent is another row or one of the ``places``, by its
+    name, or else a path.
+    """
+    found, problems = _Found(), Problems()
+    rows: list[_TableRow] = []
+    known = dict(places)
+    for record in csv_tables.records(text_blocks(text), headings_of(text), settings.MAX_PASTED_BYTES):
+        values: dict[str, Any] = {}
+        if record.refused:
+            problems.add_all(record.refused)
+        for role, heading in columns.items():
+            if heading and record.value and (cell := record.value[heading].strip()):
+                try:
+                    values[role] = ROLES[role].read(cell)
+                except Refused as refused:
+                    problems.add(f"{record.place}, column “{heading}”", refused.problems[0].text)
+                    values[role] = [""]
+        path, name = values.pop("path", []), values.pop("name", [])
+        names = path if path[-len(name) :] == name else path + name
+        if names:
+            parent = "" if path else "/".join(values.pop("parent", []))
+            rows.append(_TableRow(record.number, names, parent, values))
+            known[names[-1]] = None if isinstance(known.get(names[-1]), _TableRow) else rows[-1]
+        elif record.value:
+            problems.add(record.place, "A name is needed.")
+    problems.raise_if_any()
+    for row in rows:
+        try:
+            branch = found.add(_from_top(row, known), found.top, row.line)
+            details = {role: getattr(branch.label, role) for role in row.details}
+            if branch.label.repeated and details != row.details:
+                raise Refused(f"“{branch.label.name}” stands already in line {branch.line}, with other details.")
+        except Refused as refused:
+            problems.add(f"line {row.line}", refused.problems[0].text)
             continue
-        if name := _read_name(rest, number, problems):
-            if (first := names[-1].setdefault(name, number)) != number:
-                problems.add(f"line {number}", f"“{name}” stands already at this place (line {first}).")
-            items.append(NewLabel(level, name))
-    return items
+        for role, value in row.details.items():
+            setattr(branch.label, role, value)
+    problems.raise_if_any()
+    return list(found.labels())
 
 
-def _read_paths(rows: list[Row], problems: Problems) -> list[NewLabel]:
-    tree: dict[str, Any] = {}
-    count = 0
-    for number, _, path in rows:
-        if path.count("/") >= settings.MAX_LEVELS:
-            problems.add(f"line {number}", too_deep())
-            continue
-        branch = tree
-        for name in [_read_name(part, number, problems) for part in path.split("/")]:
-            count += name not in branch
-            if count > settings.MAX_ONTOLOGY_ITEMS:
-                raise Refused(too_many())
-            branch = branch.setdefault(name, {})
-    return list(_new_items(tree, 1))
-
-
-def _new_items(tree: dict[str, Any], level: int) -> Iterator[NewLabel]:
-    for name, below in tree.items():
-        yield NewLabel(level, name)
-        yield from _new_items(below, level + 1)
-
-
-def _read_name(text: str, number: int, problems: Problems) -> str:
-    try:
-        return clean_name(text)
-    except Refused as refused:
-        problems.add(f"line {number}", refused.problems[0].text)
-        return ""
+def _from_top(row: _TableRow, known: Known) -> list[str]:
+    """The names down to a row, through its parents."""
+    names, parent = row.names, row.parent
+    while parent:
+        above = known.get(parent, parent)
+        if above is None:
+            raise Refused(f"“{parent}” stands in more than one place: give the path of the parent.")
+        if isinstance(above, str):
+            return [*_names(above, len(names)), *names]
+        names, parent = [*above.names, *names], above.parent
+        if len(names) > settings.MAX_LEVELS:
+            raise Refused("It stands below itself." if above is row or above.parent else too_deep())
+    return names
 
 
 # --- Planning ----------------------------------------------------------------------------------------------------------
@@ -123,7 +247,8 @@ def _read_name(text: str, number: int, problems: Problems) -> str:
 @dataclass(slots=True)
 class PlannedItem:
     """A new item as people see it before it is added. ``level`` counts from 1 in the list; ``starts_off`` because an item above
-    it is off. One that ``exists`` is `key`, in another place or by another name if it is ``elsewhere``."""
+    it is off. One that ``exists`` is `key`, in another place or by another name if it is ``elsewhere``, and ``called`` so if only
+    case or spacing differ."""
 
     level: int
     name: str
@@ -132,13 +257,17 @@ class PlannedItem:
     starts_off: bool = False
     key: int = 0
     elsewhere: bool = False
+    called: str = ""
+    details: str = ""
 
 
 class Plan:
     """Finds the place of each new item below an item: what stands there already is not added again, but descended into. So is,
-    ``by_uid``, what was renamed or moved there."""
+    ``by_uid``, what was renamed or moved there, and, if ``alike`` is enough, what differs only in case or spacing."""
 
-    def __init__(self, tree: Tree, new_items: Sequence[NewLabel], below: Any, *, by_uid: bool = False) -> None:
+    def __init__(
+        self, tree: Tree, new_items: Sequence[NewLabel], below: Any, *, by_uid: bool = False, alike: bool = False
+    ) -> None:
         self.rows: list[PlannedItem] = []
         self._new: dict[int, list[NewLabel]] = {}  # by the key of the existing item above
         self._tree = tree
@@ -147,10 +276,13 @@ class Plan:
         columns = ("parent_id", "name", "uid", "pk", "active")
         existing: dict[tuple[int, str], list[Any]] = {}
         moved: dict[str, list[Any]] = {}
+        nearly: dict[tuple[int, str], tuple[Any, str]] = {}
         for parent_id, name, uid, *its in stored.values_list(*columns):
             existing[parent_id, name] = its
             if by_uid:
                 moved[uid] = its
+            if alike:
+                nearly[parent_id, letters_of(name)] = its, name
         planned: set[tuple[int, str]] = set()
         # For each level: the existing item above, whether it is on, and how many levels of new ones.
         above = [(below.pk, below.active, 0)]
@@ -160,11 +292,13 @@ class Plan:
             row = PlannedItem(new.level, new.name, exists=False)
             self.rows.append(row)
             there = existing.get((parent, new.name)) if depth == 0 else None
+            if alike and depth == 0 and not there:
+                there, row.called = nearly.get((parent, letters_of(new.name)), (None, ""))
             if found := there or moved.get(new.uid):
                 row.exists, row.key, row.elsewhere = True, found[0], not there
                 above.append((found[0], found[1], 0))
                 continue
-            row.starts_off = not is_on
+            row.starts_off, row.details = not is_on, gloss(new.description, new.example_terms)
             room -= 1
             if below.level + new.level > settings.MAX_LEVELS:
                 row.problem = too_deep()

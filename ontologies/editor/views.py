@@ -195,12 +195,13 @@ def _whose_marks(request: Request, ontology: Ontology) -> User | None:
 
 @reads
 def figures(request: Request, ontology: Ontology) -> HttpResponse:
-    """Count marks by column, those of each item and those of all items below it, and likely mistakes, after the tree has been
-    shown."""
+    """Count marks by column, those of each item and those of all items below it, and likely mistakes without the hints, after the
+    tree has been shown."""
     labels = ontology.labels()
     columns = ontology.marks_by_column(_whose_marks(request, ontology))
     counted = {name: {"own": own, "below": marks_below(labels, own)} for name, own in columns.items()}
-    return JsonResponse({"columns": counted, "checks": len(likely_mistakes(labels))})
+    warnings = sum(not check.is_hint for check in likely_mistakes(labels))
+    return JsonResponse({"columns": counted, "checks": warnings})
 
 
 @reads
@@ -300,14 +301,14 @@ def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
 def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
     """Add a list below an item or at the top level, in one step."""
     parent = get_item(ontology, uid) if uid else None
-    form = PasteForm(request.POST or None, kind=ontology.kind)
+    form = PasteForm(request.POST or None, ontology=ontology, parent=parent)
     context: dict[str, Any] = {"ontology": ontology, "parent": parent, "form": form}
     if request.method == "GET":
         return respond(request, ("_paste", context))
-    context |= _plan(ontology, parent, form)
+    context |= _plan(form)
     if context.get("new") and not context["wrong"]:
         try:
-            added = ontology.add_items(form.cleaned_data["items"], parent=parent, by=request.user)
+            added = ontology.add_items(form.cleaned_data["items"], parent=parent, by=request.user, alike=True)
         except Refused as error:
             context |= {"problems": error.problems, "total": error.total}
         else:
@@ -323,15 +324,18 @@ def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
 def preview(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
     """Show what would be added and what exists already, while the list is being typed."""
     parent = get_item(ontology, uid) if uid else None
-    return respond(request, ("_preview", _plan(ontology, parent, PasteForm(request.POST, kind=ontology.kind))))
+    return respond(request, ("_preview", _plan(PasteForm(request.POST, ontology=ontology, parent=parent))))
 
 
-def _plan(ontology: Ontology, parent: OntologyItem | None, form: PasteForm) -> dict[str, Any]:
+def _plan(form: PasteForm) -> dict[str, Any]:
+    context = {"form": form, "ontology": form.ontology, "parent": form.parent}
     if not form.is_valid():
-        return {"problems": form.problems, "total": form.total}
-    planned = ontology.preview_items(form.cleaned_data["items"], parent)
+        return {**context, "problems": form.problems, "total": form.total}
+    planned = form.ontology.preview_items(form.cleaned_data["items"], form.parent, alike=True)
     existing = sum(row.exists for row in planned)
     return {
+        **context,
+        "repeated": sum(new.repeated for new in form.cleaned_data["items"]),
         "planned": planned[:SHOWN_PLANNED],
         "more": len(planned) - SHOWN_PLANNED,
         "new": len(planned) - existing,

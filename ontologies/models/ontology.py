@@ -189,16 +189,20 @@ class Ontology(Journaled):
             (uid,) = change.insert([NewBranch(above, [NewLabel(level=1, name=name)])])
             return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
 
-    def preview_items(self, new_items: Sequence[NewLabel], parent: OntologyItem | None = None) -> list[PlannedItem]:
+    def preview_items(
+        self, new_items: Sequence[NewLabel], parent: OntologyItem | None = None, *, alike: bool = False
+    ) -> list[PlannedItem]:
         """What `add_items` would do: for each new item whether it exists already, and what forbids it."""
-        return Plan(self.tree, new_items, parent or self.root).rows
+        return Plan(self.tree, new_items, parent or self.root, alike=alike).rows
 
-    def add_items(self, new_items: Sequence[NewLabel], *, by: User, parent: OntologyItem | None = None) -> list[str]:
+    def add_items(
+        self, new_items: Sequence[NewLabel], *, by: User, parent: OntologyItem | None = None, alike: bool = False
+    ) -> list[str]:
         """Add a whole list below an item or at the top level, in one step; returns the uids of the new items. Where an item of
-        the same name stands already, it stays as it is and what the list has below it is added there. Below an item that is off
-        they start off."""
+        the same name stands already, or one that is ``alike`` but for case and spacing, it stays as it is and what the list has
+        below it is added there. Below an item that is off they start off."""
         with self.changing("add", by=by) as change:
-            plan = Plan(self.tree, new_items, parent.again() if parent else self.root)
+            plan = Plan(self.tree, new_items, parent.again() if parent else self.root, alike=alike)
             plan.check()
             return change.insert(plan.branches())
 

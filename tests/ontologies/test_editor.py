@@ -303,7 +303,57 @@ def test_the_editor_says_that_what_is_added_starts_off(as_alice, alice, ontology
     assert "toast" not in events(as_alice.post(url("add_item", ontology.pk), {"name": "Place"}))
 
 
-@pytest.mark.parametrize("text", ["", "State", "A\nA", "[{", "A/B/\n", "a\x07"])
+def test_what_is_there_is_skipped_whatever_its_case_and_spacing(as_alice, ontology):
+    text = "state\n  Worn\nPhysical object/Sensing Object\n  Gauge\nState"
+    preview = as_alice.post(url("preview", ontology.pk), {"text": text}).text
+    assert "2 items</b> will be added" in preview and "4 items are there already and stay as they are" in preview
+    assert "there already as “SensingObject”" in preview
+    before = {i.fullname for i in ontology.labels()}
+    as_alice.post(url("paste", ontology.pk), {"text": text})
+    ontology.refresh_from_db()
+    added = {i.fullname for i in ontology.labels()} - before
+    assert added == {"State/Worn", "PhysicalObject/SensingObject/Gauge"}
+    as_alice.post(url("undo", ontology.pk))
+    assert ontology.row_count == 7
+
+
+def test_a_list_of_what_is_there_adds_nothing(as_alice, ontology):
+    names = "\n".join(label.fullname for label in ontology.labels())
+    answer = as_alice.post(url("paste", ontology.pk), {"text": f"{names}\n{names}"})
+    assert answer.status_code == 422 and ontology.row_count == 7
+    assert "<b>Nothing to add</b>" in answer.text and "7 lines repeat" in answer.text
+
+
+def test_the_columns_of_a_table_are_offered_and_can_be_chosen(as_alice, ontology):
+    sent = {"text": "Label;Text;Parent\nGauge;Shows a value.;SensingObject\nState;;"}
+    preview = as_alice.post(url("preview", ontology.pk), sent).text
+    assert "<option selected>Label</option>" in preview and "1 item</b> will be added" in preview
+    sent |= {"heading": ["Label", "Text", "Parent"], "column_description": "Text", "column_name": "Label"}
+    sent |= {"column_parent": "Parent"}
+    as_alice.post(url("paste", ontology.pk), sent)
+    ontology.refresh_from_db()
+    gauge = ontology.labels().by_fullname["PhysicalObject/SensingObject/Gauge"]
+    assert (gauge.description, ontology.row_count) == ("Shows a value.", 8)
+
+
+def test_another_table_has_other_columns(as_alice, ontology):
+    chosen = {"heading": ["a", "name"], "column_name": "a", "column_description": "name"}
+    preview = as_alice.post(url("preview", ontology.pk), {"text": "name,note\nA,b", **chosen}).text
+    assert "</b> A" in preview and "</b> b" not in preview
+
+
+def test_a_table_may_be_taken_for_lines(as_alice, ontology):
+    preview = as_alice.post(url("preview", ontology.pk), {"text": "Name, full\nName, short", "as_lines": "on"}).text
+    assert "</b> Name, full" in preview and "</b> Name, short" in preview and "checked" in preview
+
+
+def test_wrong_cells_are_told_with_line_and_column_and_nothing_is_stored(as_alice, ontology):
+    answer = as_alice.post(url("paste", ontology.pk), {"text": "name,colour\nA,#FF0000\nB,red"})
+    assert answer.status_code == 422 and ontology.row_count == 7
+    assert '<span class="place">line 3, column “colour”</span>' in answer.text
+
+
+@pytest.mark.parametrize("text", ["", "State", "[{", "A/B/\n", "a\x07"])
 def test_a_list_that_cannot_be_added_is_kept_with_the_reason(as_alice, ontology, text):
     answer = as_alice.post(url("paste", ontology.pk), {"text": text})
     assert answer.status_code == 422 and ontology.row_count == 7
@@ -419,6 +469,10 @@ def test_checks_name_their_items(as_alice, alice):
     assert "differ only in case" in page
     assert all(f'data-go="{item.uid}"' in page for item in ontology.items())
     assert as_alice.get(url("figures", ontology.pk)).json()["checks"] >= 1
+    fresh = factories.ontology(owner=alice, items=[{"name": "Pump", "children": [{"name": "Piston"}]}])
+    assert as_alice.get(url("figures", fresh.pk)).json()["checks"] == 0
+    page = as_alice.get(url("checks", fresh.pk)).text
+    assert page.index("Nothing wrong") < page.index("Hints: ") < page.index("has a single item below")
     empty = factories.ontology(owner=alice, items=[])
     assert "Nothing found" in as_alice.get(url("checks", empty.pk)).text
 

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from annotation_service.inputs import Refused
 from datasets.models import Annotation
@@ -14,6 +16,7 @@ from ontologies.pasted_lists import read_pasted
 from ontologies.usage import Usage
 from tests import factories
 from tests.factories import item
+from tests.soak import amount
 
 
 def outline(ontology):
@@ -381,11 +384,25 @@ def test_single_children_and_many_levels(alice):
     assert (
         kinds
         == [
-            ("single_child", ["l13", "m13"]),
             ("many_levels", ["l12", "l13", "m13", "m12", "m11"]),
+            ("single_child", ["l13", "m13"]),
         ]
-        and "the deepest on level 15" in checks[1].text
+        and "the deepest on level 15" in checks[0].text
     )
+
+
+@settings(max_examples=amount(10, 200), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.integers(0, 8), max_size=40), st.booleans())
+def test_a_fresh_tree_has_hints_at_most(alice, parents, described):
+    """Labels with different names, as they are typed one after the other, the first of them with a description."""
+    tree = Ontology.create(kind="entity", name="Fresh", owner=alice)
+    added = [None]
+    for number, parent in enumerate(parents):
+        added.append(tree.add_item(f"Label {number}", parent=added[min(parent, len(added) - 1)], by=alice))
+    if described and parents:
+        added[1].describe("What it is.", by=alice)
+    tree.refresh_from_db()
+    assert [check.text for check in likely_mistakes(tree.labels()) if not check.is_hint] == []
 
 
 # --- Use ---
