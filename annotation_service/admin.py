@@ -29,6 +29,24 @@ admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-a
 admin.site.autocomplete_view = SearchSuggestions.as_view(admin_site=admin.site)  # type: ignore[method-assign, assignment]
 
 
+def folded_app_list(request: HttpRequest, app_label: str | None = None) -> list[dict[str, Any]]:
+    """The index: what can only be looked at stands in one group at the end, whatever app it belongs to."""
+    apps = _app_list(request, app_label)
+    if app_label:
+        return apps
+    read_only = []
+    for app in apps:
+        fixed = [model for model in app["models"] if not (model["perms"]["change"] or model["perms"]["add"])]
+        app["models"] = [model for model in app["models"] if model not in fixed]
+        read_only += fixed
+    group = {"name": "Only to look at", "app_label": "read_only", "models": read_only, "is_folded": True}
+    return [*(app for app in apps if app["models"]), *([group] if read_only else [])]
+
+
+_app_list = admin.site.get_app_list
+admin.site.get_app_list = folded_app_list  # type: ignore[method-assign, assignment]
+
+
 def in_reach(request: HttpRequest) -> "QuerySet[User]":
     """The accounts that somebody may change, if they may change any: those that may do more than others, or could at once, are
     left to superusers."""
@@ -46,6 +64,10 @@ class PersonAdmin(UserAdmin):
     """
 
     actions = ["deactivate", "anonymise"]
+    add_fieldsets = [
+        (None, {"fields": ["username", "first_name", "last_name", "email", "groups"]}),
+        ("How they sign in", {"fields": ["usable_password", "password1", "password2"]}),
+    ]
     list_display = ["username", "email", "in_groups", "last_login", "is_active", "is_staff", "name", "date_joined"]
     list_filter = ["groups", "last_login", "is_active", "is_staff"]
     list_per_page = 50
@@ -71,6 +93,16 @@ class PersonAdmin(UserAdmin):
     def _reaches(self, request: HttpRequest, person: User | None) -> bool:
         return person is None or in_reach(request).filter(pk=person.pk).exists()
 
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Without the password where it cannot be reset: beside it stands a button for that."""
+        found = super().get_fieldsets(request, obj)
+        if obj is None or self.has_change_permission(request, obj):
+            return found
+        return [
+            (title, {**options, "fields": [name for name in options["fields"] if name != "password"]})
+            for title, options in found
+        ]
+
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         return () if request.user.is_superuser else ("is_staff", "is_superuser", "user_permissions")
 
@@ -94,7 +126,7 @@ class PersonAdmin(UserAdmin):
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         super().save_model(request, obj, form, change)
-        if "email" in form.changed_data:  # the old address is not theirs any more
+        if change and "email" in form.changed_data:  # the old address is not theirs any more
             EmailAddress.objects.filter(user=obj, email=form.initial["email"].lower()).delete()
         if change and "is_active" in form.changed_data:
             set_active(obj, obj.is_active)

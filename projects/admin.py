@@ -100,12 +100,12 @@ class ProjectAdmin(BlueprintAdmin):
             )
 
 
-for member, fields in ((Membership, ["role", "joined_at"]), (FormerMember, ["left_at"])):
+for member, fields in ((Membership, ["role", "state", "joined_at"]), (FormerMember, ["left_at"])):
     admin.site.register(
         member,
         ReadOnlyAdmin,
         part_of="project",
-        in_index=False,
+        in_index=member is Membership,
         list_display=["user", "project", *fields],
         list_filter=[("project", Chosen), ("user", Chosen), *fields],
         search_fields=["user__username", "project__name"],

@@ -166,6 +166,24 @@ class Lesson:
         return self.of_kind.observed(self.observed).total()
 
     @property
+    def why_nothing(self) -> str:
+        """Why no rule is proposed, and what to do."""
+        what = "relations" if self.kind == "relation" else "marks of two or more tokens"
+        what += " with labels of this set’s ontologies"
+        items = self.evidence.dataset.items()
+        if self.evidence.source == Source.GIVEN:
+            return f"No {what} came with the dataset. Choose other marks, or add rules by hand."
+        finished = items.filter(annotation__annotator__isnull=False, annotation__done_at__isnull=False)
+        done = finished.distinct().count()
+        count = f"{words.number(done)} of {plural(items.count(), 'item,items')} {'is' if done == 1 else 'are'} done"
+        if not done:
+            return (
+                f"Nobody has finished an item yet: rules are learnt from finished items, and {count}. Mark some items and"
+                " press “Done”, then come back."
+            )
+        return f"{count}, and they have no {what}. Finish more items, choose other marks, or add rules by hand."
+
+    @property
     def long(self) -> int:
         return self.observed.long.total()
 

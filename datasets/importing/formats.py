@@ -91,6 +91,16 @@ def _kind(data: bytes, cut: Cut) -> DatasetKind:
     return DatasetKind.PREANNOTATED_ENTITY if "entities" in fields else DatasetKind.RICH
 
 
+def labels_in(data: bytes, format: Format) -> dict[str, list[str]]:
+    """The labels that the beginning of a document names, by the kind of their ontology, each once."""
+    found: dict[str, dict[str, None]] = {"entity": {}, "relation": {}}
+    for item in _objects(data, format.cut) if format.cut else ():
+        for kind, marks in (("entity", item.get("entities")), ("relation", item.get("relations"))):
+            names = [mark.get("label") for mark in marks if isinstance(mark, dict)] if isinstance(marks, list) else []
+            found[kind] |= dict.fromkeys(name for name in names if isinstance(name, str))
+    return {kind: list(names) for kind, names in found.items()}
+
+
 def _objects(data: bytes, cut: Cut) -> Iterator[dict[str, Any]]:
     pieces = cut(blocks(BytesIO(data)), settings.MAX_ITEM_JSON_CHARACTERS)
     try:

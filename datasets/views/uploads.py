@@ -28,7 +28,7 @@ from ..access import get_upload
 from ..extra_fields import Field
 from ..forms import SAMPLE_CHARACTERS, AddForm, NewDatasetForm, PreviewForm, SourceForm
 from ..importing.document import ImportReport
-from ..importing.formats import Format, detect
+from ..importing.formats import Format, detect, labels_in
 from ..importing.items import NewItem
 from ..importing.options import DECISIONS, KEEP, REFUSE, ImportOptions, decided
 from ..kinds import DatasetKind
@@ -40,6 +40,7 @@ from .pages import label_chart, shell
 PREVIEW_LINES = 200
 PREVIEW_ROWS = 20
 SHOWN_ONTOLOGIES = 6
+COMPARED_ONTOLOGIES = 50
 KINDS = [
     (DatasetKind.STANDARD, "Standard", "Text, an item a line. It is cleaned up and cut into tokens here."),
     (DatasetKind.RICH, "Rich", "Texts that are cut into tokens already, with ids and fields of their own."),
@@ -152,12 +153,38 @@ def preview(request: Request) -> HttpResponse:
     if not text.strip():
         return render(request, "datasets/_preview.html")
     chosen, (kind, format) = DatasetKind(values["kind"]), detect(text.encode(), values["file_name"])
-    context = {"kind": kind, "format": format, "chosen": chosen}
+    context: dict[str, Any] = {"kind": kind, "format": format, "chosen": chosen}
+    if request.POST.get("for_new"):
+        named_labels = labels_in(text.encode(), format)
+        context["coverings"] = [covering(request, OntologyKind(of), named_labels[of]) for of in chosen.label_kinds]
     if chosen == DatasetKind.STANDARD or values["format"] == Format.TEXT:
         numbered = ((number, line) for number, line in enumerate(split_lines(text), start=1) if line.strip())
         context |= preview_lines(list(islice(numbered, PREVIEW_LINES)), Preprocessing.of(values, chosen))
     response = render(request, "datasets/_preview.html", context)
     return trigger_client_event(response, "detected", {"kind": kind, "format": format, "name": kind.label})
+
+
+def covering(request: Request, kind: OntologyKind, names: list[str]) -> dict[str, Any]:
+    """The ontology that has most of these labels or, if somebody has chosen one, that one; and which of them it lacks."""
+    field = f"{kind}_ontology"
+    sent, found = request.POST.get(field, ""), access.blueprints(request, Ontology).filter(kind=kind)
+    is_given = sent != request.POST.get(f"{field}_found", "") and whole_number(sent)
+    own_first = Case(When(owner=request.user, then=0), default=1)
+    compared = found.filter(pk=sent) if is_given else found.order_by(own_first, "-updated_at")[:COMPARED_ONTOLOGIES]
+    lacking = {each: list(filter(each.label_names().lacks, names)) for each in compared}
+    best = min(lacking, key=lambda each: len(lacking[each]), default=None)
+    if not names or best is None or len(lacking[best]) == len(names) and not is_given:
+        return {"ontology": None, "kind": kind, "names": names}
+    chooser = None if is_given else ontology_choices(request, kind, best.pk)
+    covered = len(names) - len(lacking[best])
+    return {
+        "ontology": best,
+        "kind": kind,
+        "names": names,
+        "lacking": lacking[best],
+        "covered": covered,
+        "chooser": chooser,
+    }
 
 
 def preview_lines(lines: list[tuple[int, str]], operations: Preprocessing) -> dict[str, Any]:

@@ -117,12 +117,21 @@ window.addEventListener("pageshow", (event) => event.persisted && document.query
 
 const size = (bytes) => (bytes < 1e6 ? `${Math.ceil(bytes / 1000)} kB` : `${(bytes / 1e6).toFixed(1)} MB`);
 
+/** What is made from a file has its name, unless somebody has typed another one. */
+function nameAfter(file, field) {
+  if (field.value.trim() && field.value !== field.dataset.given) return;
+  field.value = file.name.replace(/(?<=.)\.[^.]*$/, "").slice(0, field.maxLength);
+  field.dataset.given = field.value;
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
 document.addEventListener("change", (event) => {
   const zone = closest(event, "[data-dropzone]");
   if (!zone || event.target.type !== "file") return;
   const files = [...event.target.files];
   zone.classList.toggle("filled", files.length > 0);
   $("output", zone)?.replaceChildren(files.map((file) => `${file.name} · ${size(file.size)}`).join(", "));
+  if (zone.dataset.names && files.length) nameAfter(files[0], $(zone.dataset.names));
 });
 
 for (const name of ["dragover", "dragleave", "drop"]) {

@@ -32,6 +32,7 @@ const byHand = { kind: Boolean(kept.start), format: false };
 const isKept = () => Boolean(kept.start) && !file.files[0] && !text.value;
 const hasFormat = () => byHand.format || isKept();
 form.addEventListener("change", ({ target }) => {
+  if (target.name.endsWith("_ontology")) ask();
   if (!(target.name in byHand)) return;
   byHand[target.name] = true;
   ask();

@@ -3,9 +3,10 @@
 import re
 
 import pytest
+from django.contrib.auth.models import Group, Permission
 from django.test import Client
 
-from annotation_service.models import User, start_job
+from annotation_service.models import PROJECT_MANAGERS, User, start_job
 from datasets.models import Annotation
 from tests import factories
 from tests.queries import queries_of
@@ -137,6 +138,52 @@ def test_rows_that_only_link_are_reached_from_their_project(as_sam, alice, carol
     page = as_sam.get(f"/admin/projects/project/{project.pk}/change/").text
     address = re.search(r'href="(/admin/projects/assignment/\?[^"]+)"', page)[1]
     assert {row.annotator for row in as_sam.get(address).context["cl"].result_list} == {carol}
+
+
+def test_what_can_only_be_looked_at_is_folded_at_the_end_of_the_index(as_sam):
+    groups = as_sam.get("/admin/").context["app_list"]
+    *others, folded = groups
+    assert folded["name"] == "Only to look at" and not any(group.get("is_folded") for group in others)
+    editable = {model["object_name"] for group in others for model in group["models"]}
+    assert {"User", "Group", "Ontology", "Dataset", "Project"} <= editable
+    assert {"Membership", "Item", "Annotation", "Job"} <= {model["object_name"] for model in folded["models"]}
+    assert all(model["view_only"] for model in folded["models"])
+    assert "<details" in as_sam.get("/admin/").text and "Items" in as_sam.get("/admin/datasets/").text
+
+
+def test_a_new_person_has_name_address_and_groups_at_once(as_sam):
+    managers = Group.objects.get(name=PROJECT_MANAGERS)
+    words = {"username": "erin", "first_name": "Erin", "last_name": "Olsen", "email": "erin@example.org"}
+    password = {"usable_password": "true", "password1": "a-long-password", "password2": "a-long-password"}
+    page = as_sam.get(f"{PEOPLE}add/").text
+    assert all(f'name="{name}"' in page for name in [*words, *password, "groups"])
+    as_sam.post(f"{PEOPLE}add/", {**words, **password, "groups": [managers.pk]})
+    erin = User.objects.get(username="erin")
+    assert (erin.get_full_name(), erin.email, [*erin.groups.all()]) == ("Erin Olsen", "erin@example.org", [managers])
+    twice = as_sam.post(f"{PEOPLE}add/", {**words, "username": "ann", "email": "ERIN@example.org", **password})
+    assert twice.status_code == 200 and not User.objects.filter(username="ann").exists()
+
+
+def test_who_may_add_people_gives_no_powers_by_that(db, client):
+    tom = factories.user("tom", is_staff=True)
+    tom.user_permissions.set(Permission.objects.filter(codename__in=["add_user", "change_user", "view_user"]))
+    powers = Group.objects.create(name="Powers")
+    powers.permissions.add(Permission.objects.first())
+    client.force_login(tom)
+    password = {"usable_password": "true", "password1": "a-long-password", "password2": "a-long-password"}
+    client.post(f"{PEOPLE}add/", {"username": "erin", **password, "groups": [powers.pk]})
+    assert not User.objects.filter(username="erin").exists()
+    client.post(f"{PEOPLE}add/", {"username": "erin", **password})
+    assert User.objects.get(username="erin").groups.count() == 0
+
+
+def test_no_button_resets_the_password_of_somebody_who_can_only_be_looked_at(client, sam, carol):
+    tom = factories.user("tom", is_staff=True)
+    tom.user_permissions.set(Permission.objects.filter(codename__in=["change_user", "view_user"]))
+    client.force_login(tom)
+    pages = [client.get(f"{PEOPLE}{person.pk}/change/").text for person in (sam, carol)]
+    assert ["/password/" in page for page in pages] == [False, True]
+    assert client.get(f"{PEOPLE}{sam.pk}/password/").status_code == 403
 
 
 def test_the_colour_of_a_label_is_seen(as_sam, ontology_item):

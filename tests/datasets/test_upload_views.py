@@ -3,6 +3,7 @@
 import errno
 import io
 import json
+import re
 import zipfile
 from html import unescape
 
@@ -720,6 +721,46 @@ def test_odd_values_in_the_preview_are_told(as_alice):
     assert preview(as_alice, "x" * 1_000_000).status_code == 200
     assert all("Paste something or choose a file" in html(preview(as_alice, sample)) for sample in ("", " \n \n"))
     assert "<script>alert" not in preview(as_alice, "<script>alert(1)</script>").text
+
+
+def marked_sample(*names):
+    entities = [{"start": 0, "end": 0, "label": name} for name in names]
+    return json.dumps([{"original": "a", "tokens": ["a"], "entities": entities}])
+
+
+def test_the_ontology_that_covers_the_labels_best_is_chosen(as_alice, alice, bob):
+    def tree(name, *labels, owner=alice):
+        return factories.ontology(owner=owner, name=name, items=[{"name": label} for label in labels])
+
+    tree("Few", "A")
+    best = tree("Most", "A", "B", "C", "D", owner=bob)
+    tree("Others", "X", "Y")
+    for n in range(8):
+        tree(f"Newer {n}", "B")
+    marked = {"kind": "preannotated_entity", "format": "json", "for_new": "yes"}
+    sample = marked_sample("A", "B", "C", "Missing", "A")
+    page = html(preview(as_alice, sample, **marked))
+    assert "“Most” covers the entity labels best: <b>3 of 4 labels</b>" in page and "Missing there: Missing." in page
+    assert re.search(rf'value="{best.pk}" checked', page) and 'hx-swap-oob="innerHTML"' in page
+    # The next sample may choose another one, but not where somebody has chosen.
+    found = {"entity_ontology": best.pk, "entity_ontology_found": best.pk}
+    assert "“Others” covers" in html(preview(as_alice, marked_sample("X", "Y"), **marked, **found))
+    by_hand = html(preview(as_alice, marked_sample("X", "Y", "D"), **marked, **found | {"entity_ontology_found": ""}))
+    assert "“Most” is chosen: <b>1 of 3 labels</b>" in by_hand and "Missing there: X, Y." in by_hand
+    assert "hx-swap-oob" not in by_hand
+    nothing = html(preview(as_alice, marked_sample("Z"), **marked))
+    assert "No entity ontology has one of its 1 label: Z." in nothing and "checked" not in nothing
+
+
+def test_the_labels_of_entities_and_relations_are_told_apart(as_alice, alice):
+    relation = {"source_id": "e0", "target_id": "e0", "label": "hasPart"}
+    entity = {"id": "e0", "start": 0, "end": 0, "label": "Only"}
+    item = {"original": "a", "tokens": ["a"], "entities": [entity, 7], "relations": [relation, {"label": 1}]}
+    factories.ontology(owner=alice, items=[{"name": "Only"}, {"name": "hasPart"}], name="E")
+    factories.ontology(owner=alice, kind="relation", items=[{"name": "hasPart"}], name="R")
+    page = html(preview(as_alice, json.dumps([item]), kind="preannotated_relation", format="json", for_new="yes"))
+    assert "“E” covers the entity labels best: <b>1 of 1 label</b>" in page
+    assert "“R” covers the relation labels best: <b>1 of 1 label</b>" in page
 
 
 @pytest.mark.parametrize(

@@ -178,11 +178,11 @@ def test_a_file_with_errors_is_corrected_and_checked_again(desk: Page, problems)
     choose(desk, json.dumps([ENTITIES, wrong]), "wrong.json")
     expect(kind(desk, "Preannotated entities")).to_be_checked()
     expect(desk.get_by_role("group", name="Relation ontology")).to_be_hidden()
-    check(desk)
-    # The ontology is missing: the file is kept.
-    expect(desk.get_by_text("Choose the ontology that has the labels.")).to_be_visible()
-    expect(desk.get_by_text("you need not choose it again")).to_be_visible()
+    expect(desk.locator("#preview")).to_contain_text("2 of 3 labels")
+    expect(desk.locator("#preview")).to_contain_text("Missing there: Stat.")
+    expect(desk.locator("#entity-choices input:checked")).to_have_count(1)
     search_ontology(desk)
+    expect(desk.locator("#preview")).to_contain_text("“Maintenance” is chosen: 2 of 3 labels")
     check(desk)
     expect(desk.get_by_text("Nothing can be stored yet:")).to_be_visible()
     expect(desk.locator(".problems")).to_contain_text("“colour” is not known here")
@@ -376,3 +376,28 @@ def test_a_large_file_waits_for_a_worker_is_cancelled_once_and_then_stored(desk:
         create(desk)
         expect(desk.get_by_text("“large” is ready: 20 000 items")).to_be_visible()
     assert Dataset.objects.get().item_count == 20_000
+
+
+@pytest.mark.parametrize("address", ["/ontologies/new/", "/constraints/new/"])
+def test_what_is_made_from_a_file_takes_its_name_unless_one_was_typed(page: Page, sign_in, alice, address):
+    factories.ontology(owner=alice)
+    sign_in(page, alice)
+    page.goto(address)
+    name = page.locator("#id_name")
+    expect(name).to_be_focused()
+    page.get_by_role("radio", name="Upload a file").check()
+
+    def choose_file(called: str) -> None:
+        file = {"name": called, "mimeType": "application/json", "buffer": b"[]"}
+        page.locator("input[type=file]").set_input_files(file)
+
+    choose_file("pumps.v2.json")
+    expect(name).to_have_value("pumps.v2")
+    choose_file("valves.json")
+    expect(name).to_have_value("valves")
+    name.fill("Typed by hand")
+    choose_file("pumps.json")
+    expect(name).to_have_value("Typed by hand")
+    name.fill("")
+    choose_file("p" * 300 + ".json")
+    expect(name).to_have_value("p" * 200)

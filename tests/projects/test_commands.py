@@ -12,6 +12,8 @@ from projects.models import Project
 from resources.models import ConstraintSet
 from tests import factories
 from tests.resource_sets import broken_places
+from work.evidence import Source
+from work.views import Lesson
 
 
 def create(**options):
@@ -82,7 +84,7 @@ def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, cap
     told = capsys.readouterr().out
     assert str(accounts) in told
     assert not any(password in told for password in passwords.values())
-    assert Annotation.objects.filter(done_at__isnull=False).count() == 4
+    assert Annotation.objects.filter(done_at__isnull=False).count() == 8
     project = Project.objects.get(name="Haul trucks")
     assert {each.kind for each in ConstraintSet.objects.filter(project=project)} == {"entity", "relation"}
     (broken,) = broken_places(project)  # a manager sees what the report of them is like
@@ -91,6 +93,15 @@ def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, cap
     assert pairs.dataset.item_count == 20 + 6  # two of the night shift's eight were there
     call_command("demo")
     assert Project.objects.count() == 2
+
+
+def test_rules_can_be_learned_in_the_demo(db, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    call_command("demo", stdout=io.StringIO())
+    project = Project.objects.get(name="Haul trucks")
+    for rules in project.constraintset_set.all():
+        lesson = Lesson(rules, project.dataset, Source.DONE, 1)
+        assert len(lesson.proposals) >= 3 and lesson.total >= 5, rules
 
 
 def test_the_demo_shows_its_passwords_on_a_terminal_only(db, settings, tmp_path):

@@ -187,6 +187,10 @@ def test_a_project_learns_from_what_its_annotators_are_done_with(as_alice, alice
     own, copied = project.constraintset_set.get(), project.dataset
     page = as_alice.get(url(own, copied, "done")).text
     assert "Nothing to learn from" in page and "Pumps: done by annotators" in page
+    assert "Nobody has finished an item yet: rules are learnt from finished items, and 0 of 50 items are done." in page
+    Annotation.start(copied.items()[1], ben).finish()
+    page = as_alice.get(url(own, copied, "done")).text
+    assert "1 of 50 items is done, and they have no marks of two or more tokens" in page
     assert "State" in proposed(as_alice.get(url(own, copied)).text)
     annotation = Annotation.start(copied.items()[0], ben)
     for entity in Entity.objects.filter(annotation=annotation):
@@ -194,6 +198,12 @@ def test_a_project_learns_from_what_its_annotators_are_done_with(as_alice, alice
     annotation.finish()
     found = proposed(as_alice.get(url(own, copied, "done")).text)
     assert found["State"] == (False, {"Activity 1": True, "PhysicalObject 1": True}, "rare")
+
+
+def test_given_marks_that_are_not_there_are_named(as_alice, alice):
+    constraints = constraints_of(marked.dataset(owner=alice, items=[]), alice, "relation_constraints")
+    page = as_alice.get(url(constraints, marked.dataset(owner=alice, items=[]))).text
+    assert "No relations with labels of this set’s ontologies came with the dataset." in page
 
 
 def test_only_marks_that_somebody_may_read_are_offered(as_alice, alice, dataset, client):

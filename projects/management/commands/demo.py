@@ -40,7 +40,7 @@ class Command(BaseCommand):
             project = self._project(people, ontologies)
             # Before the constraints, for one of these marks breaks them: the project's page reports it.
             for work in json.loads((FILES / "work.json").read_text()):
-                self._annotate(project, people["anna"], **work)
+                self._annotate(project, people[work.pop("by", "anna")], **work)
             self._constrain(project, ontologies)
             self._project_in_pairs(people, ontologies)
         self._keep(passwords)
