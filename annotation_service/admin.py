@@ -44,7 +44,7 @@ def folded_app_list(request: HttpRequest, app_label: str | None = None) -> list[
 
 
 _app_list = admin.site.get_app_list
-admin.site.get_app_list = folded_app_list  # type: ignore[method-assign, assignment]
+admin.site.get_app_list = folded_app_list  # type: ignore[method-assign]
 
 
 def in_reach(request: HttpRequest) -> "QuerySet[User]":

@@ -72,6 +72,8 @@ class PasteForm(ItemsForm):
     headings: list[str] = []
     columns: dict[str, str] = {}
 
+    data: Any
+
     def __init__(self, *args: Any, ontology: Ontology, parent: OntologyItem | None) -> None:
         super().__init__(*args)
         self.ontology, self.parent = ontology, parent

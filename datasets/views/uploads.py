@@ -173,17 +173,16 @@ def covering(request: Request, kind: OntologyKind, names: list[str]) -> dict[str
     compared = found.filter(pk=sent) if is_given else found.order_by(own_first, "-updated_at")[:COMPARED_ONTOLOGIES]
     lacking = {each: list(filter(each.label_names().lacks, names)) for each in compared}
     best = min(lacking, key=lambda each: len(lacking[each]), default=None)
-    if not names or best is None or len(lacking[best]) == len(names) and not is_given:
-        return {"ontology": None, "kind": kind, "names": names}
-    chooser = None if is_given else ontology_choices(request, kind, best.pk)
-    covered = len(names) - len(lacking[best])
+    lacks = lacking[best] if best else names
+    if len(lacks) == len(names) and not is_given:
+        best = None
     return {
         "ontology": best,
         "kind": kind,
         "names": names,
-        "lacking": lacking[best],
-        "covered": covered,
-        "chooser": chooser,
+        "lacking": lacks,
+        "covered": len(names) - len(lacks),
+        "chooser": ontology_choices(request, kind, best.pk) if best and not is_given else None,
     }
 
 

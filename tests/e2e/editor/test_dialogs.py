@@ -87,7 +87,7 @@ def test_what_a_dialog_leads_to_takes_its_place(page, sign_in, alice):
 
 def test_the_columns_of_a_pasted_table_are_chosen_by_keys_and_stored_in_one_step(editor, page):
     page.get_by_role("button", name="Paste list…").click()
-    page.locator("#pasted").fill("Label;Text;Parent;Colour\nGauge;Shows a value.;State;#AA0000\nstate;;;\n")
+    page.locator("#pasted").fill("Label;Text;Parent;Colour\nGauge;Shows a value.;State;#AA0000\nState;;;\n")
     preview = page.locator("#preview")
     expect(preview).to_contain_text("1 item will be added, 1 item is there already")
     expect(page.get_by_label("Name", exact=True)).to_have_value("Label")
