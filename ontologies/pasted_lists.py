@@ -121,7 +121,7 @@ def _names(path: str, level: int = 0) -> list[str]:
 # --- Tables ------------------------------------------------------------------------------------------------------------
 
 
-class Role(NamedTuple):
+class ColumnRole(NamedTuple):
     """What a column of a table can be, with the headings by which it is known and how its texts are read."""
 
     title: str
@@ -130,20 +130,20 @@ class Role(NamedTuple):
 
 
 ROLES = {
-    "name": Role(
+    "name": ColumnRole(
         "Name", "name,label,term,item,title,category,class,concept,entity,relation,type,tag,preferred label", _names
     ),
-    "path": Role("Path", "path,full name,fullname,full path,hierarchy", _names),
-    "parent": Role("Parent", "parent,parent name,parent label,parent path,broader,above", _names),
-    "description": Role(
+    "path": ColumnRole("Path", "path,full name,fullname,full path,hierarchy", _names),
+    "parent": ColumnRole("Parent", "parent,parent name,parent label,parent path,broader,above", _names),
+    "description": ColumnRole(
         "Description", "description,definition,comment,note,notes,scope note,meaning", clean_description
     ),
-    "example_terms": Role(
+    "example_terms": ColumnRole(
         "Example terms",
         "example terms,examples,example,terms,synonyms,synonym,aliases,alternative labels",
         lambda text: clean_example_terms(re.split(r"[|;,\n]", text)),
     ),
-    "color": Role("Colour", "colour,color,hex", clean_color),
+    "color": ColumnRole("Colour", "colour,color,hex", clean_color),
 }
 _ROLE_OF = {heading: name for name, role in ROLES.items() for heading in role.headings.split(",")}
 
