@@ -100,7 +100,7 @@ class ProjectAdmin(BlueprintAdmin):
             )
 
 
-for member, fields in ((Membership, ["role", "state", "joined_at"]), (FormerMember, ["left_at"])):
+for member, fields in ((Membership, ["role", "joined_at"]), (FormerMember, ["left_at"])):
     admin.site.register(
         member,
         ReadOnlyAdmin,
