@@ -118,6 +118,13 @@ class FieldForm(forms.Form):
         return getattr(self.item, self.verb)(**self.cleaned_data, by=by)
 
 
+class NewItemForm(forms.Form):
+    """``uid`` is made by the page, so that it can send a name again whose answer it did not get."""
+
+    name = NameField()
+    uid = forms.RegexField("^[0-9a-f]{8}$", required=False)
+
+
 class ItemNameForm(FieldForm):
     verb, template = "rename", "_name_fields"
     name = NameField()

@@ -10,7 +10,6 @@ from django.template.loader import render_to_string
 from django_htmx.http import retarget, trigger_client_event
 
 from annotation_service import access
-from annotation_service.blueprint_views import NameForm
 from annotation_service.blueprints import Right
 from annotation_service.edits import Conflict
 from annotation_service.http import Request, refused
@@ -21,7 +20,7 @@ from annotation_service.words import plural
 
 from ..checks import likely_mistakes
 from ..documents import notes_on
-from ..forms import ColorForm, FieldForm, ItemNameForm, PasteForm
+from ..forms import ColorForm, FieldForm, ItemNameForm, NewItemForm, PasteForm
 from ..label_filters import RECENTLY, TITLES, LabelFilters
 from ..models import Ontology, OntologyItem
 from ..usage import item_panels, marks_below
@@ -280,10 +279,10 @@ def _into_form(answer: HttpResponse) -> HttpResponse:
 def add(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
     """Add an item, last below another one or at the top level. It replaces its form on the page."""
     parent = get_item(ontology, uid) if uid else None
-    form = NameForm(request.POST)
+    form = NewItemForm(request.POST)
     if form.is_valid():
         try:
-            item = ontology.add_item(form.cleaned_data["name"], parent=parent, by=request.user)
+            item = ontology.add_item(**form.cleaned_data, parent=parent, by=request.user)
         except Refused as error:
             form.add_error("name", error)
         else:

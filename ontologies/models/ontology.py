@@ -181,13 +181,19 @@ class Ontology(Journaled):
 
     # --- Changing ---
 
-    def add_item(self, name: str, *, by: User, parent: OntologyItem | None = None) -> OntologyItem:
-        """A new item, last below the parent or, without one, last at the top level. Below an item that is off it starts off."""
+    def add_item(self, name: str, *, by: User, parent: OntologyItem | None = None, uid: str = "") -> OntologyItem:
+        """A new item, last below the parent or, without one, last at the top level. Below an item that is off it starts off.
+        With the ``uid`` of one that this person has added already, as when the answer to that was lost, it is that one."""
         name = clean_name(name)
         with self.changing("add", by=by) as change:
-            above = parent.again() if parent else self.root
-            (uid,) = change.insert([NewBranch(above, [NewLabel(level=1, name=name)])])
+            if not (uid and self._has_added(uid, by)):
+                above = parent.again() if parent else self.root
+                (uid,) = change.insert([NewBranch(above, [NewLabel(level=1, name=name, uid=uid)])])
             return self.items().select_related("ontology", "parent").get(ontology=self, uid=uid)
+
+    def _has_added(self, uid: str, by: User) -> bool:
+        mine = self.changes.filter(verb="add", user=by, items__has_key=uid)
+        return self.items().filter(uid=uid).exists() and mine.exists()
 
     def preview_items(
         self, new_items: Sequence[NewLabel], parent: OntologyItem | None = None, *, alike: bool = False

@@ -9,6 +9,7 @@ import "./ontology/search.js";
 import "./ontology/filters.js";
 import "./ontology/figures.js";
 import "./ontology/fields.js";
+import "./ontology/pane.js";
 import "./ontology/memory.js";
 import "./ontology/menu.js";
 import "./ontology/path.js";
@@ -170,7 +171,7 @@ function keepAnswer({ detail }) {
   if (detail.requestConfig.elt.isConnected && detail.target.isConnected) return;
   detail.shouldSwap = false;
   if (detail.requestConfig.verb === "post") refresh();
-  if (![409, 422].includes(detail.xhr.status)) return;
+  if (![409, 422].includes(detail.xhr.status) || detail.requestConfig.elt.matches(".row-edit, .terms, .description")) return;
   say("The last change was not saved: it was refused, or somebody else changed the item meanwhile. Open it again.");
 }
 

@@ -1,4 +1,4 @@
-export function newUid() {
+export function newUid(bytes = 16) {
   // randomUUID is missing on plain HTTP.
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [...crypto.getRandomValues(new Uint8Array(bytes))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }

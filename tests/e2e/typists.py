@@ -23,7 +23,7 @@ from tests.soak import SOAK
 
 SPEEDS = (30, 60, 120)  # milliseconds a key
 LATENCIES = (0, 50, 150, 400)  # milliseconds from a request to its answer
-KEYS = {"⏎": "Enter", "⇥": "Tab", "⌫": "Backspace"}
+KEYS = {"⏎": "Enter", "⇥": "Tab", "⇤": "Shift+Tab", "⌫": "Backspace"}
 
 
 class Manner(NamedTuple):
@@ -68,7 +68,7 @@ class Typist:
         self.page, self.manner = page, manner
 
     def type(self, text: str) -> None:
-        """Type into whatever has the focus, with ⏎, ⇥ and ⌫ as keys. If the line is to be cut, that happens in the middle."""
+        """Type into whatever has the focus, with ⏎, ⇥, ⇤ and ⌫ as keys. If the line is to be cut, that happens in the middle."""
         for number, character in enumerate(text):
             if self.manner.is_cut and number == len(text) // 2:
                 self.cut()

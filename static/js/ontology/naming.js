@@ -1,7 +1,9 @@
 // The name field in a row, for a new item or a new name. Enter or leaving the field saves, Escape cancels.
 
+import { newUid } from "../uid.js";
+import { deliver, drop, keep, passes } from "./sending.js";
 import {
-  answered, ask, base, byId, focus, focused, get, isBranch, item, itemUrl, listOf, parentOf, refresh, reveal, root, select, state, uidOf,
+  ask, base, byId, focus, focused, get, isBranch, item, itemUrl, listOf, parentOf, refresh, reveal, root, select, state, uidOf,
 } from "./tree.js";
 
 /** Open a name field without asking the server, so that no key gets lost. A saved name replaces the target, a refused one stays in the form. */
@@ -30,21 +32,34 @@ const REFUSED = ".new-item [aria-invalid=true]";
 export function add(uid, name = "") {
   document.querySelectorAll(FORMS).forEach(finish);
   const refused = document.querySelector(REFUSED);
-  if (refused) return refused.focus();
+  if (refused) return again(refused);
   const parent = uid ? item(uid) : null;
   if (uid && !parent) return;
   origin = focused() ? uidOf(focused()) : "";
   begin(parent, name);
 }
 
+/** To a refused name: what is typed next replaces it. */
+function again(field) {
+  field.focus();
+  field.select();
+}
+
 function begin(parent, name = "") {
+  const field = rowFor(parent, name);
+  field.scrollIntoView({ block: "nearest" });
+  field.focus();
+}
+
+/** A row for a new item, whose uid is made here: a name that is sent again, since its answer was lost, is not added twice. */
+function rowFor(parent, name, uid = newUid(4)) {
   const li = byId("new-item").content.firstElementChild.cloneNode(true);
+  li.dataset.uid = uid;
   const row = li.firstElementChild;
   const field = fieldIn(row, { url: `${base}add/`, target: "closest .row", label: "Name of the new item", note: "Enter for the next · Tab to put it below · Esc to end" });
   field.value = name;
   put(li, parent);
-  field.scrollIntoView({ block: "nearest" });
-  field.focus();
+  return field;
 }
 
 /** Put a new row last below an item, which may be new itself, or at the top level. */
@@ -100,28 +115,56 @@ let turn = Promise.resolve();
 
 document.addEventListener("htmx:confirm", (event) => {
   const form = event.target;
-  if (!form.matches(FORMS)) return;
+  if (!form.matches("form.row-edit") || passes(form)) return;
   event.preventDefault();
+  const entry = typedIn(form);
+  if (!form.matches(FORMS)) return void send(entry);
   if (queued.has(form)) return;
   queued.add(form);
-  turn = turn.then(() => send(form, event.detail.issueRequest));
+  keep({ key: entry.key, isSent: true });
+  turn = turn.then(() => sendNew(form, entry));
 });
 
-async function send(form, issueRequest) {
-  await answered(FORMS + ".htmx-request");
-  if (form.isConnected && !parentOf(form.closest("li"))?.matches(".new-item")) issueRequest(true);
+async function sendNew(form, entry) {
+  if (!form.isConnected || parentOf(form.closest("li"))?.matches(".new-item")) return;
+  await send(entry);
+  queued.delete(form);
 }
+
+async function send(entry) {
+  const isStored = await deliver(entry);
+  if (!isStored || entry.isCurrent) return;
+  drop(entry.key); // another name was typed meanwhile
+  await renameTo(entry.uid, entry.text);
+}
+
+/** What a field has, kept until it is saved. */
+function typedIn(form) {
+  const { name: { value: name, defaultValue }, was: { value: was } } = form.elements;
+  const li = form.closest("li");
+  const uid = idOf(li);
+  const known = { text: name, uid };
+  if (!li.matches(".new-item")) return keep({ ...known, key: itemUrl(uid, "rename/"), url: itemUrl(uid, "rename/"), name: defaultValue, values: { name, was } });
+  const parent = parentOf(li) ? idOf(parentOf(li)) : "";
+  return keep({ ...known, key: uid, url: parent ? itemUrl(parent, "add/") : `${base}add/`, parent, values: { name, uid } });
+}
+
+const idOf = (li) => li.dataset.uid ?? uidOf(li);
+const forget = (form) => drop(form.matches(FORMS) ? idOf(form.closest("li")) : form.getAttribute("hx-post"));
+
+document.addEventListener("input", ({ target }) => {
+  if (target.matches("form.row-edit input")) target.value.trim() ? typedIn(target.form) : forget(target.form);
+});
 
 document.addEventListener("htmx:configRequest", ({ target, detail }) => {
   if (!target.matches(FORMS)) return;
-  const parent = parentOf(target.closest("li"));
-  detail.path = parent ? itemUrl(uidOf(parent), "add/") : `${base}add/`;
+  const li = target.closest("li");
+  detail.path = parentOf(li) ? itemUrl(uidOf(parentOf(li)), "add/") : `${base}add/`;
+  detail.parameters.uid = li.dataset.uid;
 });
 
-document.addEventListener("htmx:afterRequest", ({ target }) => queued.delete(target));
-
 document.addEventListener("htmx:afterSwap", ({ target }) => {
-  if (target.matches(FORMS) && isNext()) target.elements.name.focus(); // refused
+  if (target.matches(FORMS) && isNext()) again(target.elements.name); // refused
 });
 
 /** Whether nobody has gone elsewhere since the last name was typed. */
@@ -133,6 +176,7 @@ document.addEventListener("itemAdded", ({ detail: { uid, level } }) => {
   if (!li) return;
   item(uid)?.remove(); // a refresh may have added it already
   li.removeAttribute("class");
+  delete li.dataset.uid;
   Object.assign(li, { id: `i-${uid}`, role: "treeitem", tabIndex: -1, ariaLevel: level });
   li.setAttribute("aria-labelledby", `row-${uid}`);
   if (parentOf(li)) parentOf(li).ariaExpanded = "true";
@@ -173,9 +217,34 @@ export async function rename(uid) {
   row.replaceWith(edited);
   const field = fieldIn(edited, { url: itemUrl(uid, "rename/"), target: "closest .row", label: "Name", note: "Enter to save · Esc to cancel", name });
   before.set(field.form, { row, version: state.version });
-  field.focus();
-  field.select();
+  again(field);
 }
+
+async function renameTo(uid, name) {
+  await rename(uid);
+  const field = byId(`row-${uid}`)?.querySelector("input[name=name]");
+  if (!field) return;
+  field.value = name;
+  typedIn(field.form);
+  return field;
+}
+
+/** Show a name that an earlier page left, where it was typed. */
+export async function restoreName({ key, uid, text, parent, isSent }) {
+  let field;
+  if (parent === undefined) field = await renameTo(uid, text);
+  else if (item(key)) return drop(key); // only its answer was lost
+  else {
+    if (parent && !rowOf(parent)) await refresh({ reveal: parent });
+    field = rowFor(rowOf(parent), text, key);
+    if (parent && !rowOf(parent)) field.form.lastElementChild.textContent = "The item above it is not there any more. Enter to add it here · Esc to end";
+    else if (!isSent) field.focus();
+    isSent &&= Boolean(!parent || rowOf(parent));
+  }
+  if (isSent) field?.form.requestSubmit();
+}
+
+const rowOf = (uid) => (uid ? item(uid) ?? root().querySelector(`.new-item[data-uid="${uid}"]`) : null);
 
 /* Saving and leaving ----------------------------------------------------------------------------------------------- */
 
@@ -183,6 +252,7 @@ const left = new WeakSet();
 
 function leave(form, { back = true } = {}) {
   left.add(form);
+  forget(form);
   const li = form.closest("li");
   const isNew = li.matches(".new-item");
   if (isNew) {
@@ -192,7 +262,7 @@ function leave(form, { back = true } = {}) {
   }
   const refused = document.querySelector(REFUSED);
   const place = isNew ? item(origin) : li;
-  if (back && isNew && refused) refused.focus();
+  if (back && isNew && refused) again(refused);
   else if (back && place) focus(place);
   if (isNew) return;
   const { row, version } = before.get(form) ?? {};

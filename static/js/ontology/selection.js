@@ -1,7 +1,7 @@
 // Several items at once: Ctrl and Shift with the mouse or keys, a branch, all siblings.
 
 import {
-  above, base, below, byId, chosen, focus, focused, get, item, items, itemUrl, listOf, mark, openAll, several, showOverview, state, uidOf,
+  above, base, below, byId, chosen, focus, focused, get, item, items, itemUrl, listOf, mark, openAll, several, showOverview, state, tell, uidOf,
 } from "./tree.js";
 
 const bar = byId("selection");
@@ -11,6 +11,9 @@ let showing = 0;
 function show() {
   if (!bar) return;
   mark();
+  tell("refocused");
+  const uids = document.querySelector("#several [name=uids]");
+  if (uids) uids.value = [...chosen].join(","); // what is typed there is for those that are selected now
   if (bar.hidden && chosen.size < 2) return;
   bar.hidden = chosen.size < 2;
   byId("selected-count").textContent = `${chosen.size} selected`;

@@ -60,8 +60,8 @@ export const state = {
 
 const token = () => JSON.parse(document.body.getAttribute("hx-headers"))["X-CSRFToken"];
 
-/** `quiet`, for what the page asks for by itself. */
-export async function ask(url, { body, signal, quiet } = {}) {
+/** `quiet`, for what the page asks for by itself; `any`, for an answer that is a refusal, too. */
+export async function ask(url, { body, signal, quiet, any } = {}) {
   const headers = { "HX-Request": "true", "X-CSRFToken": token() };
   const request = fetch(url, { method: body ? "POST" : "GET", body, signal, headers }).catch((error) => {
     if (error.name === "AbortError") throw error;
@@ -69,6 +69,7 @@ export async function ask(url, { body, signal, quiet } = {}) {
   const answer = await (quiet ? request : waitFor(request));
   const elsewhere = answer?.headers.get("HX-Redirect");
   if (elsewhere) return void (location.href = elsewhere);
+  if (any) return answer;
   if (!answer?.ok) return void say("The items could not be fetched. Try again in a moment.");
   return answer;
 }
@@ -168,11 +169,12 @@ export function focus(li) {
 export const chosen = new Set(); // more than the selected item, if several are selected
 
 let following = 0;
+const AGAIN = 3000; // ms after which details are asked for again that could not be fetched
 
 const SAVED = "#tree form.htmx-request, #details form.htmx-request, #details form .htmx-request";
 const REFUSED = "[role=alert], [aria-invalid=true]";
 
-/** Save unsaved fields first. If that fails, stay on their item and show the reason. */
+/** Save unsaved fields first. If that is refused, stay on their item and show the reason. */
 async function showDetails() {
   const wanted = state.selected;
   const pane = byId("details");
@@ -181,10 +183,10 @@ async function showDetails() {
   if (document.querySelector(SAVED)) {
     await answered(SAVED);
     if (state.selected !== wanted) return;
-    const li = (pane.querySelector(REFUSED) || typed(pane).length) && item(pane.firstElementChild.dataset.uid);
+    const li = pane.querySelector(REFUSED) && item(pane.firstElementChild.dataset.uid);
     if (li) return void take(li);
   }
-  return get(itemUrl(wanted), "#details", "morph:innerHTML");
+  return get(itemUrl(wanted), "#details", "morph:innerHTML").catch(() => setTimeout(() => wanted === state.selected && followed(), AGAIN));
 }
 
 const followed = () => byId(`details-${state.selected}`) ?? showDetails();
@@ -224,9 +226,12 @@ export const showOverview = () => get(overview, "#details", "morph:innerHTML");
 /** The address of the details of what is selected. */
 const wantedDetails = () => (chosen.size > 1 ? several : state.selected ? itemUrl(state.selected) : overview);
 
-// Something else may have been selected before details came, and have been shown with the tree already.
+// Something else may have been selected before details came, and have been shown with the tree already. Nothing of the item before
+// stays, such as a text in a field: the answer takes its place.
 byId("details").addEventListener("htmx:beforeSwap", ({ currentTarget: pane, detail }) => {
-  if (detail.requestConfig.elt === pane && detail.pathInfo.requestPath !== wantedDetails()) detail.shouldSwap = false;
+  if (detail.requestConfig.elt !== pane) return;
+  if (detail.pathInfo.requestPath !== wantedDetails()) detail.shouldSwap = false;
+  else if (!detail.serverResponse.includes(`id="${pane.firstElementChild?.id}"`)) detail.swapOverride = "innerHTML";
 });
 
 /** Keep what is shown and selected in the address. */
@@ -295,7 +300,8 @@ async function fetchTree(options) {
   if (details && chosen.size < 2 && state.selected === asked && !pane.querySelector(REFUSED)) {
     if (details.id === "details-none") state.selected = "";
     const usage = byId(details.id)?.querySelector("[hx-trigger^=load]");
-    morph(pane, details, "innerHTML");
+    if (byId(details.id)) morph(pane, details, "innerHTML");
+    else pane.replaceChildren(document.adoptNode(details)), window.htmx.process(pane);
     if (usage) window.htmx.trigger(usage, "refresh");
   }
   if (!state.selected && chosen.size < 2) showOverview();
