@@ -98,15 +98,21 @@ class Item(models.Model):
             raise Refused("The extra fields are an object, such as {“author”: “Anna”}.")
         values = {"external_id": clean_external_id(external_id), "extra_fields": extra_fields}
         with write():
-            dataset = self.dataset.locked_to_change()
-            item = Item.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
-            if item is None:
-                raise Refused("This item was removed meanwhile.")
+            item = self.locked_to_change()
             if changed := changes(item, values, was or {}):
                 if wanted := changed.get("external_id"):
-                    dataset.check_free([wanted])
+                    item.dataset.check_free([wanted])
                 store(self, **changed)
-                dataset.touch()
+                item.dataset.touch()
+
+    def locked_to_change(self) -> "Item":
+        """This row, read again, with its dataset: both are locked until the transaction ends."""
+        dataset = self.dataset.locked_to_change()
+        item = Item.objects.select_for_update(no_key=True).filter(pk=self.pk).first()
+        if item is None:
+            raise Refused("This item was removed meanwhile.")
+        item.dataset = dataset
+        return item
 
     def alignment_from(self, version: int) -> Alignment:
         """Where the tokens of an earlier version of the text are now; one for one, if it is that of now. Raises `Refused` for a

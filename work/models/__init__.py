@@ -1,6 +1,7 @@
+from datasets.models.correction import moves_with_text
 from datasets.models.dataset import goes_after_marks, goes_with_annotations, goes_with_items
 
-from .batch import Batch, BatchChange
+from .batch import CHANGES, Batch, BatchChange
 from .item_work import ItemLabel, ItemWork
 from .remarks import Answer, Comment, Flag
 
@@ -13,6 +14,7 @@ goes_with_items += [
     (Answer, "comment__item"),
     (Comment, "item"),
 ]
+moves_with_text.append(CHANGES)
 goes_after_marks.append((Batch, "dataset"))
 
 __all__ = [

@@ -16,8 +16,10 @@ from annotation_service.blueprints import Right
 from annotation_service.db import among, store, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, Overtaken, start_job
+from datasets.alignment import Alignment
 from datasets.importing.document import Progress
 from datasets.models.broken import broken_by, judge_of
+from datasets.models.correction import SPAN, Follower, Place, moved_what
 from datasets.models.item import Item, folded
 from datasets.models.marks import MARKS, Entity, Mark, Relation
 from ontologies.models import OntologyItem
@@ -305,3 +307,12 @@ class BatchChange(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.mark}"
+
+
+def _moved(place: Place, alignment: Alignment) -> Place | None:
+    start, end, noted = place
+    span = (None, None) if start is None else alignment.span(start, end)
+    return span and (*span, moved_what(noted, alignment))
+
+
+CHANGES = Follower(BatchChange, (*SPAN, "noted"), (), _moved)
