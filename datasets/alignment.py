@@ -31,7 +31,7 @@ class Alignment(NamedTuple):
         same = [False] * len(old)
         before, after = [token.casefold() for token in old], [token.casefold() for token in new]
         i = j = 0
-        for next_i, next_j in (*_common(before, after, DIFFERENT_WORDS), (len(old), len(new))):
+        for next_i, next_j in (*common(before, after, DIFFERENT_WORDS), (len(old), len(new))):
             if i < next_i and j < next_j:
                 for at, (first, last) in _corrected(before[i:next_i], after[j:next_j]):
                     places[i + at] = j + first, j + last
@@ -58,6 +58,15 @@ class Alignment(NamedTuple):
         ]
         return Alignment(places, same)
 
+    def back(self, count: int) -> "Alignment":
+        """From the other text, of so many tokens, to this one: each word that is there goes where it came from."""
+        places, same = list[Span | None]([None] * count), [False] * count
+        for at, place in enumerate(self.places):
+            for other in range(place[0], place[1] + 1) if place else ():
+                places[other] = (places[other] or (at, at))[0], at
+                same[other] = self.same[at]
+        return Alignment(places, same)
+
 
 def _corrected(old: list[str], new: list[str]) -> Iterator[tuple[int, Span]]:
     """Of tokens without a common one, those that have become others, with the first and the last of these."""
@@ -65,11 +74,11 @@ def _corrected(old: list[str], new: list[str]) -> Iterator[tuple[int, Span]]:
     if len(one) + len(other) > MOST_LETTERS:
         return
     token_of = [[at for at, token in enumerate(tokens) for _ in f"{token}\n"] for tokens in (old, new)]
-    common = _common(one, other, DIFFERENT_LETTERS)
-    letters = ((token_of[0][i], token_of[1][j]) for i, j in common if one[i] != _BORDER)
+    found = common(one, other, DIFFERENT_LETTERS)
+    letters = ((token_of[0][i], token_of[1][j]) for i, j in found if one[i] != _BORDER)
     group: list[tuple[int, int, int]] = []
-    for (i, j), found in groupby(letters):
-        shared = len(list(found))
+    for (i, j), pairs in groupby(letters):
+        shared = len(list(pairs))
         if 2 * shared < min(len(old[i]), len(new[j])):
             continue
         if group and i > group[-1][0] and j > group[-1][1]:
@@ -88,7 +97,7 @@ def _alike(group: list[tuple[int, int, int]], old: list[str], new: list[str]) ->
             yield i, (found[0], found[-1])
 
 
-def _common(old: Sequence[str], new: Sequence[str], most: int) -> list[tuple[int, int]]:
+def common(old: Sequence[str], new: Sequence[str], most: int) -> list[tuple[int, int]]:
     """The places of a long common part of two sequences, in order: the algorithm of Myers, with a bound."""
     start, end = 0, min(len(old), len(new))
     while start < end and old[start] == new[start]:

@@ -4,7 +4,7 @@ from annotation_service import blueprint_views
 
 from .exports import DOWNLOAD_FORMATS
 from .models import Dataset
-from .views import pages, uploads
+from .views import corrections, pages, uploads
 
 app_name = "datasets"
 of_datasets = {"model": Dataset}
@@ -13,6 +13,8 @@ dataset_urls = [
     path("", pages.page, name="page"),
     path("items/<int:item_pk>/", pages.item, name="item"),
     path("items/<int:item_pk>/edit/", pages.edit_item, name="edit_item"),
+    path("items/<int:item_pk>/text/", corrections.correct_text, name="correct_text"),
+    path("items/<int:item_pk>/text/<int:correction_pk>/undo/", corrections.undo_correction, name="undo_correction"),
     path("remove/", pages.remove, name="remove"),
     path("restore/", pages.restore, name="restore"),
     path("statistics/", pages.statistics, name="statistics"),

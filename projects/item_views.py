@@ -54,6 +54,7 @@ def items(request: Request, pk: int) -> HttpResponse:
         "is_counted": is_counted,
         "manages": manages,
         "selects": manages,
+        "corrects": manages and shown.dataset.get_absolute_url(),
         "keeps": Right.KEEP in rights,
         "change": HandChange.last_of(project),
     }
@@ -95,6 +96,7 @@ def details(request: Request, pk: int, item_pk: int) -> HttpResponse:
     [row] = rows_of(project, [item], [], with_marks=True)
     shares = sorted(row.shares(), key=lambda share: not share.marks)
     context: dict[str, Any] = {"project": project, "row": row, "item": item}
+    context["manages"] = Right.MANAGE in project.rights_of(request.user)
     context["touched"] = [share for share in shares if share.since or share.marks]
     context["untouched"] = [share for share in shares if not (share.since or share.marks)]
     return render(request, "projects/items/_details.html", context)

@@ -23,7 +23,8 @@ from annotation_service.blueprints import Described
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, User, start_job
 from datasets.exports import DOWNLOAD_FORMATS
-from datasets.models import Annotation, Dataset
+from datasets.models import Annotation, Dataset, TextCorrection
+from datasets.models.correction import cut_anew
 from ontologies.models import Ontology
 from projects.assignment import item_counts
 from projects.models import Invitation, Project
@@ -40,7 +41,7 @@ MEMBERS = "302 404 200 404 200 200"
 MANAGERS = "302 404 403 404 200 200"
 EVERYBODY = "302 200 200 200 200 200"
 # Keys of `world`: what a project's copy has, too, under the same key with `_copy`.
-HAVE_COPIES = {"ontology", "dataset", "rules", "lexicon", "item", "removed", "lexicon_row"}
+HAVE_COPIES = {"ontology", "dataset", "rules", "lexicon", "item", "removed", "lexicon_row", "corrected", "correction"}
 READ_AS = {"kind": "standard", "format": "text", "tokeniser": "punkt", "name": "New", "description": ""}
 
 
@@ -235,6 +236,10 @@ ROWS = [
     *pair("datasets:item", "dataset", "removed"),
     Row("datasets:item", "302 404 404 404 404 404", ("dataset", "item_copy")),
     *asked_and_done("datasets:edit_item", "dataset", "item", data={"external_id": "WO 1", "fields": "[]"}),
+    *asked_and_done("datasets:correct_text", "dataset", "corrected", data={"text": "New text"}),
+    Row("datasets:correct_text", "302 404 404 403 404 404", ("dataset", "item_copy")),
+    *pair("datasets:undo_correction", "dataset", "corrected", "correction", data={}),
+    Row("datasets:undo_correction", "302 404 404 403 404 404", ("dataset", "item", "correction"), {}),
     Row("datasets:edit_item", "302 404 404 403 404 404", ("dataset", "item_copy")),
     Row("datasets:edit_item", "302 404 404 403 404 404", ("dataset", "item_copy"), {"external_id": "", "fields": "[]"}),
     *pair("datasets:remove", "dataset", read=False, query="?items={item}"),
@@ -497,6 +502,10 @@ def build_world(folder):
             tree.refresh_from_db()
     for each in (dataset, project.dataset):
         each.remove(each.items().filter(position=2), by=alice)
+    corrected = [each.items()[1] for each in (dataset, project.dataset)]
+    corrections = [
+        TextCorrection.make(each, cut_anew(each, "left air conditioner"), by=alice, was_version=1) for each in corrected
+    ]
     (folder / "done").write_text("done")
     finished.finish(file="done", name="done.txt")
     upload, upload_copy = (
@@ -540,6 +549,10 @@ def build_world(folder):
         "dataset_copy": project.dataset.pk,
         "item": dataset.items().first().pk,
         "item_copy": project.dataset.items().first().pk,
+        "corrected": corrected[0].pk,
+        "corrected_copy": corrected[1].pk,
+        "correction": corrections[0].pk,
+        "correction_copy": corrections[1].pk,
         "removed": dataset.bin().get().pk,
         "removed_copy": project.dataset.bin().get().pk,
         "project": project.pk,

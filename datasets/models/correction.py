@@ -166,13 +166,15 @@ class Moves:
         """In a transaction, with the item locked. Returns the rows that it has changed or deleted, as they were, each with the
         place that it has now."""
         kept: dict[str, list[Any]] = {}
+        back = self.alignment.back(len(self.new.tokens))
         for follower in (*moves_with_text, RELATIONS):
             changed, new = list[Outcome](), list[models.Model]()
             for outcome in self.outcomes[follower.name]:
                 row, place, _ = outcome
                 was = follower.place(row)
                 is_span = row.get("start") is not None
-                if outcome.is_back or place != was or (is_span and not self._has_same_words(was, place)):
+                comes_back = place == was and follower.move(place, back) == was  # by itself, where nothing has changed
+                if outcome.is_back or not comes_back or (is_span and not self._has_same_words(was, was)):
                     changed.append(outcome)
                     if place:
                         key = {"words_key": key_of(self.new.tokens[place[0] : place[1] + 1])} if is_span else {}
@@ -291,7 +293,8 @@ class TextCorrection(models.Model):
                 raise Refused(f"{newest.by} changed the text again on {when}: only that can be undone.")
             if self.is_undo:
                 raise Refused("This took back a correction. Correct the text again instead.")
-            return self.put(item, before, Alignment.of(item.tokens, self.tokens), by=by, undone=self)
+            back = Alignment.of(self.tokens, item.tokens).back(len(item.tokens))
+            return self.put(item, before, back, by=by, undone=self)
 
     @classmethod
     def put(

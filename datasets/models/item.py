@@ -120,15 +120,17 @@ class Item(models.Model):
         if version == self.text_version:
             return Alignment.of(self.tokens, self.tokens)
         later: Any = self.corrections.filter(version__gt=version).order_by("version")
-        texts = [*later.values_list("tokens", flat=True), self.tokens]
-        if version < 1 or version + len(texts) - 1 != self.text_version:
+        steps = list(later.values_list("tokens", "is_undo"))
+        if version < 1 or version + len(steps) != self.text_version:
             raise Refused("This is about another text than that of the item. Reload the page.")
-        alignment = Alignment.of(texts[0], texts[0])
-        while (same := len(texts) - 1 - texts[::-1].index(texts[0])) < len(
-            texts
-        ) - 1:  # what was undone changes nothing
-            alignment = alignment.then(Alignment.of(texts[same], texts[same + 1]))
-            texts = texts[same + 1 :]
+        texts = [*(tokens for tokens, _ in steps), self.tokens]
+        alignment, at = Alignment.of(texts[0], texts[0]), 0
+        while (at := len(steps) - texts[::-1].index(texts[at])) < len(
+            steps
+        ):  # what was undone meanwhile changes nothing
+            before, after = texts[at : at + 2]
+            there = Alignment.of(after, before).back(len(before)) if steps[at][1] else Alignment.of(before, after)
+            alignment, at = alignment.then(there), at + 1
         return alignment
 
     @cached_property

@@ -33,6 +33,7 @@ from ..models import GIVEN, Annotation, Dataset, Entity, Item, Relation, Upload
 from ..models.judged import broken_here
 from ..models.marks import Mark
 from ..statistics import label_counts, statistics_of
+from ..text_history import history_of
 
 COLUMNS = [
     Column("name", "Name", Lower("name")),
@@ -79,6 +80,7 @@ def page(request: Request, pk: int) -> HttpResponse:
         "columns": columns,
         "cells": [column.name for column in columns],
         "selects": context["can_edit"],
+        "corrects": context["can_edit"] and not shown.bin and dataset.get_absolute_url(),
         "everything": f"{request.path}?bin=1" if shown.bin else request.path,
     }
     query, choices = shown.query_string(page=page.number), partial(_choices, shown)
@@ -142,6 +144,7 @@ def item(request: Request, pk: int, item_pk: int) -> HttpResponse:
     context = shell(request, dataset, "bin" if found.removed_at else "items") | _marks(found)
     context |= {"item": found, "filter": shown, "previous": previous, "next": following}
     context |= {"fields": Field.all_of(found.extra_fields), "work": _work(found)}
+    context["history"] = list(history_of(found))
     begun = dataset.additions().filter(first_position__lte=found.position)
     context["upload"] = begun.filter(first_position__gt=found.position - F("item_count")).first()
     return render(request, "datasets/item.html", context | {"path": request.get_full_path()})
@@ -288,7 +291,7 @@ def items_changed(text: str, action: dict[str, str] | None = None) -> HttpRespon
 
 @require_http_methods(["GET", "POST"])
 def edit_item(request: Request, pk: int, item_pk: int) -> HttpResponse:
-    """Edit the external id and the extra fields; the text never changes. What was typed stays in the form until it is stored."""
+    """Edit the external id and the extra fields. What was typed stays in the form until it is stored."""
     item = item_of(access.editable(request, Dataset, pk), item_pk)
     form: dict[str, Any] = {"external_id": item.external_id, "fields": Field.all_of(item.extra_fields)}
     seen = {name: fingerprint(getattr(item, name)) for name in ("external_id", "extra_fields")}

@@ -151,6 +151,9 @@ document.addEventListener("keydown", (event) => {
   if (act) {
     event.preventDefault();
     act(row, event);
+  } else if (event.key === "e" && $("[data-correct]", row ?? $(".one-item") ?? undefined)) {
+    event.preventDefault(); // the letter would be typed into the text
+    $("[data-correct]", row ?? $(".one-item")).click();
   } else if (event.key === "Escape" && !($("#selection")?.hidden ?? true)) clear();
   else if (event.key === "Delete" && !$("#selection")?.hidden) $("#selection [data-act]")?.click();
   else if (event.key === "a" && $("#selection [data-key]")) chooseMore();

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.alignment import DIFFERENT_WORDS, Alignment, _common
+from datasets.alignment import DIFFERENT_WORDS, Alignment, common
 from datasets.importing.items import NewItem
 from datasets.preprocessing import Counts, Preprocessing
 from tests.soak import amount
@@ -79,16 +79,29 @@ def test_two_corrections_after_each_other_move_each_word_as_one_does_that_is_mad
             assert three[both.span(at, at)[0]] == one[at]
 
 
+@given(texts, texts)
+def test_back_again_each_word_that_is_the_same_is_where_it_was(old, new):
+    there = Alignment.of(old, new)
+    back = there.back(len(new))
+    for start in range(len(old)):
+        for end in range(start, len(old)):
+            if there.is_same(start, end):
+                assert back.span(*there.span(start, end)) == (start, end) and back.is_same(*there.span(start, end))
+    for at in range(len(new)):
+        if place := back.span(at, at):
+            assert there.span(*place)[0] <= at <= there.span(*place)[1]
+
+
 @given(st.lists(st.sampled_from("ab"), max_size=9), st.lists(st.sampled_from("ab"), max_size=9))
 def test_nothing_longer_is_common_than_what_is_found(old, new):
     lengths = [[0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for i, one in enumerate(old):
         for j, other in enumerate(new):
             lengths[i + 1][j + 1] = lengths[i][j] + 1 if one == other else max(lengths[i][j + 1], lengths[i + 1][j])
-    found = _common(old, new, DIFFERENT_WORDS)
+    found = common(old, new, DIFFERENT_WORDS)
     assert len(found) == lengths[-1][-1]
     assert all(old[i] == new[j] for i, j in found)
-    assert all(old[i] == new[j] for i, j in _common(old, new, 2))
+    assert all(old[i] == new[j] for i, j in common(old, new, 2))
 
 
 def test_long_texts_of_the_same_word_and_of_none_that_is_left_are_aligned():
