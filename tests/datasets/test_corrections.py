@@ -290,7 +290,9 @@ def test_any_marks_move_with_any_correction_and_an_undo_brings_all_of_them_back(
             assert entity.words_key == key_of(item.tokens[entity.start : entity.end + 1])
         listed, now = {tuple(line[:2]) for line in correction.marks["lines"]}, spoken_in(item)
         for pk, was in words.items():
-            assert now.get(pk) == was or was in {one for one, _ in listed} or was in now.values(), number  # joined to another
+            assert now.get(pk) == was or was in {one for one, _ in listed} or was in now.values(), (
+                number
+            )  # joined to another
         correction.undo(by=alice)
         assert rows_of(item) == before, number
         item.refresh_from_db()
@@ -324,3 +326,58 @@ def edited(draw, text):
     start = draw.randint(0, len(text))
     end = min(len(text), start + draw.choice([0, 1, 3, 10, len(text)]))
     return text[:start] + draw.choice(["", " ", draw.choice(PIECES), " ".join(draw.choices(PIECES, k=3))]) + text[end:]
+
+
+# --- Pages ---------------------------------------------------------------------------------------------------------------
+
+
+def address(item, end=""):
+    return f"/datasets/{item.dataset_id}/items/{item.pk}/{end}"
+
+
+def test_a_text_is_stored_when_its_effect_was_seen_and_can_be_undone_from_the_history(item, alice, carol, as_alice):
+    mark(item, carol, "DrivingObject", 5, 5)
+    mark(item, carol, "State", 6, 6)
+    sent = {"text": "the gear box of the pump", "version": "1"}
+    preview = as_alice.post(address(item, "text/"), sent)
+    page = " ".join(preview.content.decode().split())
+    assert preview.status_code == 200
+    assert '<b>1 mark changes its words</b>, <b class="bad">1 mark goes</b>; 0 marks keep their words' in page
+    assert page.index(" pump </td>") < page.index("the mark goes") and ">carol<" in page
+    seen = preview.context["seen"]
+    unseen = as_alice.post(address(item, "text/"), sent | {"text": "the gear", "agree": "1", "seen": seen})
+    assert unseen.status_code == 409 and b"Look again" in unseen.content
+    mark(item, None, "State", 6, 6)  # meanwhile
+    assert as_alice.post(address(item, "text/"), sent | {"agree": "1", "seen": seen}).status_code == 409
+    seen = as_alice.post(address(item, "text/"), sent).context["seen"]
+    stored = as_alice.post(address(item, "text/"), sent | {"agree": "1", "seen": seen})
+    correction = TextCorrection.objects.get()
+    assert address(item, f"text/{correction.pk}/undo/") in stored["HX-Trigger"]
+    page = as_alice.get(address(item)).content.decode()
+    assert "Text corrected" in page and "<del>pupm</del>" in page and "<ins>pump</ins>" in page
+    undone = as_alice.post(address(item, f"text/{correction.pk}/undo/"))
+    assert "2 marks are back" in undone["HX-Trigger"]
+    assert "Correction undone" in as_alice.get(address(item)).content.decode()
+    assert as_alice.post(address(item, f"text/{correction.pk}/undo/")).status_code == 422
+
+
+def test_whoever_corrects_a_text_that_was_corrected_meanwhile_sees_both(item, alice, as_alice):
+    correct(item, "theirs", alice)
+    answer = as_alice.post(address(item, "text/"), {"text": "mine", "version": "1", "agree": "1"})
+    assert answer.status_code == 409
+    assert b"theirs</blockquote>" in answer.content and b">\nmine</textarea>" in answer.content
+    assert b'name="version" value="2"' in answer.content
+
+
+def test_what_is_wrong_with_a_text_is_said_beside_it(item, as_alice):
+    answer = as_alice.post(address(item, "text/"), {"text": "one\ntwo", "version": "1"})
+    assert (
+        answer.status_code == 422
+        and b"one line of text" in answer.content
+        and b">\none\ntwo</textarea>" in answer.content
+    )
+
+
+def test_both_tables_of_items_lead_to_it(item, project, as_alice):
+    for page in (f"/datasets/{item.dataset_id}/", f"/projects/{project.pk}/items/"):
+        assert f'hx-get="{address(item, "text/")}"' in as_alice.get(page).content.decode()
