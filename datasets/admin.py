@@ -6,7 +6,7 @@ from django.http import HttpRequest
 
 from annotation_service.admin_base import BlueprintAdmin, Chosen, ReadOnlyAdmin, either, linked, within
 
-from .models import Annotation, BrokenRule, Dataset, Entity, Item, Judged, Rejection, Relation, Upload
+from .models import Annotation, BrokenRule, Dataset, Entity, Item, Judged, Rejection, Relation, TextCorrection, Upload
 
 
 @admin.register(Item)
@@ -72,6 +72,15 @@ admin.site.register(
     list_display=["what", linked("annotation")],
     list_select_related=["annotation__annotator"],
     search_fields=["=what"],
+)
+admin.site.register(
+    TextCorrection,
+    ReadOnlyAdmin,
+    part_of="item__dataset",
+    list_display=["__str__", linked("item"), "by", "at", "is_undo"],
+    list_filter=within("item__dataset"),
+    list_select_related=["by"],
+    search_fields=["=by__username"],
 )
 admin.site.register(
     BrokenRule,

@@ -25,7 +25,7 @@ from datasets import exports
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.kinds import DatasetKind
-from datasets.models import GIVEN, Annotation, Entity, Item, Mark, Relation
+from datasets.models import GIVEN, Annotation, Entity, Item, Mark, Relation, TextCorrection
 from datasets.portions import by_tokens
 from ontologies.documents import write_time
 from ontologies.models import Ontology
@@ -108,6 +108,9 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
     for what, said in (("flags", Flag), ("comments", Comment)):
         if count := said._default_manager.filter(item__in=removed).count():
             left_out.append({"what": what, "count": count, "why": "Their items were removed from the dataset."})
+    if count := TextCorrection.objects.filter(item__dataset__project=project).count():
+        why = "The items have their texts of now; those of before are in the service alone."
+        left_out.append({"what": "corrections of texts", "count": count, "why": why})
     return {
         "format": "annotation service project bundle",
         "version": 2,

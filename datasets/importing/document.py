@@ -23,7 +23,7 @@ from ..kinds import DatasetKind
 from ..preprocessing import Counts, SameText, SeenTexts
 from .formats import Cut, Format
 from .items import ItemBuilder, NewItem
-from .options import DROP, REFUSE, REPLACE, SKIP, ImportOptions
+from .options import CORRECT, DROP, REFUSE, REPLACE, SKIP, ImportOptions
 
 _LINES_PER_PROGRESS, _ITEMS_PER_PROGRESS = 2000, 500
 # Stop after this many problems: explaining one takes longer than reading a valid item.
@@ -59,6 +59,11 @@ class ImportReport(Counts):
     """Items left out because their external id is taken."""
     replaced: int = 0
     """Items that another with the same external id replaces, in the document or in the dataset."""
+    corrected: int = 0
+    """Items of the dataset that get the text of the document, if they have another."""
+    marks_changed: int = 0
+    """Marks on these whose words change."""
+    marks_lost: int = 0
     same_ids: list[list[str]] = field(default_factory=list)
     """The first items whose external id is taken: their place, this id, and the item that has it."""
     same_in_document: int = 0
@@ -129,6 +134,7 @@ class ImportReport(Counts):
             (self.empty, "line without a token", "lines without a token", " dropped"),
             (self.skipped, "item with a taken external id", "items with a taken external id", " left out"),
             (self.replaced, "item", "items", " replaced"),
+            (self.corrected, "text", "texts", " corrected"),
             (self.inactive_marks, "mark", "marks", " with labels that are switched off"),
             (self.violation_total, "violation", "violations", " of constraints"),
             (self.left_out, "mark", "marks", " left out"),
@@ -208,6 +214,8 @@ class Reader:
         self.path, self.options, self.progress, self.on_problem = path, options, progress, on_problem
         self.known_ids, self.known_texts, self.judge = known_ids or {}, known_texts, judge
         self.taken_ids: list[str] = []
+        # What items of the dataset shall be like, by their external ids.
+        self.corrected: dict[str, NewItem] = {}
         self.report = ImportReport()
 
     @property
@@ -239,7 +247,7 @@ class Reader:
                         report.preview.append(preview_of(item))
                     if report.is_good:
                         yield item
-            if report.is_good and not report.items:
+            if report.is_good and not report.items and not self.corrected:
                 raise Refused(self._nothing_left(format))
         except Refused as error:
             self.add_problems(error)
@@ -308,6 +316,10 @@ class Reader:
                 report.lines += 1
                 if (item := self._item(builder, piece)) and (not item.external_id or ids.accept(item, piece)):
                     unmarked = unmarked and not {"entities", "relations"} & piece.value.keys()
+                    if options.duplicates == CORRECT and item.external_id in self.known_ids:
+                        report.left_out += item.mark_count
+                        self.corrected[item.external_id] = item._replace(entities=(), relations=())
+                        continue
                     same = seen.add(item.original)
                     if item.external_id not in self.known_ids:  # what it replaces may well have its text
                         report.add_same(same)
@@ -426,7 +438,7 @@ class _ExternalIds:
         self.reader = reader
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
-        if reader.options.duplicates == REPLACE:
+        if reader.options.duplicates in (REPLACE, CORRECT):
             ids = ((piece.value.get("external_id"), piece.number) for piece in reader.objects_before(cut))
             self.last = {
                 external_id: number for external_id, number in ids if external_id and isinstance(external_id, str)
@@ -447,6 +459,6 @@ class _ExternalIds:
             reader.add_problem(f"{item.place}, $.external_id", text)
         elif decided == SKIP:
             reader.report.skipped += 1
-        else:
+        elif decided == REPLACE or not is_first:
             reader.report.replaced += 1
-        return decided == REPLACE and self.last.get(external_id) == number
+        return decided in (REPLACE, CORRECT) and self.last.get(external_id) == number

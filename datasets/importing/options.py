@@ -14,7 +14,7 @@ from ontologies.models import Ontology
 from ..kinds import DatasetKind
 from ..preprocessing import Preprocessing
 
-REFUSE, KEEP, DROP, SKIP, REPLACE = "refuse", "keep", "drop", "skip", "replace"
+REFUSE, KEEP, DROP, SKIP, REPLACE, CORRECT = "refuse", "keep", "drop", "skip", "replace", "correct"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,12 @@ class ImportOptions:
             "Replace the earlier ones",
             "Items that the dataset has already go to its bin with their marks, and can be restored for"
             f" {limits.DAYS_IN_BIN} days.",
+        ),
+        (
+            CORRECT,
+            "Correct the texts of the earlier ones",
+            "Items that the dataset has already get the text and tokens of the file. All marks on them move with their words;"
+            " marks that the file has for them are left out. Each correction can be undone on the page of its item.",
         ),
         what="external ids that are taken",
     )

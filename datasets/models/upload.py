@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
-from django.db import models
+from django.db import connection, models
 from django.db.models import Max, QuerySet, UniqueConstraint
 from django.urls import reverse
 from django.utils import timezone
@@ -23,13 +23,17 @@ from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
+from ..alignment import Alignment
 from ..importing.document import ImportReport, Progress, Reader, no_progress
 from ..importing.formats import Format
+from ..importing.items import NewItem
 from ..importing.options import SKIP, ImportOptions
 from ..importing.storage import Spool
 from ..kinds import DatasetKind
 from .copying import CopyReader
+from .correction import Moves, TextCorrection
 from .dataset import Dataset, goes_with_datasets
+from .item import Item
 
 
 class ImportContext:
@@ -220,7 +224,7 @@ class Upload(models.Model):
     def is_large(self) -> bool:
         """Whether a job does the work, which reads the texts that the dataset has already, too."""
         known = self.dataset.item_count if self.dataset else 0
-        rows = self.options.get("rows") or self.report.get("items", 0)
+        rows = self.options.get("rows") or self.report.get("items", 0) + self.report.get("corrected", 0)
         return self.size > settings.JOB_FILE_BYTES or known + rows > settings.JOB_ROWS
 
     @property
@@ -275,6 +279,11 @@ class Upload(models.Model):
             if dataset := context.dataset:
                 taken = dataset.items_with_external_ids(reader.taken_ids)
                 report.marks_at_stake = dataset.marks_of(taken)._asdict()
+                for item, new, alignment in _to_correct(dataset, reader.corrected):
+                    report.corrected += 1
+                    for line in Moves(item, new, alignment).lines:
+                        report.marks_changed += len(line.people) if line.after else 0
+                        report.marks_lost += 0 if line.after else len(line.people)
                 try:
                     dataset.check_room(report.items - len(reader.replaced_ids))
                 except Refused as error:
@@ -332,6 +341,9 @@ class Upload(models.Model):
                     return None
                 upload = self._locked(job)
                 first = dataset.append_items(spool, report, replaced=reader.replaced_ids, by=self.by)
+                for item, new, alignment in _to_correct(dataset, reader.corrected):
+                    TextCorrection.put(item, new, alignment, by=self.by)
+                    report.corrected += 1
                 dataset.widen(context.options.kind, context.options.ontologies)
                 store(
                     upload,
@@ -388,6 +400,17 @@ class Upload(models.Model):
         if row.is_worked_on and row.job != job:
             raise Refused(f"“{self}” is being worked on at the moment. Wait until that is done, or cancel it.")
         return row
+
+
+def _to_correct(dataset: Dataset, texts: Mapping[str, NewItem]) -> Iterator[tuple[Item, NewItem, Alignment]]:
+    """The items of a dataset that have other texts than these, given by external ids; locked, in a transaction."""
+    keys = dataset.items_with_external_ids(list(texts)).values_list("pk", flat=True)
+    for key in list(keys):
+        rows = Item.objects.select_for_update(no_key=True) if connection.in_atomic_block else Item.objects
+        item = rows.filter(pk=key).first()
+        if item and (item.original, item.tokens) != ((new := texts[item.external_id]).original, new.tokens):
+            item.dataset = dataset
+            yield item, new, Alignment.of(item.tokens, new.tokens)
 
 
 def _complete(options: Mapping[str, Any], dataset: Dataset | None) -> dict[str, Any]:

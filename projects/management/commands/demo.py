@@ -11,7 +11,8 @@ from django.core.management.base import BaseCommand
 
 from annotation_service.db import write
 from annotation_service.models import PROJECT_MANAGERS, User
-from datasets.models import Annotation, Dataset, Upload
+from datasets.models import Annotation, Dataset, TextCorrection, Upload
+from datasets.models.correction import cut_anew
 from datasets.preprocessing import SameText
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
@@ -42,6 +43,9 @@ class Command(BaseCommand):
             for work in json.loads((FILES / "work.json").read_text()):
                 self._annotate(project, people[work.pop("by", "anna")], **work)
             self._constrain(project, ontologies)
+            corrected = project.dataset.items().get(original="fuel gauge not working")
+            new = cut_anew(corrected, "fuel gauge does not work")
+            TextCorrection.make(corrected, new, by=people["manager"], was_version=1)
             self._project_in_pairs(people, ontologies)
         self._keep(passwords)
 
