@@ -83,7 +83,7 @@ class Line(NamedTuple):
     """The keys of users; 0 stands for the dataset."""
 
 
-class Outcome(NamedTuple):
+class RowMove(NamedTuple):
     row: Row
     """As it is before."""
     place: Place | None
@@ -102,7 +102,7 @@ class Moves:
     def __init__(self, item: Item, new: NewItem, alignment: Alignment, undone: "TextCorrection | None" = None) -> None:
         self.item, self.new, self.alignment = item, new, alignment
         self.kept = undone.kept if undone else {}
-        self.outcomes: dict[str, list[Outcome]] = {}
+        self.outcomes: dict[str, list[RowMove]] = {}
         # Which of the entities stands for each that stays.
         self.became: dict[int, int] = {}
         for follower in (*moves_with_text, RELATIONS):
@@ -111,12 +111,12 @@ class Moves:
         self.back = sum(mark.is_back and mark.place is not None for kind in MARKS for mark in self.outcomes[kind])
         self.lines = self._lines()
 
-    def _foresee(self, follower: Follower) -> list[Outcome]:
+    def _foresee(self, follower: Follower) -> list[RowMove]:
         rows = follower.model._default_manager.filter(annotation__item=self.item)
         now = {row["id"]: row for row in rows.values()}
         kept = {row["id"]: (row, after) for row, after in self.kept.get(follower.name, ())}
         gone = _possible(follower, [row for row, after in kept.values() if after is None], now.values())
-        became, first, outcomes = dict[int, int](), dict[Place, int](), list[Outcome]()
+        became, first, outcomes = dict[int, int](), dict[Place, int](), list[RowMove]()
         for row in sorted([*now.values(), *gone], key=lambda row: (row.get("status", ""), row["id"])):
             pk = row["id"]
             place: Place | None = follower.place(row)
@@ -130,7 +130,7 @@ class Moves:
                 place = (source, target) if source and target and source != target else None
             if place:
                 became[pk] = first.setdefault((*place, *(row[name] for name in follower.alike or ["id"])), pk)
-            outcomes.append(Outcome(row, place if became.get(pk) == pk else None, pk not in now))
+            outcomes.append(RowMove(row, place if became.get(pk) == pk else None, pk not in now))
         if follower.model is Entity:
             self.became = became
         return outcomes
@@ -168,7 +168,7 @@ class Moves:
         kept: dict[str, list[Any]] = {}
         back = self.alignment.back(len(self.new.tokens))
         for follower in (*moves_with_text, RELATIONS):
-            changed, new = list[Outcome](), list[models.Model]()
+            changed, new = list[RowMove](), list[models.Model]()
             for outcome in self.outcomes[follower.name]:
                 row, place, _ = outcome
                 was = follower.place(row)

@@ -22,7 +22,8 @@ from django.utils import timezone
 from annotation_service import blueprints, jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import JobState, start_job
-from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation, Upload
+from datasets.models import Annotation, Dataset, Entity, Item, Rejection, Relation, TextCorrection, Upload
+from datasets.models.correction import cut_anew
 from ontologies.models import Ontology, OntologyItem
 from projects import all_alike
 from projects.members import Invitation
@@ -82,6 +83,7 @@ class Doomed:
         for item in self.project.dataset.items():
             annotation = Annotation.start(item, carol)
         Rejection.note(annotation.pk, ["0-0:1"])
+        TextCorrection.make(item, cut_anew(item, f"{item.original} doomed"), by=alice, was_version=1)
         Flag.put(item, carol, kind="issue", why="Doomed")
         Comment.begin(item, carol, by=carol, text="Doomed?").answer("Doomed.", by=alice)
         form = {"tokens": self.item.tokens[:1], "label": self.label.uid}
