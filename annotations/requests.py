@@ -11,10 +11,12 @@ from types import MappingProxyType
 from typing import Any, get_args
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.http import Http404, HttpResponse, JsonResponse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation_service.blueprints import Right
+from annotation_service.db import snapshot
 from annotation_service.http import Request, refused_beside
 from annotation_service.inputs import Refused, check_size, decode
 from annotation_service.json_input import parse_json
@@ -31,6 +33,7 @@ from . import offers
 
 MAX_BODY = 10_000
 MAX_BODY_DEPTH = 4
+MAX_SPANS_BODY = 200_000
 MAX_WORDS = 500  # longer ones do not come twice
 PLACES: dict[str, dict[str, Any]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
 # A field of the type `T | None` may be left out.
@@ -74,7 +77,8 @@ def changes_marks(
     those that depend on the kind of the mark.
 
     The answer, a refusal too, has the state of the annotation after it. A client may send the ``revision`` that it knows: if that
-    is not the one of before the request, something else has changed the marks since, and the answer says so.
+    is not the one of before the request, something else has changed the marks since, and the answer says so. The
+    ``text_version`` is that of the text whose words it is about; a page from before texts could be corrected names none.
     """
 
     def decorate(change: Callable[..., Answer]) -> Callable[..., JsonResponse]:
@@ -82,23 +86,45 @@ def changes_marks(
         @answers_json
         @wraps(change)
         def view(request: Request, pk: int, item_pk: int, **kind: str) -> Answer:
-            values = read_body(request, **fields, **places.get(kind.get("kind", ""), {}), revision=int | None)
-            known = values.pop("revision", None)
+            of_kind = {**places.get(kind.get("kind", ""), {}), "revision": int | None, "text_version": int | None}
+            values = read_body(request, **fields, **of_kind)
+            known, version = values.pop("revision", None), values.pop("text_version", 0)
             annotation: Annotation | None
             try:
                 with access.annotating(request, pk, item_pk) as item:
                     annotation = Annotation.start(item, request.user)
+                    if (version or 1) != item.text_version:
+                        _move(annotation, values, version)
                     answer = change(annotation, **kind, **values)
                 before = annotation.revision - 1
             except Refused as error:
                 annotation = Annotation.visible_to(request.user, item)
                 answer = {"error": str(error)}
                 before = _revision(annotation)
-            return {**answer, **_state(annotation), "changed": known not in (None, before)}
+            state = {**_state(annotation), "text_version": item.text_version}
+            return {**answer, **state, "changed": known not in (None, before)}
 
         return view
 
     return decorate
+
+
+def _move(annotation: Annotation, values: dict[str, Any], version: int) -> None:
+    """Let a request that is about words of another version of the text be about the same words in that of now. Raises `Refused`
+    where they were corrected: nothing is done to words that its author has not seen."""
+    alignment = annotation.item.alignment_from(version)
+    if {"start", "end"} <= values.keys():
+        place = alignment.unchanged(values["start"], values["end"])
+        values.update(zip(("start", "end"), place or (), strict=False))
+        is_there = place is not None
+    else:
+        named = [values[name] for name in ("uid", "source", "target") if name in values]
+        marks = annotation.entity_set.filter(Q(uid__in=named) | Q(outgoing__uid__in=named) | Q(incoming__uid__in=named))
+        is_there = all(alignment.was_there(*place) for place in marks.values_list("start", "end"))
+    if not is_there:
+        raise Refused("The text of this item was corrected meanwhile, and these words are not in it any more.")
+    if values.get("done"):
+        raise Refused("The text of this item was corrected meanwhile. Look at it before it is done.")
 
 
 @changes_marks(uid=str, label=str, proof=str | None, places=PLACES)
@@ -165,8 +191,44 @@ def done(annotation: Annotation, done: bool) -> Answer:
 @answers_json
 def current(request: Request, pk: int, item_pk: int) -> Answer:
     """The user's marks as they are now: they may have another tab."""
-    _, item = access.item_given(request, pk, item_pk)
-    return marks_states([Annotation.visible_to(request.user, item)])[0]
+    with snapshot():
+        _, item = access.item_given(request, pk, item_pk)
+        state = marks_states([Annotation.visible_to(request.user, item)])[0]
+    return {**state, "text_version": item.text_version}
+
+
+@require_POST
+@answers_json
+def text(request: Request, pk: int, item_pk: int) -> Answer:
+    """The text and the marks as they are now, who corrected it last, and where words of earlier versions of it stand now: each is
+    asked for by its version, first and last token, and null if it is not there any more."""
+    spans = read_body(request, most=MAX_SPANS_BODY, spans=list)["spans"]
+    if not all(isinstance(span, list) and [*map(type, span)] == [int, int, int] for span in spans):
+        raise Refused("This must be a list of versions, each with two tokens.", place="$.spans")
+    with snapshot():
+        _, item = access.item_given(request, pk, item_pk)
+        state = marks_states([Annotation.visible_to(request.user, item)])[0]
+        alignments = {version: item.alignment_from(version) for version in {version for version, *_ in spans}}
+        correction = item.corrections.select_related("by").first()
+    return {
+        **state,
+        "item": text_of(item),
+        "by": str(correction.by) if correction else "",
+        "spans": [alignments[version].unchanged(start, end) for version, start, end in spans],
+    }
+
+
+def text_of(item: Item) -> Answer:
+    """What is read, and the original where it is something else."""
+    original = None if str(item.cleaned) == item.original else item.original
+    return {
+        "pk": item.pk,
+        "number": item.number,
+        "text_version": item.text_version,
+        **item.cleaned._asdict(),
+        "original": original,
+        "offsets": item.offsets,
+    }
 
 
 @require_POST

@@ -17,6 +17,7 @@ item_urls = [
     path("relations/suggest/", requests.suggest, {"kind": "relation"}, name="suggest_relation"),
     path("done/", requests.done, name="done"),
     path("marks/", requests.current, name="marks"),
+    path("text/", requests.text, name="text"),
     path("history/", requests.suggest_history, name="suggest_history"),
     path("flags/", requests.flag, name="flag"),
     path("comments/", requests.comment, name="comment"),

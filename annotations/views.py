@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET
 
 from annotation_service import words
 from annotation_service.blueprints import Right
+from annotation_service.db import snapshot
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import COMFORT, User, with_defaults
@@ -29,7 +30,7 @@ from work.own_items import OwnItems
 
 from . import offers
 from .own_lists import choices, item_address, next_undone, shown_items
-from .requests import comments_on, flags_of, marks_states
+from .requests import comments_on, flags_of, marks_states, text_of
 
 
 def page_to_annotate(request: Request, project: Project, item: Item, shown: OwnItems) -> dict[str, Any]:
@@ -112,8 +113,14 @@ def _with_work(
     project: Project, person: User, items: Sequence[Item], address: Callable[[int], str]
 ) -> list[dict[str, Any]]:
     """Each item with what its person did and said in it, with a fixed number of queries. ``state`` is what the scripts know."""
-    seen = Annotation.all_visible_to(person, items)
-    annotations = [seen.get(item.pk) for item in items]
+    with snapshot():
+        versions = dict(Item.with_removed.filter(pk__in=[item.pk for item in items]).values_list("pk", "text_version"))
+        for item in items:
+            if versions[item.pk] != item.text_version:  # corrected since it was read
+                item.refresh_from_db()
+        seen = Annotation.all_visible_to(person, items)
+        annotations = [seen.get(item.pk) for item in items]
+        states = marks_states(annotations)
     flags, comments = flags_of(items, person), comments_on(items, person)
     return [
         {
@@ -122,7 +129,7 @@ def _with_work(
             "comments": comments[item.pk],
             "fields": Field.all_of(item.extra_fields),
             "state": {
-                "item": _text(item),
+                "item": text_of(item),
                 **marks,
                 "flags": flags[item.pk],
                 "urls": {
@@ -131,7 +138,7 @@ def _with_work(
                 },
             },
         }
-        for item, annotation, marks in zip(items, annotations, marks_states(annotations), strict=True)
+        for item, annotation, marks in zip(items, annotations, states, strict=True)
     ]
 
 
@@ -149,18 +156,6 @@ def _own_addresses(project: int, shown: OwnItems) -> Callable[[Item], dict[str, 
         }
 
     return addresses
-
-
-def _text(item: Item) -> dict[str, Any]:
-    """What is read, and the original where it is something else."""
-    original = None if str(item.cleaned) == item.original else item.original
-    return {
-        "pk": item.pk,
-        "number": item.number,
-        **item.cleaned._asdict(),
-        "original": original,
-        "offsets": item.offsets,
-    }
 
 
 def _place(items: Sequence[Item], given: QuerySet[Item]) -> dict[str, int]:

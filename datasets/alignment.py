@@ -50,6 +50,14 @@ class Alignment(NamedTuple):
         place = self.span(start, end)
         return place is not None and place[1] - place[0] == end - start and all(self.same[start : end + 1])
 
+    def unchanged(self, start: int, end: int) -> Span | None:
+        """Where these words are, if they are there as they were."""
+        return self.span(start, end) if 0 <= start <= end < len(self.same) and self.is_same(start, end) else None
+
+    def was_there(self, start: int, end: int) -> bool:
+        """Whether words of now were there before as they are."""
+        return any(self.unchanged(at, at + end - start) == (start, end) for at in range(len(self.same)))
+
     def then(self, other: "Alignment") -> "Alignment":
         """From the text before this one to that after another correction."""
         places = [place and other.span(*place) for place in self.places]

@@ -379,6 +379,7 @@ ROWS = [
     Row("annotations:read", MANAGERS, ("project", "alice", "item_copy")),
     Row("annotations:read", "302 404 403 404 404 404", ("project", "dave", "item_copy")),
     *item_rows("annotations:marks"),
+    *item_rows("annotations:text", json={"spans": [[1, 0, 0]]}),
     Row("annotations:words", WORK, ("project",), query="?text=pump"),
     Row("annotations:shortcuts", WORK, ("project",), json={"kind": "entity", "key": "1", "label": "{label}"}),
     Row("annotations:alike_preview", WORK, ("project",), json=ALIKE),

@@ -1,7 +1,7 @@
 """Entities, relations, and what was rejected of the suggestions: it is never suggested again."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -111,6 +111,10 @@ class Mark(models.Model):
     def place(self) -> tuple[Any, ...]:
         """What it marks: tokens, or the uids of two entities."""
         raise NotImplementedError
+
+    def moved(self, place: list[Any], text_version: int = 1) -> Sequence[Any]:
+        """What it marked in a version of the text, in that of now."""
+        return place
 
     def put(self, **place: Any) -> None:
         """Let it mark this."""
@@ -247,13 +251,14 @@ class Mark(models.Model):
             return ""
         judge = self.annotation.judge()
         broken = [each.fingerprint for each in self.broken(judge)] if judge else []
-        return Signer(salt="datasets.mark.origin").sign_object([self._fact(label), broken, self.origin])
+        signed = [self._fact(label), broken, self.origin, self.annotation.item.text_version]
+        return Signer(salt="datasets.mark.origin").sign_object(signed)
 
     def _as_it_was(self, label: OntologyItem, restore_token: str) -> tuple[list[str] | None, str]:
         """What the mark broke with the label when the token was handed out, None if it is no token for them; and its origin."""
-        with suppress(BadSignature):
-            fact, broken, origin = Signer(salt="datasets.mark.origin").unsign_object(restore_token)
-            if fact == self._fact(label):
+        with suppress(BadSignature, Refused):
+            fact, broken, origin, *version = Signer(salt="datasets.mark.origin").unsign_object(restore_token)
+            if [*fact[:4], *self.moved(fact[4:], *version)] == self._fact(label):
                 return list(broken), origin
         return None, self.Origin.PERSON
 
@@ -306,6 +311,9 @@ class Entity(Mark):
     @property
     def what(self) -> str:
         return entity_key(self.start, self.end, self.label_id)
+
+    def moved(self, place: list[Any], text_version: int = 1) -> Sequence[Any]:
+        return self.annotation.item.alignment_from(text_version).unchanged(*place) or ()
 
     def put(self, **place: Any) -> None:
         super().put(**place)

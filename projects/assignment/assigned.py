@@ -195,7 +195,9 @@ def _given_item() -> str:
     left = uncalibrated(Item.objects.filter(dataset=OuterRef("dataset")), _PERSON, OuterRef(f"{project}calibration"))
     found = items.filter(is_open(_PERSON, F(f"{project}calibration"), left)).order_by()
     role = F(f"{project}membership__role")
-    sql, params = found.annotate(role=role).values("id", "dataset_id", "tokens", "role").query.sql_with_params()
+    sql, params = (
+        found.annotate(role=role).values("id", "dataset_id", "tokens", "text_version", "role").query.sql_with_params()
+    )
     return sql.replace("%%", "%%%%") % tuple(_NAMES.get(value, value) for value in params)
 
 

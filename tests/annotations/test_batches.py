@@ -20,7 +20,7 @@ from tests import factories
 from tests.queries import queries_of
 from tests.resource_sets import broken_places, make
 from work.alike import preview as previews
-from work.alike.asked import Asked
+from work.alike.asked import Asked, ReadText
 from work.alike.places import Finder, SeenEntity, SeenItem, SeenRelation
 from work.models import Batch
 
@@ -138,7 +138,7 @@ def test_the_steps_of_a_preview_grow_as_the_text_does(verb, kind, asked, related
 
         sys.settrace(trace)
         try:
-            places = sum(1 for _ in Finder(question, None).places(1, ["pump"] * words, state))
+            places = sum(1 for _ in Finder(question, None).places(1, ReadText(["pump"] * words, 1), state))
         finally:
             sys.settrace(None)
         assert places > words // 3

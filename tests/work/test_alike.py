@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from ontologies.labels import Label
 from resources.matching import EntityForm
 from tests.soak import amount
-from work.alike.asked import Asked
+from work.alike.asked import Asked, ReadText
 from work.alike.places import Finder, SeenEntity, SeenItem, SeenRelation
 
 A, B, R = (Label(pk, f"u{pk}", name, name, "", True, 1, None, "", []) for pk, name in ((1, "A"), (2, "B"), (3, "R")))
@@ -209,7 +209,10 @@ def test_the_places_are_those_of_a_simpler_search(world_and_question):
     def is_ticked(place):
         return ticks.setdefault(place.key, next(number) not in unticked)
 
-    found = [(place.spans, bool(place.against)) for place in Finder(asked, Check()).places(1, tokens, state, is_ticked)]
+    found = [
+        (place.spans, bool(place.against))
+        for place in Finder(asked, Check()).places(1, ReadText(tokens, 1), state, is_ticked)
+    ]
     if asked.verb == "reject":
         unticked = set()
     assert found == naive(asked, tokens, marks, relations, rejected, unticked)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db.models import Exists, OuterRef, TextField
 from django.db.models.functions import Cast
@@ -165,10 +165,20 @@ def candidates(asked: Asked, items: ItemQuerySet, person: User) -> list[tuple[in
     return list(items.filter(~Exists(done)).order_by("position").values_list("pk", "position"))
 
 
-def tokens_of(asked: Asked, items: Sequence[int]) -> dict[int, list[str]]:
-    """The tokens of those items in which the forms occur."""
+class ReadText(NamedTuple):
+    """The tokens of an item, and the version of its text that has them."""
+
+    tokens: list[str]
+    version: int
+
+
+def texts_of(asked: Asked, items: Sequence[int]) -> dict[int, ReadText]:
+    """The texts of those items in which the forms occur."""
     found = Item.objects.filter(pk__in=among(items)).order_by("position")
-    texts = dict(parsed(found.values_list("pk", Cast("tokens", TextField()))))
-    if asked.is_apart:
-        return texts
-    return {pk: tokens for pk, tokens in texts.items() if next(asked.occurrences(tokens), None)}
+    rows = list(found.values_list("pk", Cast("tokens", TextField()), "text_version"))
+    tokens = dict(parsed(row[:2] for row in rows))
+    return {
+        pk: ReadText(tokens[pk], version)
+        for pk, _, version in rows
+        if asked.is_apart or next(asked.occurrences(tokens[pk]), None)
+    }

@@ -15,7 +15,7 @@ from resources.matching import EntityForm
 from resources.spans import Spans, crowded, has_room
 
 from ..models import Batch
-from .asked import Asked
+from .asked import Asked, ReadText
 
 
 @dataclass(slots=True, eq=False)
@@ -121,7 +121,7 @@ def _annotations(items: Sequence[int], person: int) -> QuerySet[Annotation, tupl
 class Place:
     """``mark`` is to be made, accepted, rejected or removed, ``ends`` are the ends of a relation; ``changed`` are those of them
     that are not yet as they shall be. ``against`` is a sentence about what forbids it, if anything; ``relations`` are the keys of
-    the accepted ones that go with an entity."""
+    the accepted ones that go with an entity. It is in that version of the text of its item."""
 
     item: int
     spans: tuple[tuple[int, int], ...]
@@ -130,10 +130,12 @@ class Place:
     against: str = ""
     changed: tuple[SeenEntity | SeenRelation, ...] = ()
     relations: tuple[int, ...] = ()
+    version: int = 1
 
     @property
     def key(self) -> str:
-        return f"{self.item}:{'>'.join(f'{start}-{end}' for start, end in self.spans)}"
+        of_text = f"@{self.version}" if self.version > 1 else ""
+        return f"{self.item}:{'>'.join(f'{start}-{end}' for start, end in self.spans)}{of_text}"
 
     @property
     def is_suggested(self) -> bool:
@@ -149,7 +151,7 @@ class Finder:
         self._wanted = "accepted" if asked.verb == Batch.Verb.REMOVE else "suggested"
 
     def places(
-        self, item: int, tokens: Sequence[str], state: SeenItem, is_ticked: Callable[[Place], bool] = lambda place: True
+        self, item: int, text: ReadText, state: SeenItem, is_ticked: Callable[[Place], bool] = lambda place: True
     ) -> Iterator[Place]:
         if state.is_done:
             return
@@ -158,7 +160,8 @@ class Finder:
             found = self._marked if asked.is_entity else self._related
         else:
             found = self._unmarked if asked.is_entity else self._unrelated
-        for place in found(item, tokens, state):
+        for place in found(item, text.tokens, state):
+            place.version = text.version
             if asked.verb in (Batch.Verb.REJECT, Batch.Verb.REMOVE):
                 place.changed = (place.mark,)
                 place.relations = _accepted_at(place.mark, state)

@@ -11,7 +11,7 @@ from datasets.models import Dataset, Item
 from datasets.models.broken import judge_of
 from datasets.models.item import ItemQuerySet
 
-from .asked import Asked, candidates, tokens_of
+from .asked import Asked, candidates, texts_of
 from .places import Finder, Place, states_of
 
 ON_A_PAGE = 50
@@ -76,11 +76,11 @@ def next_page(
 def _places(asked: Asked, dataset: Dataset, items: Sequence[int], person: User) -> Iterator[Place]:
     finder = Finder(asked, judge_of(dataset.pk))
     for first in range(0, len(items), _AT_ONCE):
-        texts = tokens_of(asked, items[first : first + _AT_ONCE])
+        texts = texts_of(asked, items[first : first + _AT_ONCE])
         with_relations = not asked.is_entity or asked.takes_relations_along
         states = states_of(list(texts), person.pk, with_relations=with_relations)
-        for item, tokens in texts.items():
-            yield from finder.places(item, tokens, states[item])
+        for item, text in texts.items():
+            yield from finder.places(item, text, states[item])
 
 
 def in_context(places: Sequence[Place], items: Mapping[int, Item]) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ def in_context(places: Sequence[Place], items: Mapping[int, Item]) -> list[dict[
             "parts": _parts(items[place.item], place),
         }
         for place in places
-        if place.item in items
+        if place.item in items and items[place.item].text_version == place.version
     ]
 
 

@@ -1,7 +1,7 @@
 """Doing a batch: some items at a time, each time in a transaction of its own, so that others can save meanwhile."""
 
 import secrets
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from ontologies.models import OntologyItem
 
 from ..models import Batch
 from ..models.batch import COLUMNS, Turns, in_steps, lock_items
-from .asked import GONE, Asked, candidates, tokens_of
+from .asked import GONE, Asked, ReadText, candidates, texts_of
 from .places import Finder, Place, SeenEntity, SeenItem, SeenRelation, states_of, versions_of
 
 # A later batch begins with a higher revision than one that was undone: open screens see that something has changed.
@@ -80,7 +80,7 @@ NOTE = """
 """
 
 
-Texts = Mapping[int, Sequence[str]]
+Texts = Mapping[int, ReadText]
 
 
 class FoundPlaces(NamedTuple):
@@ -103,7 +103,9 @@ class Storing:
         self.asked = Asked.of(batch.dataset, batch.asked)
         ticked = batch.asked.get("ticked")
         self.ticked = None if ticked is None else frozenset(ticked)
-        self.unticked = frozenset(batch.asked.get("unticked", ()))
+        self.unticked = defaultdict[str, set[str]](set)  # by item
+        for key in batch.asked.get("unticked", ()):
+            self.unticked[key.partition(":")[0]].add(key)
         adapt = connection.ops.adapt_datetimefield_value
         self.params: dict[str, Any] = {"batch": batch.pk, "person": batch.person_id, "at": adapt(batch.created_at)}
         self.params["hides"] = batch.hides
@@ -114,7 +116,7 @@ class Storing:
         behind = self.items.filter(position__gte=self.batch.reached)
         items, turns = candidates(self.asked, behind, self.batch.person), Turns()
         for some in in_steps(items, progress, "marking"):
-            texts = tokens_of(self.asked, [pk for pk, _ in some])
+            texts = texts_of(self.asked, [pk for pk, _ in some])
             found = self._find(texts)  # before others have to wait
             with turns.write():
                 self.batch.hold(job)
@@ -139,9 +141,9 @@ class Storing:
         lock_items(list(texts))
         # By their positions, too: by the keys alone, SQLite would look through the whole dataset each time.
         near = self.given().filter(position__range=between, pk__in=list(texts))
-        allowed = set(near.order_by().values_list("pk", flat=True))
-        if len(allowed) < len(texts) or found.basis != self._basis(texts):
-            texts = {item: tokens for item, tokens in texts.items() if item in allowed}
+        allowed = dict(near.order_by().values_list("pk", "text_version"))
+        if allowed != {item: text.version for item, text in texts.items()} or found.basis != self._basis(texts):
+            texts = texts_of(self.asked, list(allowed))
             found = self._find(texts)
         states, places, left_out, _ = found
         items = {place.item for place in places}
@@ -174,8 +176,8 @@ class Storing:
         finder = Finder(self.asked, basis[1])
         states = states_of(list(texts), self.batch.person_id, with_relations=not self.asked.is_entity)
         places, left_out = [], Counter[str]()
-        for item, tokens in texts.items():
-            for place in finder.places(item, tokens, states[item], self._is_ticked):
+        for item, text in texts.items():
+            for place in finder.places(item, text, states[item], self._is_ticked):
                 if place.against or not self._is_ticked(place):
                     left_out[place.against] += 1
                 else:
@@ -183,9 +185,11 @@ class Storing:
         return FoundPlaces(states, places, left_out, basis)
 
     def _is_ticked(self, place: Place) -> bool:
-        if self.ticked is None:
-            return not self.unticked or place.key not in self.unticked
-        return place.key in self.ticked
+        """Nothing is, in a text that was corrected after some places of it were ticked or unticked."""
+        if self.ticked is not None:
+            return place.key in self.ticked
+        unticked = self.unticked.get(str(place.item), ())
+        return place.key not in unticked and all(_version(key) == _version(place.key) for key in unticked)
 
     def _change(self, places: Sequence[Place], annotations: Sequence[int]) -> None:
         """Accept, reject or remove the marks among them that are there; each is kept as it was, for an undo."""
@@ -267,5 +271,9 @@ class Storing:
         }
 
 
-def _key(tokens: Sequence[str], mark: SeenEntity) -> int:
-    return key_of(tokens[mark.start : mark.end + 1])
+def _version(key: str) -> str:
+    return key.partition("@")[2]
+
+
+def _key(text: ReadText, mark: SeenEntity) -> int:
+    return key_of(text.tokens[mark.start : mark.end + 1])

@@ -121,10 +121,12 @@ _UNTOUCHED = HISTORY & Q(status=Mark.Status.SUGGESTED)
 
 
 class FoundWords(NamedTuple):
-    """What the words of an item suggest to a person, whose annotation had a revision then; 0 if there was none."""
+    """What the words of an item, of this version of its text, suggest to a person, whose annotation had a revision then; 0 if
+    there was none."""
 
     spans: frozenset[SuggestedEntity]
     revision: int
+    text_version: int
 
 
 def find(item: Item, person: User, ontology: Ontology, *, everybody: bool) -> FoundWords | None:
@@ -135,14 +137,14 @@ def find(item: Item, person: User, ontology: Ontology, *, everybody: bool) -> Fo
     spans = frozenset(_find(item, annotation, person, ontology, everybody=everybody))
     if spans == _untouched(annotation).keys():
         return None
-    return FoundWords(spans, annotation.revision if annotation else 0)
+    return FoundWords(spans, annotation.revision if annotation else 0, item.text_version)
 
 
 def suggest(item: Item, person: User, found: FoundWords) -> None:
     """Store what was found for an item, which the caller has locked, and take away what nobody has touched and is not suggested
     any more; unless something has changed meanwhile: the next time it is looked for anew."""
     annotation = Annotation.visible_to(person, item)
-    if (annotation.revision if annotation else 0) != found.revision:
+    if (annotation.revision if annotation else 0, item.text_version) != found[1:]:
         return
     own = annotation if annotation and annotation.annotator_id else Annotation.prepare(item, person)
     there = _untouched(own)

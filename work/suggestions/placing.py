@@ -88,7 +88,7 @@ def tokens_of(texts: Collection[str], dataset: Dataset) -> dict[str, tuple[str, 
 
 
 COLUMNS = {
-    "suggested_item": "item_id bigint PRIMARY KEY",
+    "suggested_item": "item_id bigint PRIMARY KEY, text_version integer",
     "suggested_entity": 'id bigint PRIMARY KEY, item_id bigint, start integer, "end" integer, label_id bigint, uid text,'
     " own integer, words_key bigint",
     "suggested_relation": "id bigint PRIMARY KEY, item_id bigint, source_id bigint, target_id bigint, label_id bigint, uid text",
@@ -145,7 +145,7 @@ PREPARE = (
     CREATE TEMPORARY TABLE suggested_to AS
     SELECT a.id, a.item_id, a.annotator_id IS NULL AS is_given, (a.annotator_id IS NULL OR a.done_at IS NULL) AS is_open
     FROM suggested_item m
-    JOIN datasets_item i ON i.id = m.item_id AND i.removed_at IS NULL
+    JOIN datasets_item i ON i.id = m.item_id AND i.removed_at IS NULL AND i.text_version = m.text_version
     JOIN datasets_annotation a ON a.item_id = i.id
     ORDER BY a.id
     """,
@@ -310,6 +310,8 @@ class Matching:
     def read(self, items: ItemQuerySet, progress: Progress = no_progress) -> None:
         """Match the texts of items."""
         total, done = items.count(), 0
+        # Before the texts: of one that is corrected meanwhile nothing is stored.
+        versions = dict(items.exclude(text_version=1).values_list("pk", "text_version"))
         texts = token_lists(items)
         while batch := list(islice(texts, ITEMS_AT_ONCE)):
             entities: list[Any] = []
@@ -319,7 +321,7 @@ class Matching:
                 if found.entities or found.relations:
                     self._add(item, tokens, found, entities, relations)
             for table, rows in (
-                ("suggested_item", [(item,) for item, _ in batch]),
+                ("suggested_item", [(item, versions.get(item, 1)) for item, _ in batch]),
                 ("suggested_entity", entities),
                 ("suggested_relation", relations),
             ):
