@@ -13,10 +13,11 @@ import { listenToFlags } from "./annotate/flags.js";
 import { listenToHits } from "./annotate/hits.js";
 import { listenToKeys } from "./annotate/keys.js";
 import { clickLabel, pin } from "./annotate/labelling.js";
+import { listenToNotSaved } from "./annotate/not-saved.js";
 import { listenToOverview } from "./annotate/overview.js";
 import { listenToPointer } from "./annotate/pointer.js";
 import { listenToResizing } from "./annotate/resizing.js";
-import { startSaving, suggestHistory, suggestHistoryBeside, takeOffers } from "./annotate/saving.js";
+import { catchUp, startSaving, suggestHistory, suggestHistoryBeside, takeOffers } from "./annotate/saving.js";
 import { returnToText, select, selectMark } from "./annotate/selection.js";
 import { shortcutOf } from "./annotate/shortcuts.js";
 import { show, showMode } from "./annotate/showing.js";
@@ -52,7 +53,7 @@ function listenToButtons() {
       run();
     });
   }
-  for (const { original } of items) original.details?.addEventListener("toggle", focusText);
+  for (const { original } of items) original.details.addEventListener("toggle", focusText);
   $("open-items")?.addEventListener("click", () => openItems());
 }
 
@@ -78,6 +79,7 @@ async function begin(failures = 0) {
   showMode();
   selectNamed();
   showNamedComment();
+  await catchUp();
   resume();
   document.documentElement.dataset.ready = "true";
   suggestHistoryBeside(first);
@@ -108,6 +110,7 @@ listenToAlike();
 listenToPane();
 listenToFlags();
 listenToComments();
+listenToNotSaved();
 pane.showShortcuts(shortcutOf("entity"));
 for (const { text } of items) text.redraw = show;
 focusText();

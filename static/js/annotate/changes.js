@@ -7,7 +7,7 @@ import { dropItem, future, past, remember, takeWish, wish } from "./history.js";
 import { leave, save } from "./saving.js";
 import { dropGone, select, selectMark } from "./selection.js";
 import { show } from "./showing.js";
-import { dismissOfStep, here, marks, onPage, precedents, progress, readOnly, sayReadOnly, state, tellOfStep, toast } from "./workspace.js";
+import { active, dismissOfStep, here, marks, onPage, precedents, progress, readOnly, sayReadOnly, state, tellOfStep, toast } from "./workspace.js";
 
 /** Apply operations and send them; whether any of them changed something. */
 export function act(operations) {
@@ -18,7 +18,7 @@ export function act(operations) {
 }
 
 function perform(operations) {
-  const step = { item: here, undo: [], redo: [] };
+  const step = { item: here, textVersion: active.textVersion, undo: [], redo: [] };
   for (const operation of operations) {
     const inverse = marks.apply(operation);
     if (!inverse) continue;
@@ -52,7 +52,8 @@ function takeBack(from, to, way, back) {
   const itsItem = from.length && onPage(from.at(-1).item);
   if (itsItem) enter(itsItem);
   let dropped = 0;
-  while (from.length && isHere(from.at(-1)) && !fits(from.at(-1)[way], from.at(-1)[back])) {
+  const isOfNow = (step) => step.textVersion === active.textVersion && fits(step[way], step[back]);
+  while (from.length && isHere(from.at(-1)) && !isOfNow(from.at(-1))) {
     from.pop();
     dropped += 1;
   }

@@ -146,5 +146,9 @@ export function listenToHits() {
     else if (button) end();
   });
   $("open-find").addEventListener("click", openSearch);
+  document.addEventListener("corrected", () => {
+    folded.clear();
+    if (now.hits.length) seek();
+  });
   for (const { text } of items) text.whenFilled.push(() => now.hits.length && light());
 }

@@ -11,14 +11,24 @@ export class Item {
   isLater = false; // it was left for later
 
   constructor({ item, flags, urls, revision, broken, ...marks }, root) {
-    const { pk, number, tokens, gaps } = item;
-    Object.assign(this, { pk, number, tokens, gaps, flags, urls, revision, broken, root });
+    const { pk, number } = item;
+    Object.assign(this, { pk, number, flags, urls, revision, broken, root });
     /** As steps and what is not saved yet name it. */
     this.here = { number, url: urls.item, page: urls.page };
     this.sheet = root.querySelector(".sheet");
     this.marks = new Marks(marks);
     this.text = new Text(this.sheet, item);
     this.original = new Original(root.querySelector("[data-original]"), item);
+    this.#know(item);
+  }
+
+  #know({ text_version: textVersion, tokens, gaps }) { Object.assign(this, { textVersion, tokens, gaps }); }
+
+  /** Show its text as it was corrected. */
+  read(item) {
+    this.#know(item);
+    this.text.read(item);
+    this.original.read(item);
   }
 
   /** What changed since the last time. */

@@ -12,8 +12,8 @@ export class Lines {
   isStale = true;
   all = [];
 
-  constructor(sheet, root, tokens) {
-    Object.assign(this, { sheet, root, tokens });
+  constructor(sheet, root) {
+    Object.assign(this, { sheet, root, tokens: [] });
   }
 
   forget() {

@@ -1,24 +1,30 @@
 // The original text, below what was made of it where the two differ; the words that are selected are marked there, too.
 
 export class Original {
-  /** Without a text the item has nothing else to show. */
-  constructor(details, { original, offsets }) {
+  constructor(details, item) {
     this.details = details;
+    this.read(item);
+    details.addEventListener("toggle", () => this.mark(this.span));
+  }
+
+  /** Without a text the item has nothing else to show. */
+  read({ original, offsets }) {
+    this.details.hidden = original === null;
     this.chars = Array.from(original ?? ""); // code points, as the server counts
     this.offsets = offsets;
-    if (details) details.addEventListener("toggle", () => this.mark(this.span));
+    this.mark(null);
   }
 
   /** Open or close it; false if there is nothing to show. */
   toggle() {
-    if (!this.details) return false;
+    if (this.details.hidden) return false;
     this.details.open = !this.details.open;
     return true;
   }
 
   mark(span) {
     this.span = span;
-    if (!this.details?.open) return;
+    if (!this.details.open) return;
     const text = (from, to) => this.chars.slice(from, to).join("");
     const nodes = [text()];
     if (span && this.offsets) {

@@ -19,7 +19,7 @@ const TIMEOUT = 15_000;
 
 const pick = (object, keys) => Object.fromEntries(keys.map((key) => [key, object[key]]));
 /** What brings a mark back is for its label and, where it was resized, for the words that it covered. */
-const proofKey = ({ url }, { kind, verb, uid, label, start, end }) => [url, kind, uid, label, ...(verb === "resize" ? [start, end] : [])].join(" ");
+export const proofKey = ({ url }, { kind, verb, uid, label, start, end }) => [url, kind, uid, label, ...(verb === "resize" ? [start, end] : [])].join(" ");
 const resizedBack = ({ inverse }, { kind, uid }) => inverse.find((each) => each.verb === "resize" && each.kind === kind && each.uid === uid);
 /** The marks that an operation names; an entity and a relation may have the same uid. */
 const named = (operation) => [`${operation.kind} ${operation.uid}`, ...ENDS.map((end) => `entity ${operation[end]}`)];
@@ -33,13 +33,13 @@ export function requestOf({ kind, verb, ...values }) {
 }
 
 export class Queue {
-  #waiting = []; // {item, operation, inverse, revision, ready: a promise}, with an `id` once the store has it
+  #waiting = []; // {item, operation, inverse, textVersion, words, revision, ready: a promise}, with an `id` once the store has it
   #running = false;
   sent = 0; // operations so far
   #revisions = new Map(); // of items, as the last answer told
   #wake = () => {};
 
-  /** tell(state, count), answered(entry, answer), refused(entry, reason, dropped entries, {gone}), renamed(entry, uid), notKept(), signedOut() */
+  /** tell(state, count), answered(entry, answer), refused(entry, reason, dropped entries, {gone, corrected}), renamed(entry, uid), notKept(), signedOut() */
   constructor({ annotator, store, proofs, tell, answered, refused, renamed, notKept, signedOut }) {
     Object.assign(this, { annotator, store, proofs, tell, answered, refused, renamed, notKept, signedOut });
     addEventListener("online", () => this.#wake());
@@ -59,9 +59,10 @@ export class Queue {
     this.#revisions.set(item.url, revision);
   }
 
-  push(item, operation, inverse) {
+  /** `textVersion` is that of the text for which the operation was made, `words` are what it is about. */
+  push({ item, operation, inverse, textVersion, words }) {
     this.sent += 1;
-    const entry = { item, operation, inverse, revision: this.#revisions.get(item.url) };
+    const entry = { item, operation, inverse, textVersion, words, revision: this.#revisions.get(item.url) };
     entry.ready = this.store.add(entry).catch(this.notKept);
     this.#waiting.push(entry);
     this.#start();
@@ -140,7 +141,7 @@ export class Queue {
   }
 
   /** Drop the refused operation, those that build on it, and “done”: it was said of an item with that change. */
-  #takeBack({ reason, gone, revision }) {
+  #takeBack({ reason, gone, revision, textVersion }) {
     const [refused] = this.#waiting;
     this.#revisions.set(refused.item.url, revision);
     const touched = new Set();
@@ -154,12 +155,13 @@ export class Queue {
       this.store.remove(entry).catch(() => {});
       return false;
     });
-    this.refused(refused, reason, dropped, { gone });
+    this.refused(refused, reason, dropped, { gone, corrected: textVersion > (refused.textVersion ?? 1) });
   }
 
-  async #send({ item, operation }) {
+  async #send({ item, operation, textVersion }) {
     const [path, body] = requestOf({ ...operation, proof: this.proofs.get(proofKey(item, operation)) });
     body.revision = this.#revisions.get(item.url);
+    body.text_version = textVersion;
     let response;
     try {
       response = await waitFor(post(item.url + path, this.annotator, body, AbortSignal.timeout(TIMEOUT)));
@@ -174,6 +176,6 @@ export class Queue {
     const answer = await response.json().catch(() => ({}));
     // Not an answer of ours: the cookie with the token went together with the session's.
     if (status === 403 && !answer.error) return { again: "signed out" };
-    return { gone: status === 404, revision: answer.revision, reason: answer.error ?? `The server refused this (${status}). Reload the page and try again.` };
+    return { gone: status === 404, revision: answer.revision, textVersion: answer.text_version, reason: answer.error ?? `The server refused this (${status}). Reload the page and try again.` };
   }
 }

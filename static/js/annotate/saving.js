@@ -3,19 +3,20 @@
 import { Store } from "../kept.js";
 import { plural } from "../words.js";
 import { enter } from "./entering.js";
-import { dropSteps, keep, proofs, renameInSteps } from "./history.js";
+import { dropSteps, keep, moveSteps, proofs, renameInSteps, spansOf, stepsBeside } from "./history.js";
 import { Judge } from "./judge.js";
 import { loadLabels, loadRules } from "./labels.js";
 import { Leftovers } from "./leftovers.js";
 import { Marks } from "./marks.js";
+import { tellNotSaved, wordsOfChange } from "./not-saved.js";
 import { post } from "./post.js";
 import { Queue } from "./queue.js";
 import { dropGone } from "./selection.js";
-import { show } from "./showing.js";
+import { show, showMode } from "./showing.js";
 import { $, NOT_SAVED, SIGNED_OUT, active, dismiss, here, items, marks, now, onPage, pane, picker, precedents, progress, state, toast, toastsOf } from "./workspace.js";
 
 const NOT_KEPT = "told that nothing is kept";
-const store = new Store(state.annotator, `project ${state.project}`, ["item", "operation", "inverse", "revision"]);
+const store = new Store(state.annotator, `project ${state.project}`, ["item", "operation", "inverse", "textVersion", "words", "revision"]);
 const leftovers = new Leftovers();
 let refusals = 0;
 let leaving = null;
@@ -61,15 +62,16 @@ const queue = new Queue({
   store,
   proofs,
   tell,
-  answered(entry, { urls, changed, done }) {
+  answered(entry, { urls, changed, done, text_version: textVersion }) {
     takeNewOffers(urls);
     if (entry.left) leftovers.landed(entry);
     precedents.forget(); // what was asked on the way may be older
     const item = onPage(entry.item);
     if (item && entry.operation.kind === "item") document.dispatchEvent(new Event("doneStored"));
+    if (item && !(isOfItsText(entry, item) && isOfItsText({ textVersion }, item))) item.isBehind = true;
     if (item && (changed || (!queue.has(item.here) && done !== item.marks.done))) item.isStale = true;
   },
-  refused(entry, reason, dropped, { gone }) {
+  refused(entry, reason, dropped, { gone, corrected }) {
     leaving = null;
     dropSteps(dropped.map(({ operation }) => operation));
     const inverses = dropped.toReversed().flatMap(({ inverse }) => inverse);
@@ -77,9 +79,11 @@ const queue = new Queue({
     const isAllDone = inverses.every(({ verb }) => verb === "done");
     const item = onPage(entry.item);
     if (gone && !queue.size && item && isAllDone) return location.assign(item.urls.gone);
+    if (item && isOfItsText(entry, item)) takeBack(item, inverses);
+    else if (item) refresh(item);
+    if (corrected) return tellNotSaved(dropped);
     const count = dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
     refusals += count;
-    if (item) takeBack(item, inverses);
     if (item === active) toast(NOT_SAVED + reason, "error");
     else tellOfOther(entry, `${plural(count, "change", "changes")} of item ${entry.item.number}. ${reason}`, gone);
   },
@@ -109,6 +113,9 @@ function renameInView(kind, old, uid) {
   for (const key of keys) if (now.view[key] === old) now.view[key] = uid;
 }
 
+/** Whether a change was made for the text that its item shows. */
+const isOfItsText = ({ textVersion = 1 }, item) => textVersion === item.textVersion;
+
 function takeBack(item, inverses) {
   inverses.forEach((inverse) => {
     if (item.marks.apply(inverse) && inverse.verb === "done") progress.count(inverse.done ? 1 : -1);
@@ -126,7 +133,7 @@ function tellOfOther({ item }, what, gone) {
 
 export function save(operation, inverse) {
   if (!queue.size) refusals = 0;
-  queue.push(here, operation, inverse);
+  queue.push({ item: here, operation, inverse, textVersion: active.textVersion, words: wordsOfChange(operation, inverse) });
 }
 
 export const isAllSaved = () => !queue.size;
@@ -156,7 +163,9 @@ export async function refresh(item = active) {
   const current = await marksOf(here);
   takeNewOffers(current?.urls);
   if (!current) return;
-  if (queue.size || queue.sent !== sent || picker.isOpen || now.drag) return void (item.isBehind = true);
+  if (isBusySince(sent)) return void (item.isBehind = true);
+  const steps = stepsBeside(item, current.text_version);
+  if (current.text_version !== item.textVersion || steps.length) return readAnew(item, steps);
   queue.knows(here, current.revision);
   const wasStale = item.isStale;
   item.isStale = item.isBehind = false;
@@ -168,6 +177,43 @@ export async function refresh(item = active) {
   const which = item === active ? "This item" : `Item ${item.number}`;
   if (wasStale) toast(`${which} was changed in another tab or on another device. You see it as it is now.`);
 }
+
+const isBusySince = (sent) => queue.size || queue.sent !== sent || picker.isOpen || now.drag || now.stretch;
+
+/** Show the text of an item and its marks as they are now, and let these steps of undo be about that. */
+async function readAnew(item, steps) {
+  const { sent } = queue;
+  const signal = AbortSignal.timeout(15_000);
+  const response = await post(`${item.here.url}text/`, state.annotator, { spans: spansOf(steps) }, signal).catch(() => null);
+  const current = response?.ok ? await response.json().catch(() => null) : null;
+  if (!current || isBusySince(sent)) return void (item.isBehind = true);
+  const isNew = current.item.text_version !== item.textVersion;
+  queue.knows(item.here, current.revision);
+  item.isStale = item.isBehind = false;
+  if (item === active && isNew) leaveText();
+  item.read(current.item);
+  if (item.marks.done !== current.done) progress.count(current.done ? 1 : -1);
+  item.marks.replace(current);
+  const gone = moveSteps(steps, item.textVersion, current.spans);
+  document.dispatchEvent(new Event("corrected"));
+  dropGone();
+  show();
+  if (!isNew) return;
+  const which = item === active ? "this item" : `item ${item.number}`;
+  const rest = gone ? ` ${plural(gone, "change", "changes")} to words that are gone cannot be undone any more.` : "";
+  toast(`The text of ${which} was corrected by ${current.by}. You see the new text.${rest}`);
+}
+
+/** Nothing stays selected in a text that goes. */
+function leaveText() {
+  document.dispatchEvent(new Event("leaving"));
+  now.view = {};
+  now.cursor = 0;
+  showMode();
+}
+
+/** Steps of undo that were made for earlier texts. */
+export const catchUp = () => Promise.all(items.filter((item) => stepsBeside(item, item.textVersion).length).map(refresh));
 
 export const refreshAll = () => Promise.all(items.map(refresh));
 
@@ -215,7 +261,8 @@ async function takeOver() {
   for (const entry of first.values()) entry.ready = compare(entry);
   for (const entry of entries) {
     entry.left = true;
-    entry.inverse = onPage(entry.item)?.marks.apply(entry.operation) ?? entry.inverse;
+    const item = onPage(entry.item);
+    if (item && isOfItsText(entry, item)) entry.inverse = item.marks.apply(entry.operation) ?? entry.inverse;
   }
   dropGone();
   show();

@@ -27,19 +27,27 @@ export class Text {
   #arcs = { nameOf: () => null };
   #specs = { tints: () => [], names: () => [], arcs: () => [], words: (line) => this.#wordsOn(line) }; // what each line shows, by layer
 
-  /** `gaps` are what stands before each token: a space, or nothing. */
-  constructor(sheet, { tokens, gaps }) {
+  constructor(sheet, item) {
     this.sheet = sheet;
     this.desk = sheet.closest(".desk");
     this.root = sheet.querySelector(".text");
-    this.between = (start, end) => tokens.slice(start, end + 1).map((token, i) => (i ? gaps[start + i] : "") + token).join("");
-    this.tokens = this.#fillIn(tokens, gaps);
-    this.lines = new Lines(sheet, this.root, this.tokens);
+    this.lines = new Lines(sheet, this.root);
     this.near = new Near(sheet, this.lines, () => this.#fill());
     const layer = (name, build) => new Layer(sheet.querySelector(`.${name}`), build);
     this.layers = { tints: layer("tints", buildTint), words: layer("words", buildWords), arcs: layer("arcs", buildArc), names: layer("names", buildName) };
     this.rulers = { entity: new Ruler(this.layers.names.root), relation: new Ruler(this.layers.arcs.root) };
+    this.read(item);
     new ResizeObserver(() => this.#fit()).observe(this.root);
+  }
+
+  /** `gaps` are what stands before each token: a space, or nothing. */
+  read({ tokens, gaps }) {
+    this.between = (start, end) => tokens.slice(start, end + 1).map((token, i) => (i ? gaps[start + i] : "") + token).join("");
+    this.tokens = this.lines.tokens = this.#fillIn(tokens, gaps);
+    this.#words = null;
+    this.#parts.clear();
+    this.lines.forget();
+    this.near.forget();
   }
 
   #fillIn(tokens, gaps) {
@@ -53,7 +61,7 @@ export class Text {
     });
     // While it is "auto", every node that comes makes the browser look for the direction anew: 4 seconds at 20,000 tokens.
     this.root.removeAttribute("dir");
-    this.root.append(all);
+    this.root.replaceChildren(all);
     this.root.dir = "auto";
     return spans;
   }
