@@ -3,7 +3,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from datasets.models import Annotation
+from datasets.models import Annotation, Item, TextCorrection
+from datasets.models.correction import cut_anew
 from ontologies.models import OntologyItem
 from tests import factories
 
@@ -55,6 +56,17 @@ def entity(label):
         return {"uid": uid, "label": label(name), "start": start, "end": end}
 
     return entity
+
+
+@pytest.fixture
+def correct(item, alice):
+    """``correct(text)``: a manager corrects the text of the item."""
+
+    def correct(text, which=item):
+        now = Item.objects.get(pk=which.pk)
+        TextCorrection.make(now, cut_anew(now, text), by=alice, was_version=now.text_version)
+
+    return correct
 
 
 @pytest.fixture

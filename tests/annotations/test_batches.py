@@ -21,7 +21,8 @@ from tests.queries import queries_of
 from tests.resource_sets import broken_places, make
 from work.alike import preview as previews
 from work.alike.asked import Asked, ReadText
-from work.alike.places import Finder, SeenEntity, SeenItem, SeenRelation
+from work.alike.places import Finder, Place, SeenEntity, SeenItem, SeenRelation
+from work.alike.storing import Storing
 from work.models import Batch
 
 SUGGESTED = {"status": "suggested", "origin": "given"}
@@ -620,3 +621,66 @@ def test_a_batch_stops_when_its_project_is_deleted_and_goes_with_it(asked, apply
     assert waiting.job.errors["problems"] == [["", "The project was deleted."]]
     purge_deleted(60)
     assert not Batch.objects.exists() and not Entity.objects.exists()
+
+
+# --- Texts that are corrected meanwhile -----------------------------------------------------------------------------------------
+
+
+def test_places_of_a_corrected_text_are_told_from_those_before(send, asked, apply, carol, item, correct):
+    correct("the old feed pump", item(4))
+    keys = [place["key"] for place in send("alike/preview/", asked())["page"]]
+    assert keys == [f"{item(1).pk}:1-2", f"{item(2).pk}:0-1", f"{item(4).pk}:2-3@2"]
+    assert apply(asked(), ticked=keys[1:]).made == 2
+    assert marks(carol) == [(1, 0, 1, "accepted"), (3, 2, 3, "accepted")]
+
+
+@pytest.mark.parametrize("name", ["ticked", "unticked"])
+def test_ticks_are_not_for_other_words(asked, apply, carol, item, correct, name):
+    """Here, the places of before are those of other words that are alike."""
+    chosen = [place.key for place in (Place(item(2).pk, ((0, 1),), None), Place(item(1).pk, ((1, 2),), None))]
+    correct("feed pump and feed pump of line 3", item(2))
+    batch = apply(asked(), **{name: chosen})
+    assert marks(carol) == ([(0, 1, 2, "accepted")] if name == "ticked" else [(3, 0, 1, "accepted")])
+    assert batch.left_out["unticked"] == 3
+
+
+def test_a_batch_is_undone_and_done_again_where_its_ticks_are_known(send, asked, apply, carol, item, correct):
+    batch = apply(asked(), unticked=[f"{item(2).pk}:0-1"])
+    send(f"batches/{batch.pk}/undo/", {})
+    correct("the feed pump feeds", item(2))
+    correct("a feed pump leaks", item(1))
+    send(f"batches/{batch.pk}/redo/", {})
+    assert marks(carol) == [(0, 1, 2, "accepted"), (3, 0, 1, "accepted")]
+
+
+@pytest.mark.parametrize(("verb", "after"), [("propagate", [(0, 2, 3)]), ("remove", [])])
+def test_a_text_that_is_corrected_before_its_marks_are_stored(
+    asked, apply, carol, item, correct, label, monkeypatch, verb, after
+):
+    if verb == "remove":
+        Annotation.start(item(1), carol).add_entity(uid="m", label=label("PhysicalObject"), start=1, end=2)
+    hold = Storing._hold_labels
+
+    def correct_first(storing):
+        correct("the old feed pump leaks", item(1))
+        correct("fed pump", item(4))
+        monkeypatch.setattr(Storing, "_hold_labels", hold)
+        hold(storing)
+
+    monkeypatch.setattr(Storing, "_hold_labels", correct_first)
+    apply(asked(verb, items=[item(1).pk, item(4).pk]))
+    assert [place[:3] for place in marks(carol)] == after
+
+
+def test_a_preview_shows_no_place_of_a_text_that_was_corrected_meanwhile(
+    send, asked, item, correct, project, monkeypatch
+):
+    preview = previews.preview
+
+    def correct_last(*args):
+        found = preview(*args)
+        correct("a pump", item(1))
+        return found
+
+    monkeypatch.setattr(previews, "preview", correct_last)
+    assert [place["number"] for place in send("alike/preview/", asked())["page"]] == [2, 4]

@@ -10,7 +10,8 @@ from annotation_service import jobs
 from annotation_service.db import execute, write
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState
-from datasets.models import Annotation, Entity, Relation
+from datasets.models import Annotation, Entity, Relation, TextCorrection
+from datasets.models.correction import cut_anew
 from projects.models import Project
 from resources.models import PreannotationSet
 from tests import factories, faults
@@ -436,6 +437,27 @@ def test_a_kill_at_any_moment_leaves_all_or_nothing(project, alice, carol, bluep
         kills += 1
         assert now() in (before, after) and not faults.orphans()
     assert kills > 5 and now() == after
+
+
+def test_nothing_is_suggested_on_a_text_that_is_corrected_after_it_was_read(project, alice, blueprints, monkeypatch):
+    def correct(number, text):
+        item = project.dataset.items()[number - 1]
+        TextCorrection.make(item, cut_anew(item, text), by=alice, was_version=item.text_version)
+
+    def correct_after(reader, *args):
+        read(reader, *args)
+        correct(1, "engine check oil pump")
+        correct(2, "engine broken")
+
+    correct(2, "an oil pump broken")
+    read = matching.Matching.read
+    monkeypatch.setattr(matching.Matching, "read", correct_after)
+    put(project, blueprints(ENTITIES), alice)
+    assert marks(project) == FOUND_BELOW
+    monkeypatch.undo()
+    project.suggest()
+    assert marks(project)[:2] == ["1 engine DrivingObject", "1 engine State"]
+    assert marks(project)[-len(FOUND_BELOW) - 2 : -len(FOUND_BELOW)] == ["2 engine DrivingObject", "2 engine State"]
 
 
 def test_a_matching_is_a_change_of_the_marks_that_it_adds_and_withdraws_and_of_no_others(
