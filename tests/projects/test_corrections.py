@@ -31,7 +31,7 @@ def test_marks_that_are_saved_while_a_text_is_corrected_and_undone_stay_on_their
         client, answers = Client(), []
         client.force_login(carol)
         for _ in range(12):
-            body = {"uid": uuid.uuid4().hex, "label": label.uid, "start": 0, "end": 0}
+            body = {"uid": uuid.uuid4().hex, "label": label.uid, "start": 0, "end": 0, "text_version": 1}
             url = f"/projects/{project.pk}/items/{item.pk}/entities/"
             add = client.post(f"{url}add/", body, content_type="application/json")
             answers.append(add.status_code)
@@ -40,5 +40,4 @@ def test_marks_that_are_saved_while_a_text_is_corrected_and_undone_stay_on_their
     assert at_once(correct, annotate) == [200, 200]
     item.refresh_from_db()
     assert (item.text_version, item.tokens) == (9, ["pump", "leaks", "oil"])
-    places = list(Entity.objects.values_list("start", "end"))
-    assert all(0 <= start <= end < 3 for start, end in places) and len(places) == len(set(places))
+    assert list(Entity.objects.values_list("start", "end")) == [(0, 0)]
