@@ -55,7 +55,8 @@ function open(name) {
   if (pane.ariaBusy !== "true" || coming() || !li || chosen.size > 1 || !byId("details-coming")) return;
   const fresh = byId("details-coming").content.firstElementChild.cloneNode(true);
   fresh.dataset.uid = state.selected;
-  fresh.querySelector("h2").textContent = li.querySelector(".name")?.textContent ?? "";
+  const row = byId(`row-${state.selected}`);
+  fresh.querySelector("h2").textContent = row.querySelector(".name")?.textContent ?? row.querySelector("[name=name]")?.defaultValue ?? ""; // being renamed
   for (const field of fresh.querySelectorAll("[name]")) field.value = early.get(state.selected)?.[field.name] ?? "";
   shown().hidden = true;
   pane.append(fresh);
