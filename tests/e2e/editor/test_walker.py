@@ -48,14 +48,14 @@ class Walker:
     def type_text(self, editor: Editor) -> None:
         """Where a field of the pane stands: for the item that the pane names once it has the focus."""
         selector = self.random.choice(["textarea", "input[name=add]"])
-        field = editor.details.locator(f":is({selector}):visible").first
-        if not field.count():
+        fields = editor.details.locator(f":is({selector}):visible")
+        places = fields.evaluate_all("(fields) => fields.map((field) => field.getBoundingClientRect().toJSON())")
+        if not places:
             return
-        box = field.bounding_box(timeout=1000)
+        box = places[0]
         if self.random.random() < 0.5:
             self.click_row(editor)
-        if box:
-            editor.page.mouse.click(box["x"] + 5, box["y"] + 5)
+        editor.page.mouse.click(box["x"] + 5, box["y"] + 5)
         name, label = editor.page.evaluate(WHERE)
         if not name:
             return
