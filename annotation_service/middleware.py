@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Callable
 from copy import copy
 from functools import partial
@@ -69,16 +70,35 @@ def private_pages(get_response: GetResponse, request: HttpRequest) -> HttpRespon
 def sign_in_again(get_response: GetResponse, request: HttpRequest) -> HttpResponse:
     """Lead a fragment or JSON request of an expired session to the sign-in page, instead of into the page's middle."""
     response = get_response(request)
-    if response.status_code != 302:
+    if response.status_code != 302 or not _leads_to_sign_in(response):
         return response
     login = resolve_url(settings.LOGIN_URL)
-    if urlsplit(response["Location"]).path != login:
-        return response
     if request.htmx:  # type: ignore[attr-defined]
         here = urlsplit(request.htmx.current_url_abs_path or "/").path  # type: ignore[attr-defined]
         return HttpResponse(status=204, headers={"HX-Redirect": f"{login}?{urlencode({'next': here})}"})
     if request.headers.get("Accept") == "application/json":
         return JsonResponse({"error": "You are signed out. Sign in again in another tab.", "login": login}, status=401)
+    return response
+
+
+def _leads_to_sign_in(response: HttpResponse) -> bool:
+    return urlsplit(response["Location"]).path == resolve_url(settings.LOGIN_URL)
+
+
+DRAFT = re.compile(r"([\w.%-]{1,300}) (\w{1,64})", re.ASCII)
+
+
+@middleware
+def stored_drafts(get_response: GetResponse, request: HttpRequest) -> HttpResponse:
+    """Name the draft that a form has sent, once it is stored, in a cookie: the scripts of the page that follows drop it.
+
+    What is refused is answered by the form itself, without a redirect.
+    """
+    response = get_response(request)
+    if request.method == "POST" and response.status_code == 302 and not _leads_to_sign_in(response):
+        if draft := DRAFT.fullmatch(request.POST.get("draft", "")):
+            secure = settings.SESSION_COOKIE_SECURE
+            response.set_cookie(f"stored.{draft[1]}", draft[2], max_age=3600, secure=secure, samesite="Lax")
     return response
 
 

@@ -117,6 +117,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "annotation_service.middleware.private_pages",
     "annotation_service.middleware.sign_in_again",
+    "annotation_service.middleware.stored_drafts",
     "annotation_service.middleware.clean_query",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",

@@ -3,6 +3,7 @@
 import "./address.js";
 import "./copy.js";
 import "./dialog.js";
+import "./drafts.js";
 import "./palette.js";
 import "./signing_out.js";
 import { showToast } from "./toasts.js";

@@ -29,7 +29,20 @@ function show(step) {
 
 const asked = () => steps.find((step) => `#${step}` === location.hash);
 
+/** What goes with the dataset and the ontologies of a draft, which are in their fields at once. */
+async function fit({ dataset = [], keep_violations: kept, ...others }) {
+  if (!dataset[0]) return;
+  const place = $("#project-ontologies");
+  const names = [...place.querySelectorAll("select")].map(({ name }) => name);
+  const chosen = new URLSearchParams(["task", ...names].map((name) => [name, others[name]?.[0] ?? ""]));
+  chosen.set("dataset", dataset[0]);
+  await window.htmx.ajax("GET", `${place.getAttribute("hx-get")}?${chosen}`, { target: "#project-ontologies", swap: "outerHTML" });
+  const box = $("[name=keep_violations]");
+  if (box) box.checked = Boolean(kept?.length);
+}
+
 if (form) {
+  form.addEventListener("draft", ({ detail }) => fit(detail));
   const wrong = $(".step-list .bad a")?.hash.slice(1);
   show(wrong ?? asked() ?? steps[0]);
   addEventListener("hashchange", () => asked() && show(asked()));

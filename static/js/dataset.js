@@ -38,6 +38,8 @@ form.addEventListener("change", ({ target }) => {
   ask();
 });
 
+form.addEventListener("draft", ({ detail: { kind, format } }) => Object.assign(byHand, { kind: Boolean(kind), format: Boolean(format) }));
+
 let asked = true; // whether the server has said what the content looks like
 
 async function update() {

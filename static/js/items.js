@@ -172,7 +172,17 @@ document.addEventListener("click", (event) => {
     rows.append($("#field-row").content.cloneNode(true));
     $("input", rows.lastElementChild).focus();
   }
-  closest(event, "[data-remove-field]")?.closest(".field-row").remove();
+  const row = closest(event, "[data-remove-field]")?.closest(".field-row");
+  row?.parentElement.dispatchEvent(new Event("input", { bubbles: true })); // the draft of the form is another now
+  row?.remove();
+});
+
+// A draft may have more rows than the form, or fewer.
+document.addEventListener("draft", ({ target, detail: { Name } }) => {
+  const rows = $("#field-rows", target);
+  if (!rows || !Name) return;
+  while (rows.childElementCount < Name.length) rows.append($("#field-row").content.cloneNode(true));
+  while (rows.childElementCount > Name.length) rows.lastElementChild.remove();
 });
 
 // The server limits how many fields a form has, so the lines go as one. A line end in a name is only kept outside its field.

@@ -80,7 +80,12 @@ export const countWaiting = (person) => read(WAITING, (table) => answerOf(table.
 
 /* Drafts: a value for each place, as the person left it ------------------------------------------------------------ */
 
-export const keepDraft = (person, place, value) => write(DRAFTS, (table) => answerOf(table.put({ person, place, value, at: Date.now() })));
+export const keepDraft = (person, place, value) =>
+  write(DRAFTS, (table) => {
+    const answer = answerOf(table.put({ person, place, value, at: Date.now() }));
+    table.transaction.commit(); // the page may be about to go, and nobody waits for the answer
+    return answer;
+  });
 
 /** What was kept, with its time: {value, at}; undefined if nothing was. */
 export const draftOf = (person, place) => read(DRAFTS, (table) => answerOf(table.get([person, place])));

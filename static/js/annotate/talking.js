@@ -1,7 +1,7 @@
 // Comments on the item or on what is selected, in the pane. Each item of the page has its list and its form.
 
 import { plural } from "../words.js";
-import { backTo, restoreDrafts } from "../talking.js";
+import { backTo } from "../talking.js";
 import { select, selectMark } from "./selection.js";
 import { inWords, say } from "./showing.js";
 import { $, active, chosen, focusText, items, marks, toast, wordsOf } from "./workspace.js";
@@ -23,12 +23,12 @@ class Talk {
       text.dispatchEvent(new Event("input", { bubbles: true }));
       text.focus();
     });
-    form.addEventListener("draft", () => {
-      this.showAbout(Object.fromEntries(new FormData(form)));
+    form.addEventListener("draft", ({ detail: { kind, uid, words } }) => {
+      this.showAbout({ kind: kind[0], uid: uid[0], words: words[0] });
       form.hidden = false;
       show();
     });
-    form.addEventListener("htmx:afterRequest", ({ target, detail: { xhr } }) => target === form && xhr.status === 200 && this.#sent());
+    form.addEventListener("htmx:afterRequest", ({ target, detail }) => target === form && detail.xhr.status === 200 && this.#sent(detail.requestConfig.parameters.text));
     list.addEventListener("click", (event) => {
       const link = event.target.closest(".about");
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -64,10 +64,13 @@ class Talk {
     focusText();
   }
 
-  #sent() {
+  #sent(words) {
+    const { text } = this;
+    const since = text.value === words ? "" : text.value.replace(words, "");
     this.form.reset();
     this.showAbout({});
-    this.form.hidden = true;
+    this.form.hidden = !since;
+    if (since) return Object.assign(text, { value: since }).dispatchEvent(new Event("input", { bubbles: true }));
     show();
     if (this === talk()) focusText();
     say("Your comment is saved.");
@@ -135,5 +138,4 @@ export function listenToComments() {
   });
   document.addEventListener("entered", show);
   show();
-  restoreDrafts();
 }
