@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation_service import access as blueprint_access
 from annotation_service import words
+from annotation_service.blueprint_views import NameField
 from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.inputs import Refused
 from annotation_service.models import User, start_job
@@ -41,6 +42,7 @@ ENTITIES, BOTH = Project.Task.ENTITIES, Project.Task.ENTITIES_AND_RELATIONS
 
 
 class ProjectForm(WordsForm, AssignmentForm):
+    name = NameField(widget=forms.TextInput(attrs={"autofocus": True}))
     # Scripts that leave it out get what the ontologies tell.
     task = forms.ChoiceField(choices=Project.Task.choices, required=False, widget=forms.RadioSelect)
     dataset = BlueprintChoice(

@@ -747,6 +747,20 @@ def test_an_action_needs_the_token_against_forgery(app, world):
         assert ask(row, world, person, client=Client(enforce_csrf_checks=True)).status_code == 403, row
 
 
+@pytest.mark.parametrize("app", APPS)
+def test_browsers_keep_drafts_of_all_forms_with_long_texts(app, world):
+    client = signed_in(world, "alice")
+    for row in of_app(app):
+        if row.is_post:
+            continue
+        answer = ask(row, world, "alice", client)
+        if answer.status_code != 200 or "html" not in answer["Content-Type"]:
+            continue
+        for form in re.findall(r"<form\b.*?</form>", answer.content.decode(), re.DOTALL):
+            tag = form[: form.index(">")]
+            assert "<textarea" not in form or "data-draft" in tag, f"{row}: {tag}"
+
+
 def test_actions_are_not_done_by_reading(world):
     as_sam = signed_in(world, "sam")
     reads = {row.name for row in ROWS if not row.is_post}

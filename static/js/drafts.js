@@ -110,9 +110,10 @@ document.addEventListener("input", ({ target }) => {
   keepSoon(form);
 });
 
-function keepAll() {
-  for (const form of waiting.keys()) if (known(form).isReady) keep(form);
-}
+/** Nobody waits for the keys to rest. */
+const keepNow = (form) => waiting.has(form) && known(form).isReady && keep(form);
+const keepAll = () => [...waiting.keys()].forEach(keepNow);
+addEventListener("beforeunload", keepAll); // the page still stands for a while
 addEventListener("pagehide", keepAll);
 document.addEventListener("visibilitychange", () => document.hidden && keepAll());
 
@@ -132,7 +133,7 @@ document.addEventListener("formdata", ({ target, formData }) => {
   const form = formOf(target);
   if (!form || form.hasAttribute("hx-post")) return;
   isSent = true;
-  keep(form);
+  keepNow(form);
   formData.set("draft", `${encodeURIComponent(known(form).place)} ${known(form).revision}`);
 });
 addEventListener("pageshow", ({ persisted }) => persisted && isSent && location.reload());
@@ -149,7 +150,7 @@ const isStored = ({ status }) => status >= 200 && status < 300 && status !== 204
 document.addEventListener("htmx:beforeSend", ({ detail: { elt, xhr } }) => {
   if (formOf(elt) !== elt) return;
   const { place, revision } = known(elt);
-  keep(elt);
+  keepNow(elt);
   // Before the answer is shown, and also if the form has left the page meanwhile.
   xhr.addEventListener("readystatechange", () => {
     if (xhr.readyState !== XMLHttpRequest.DONE || !isStored(xhr)) return;
