@@ -95,10 +95,11 @@ def stored_drafts(get_response: GetResponse, request: HttpRequest) -> HttpRespon
     What is refused is answered by the form itself, without a redirect.
     """
     response = get_response(request)
-    if request.method == "POST" and response.status_code == 302 and not _leads_to_sign_in(response):
-        if draft := DRAFT.fullmatch(request.POST.get("draft", "")):
-            secure = settings.SESSION_COOKIE_SECURE
-            response.set_cookie(f"stored.{draft[1]}", draft[2], max_age=3600, secure=secure, samesite="Lax")
+    if request.method != "POST" or response.status_code != 302 or _leads_to_sign_in(response):
+        return response
+    if draft := DRAFT.fullmatch(request.POST.get("draft", "")):
+        secure = settings.SESSION_COOKIE_SECURE
+        response.set_cookie(f"stored.{draft[1]}", draft[2], max_age=3600, secure=secure, samesite="Lax")
     return response
 
 

@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests import factories
-
 pytestmark = pytest.mark.django_db
 DRAFT = "%2Fontologies%2Fnew%2F 0a1b"
 COOKIE = "stored.%2Fontologies%2Fnew%2F"

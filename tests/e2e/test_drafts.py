@@ -1,4 +1,4 @@
-"""Long texts that are typed into forms: they are stored as typed or come back, whatever happens to the page, the session and the line."""
+"""Long texts that are typed into forms: stored as typed, or back again, whatever happens to page, session and line."""
 
 import json
 import re
@@ -113,7 +113,10 @@ PLACES = {
     "rules": Place("/constraints/{rules}/edit/", {f"#dialog {DESCRIPTION}": ""}, of("rules", "description")),
     "extra fields": Place(
         "/datasets/{dataset}/items/{item}/edit/",
-        {"#field-rows .field-row:last-of-type [aria-label=Name]": "note", "#field-rows .field-row:last-of-type textarea": ""},
+        {
+            "#field-rows .field-row:last-of-type [aria-label=Name]": "note",
+            "#field-rows .field-row:last-of-type textarea": "",
+        },
         lambda scene: scene.dataset.items().get(pk=scene.item.pk).extra_fields["note"],
     ),
     "invitation": Place(
@@ -122,9 +125,7 @@ PLACES = {
         lambda scene: ", ".join(Invitation.objects.order_by("pk").values_list("address", flat=True)),
         "ann@example.org, ben@example.org",
     ),
-    "answer": Place(
-        "/projects/{project}/comments/", {".answer textarea": ""}, lambda scene: Answer.objects.get().text
-    ),
+    "answer": Place("/projects/{project}/comments/", {".answer textarea": ""}, lambda scene: Answer.objects.get().text),
     "comment": Place(
         "/projects/{project}/comments/",
         {".said form textarea": ""},
