@@ -758,7 +758,9 @@ def test_browsers_keep_drafts_of_all_forms_with_long_texts(app, world):
             continue
         for form in re.findall(r"<form\b.*?</form>", answer.content.decode(), re.DOTALL):
             tag = form[: form.index(">")]
-            assert "<textarea" not in form or "data-draft" in tag, f"{row}: {tag}"
+            # The editor of ontologies sends by itself what is typed, and keeps it until then.
+            if "<textarea" in form and not re.search('class="(coming|field description)"', tag):
+                assert "data-draft" in tag, f"{row}: {tag}"
 
 
 def test_actions_are_not_done_by_reading(world):

@@ -439,36 +439,6 @@ def test_files_are_not_kept_and_it_is_said(form, page):
     expect(page.locator(NAME)).to_have_value("Orders")
 
 
-def test_a_label_is_described_by_a_draft_that_comes_back(page, sign_in, alice, scene, problems):
-    problems.expect("htmx:", "net::")
-    sign_in(page, alice)
-    page.route("**/describe/", lambda route: route.abort())  # which is asked when the field is left
-    page.goto(f"/ontologies/{scene.ontology.pk}/")
-    row = page.locator("#tree .row .name", has_text="State").first
-    row.click()
-    field = page.locator("#details [name=description]")
-    field.fill("")
-    page.keyboard.type("How a thing is.")
-    page.wait_for_timeout(400)
-    page.reload()
-    row.click()
-    note = page.locator(".draft-note")
-    expect(note).to_contain_text("was brought back")
-    expect(field).to_have_value("How a thing is.")
-    page.unroute("**/describe/")
-    note.get_by_role("button", name="Save").click()
-    until(lambda: scene.ontology.items().get(name="State").description == "How a thing is.", "it is not saved")
-    expect(note).to_have_count(0)
-    field.fill("No.")
-    page.wait_for_timeout(400)
-    field.press("Escape")
-    page.reload()
-    row.click()
-    expect(field).to_have_value("How a thing is.")
-    page.wait_for_timeout(200)
-    expect(note).to_have_count(0)
-
-
 def test_passwords_and_hidden_fields_are_not_kept(form, page):
     form("settings").begin()
     page.evaluate(
