@@ -439,6 +439,23 @@ def test_files_are_not_kept_and_it_is_said(form, page):
     expect(page.locator(NAME)).to_have_value("Orders")
 
 
+def test_the_correction_of_a_text_comes_back_with_its_preview(page, sign_in, alice, scene):
+    sign_in(page, alice)
+    address = f"/datasets/{scene.dataset.pk}/items/{scene.item.pk}/text/"
+    page.goto(address)
+    page.locator("#corrected-text").fill("Another text.")
+    page.wait_for_timeout(500)
+    page.reload()
+    expect(page.locator(".draft-note")).to_contain_text("was brought back")
+    expect(page.locator("#corrected-text")).to_have_value("Another text.")
+    expect(page.locator("#text-preview [name=seen]")).to_have_count(1)
+    page.get_by_role("button", name="Correct the text").click()
+    until(lambda: scene.dataset.items().get(pk=scene.item.pk).original == "Another text.", "it is not corrected")
+    page.goto(address)
+    expect(page.locator("#corrected-text")).to_have_value("Another text.")
+    expect(page.locator(".draft-note")).to_have_count(0)
+
+
 def test_passwords_and_hidden_fields_are_not_kept(form, page):
     form("settings").begin()
     page.evaluate(
