@@ -26,7 +26,7 @@ item_urls: list[URLPattern] = [
     path("example-terms/", editor.save_field, {"form": ExampleTermsForm}, name="example_terms"),
     path("color/", editor.recolor, name="recolor"),
     path("active/", switching.switch, name="switch"),
-    path("move/", editor.move, name="move"),
+    path("move/", selection.move, name="move"),
 ]
 
 ontology_urls: list[URLPattern | URLResolver] = [

@@ -3,8 +3,11 @@
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import islice
 
+from django.conf import settings
 from django.http import HttpResponse
+from django_htmx.http import trigger_client_event
 
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused
@@ -12,10 +15,12 @@ from annotation_service.words import plural
 
 from .. import colors
 from ..labels import Label, Labels
-from ..models import Ontology
+from ..models import Ontology, OntologyItem
 from . import answers
-from .answers import acts, chosen_uids, respond
+from .answers import acts, chosen_uids, edits, find_item, get_item, respond
 from .views import checks_dialog
+
+SHOWN_PLACES = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +107,52 @@ def add_terms(request: Request, ontology: Ontology) -> HttpResponse:
 def details(request: Request, ontology: Ontology) -> HttpResponse:
     """The details of several items. Nothing is stored; it is a POST because they may not fit into an address."""
     palette = [colors.top_level(index) for index in range(8)]
-    return respond(
-        request, ("_several", {"ontology": ontology, "selected": _selected(request, ontology), "palette": palette})
-    )
+    context = {"ontology": ontology, "selected": _selected(ontology, chosen_uids(request)), "palette": palette}
+    return respond(request, ("_several", context | {"can_move": settings.ONTOLOGY_MOVE_ITEMS}))
 
 
-def _selected(request: Request, ontology: Ontology) -> Selected:
-    found = selected(ontology.labels(), chosen_uids(request))
+def _selected(ontology: Ontology, uids: Collection[str]) -> Selected:
+    found = selected(ontology.labels(), uids)
     if found is None:
         raise Refused("These items are not there any more.")
     return found
+
+
+# --- Moving: only where the installation allows it ---------------------------------------------------------------------------
+
+
+@edits
+def move(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
+    """Move the selected items, or else this one, below another one or to the top level: last there, or before or after a sibling.
+    Without a place, offer the places."""
+    uids, sent = chosen_uids(request) or [get_item(ontology, uid).uid], request.POST
+    if not settings.ONTOLOGY_MOVE_ITEMS:
+        return refused("Moving items is switched off in this installation.")
+    if "to" not in sent:
+        chosen, text = _selected(ontology, uids), sent.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
+        labels, inside = ontology.labels(), {label.uid for label in chosen.labels + chosen.below}
+        places = (
+            label for label in (labels.find_best_first(text) if text.strip() else labels) if label.uid not in inside
+        )
+        context = {"ontology": ontology, "selected": chosen, "places": islice(places, SHOWN_PLACES), "searched": text}
+        return respond(request, ("_places" if "q" in sent else "_move", context))
+    place = {name: _place(ontology, sent.get(name)) for name in ("to", "before", "after")}
+    moved = ontology.move_items(uids, by=request.user, **place)
+    what = f"“{moved[0].name}” was" if len(moved) == 1 else plural(len(moved), "label was,labels were")
+    side = next((f"{name} “{place[name]}”" for name in ("before", "after") if place[name]), "")
+    where = side or (f"below “{place['to']}”" if place["to"] else "to the top level")
+    if (
+        not side
+        and ontology.written
+        and all(was["parent"] == now["parent"] for was, now in ontology.written.items.values())
+    ):
+        where = f"to the end {where}" if place["to"] else "to the end of the top level"
+    answer = answers.tree_changed(HttpResponse(), ontology, f"{what} moved {where}.", uid=moved[0].uid)
+    return trigger_client_event(answer, "closeDialog")
+
+
+def _place(ontology: Ontology, uid: str | None) -> OntologyItem | None:
+    item = find_item(ontology, uid)
+    if uid and item is None:
+        raise Refused("The place is not there any more.")
+    return item

@@ -1,7 +1,6 @@
-"""What the page of the tree asks for: its branches and items, searched, counted and checked; fields, new items, and moving."""
+"""What the page of the tree asks for: its branches and items, searched, counted and checked; fields and new items."""
 
 from collections.abc import Callable
-from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -12,7 +11,7 @@ from django_htmx.http import retarget, trigger_client_event
 from annotation_service import access
 from annotation_service.blueprints import Right
 from annotation_service.edits import Conflict
-from annotation_service.http import Request, refused
+from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User
 from annotation_service.paging import search_text
@@ -31,7 +30,6 @@ from .tree_rows import ALL_LEVELS, found_rows, levels_at_first, rows
 SHOWN_MATCHES = 200
 SHOWN_CHECKS = 200
 SHOWN_CHANGES = 5
-SHOWN_PLACES = 50
 SHOWN_PLANNED = 300
 
 
@@ -342,31 +340,3 @@ def _plan(form: PasteForm) -> dict[str, Any]:
         "off": sum(row.starts_off for row in planned),
         "wrong": [row for row in planned if row.problem][:10],
     }
-
-
-# --- Moving: only where the installation allows it ---------------------------------------------------------------------------
-
-
-@edits
-def move(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
-    """Move an item below another one or to the top level: last there, or before or after a sibling. GET offers the places."""
-    item = get_item(ontology, uid)
-    if not settings.ONTOLOGY_MOVE_ITEMS:
-        return refused("Moving items is switched off in this installation.")
-    if request.method == "GET":
-        text = search_text(request)
-        wanted, inside = text.casefold(), set(item.branch().values_list("uid", flat=True))
-        places = (label for label in ontology.labels() if wanted in label.name.casefold() and label.uid not in inside)
-        context = {"ontology": ontology, "item": item, "places": list(islice(places, SHOWN_PLACES)), "text": text}
-        return respond(request, ("_places" if "q" in request.GET else "_move", context))
-    item = item.move(
-        by=request.user, **{name: _place(ontology, request.POST.get(name)) for name in ("to", "before", "after")}
-    )
-    return answers.tree_changed(HttpResponse(), ontology, f"“{item.name}” was moved.", uid=item.uid)
-
-
-def _place(ontology: Ontology, uid: str | None) -> OntologyItem | None:
-    item = find_item(ontology, uid)
-    if uid and item is None:
-        raise Refused("The place is not there any more.")
-    return item

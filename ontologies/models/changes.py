@@ -4,6 +4,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, Self
 
 from django.db import connection, models
@@ -18,8 +19,8 @@ from annotation_service.words import added_and_dropped, plural
 
 from .. import colors, usage
 from ..documents import NewLabel
-from ..switches import COLUMNS, handed_down
-from ..tree import ROOT_UID, NewBranch
+from ..switches import handed_down
+from ..tree import ROOT_UID, NewBranch, Place
 from .item import OntologyItem, check_free
 
 FACTS = ("name", "description", "example_terms", "color", "off_by")
@@ -57,6 +58,11 @@ def _step(known: Mapping[str, str], uid: str, before: dict[str, Any] | None, aft
     was, now = before[field], after[field]
     if field == "off_by":
         return Step(known[uid], "active", not was, not now)
+    if field == "parent" and was == now:
+        places = [f"place {state['position'] + 1}" for state in (before, after)]
+        return Step(
+            known[uid], "place", *places, f"from {places[0]} to {places[1]}{f' below “{known[now]}”' if now else ''}"
+        )
     if field == "parent":
         return Step(known[uid], field, known.get(was), known.get(now))
     in_short = added_and_dropped(was, now) if field == "example_terms" else ""
@@ -134,29 +140,27 @@ class TreeChange(Change):
     def delete(self, items: list[OntologyItem]) -> None:
         """Delete items whose branches are among them. Those that are off with the one above them will be as it is then, should
         they come back."""
-        siblings = OntologyItem.objects.filter(parent__in=among({item.parent_id for item in items}))
-        numbers = Window(RowNumber(), partition_by="parent", order_by="lft")
-        rows = siblings.values_list("pk", "parent__uid", "parent__off_by", numbers)
-        places = {pk: (_place(above, number - 1), event) for pk, above, event, number in rows}
+        standing = _standing(items)
         for item in items:
             state = {name: getattr(item, name) for name in FACTS}
             state |= {name: getattr(item, name).isoformat() for name in TIMES}
-            place, event = places[item.pk]
+            place, event = standing[item.pk]
             state |= {"off_by": ""} if item.off_by == event else {}
             self.items[item.uid] = [state | place, None]
         self.thing.tree.delete(items)
 
-    def move(self, item: OntologyItem, parent: OntologyItem, position: int | None) -> None:
-        """Move an item with its branch; ``position`` is its index among its new siblings, None the last."""
-        before = item.place()
-        self.thing.tree.move(item, parent, position)
-        moved = item.again()
-        self.items[item.uid] = [before, moved.place()]
-        if parent.off_by:
-            branch = moved.branch().values_list(*COLUMNS)
-            gone = [each for each in handed_down(branch, {}, {parent.pk: parent.off_by}) if not each[2]]
+    def move(self, places: Sequence[Place]) -> None:
+        """Move items with their branches. What comes to stand below one that is off goes off with it."""
+        items = [item for item, *_ in places]
+        before = _standing(items)
+        self.thing.tree.move(places)
+        uids = {item.uid for item in items}
+        after = _standing(self.thing.tree.nodes.filter(uid__in=among(uids)))
+        self.items |= {item.uid: [before[item.pk][0], after[item.pk][0]] for item in items}
+        if off := next((parent for _, parent, _ in places if parent.off_by), None):
+            gone = [each for each in handed_down(self.thing.events(uids), {}) if each[2] != each[3]]
             self.set_each("off_by", gone)
-            self.facts["remark"] = f"{plural(len(gone), 'item goes,items go')} off, like “{parent}”." if gone else ""
+            self.facts["remark"] = f"{plural(len(gone), 'item goes,items go')} off, like “{off}”." if gone else ""
 
     # --- Taking back ---
 
@@ -169,9 +173,8 @@ class TreeChange(Change):
             self._insert_again({uid: entry[0] for uid, entry in entries.items()})
         else:
             back: dict[str, dict[str, Any]] = defaultdict(dict)
+            self._move_back({uid: before for uid, (before, _) in entries.items() if "parent" in before})
             for uid, (before, _) in entries.items():
-                if "parent" in before:
-                    self._move_back(uid, before)
                 for field in before.keys() - {"parent", "position"}:
                     back[field][uid] = before[field]
             for field, wanted in back.items():
@@ -189,11 +192,12 @@ class TreeChange(Change):
             back.append((pk, uid, now, wanted[uid]))
         self.set_each(field, back)
 
-    def _move_back(self, uid: str, before: dict[str, Any]) -> None:
-        item = self.thing.tree.nodes.select_related("parent").get(uid=uid)
-        (parent,) = self._parents({before["parent"] or ROOT_UID})
-        item.check_move(parent)
-        self.move(item, parent, before["position"])
+    def _move_back(self, wanted: Mapping[str, Mapping[str, Any]]) -> None:
+        if wanted:
+            items = {item.uid: item for item in self.thing.tree.nodes.filter(uid__in=among(wanted))}
+            parents = {each.uid: each for each in self._parents({at["parent"] or ROOT_UID for at in wanted.values()})}
+            places = [(items[uid], parents[at["parent"] or ROOT_UID], at["position"]) for uid, at in wanted.items()]
+            self.move(sorted(places, key=itemgetter(2)))
 
     def _remove(self, uids: Collection[str]) -> None:
         # On PostgreSQL a mark that is being made with an item waits until the item is removed, and is then refused.
@@ -245,6 +249,14 @@ class TreeChange(Change):
 def _is_about_place(entry: Sequence[Any]) -> bool:
     """Whether an operation added, removed or moved an item; the others change its fields."""
     return None in entry or "parent" in entry[0]
+
+
+def _standing(items: Iterable[OntologyItem]) -> dict[int, tuple[dict[str, Any], str]]:
+    """The places of items and of their siblings, by key, each with the event of the one above."""
+    siblings = OntologyItem.objects.filter(parent__in=among({item.parent_id for item in items}))
+    numbers = Window(RowNumber(), partition_by="parent", order_by="lft")
+    rows = siblings.values_list("pk", "parent__uid", "parent__off_by", numbers)
+    return {pk: (_place(above, number - 1), event) for pk, above, event, number in rows}
 
 
 def _place(parent_uid: str, position: int) -> dict[str, Any]:

@@ -1,9 +1,8 @@
 from collections.abc import Collection
 from typing import Any
 
-from django.conf import settings
 from django.db import connection, models
-from django.db.models import CheckConstraint, F, Max, Q, QuerySet, UniqueConstraint
+from django.db.models import CheckConstraint, F, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 from mptt.models import MPTTModel, TreeForeignKey
 
@@ -13,7 +12,7 @@ from annotation_service.json_input import to_json
 from annotation_service.models import User
 
 from .. import colors, usage
-from ..documents import clean_color, clean_example_terms, name_taken, too_deep
+from ..documents import clean_color, clean_example_terms, name_taken
 from ..labels import gloss
 from ..switches import SwitchReach
 
@@ -112,11 +111,6 @@ class OntologyItem(MPTTModel):
         """The item and everything below it, in tree order."""
         return OntologyItem.objects.filter(tree_id=self.tree_id, lft__gte=self.lft, lft__lt=self.rght).order_by("lft")
 
-    def place(self) -> dict[str, Any]:
-        """The uid of the parent, None at the top level, and the index among the siblings."""
-        ahead = OntologyItem.objects.filter(parent_id=self.parent_id, lft__lt=self.lft)
-        return {"parent": self.parent_uid, "position": ahead.count()}
-
     def usage(self, visible: Collection[int] = (), made_by: User | None = None) -> usage.Usage:
         """Marks, constraints and the like that name this item or, of a blueprint's item, its copies in projects. ``visible``
         are the keys of the projects that the viewer may see; with ``made_by`` only that person's marks count."""
@@ -161,35 +155,10 @@ class OntologyItem(MPTTModel):
         before: "OntologyItem | None" = None,
         after: "OntologyItem | None" = None,
     ) -> "OntologyItem":
-        """Move the item with its branch below ``to`` or, without it, to the top level: before or after another item there, or
-        last. Marks point to the item, so they follow."""
-        if not settings.ONTOLOGY_MOVE_ITEMS:
-            raise Refused("Moving items is switched off in this installation.")
-        with self.ontology.changing("move", by=by) as change:
-            item = self.again()
-            parent = to.again() if to else self.ontology.root
-            item.check_move(parent)
-            position = None
-            if neighbour := before or after:
-                neighbour = neighbour.again()
-                if neighbour.parent_id != parent.pk:
-                    raise Refused(f"“{neighbour.name}” does not stand at that place any more.")
-                ahead = parent.children.filter(lft__lt=neighbour.lft).exclude(pk=item.pk).count()
-                position = ahead + (neighbour == after != item)
-            change.move(item, parent, position)
+        """Move the item with its branch: see `Ontology.move_items`."""
+        self.again()
+        self.ontology.move_items([self.uid], by=by, to=to, before=before, after=after)
         return self.again()
-
-    def check_move(self, parent: "OntologyItem") -> None:
-        """Raises `Refused` if the item, both read after the lock, cannot stand below the parent."""
-        if parent.tree_id != self.tree_id:
-            raise Refused("An item cannot be moved into another ontology.")
-        if parent.lft >= self.lft and parent.rght <= self.rght:
-            raise Refused(f"“{self.name}” cannot be moved into its own branch.")
-        if parent.pk != self.parent_id:
-            check_free(parent.pk, self.name)
-        deepest = self.branch().order_by().aggregate(level=Max("level"))["level"]
-        if parent.level + 1 + deepest - self.level > settings.MAX_LEVELS:
-            raise Refused(too_deep())
 
     def again(self) -> "OntologyItem":
         """The item as it is stored now; `Refused` if its addition has been undone."""

@@ -2,6 +2,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
@@ -269,6 +270,40 @@ class Ontology(Journaled):
             change.set_each("off_by", switch.values)
             change.facts["remark"] = switch.remark
         return len(change.items)
+
+    def move_items(
+        self,
+        uids: Collection[str],
+        *,
+        by: User,
+        to: OntologyItem | None = None,
+        before: OntologyItem | None = None,
+        after: OntologyItem | None = None,
+    ) -> list[OntologyItem]:
+        """Move items with their branches in one step below ``to`` or, without it, to the top level: before or after another item
+        there, or last. Marks point to the items, so they follow. The items stay in tree order, and one that is below another goes
+        with that; returns the others, as they were before."""
+        if not settings.ONTOLOGY_MOVE_ITEMS:
+            raise Refused("Moving items is switched off in this installation.")
+        with self.changing("move", by=by) as change:
+            chosen = self.items().filter(ontology=self, uid__in=among(set(uids)))
+            if not chosen or len(chosen) < len(set(uids)):
+                raise Refused("Some of the items are not there any more. Reload the page.")
+            moved: list[OntologyItem] = []
+            for item in chosen:
+                if not moved or item.lft > moved[-1].rght:
+                    moved.append(item)
+            parent, first = to.again() if to else self.root, None
+            if parent.tree_id != self.pk:
+                raise Refused("An item cannot be moved into another ontology.")
+            if neighbour := before or after:
+                neighbour = neighbour.again()
+                if neighbour.parent_id != parent.pk:
+                    raise Refused(f"“{neighbour.name}” does not stand at that place any more.")
+                ahead = parent.children.filter(lft__lt=neighbour.lft).exclude(pk__in=among([item.pk for item in moved]))
+                first = ahead.count() + (neighbour == after and neighbour not in moved)
+            change.move([(item, parent, None if first is None else first + at) for at, item in enumerate(moved)])
+        return moved
 
     def add_example_terms(self, uids: Collection[str], terms: Sequence[str], *, by: User) -> int:
         """Add example terms to several items in one step; returns how many items have changed."""

@@ -36,8 +36,8 @@ document.addEventListener("click", ({ target }) => target.closest?.("[data-close
 let coming = null; // the request
 let early = "";
 
-document.addEventListener("htmx:beforeSend", ({ detail: { target, xhr, requestConfig } }) => {
-  if (target !== dialog || dialog.open || requestConfig.verb !== "get") return;
+document.addEventListener("htmx:beforeSend", ({ detail: { target, xhr } }) => {
+  if (target !== dialog || dialog.open) return;
   coming = xhr;
   early = "";
   xhr.addEventListener("loadend", () => coming === xhr && (coming = null));
@@ -50,7 +50,8 @@ function handOver() {
   if (field) {
     field.focus();
     field.select();
-    document.execCommand("insertText", false, early);
+    document.execCommand("insertText", false, early.trimEnd());
+    if (early.endsWith("\n")) field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
   }
   early = "";
 }
@@ -64,4 +65,5 @@ addEventListener("keydown", (event) => {
   if (key === "Escape") coming.abort();
   else if (key === "Backspace") early = early.slice(0, -1);
   else if (key.length === 1) early += key;
+  else if (key === "Enter" && early) early = `${early.trimEnd()}\n`; // takes what is found in a picker
 }, true);

@@ -497,6 +497,7 @@ def test_an_item_is_moved_below_or_beside_another_one_and_moved_back(as_alice, m
     state, activity = (ontology.items().get(name=name) for name in ("State", "Activity"))
     answer = as_alice.post(url("move", ontology.pk, item.uid), {"to": state.uid})
     assert events(answer)["ontologyChanged"]["uid"] == item.uid
+    assert events(answer)["toast"]["text"] == "“SensingObject” was moved below “State”."
     assert item.again().parent == state
     as_alice.post(url("undo", ontology.pk))
     assert item.again().parent.name == "PhysicalObject"
@@ -515,8 +516,88 @@ def test_impossible_moves_are_refused_in_words(as_alice, moving, ontology, item)
 def test_places_are_found_by_name_without_the_own_branch(as_alice, moving, ontology, item):
     page = as_alice.get(url("move", ontology.pk, item.uid)).text
     assert "To the top level" in page and "DrivingObject" in page and "Thermostat" not in page
-    found = as_alice.get(f"{url('move', ontology.pk, item.uid)}?q=DRIV").text
+    found = as_alice.post(url("move", ontology.pk, item.uid), {"q": "DRIV"}).text
     assert "DrivingObject" in found and "Activity" not in found
+
+
+def names_of(ontology):
+    return [f"{label.level} {label.name}" for label in ontology.items()]
+
+
+def test_all_that_are_selected_are_moved_in_one_step(as_alice, moving, ontology):
+    labels = {label.name: label for label in ontology.items()}
+    before = names_of(ontology)
+
+    def send(*selected, **place):
+        uids = [labels[name].uid for name in selected]
+        return as_alice.post(url("move", ontology.pk, uids[0]), {"uids": ",".join(uids)} | place)
+
+    asked = send("SensingObject", "Thermostat", "State")
+    assert "Move 3 labels" in asked.text and "Activity" in asked.text and "Thermostat" not in asked.text
+    answer = send("State", "Thermostat", "SensingObject", to=labels["Activity"].uid)
+    assert events(answer)["toast"]["text"] == "2 labels were moved below “Activity”."
+    after = [
+        "1 PhysicalObject",
+        "2 DrivingObject",
+        "1 Activity",
+        "2 Replace",
+        "2 SensingObject",
+        "3 Thermostat",
+        "2 State",
+    ]
+    assert names_of(ontology) == after
+    change = ontology.changes.first()
+    assert change.items.keys() == {labels["SensingObject"].uid, labels["State"].uid}
+    as_alice.post(url("undo", ontology.pk))
+    assert names_of(ontology) == before
+    as_alice.post(url("redo", ontology.pk))
+    assert names_of(ontology) == after
+
+
+def test_moving_several_is_refused_as_a_whole(as_alice, moving, ontology, alice):
+    ontology.add_item("Replace", by=alice)
+    labels = {label.fullname: label for label in ontology.labels()}
+    ontology.refresh_from_db()
+    before, version = names_of(ontology), ontology.version
+    for selected, to, reason in [
+        (["State", "Replace"], "Activity", "already an item “Replace”"),  # it is there
+        (["Replace", "Activity/Replace"], "State", "already an item “Replace”"),  # both would come
+        (["State", "PhysicalObject"], "PhysicalObject/DrivingObject", "“PhysicalObject” cannot be moved into its own"),
+    ]:
+        uids = ",".join(labels[name].uid for name in selected)
+        answer = as_alice.post(url("move", ontology.pk, uids[:8]), {"uids": uids, "to": labels[to].uid})
+        assert answer.status_code == 422 and reason in events(answer)["toast"]["text"]
+    gone = as_alice.post(url("move", ontology.pk, uids[:8]), {"uids": f"{uids},ffffffff", "to": ""})
+    assert gone.status_code == 422 and "not there any more" in events(gone)["toast"]["text"]
+    ontology.refresh_from_db()
+    assert (names_of(ontology), ontology.version) == (before, version)
+
+
+def test_a_move_says_where_to_and_never_from_the_top_level_to_the_top_level(as_alice, moving, ontology):
+    labels = {label.name: label for label in ontology.items()}
+    state, activity, objects = (labels[name] for name in ("State", "Activity", "PhysicalObject"))
+    said = [
+        events(as_alice.post(url("move", ontology.pk, moved.uid), place))["toast"]["text"]
+        for moved, place in [
+            (state, {"to": "", "before": activity.uid}),
+            (state, {"to": "", "after": activity.uid}),
+            (objects, {"to": ""}),
+            (labels["SensingObject"], {"to": objects.uid}),
+            (labels["DrivingObject"], {"to": ""}),
+        ]
+    ]
+    assert said == [
+        "“State” was moved before “Activity”.",
+        "“State” was moved after “Activity”.",
+        "“PhysicalObject” was moved to the end of the top level.",
+        "“SensingObject” was moved to the end below “PhysicalObject”.",
+        "“DrivingObject” was moved to the top level.",
+    ]
+    history = as_alice.get(url("history", ontology.pk)).text
+    assert "from place 1 to place 3" in history
+    steps = "".join(as_alice.get(url("step", ontology.pk, change.version)).text for change in ontology.changes.all())
+    for page in (history, steps):
+        assert not re.search(r"\(top level\)\W*(</?[a-z ]+[^>]*>|\s|→)*\(top level\)", page)
 
 
 # --- What is gone meanwhile ---

@@ -143,10 +143,23 @@ class Model:
 
     def can_be_set(self, values):
         uids = {uid for uid, _ in values}
+        places = {uid: value for (uid, field), value in values.items() if field == "place"}
+        parents = {uid: places[uid][0] if uid in places else self.place(uid)[0] for uid in self.branch(None)[1:]}
+        for up in places:
+            for _ in parents:
+                up = parents.get(up)
+            if up is not None:
+                return False  # it would stand in its own branch
+        names = [(parent, self.nodes[uid]["name"]) for uid, (parent, _) in places.items()]
+        if len(set(names)) < len(names):
+            return False
         for (uid, field), value in values.items():
             if field == "name":
                 possible = self.can_stand(value, self.place(uid)[0], uid)
-            elif field not in ("item", "place"):
+            elif field == "place":
+                others = {self.nodes[each]["name"] for each in self.children[value[0]] if each not in places}
+                possible = (value[0] is None or value[0] in parents) and self.nodes[uid]["name"] not in others
+            elif field != "item":
                 possible = True
             elif value:
                 possible = value[0] in uids or self.can_stand(self.nodes[uid]["name"], value[0], uid)
@@ -320,18 +333,24 @@ class Trees(RuleBasedStateMachine):
             self.model.do(user, {(uid, "event"): None for uid in reached | off})
 
     @with_items
-    @rule(user=users, which=chosen, to=chosen, beside=st.none() | chosen, side=st.sampled_from(["before", "after"]))
+    @rule(user=users, which=several, to=chosen, beside=st.none() | chosen, side=st.sampled_from(["before", "after"]))
     def move(self, user, which, to, beside, side):
-        uid, parent = self.pick(which), self.pick(to, None)
+        """One item, or several; the neighbour may be among them, and some may be below others of them."""
+        uids, parent = {self.pick(each) for each in which}, self.pick(to, None)
+        tops = [uid for uid, _ in self.model.paths() if uid in uids and uids.isdisjoint(self.model.above(uid))]
         place, index = {"to": self.item(parent)}, 1000
-        siblings = [each for each in self.model.children[parent] if each != uid]
+        siblings = self.model.children[parent]
         if siblings and beside is not None:
-            index = beside % len(siblings)
-            place[side] = self.item(siblings[index])
-            index += side == "after"
-        possible = self.model.can_stand(self.model.nodes[uid]["name"], parent, uid)
-        if self.agrees(possible, lambda: self.item(uid).move(**place, by=self.users[user])):
-            self.model.do(user, {(uid, "place"): (parent, index)})
+            at = beside % len(siblings)
+            place[side] = self.item(siblings[at])
+            index = len([uid for uid in siblings[:at] if uid not in tops])
+            index += side == "after" and siblings[at] not in tops
+        places = {(uid, "place"): (parent, index + n) for n, uid in enumerate(tops)}
+        by = self.users[user]
+        moved = self.agrees(self.model.can_be_set(places), lambda: self.ontology.move_items(uids, **place, by=by))
+        if moved:
+            assert [item.uid for item in moved] == tops
+            self.model.do(user, places)
 
     @rule(user=users)
     def undo(self, user):

@@ -2,7 +2,8 @@
 // are there once, whatever the size of the tree. Most entries press a key, so what a key does stands in one place.
 
 import { byId, chosen, focus, get, isBranch, isOpen, item, itemUrl, panel, select, showBranch, state, uidOf } from "./tree.js";
-import { branch as selectBranch } from "./selection.js";
+import { moved } from "./moving.js";
+import { askForPlace, branch as selectBranch } from "./selection.js";
 
 const buttons = byId("row-actions");
 const menu = byId("item-menu");
@@ -130,7 +131,7 @@ const dialog = (verb) => (li) => get(itemUrl(uidOf(li), verb), "#dialog", "inner
 const ACTIONS = {
   menu: showBelow,
   paste: dialog("paste/"),
-  move: dialog("move/"),
+  move: (li) => (chosen.size > 1 ? askForPlace(moved(li)[0]) : dialog("move/")(li)),
   branch: (li) => showBranch(uidOf(li)),
   whole: () => selectBranch(),
   async color(li) {

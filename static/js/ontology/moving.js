@@ -1,17 +1,35 @@
-// Moving an item with its branch, by dragging it or with Alt and arrows. Only where the installation allows it.
+// Moving items with their branches, by dragging them or with Alt and arrows: all that are selected. Only where the installation allows it.
 
-import { byId, inTurn, isOpen, item, itemUrl, listOf, open, panel, parentOf, state, uidOf } from "./tree.js";
+import "../picking.js";
+import { byId, chosen, inTurn, isOpen, item, itemUrl, listOf, open, panel, parentOf, state, uidOf } from "./tree.js";
 
 const movable = "movable" in panel.dataset;
-const move = (li, values) => window.htmx.ajax("POST", itemUrl(uidOf(li), "move/"), { values, swap: "none" });
 const uidOrTop = (li) => (li ? uidOf(li) : "");
 const isItem = (li) => (li?.matches("li[role=treeitem]") ? li : null);
 
+const move = (all, values) => {
+  const uids = all.length > 1 ? all.map(uidOf).join(",") : "";
+  return window.htmx.ajax("POST", itemUrl(uidOf(all[0]), "move/"), { values: { ...values, uids }, swap: "none" });
+};
+
+/** Whether an item above goes, too: then the item goes with that one. */
+function goesAlong(li) {
+  for (let up = parentOf(li); up; up = parentOf(up)) if (chosen.has(uidOf(up))) return true;
+  return false;
+}
+
+/** What is moved, in the order of the tree: the item or, if several are selected, these. */
+export function moved(li) {
+  if (chosen.size < 2) return [li];
+  const tops = [...chosen].map(item).filter((each) => each && !goesAlong(each));
+  return tops.sort((one, other) => (one.compareDocumentPosition(other) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
+}
+
 const BY_KEY = {
-  ArrowUp: (li, above) => above && { to: uidOrTop(parentOf(li)), before: uidOf(above) },
-  ArrowDown: (li, _, below) => below && { to: uidOrTop(parentOf(li)), after: uidOf(below) },
-  ArrowRight: (_, above) => above && { to: uidOf(above) },
-  ArrowLeft: (li) => parentOf(li) && { to: uidOrTop(parentOf(parentOf(li))), after: uidOf(parentOf(li)) },
+  ArrowUp: ({ first, above }) => above && { to: uidOrTop(parentOf(first)), before: uidOf(above) },
+  ArrowDown: ({ last, below }) => below && { to: uidOrTop(parentOf(last)), after: uidOf(below) },
+  ArrowRight: ({ above }) => above && { to: uidOf(above) },
+  ArrowLeft: ({ first }) => parentOf(first) && { to: uidOrTop(parentOf(parentOf(first))), after: uidOf(parentOf(first)) },
 };
 
 /** Whether the key was about moving. */
@@ -19,21 +37,24 @@ export function key(event) {
   const li = event.target;
   if (!movable || state.searching || !event.altKey || event.ctrlKey || event.metaKey || !(event.key in BY_KEY)) return false;
   if (!li.matches?.("#tree li[role=treeitem]")) return false;
-  if (uidOf(li) === state.branch || (event.key === "ArrowLeft" && uidOrTop(parentOf(li)) === state.branch && state.branch)) return true;
-  inTurn(() => moveBy(event.key, uidOf(li)));
+  const all = moved(li);
+  const isOut = event.key === "ArrowLeft" && state.branch && uidOrTop(parentOf(all[0])) === state.branch;
+  if (!isOut && !all.some((each) => uidOf(each) === state.branch)) inTurn(() => moveBy(event.key, all.map(uidOf)));
   return true;
 }
 
-/** Pressed again before the answer is there, the key goes on from where the item is then. */
-function moveBy(pressed, uid) {
-  const li = item(uid);
-  const values = li && BY_KEY[pressed](li, isItem(li.previousElementSibling), isItem(li.nextElementSibling));
-  return values && move(li, values);
+/** Pressed again before the answer is there, the key goes on from where the items are then. */
+function moveBy(pressed, uids) {
+  const all = uids.map(item).filter(Boolean);
+  const [first, last] = [all[0], all.at(-1)];
+  const above = isItem(first?.previousElementSibling);
+  const values = first && BY_KEY[pressed]({ first, last, above, below: isItem(last.nextElementSibling) });
+  return values && move(all, values);
 }
 
 /* Dragging --------------------------------------------------------------------------------------------------------- */
 
-let dragged = null;
+let dragged = null; // the items
 let over = null;
 const MARKS = ["drop-before", "drop-into", "drop-after"];
 
@@ -46,13 +67,13 @@ function unmark() {
 function placeAt(event) {
   const row = event.target.closest?.("#tree .row");
   const li = row?.closest("li[role=treeitem]");
-  if (!li || dragged.contains(li)) return null;
+  if (!li || dragged.some((each) => each.contains(li))) return null;
   const box = row.getBoundingClientRect();
   const part = (event.clientY - box.top) / box.height;
   const where = uidOf(li) === state.branch ? "drop-into" : part < 0.28 ? "drop-before" : part > 0.72 ? "drop-after" : "drop-into";
   // What lies under the row of an open branch is its first item.
   const first = where === "drop-after" && isOpen(li) ? listOf(li)?.querySelector("li[role=treeitem]") : null;
-  if (first) return first === dragged ? null : { row: first.firstElementChild, li: first, where: "drop-before" };
+  if (first) return dragged.includes(first) ? null : { row: first.firstElementChild, li: first, where: "drop-before" };
   return { row, li, where };
 }
 
@@ -70,11 +91,12 @@ if (movable) {
     if (li && !event.target.closest("form") && uidOf(li) !== state.branch) li.draggable = !state.searching;
   });
   panel.addEventListener("dragstart", (event) => {
-    dragged = event.target.closest("li[role=treeitem]");
-    if (!dragged) return;
+    const li = event.target.closest("li[role=treeitem]");
+    if (!li) return;
+    dragged = chosen.has(uidOf(li)) ? moved(li) : [li];
     event.dataTransfer.effectAllowed = "move";
-    event.dataTransfer.setData("text/plain", byId(`row-${uidOf(dragged)}`).querySelector(".name")?.textContent ?? "");
-    dragged.classList.add("dragged");
+    event.dataTransfer.setData("text/plain", dragged.map((each) => each.querySelector(".name").textContent).join("\n"));
+    for (const each of dragged) each.classList.add("dragged");
   });
   panel.addEventListener("dragover", (event) => {
     if (!dragged) return;
@@ -96,8 +118,7 @@ if (movable) {
   panel.addEventListener("dragend", () => {
     unmark();
     openSoon(null);
-    dragged?.classList.remove("dragged");
-    dragged?.removeAttribute("draggable");
+    for (const each of dragged ?? []) each.classList.remove("dragged"), each.removeAttribute("draggable");
     dragged = null;
   });
 }

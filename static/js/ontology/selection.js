@@ -36,6 +36,9 @@ document.addEventListener("htmx:afterRequest", ({ target, detail }) => target.ma
 /** Ask whether all that is selected shall be off. */
 export const askToSwitch = () => post(`${base}active/ask/`, "#dialog", "innerHTML", { active: "0" });
 
+/** Ask where all that is selected shall stand; `li` is among them. */
+export const askForPlace = (li) => post(itemUrl(uidOf(li), "move/"), "#dialog", "innerHTML");
+
 const begin = () => {
   if (!chosen.size && state.selected && item(state.selected)) chosen.add(state.selected);
 };

@@ -391,7 +391,7 @@ export async function reveal(uid, { fresh = false } = {}) {
   focus(li);
   byId(`row-${uid}`).scrollIntoView({ block: "center" });
   tell("changed");
-  return select(li);
+  return chosen.size > 1 && chosen.has(uid) ? undefined : select(li);
 }
 
 /** Show only one branch, or with "" everything again. */
