@@ -107,6 +107,9 @@ class ConstraintKind(ABC):
 
     matrix_title: ClassVar[str]
     glyphs: ClassVar[Mapping[str, str]]
+    settable: ClassVar[
+        Mapping[str, tuple[str, str]]
+    ]  # by state: the list that has the column's label then, and what that says
 
     def of_relation(self, rules: Rules, line: Lineage) -> Sequence[Rule]:
         """The rules that a relation obeys, if they are about relations."""
@@ -118,6 +121,10 @@ class ConstraintKind(ABC):
     @abstractmethod
     def allowed_in_words(self, cell: MatrixCell, quoted: NameOf) -> str:
         """Why a cell without a violation is allowed."""
+
+    @abstractmethod
+    def begins_in_words(self, rules: Rules, one: Lineage, relation: Lineage, quoted: NameOf) -> str:
+        """What the first label in a list of the row would forbid all others, if it has none yet."""
 
     def cell_in_words(self, cell: MatrixCell, name_of: NameOf) -> str:
         if cell.violation:

@@ -123,6 +123,8 @@ class EntityConstraints(ConstraintKind):
     matrix_title = "What may share words with what, and stand inside what"
     glyphs = {"excluded": "✕", "inside": "▣", "outside": "", "free": "·"}
 
+    settable = {"excluded": ("excludes", "cannot share words"), "inside": ("can_contain", "may stand inside")}
+
     def cell(self, rules: Rules, one: Lineage, other: Lineage, relation: Lineage = ()) -> MatrixCell:
         """Whether the two cannot share words, and whether the other one may stand inside the one."""
         if found := rules.against_coexisting(one, other):
@@ -141,6 +143,14 @@ class EntityConstraints(ConstraintKind):
         if cell.rule is None:
             return f"{inner} may stand inside {outer}: no rule limits what {outer} can contain."
         return f"{inner} may stand inside {outer}: {lists_it(cell.rule, 'can_contain', cell.labels[1], quoted)}."
+
+    def begins_in_words(self, rules: Rules, one: Lineage, relation: Lineage, quoted: NameOf) -> str:
+        if rules.limiting(one[:1]):
+            return ""
+        outer = quoted(one[0])
+        return (
+            f"{outer} has no limit of its own yet: with the first ▣ in its row it may contain only what has one there."
+        )
 
     # --- Learned from marks ---
 

@@ -4,7 +4,7 @@ A tree of thousands of labels does not fit into a table. It shows the labels tha
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 from urllib.parse import urlencode
 
@@ -14,13 +14,16 @@ from django.utils.functional import cached_property
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from annotation_service import access
 from annotation_service.http import Request
+from annotation_service.inputs import Refused
+from annotation_service.paging import search_text
 from ontologies.labels import Label, Labels
 
 from .constraint_kinds import MatrixCell, numbered
 from .models import ConstraintSet, rules_of
 from .rules import Lineage, Rule, Rules
-from .rules_page import link_to_rule, reads
+from .rules_page import acts, link_to_rule, reads
 from .views import standing
 
 SHOWN_AT_FIRST = 40
@@ -31,18 +34,58 @@ OFFERED_RELATIONS = 300
 @reads
 def matrix(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """The page or, for what was opened or chosen in it, the table alone."""
-    name = "resources/_matrix.html" if request.htmx else "resources/matrix.html"
-    return render(request, name, standing(request, constraints) | {"table": Matrix(constraints, request)})
+    context = standing(request, constraints) | {"table": Matrix(constraints, request)}
+    if request.htmx:
+        return render(
+            request, f"resources/{'_matrix_refreshed' if 'lines' in request.GET else '_matrix'}.html", context
+        )
+    if key := request.GET.get("rule", ""):  # where they came from in the list of rules
+        query = search_text(request)
+        context["back"] = link_to_rule(constraints.pk, key).replace(
+            "#", f"&{urlencode({'q': query})}#" if query else "#"
+        )
+    return render(request, "resources/matrix.html", context)
+
+
+@acts
+def set_cell(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    """Store or remove what a cell says by a rule of its own; answer with the table as it is then, in the same lines."""
+    table, sent = Matrix(constraints, request), request.POST
+    row, column, kind = *table.ends(sent), constraints.of_kind
+    field, is_wanted = sent.get("list", ""), sent.get("wanted") == "1"
+    lists = {state: name for state, (name, _) in kind.settable.items()}
+    if field not in lists.values():
+        raise Http404
+    (here, *_) = table.reasons(row, column)
+    if (
+        is_wanted
+        and here["cell"].violation
+        and not here["cell"].is_own
+        and lists.get(here["cell"].state, field) != field
+    ):
+        raise Refused(f"{here['text']} As long as that holds, it cannot be allowed here.")
+    key = f"{table.relation.uid}-{row.uid}" if table.relation else row.uid
+    constraints.set_pair(key, column.uid, field, is_wanted, by=request.user)
+    return render(
+        request,
+        "resources/_matrix_refreshed.html",
+        standing(request, constraints) | {"table": Matrix(constraints, request)},
+    )
 
 
 @reads
 def cell(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """Why two labels may or may not do something."""
     table = Matrix(constraints, request)
-    row, column = (table.labels.by_uid.get(request.GET.get(side, "")) for side in ("row", "column"))
-    if row is None or column is None:
-        raise Http404
-    context = {"row": row, "column": column, "reasons": table.reasons(row, column)}
+    row, column = table.ends(request.GET)
+    begins = table.begins(row) if access.can_edit(request.user, constraints) else ""
+    context = {
+        "resource": constraints,
+        "row": row,
+        "column": column,
+        "reasons": table.reasons(row, column),
+        "begins": begins,
+    }
     return render(request, "resources/_cell.html", context)
 
 
@@ -98,8 +141,9 @@ class Branches(NamedTuple):
         )
 
 
-def lines(labels: Labels, named: Collection[int], branches: Branches) -> MatrixLines:
-    """The labels that rules name, with the types above them, level by level while they are few; and what else was opened."""
+def lines(labels: Labels, named: Collection[int], branches: Branches, kept: Collection[str] = ()) -> MatrixLines:
+    """The labels that rules name, with the types above them, level by level while they are few; and what else was opened. Or
+    those that are ``kept``, by uids."""
     named_below: Counter[str] = Counter()  # and the labels themselves
     for pk in named:
         named_below.update(labels.by_pk[above].uid for above in labels.lineage(labels.by_pk[pk]))
@@ -111,14 +155,16 @@ def lines(labels: Labels, named: Collection[int], branches: Branches) -> MatrixL
             children = labels.children.get(uid, [])
             usual = [label for label in children if named_below[label.uid]]
             at_first += len(usual)
-            if uid and uid not in branches.opened | branches.whole and at_first > SHOWN_AT_FIRST:
+            if uid and not kept and uid not in branches.opened | branches.whole and at_first > SHOWN_AT_FIRST:
                 continue
             is_whole = uid in branches.whole or (uid in branches.opened and not usual)
-            wanted = children if is_whole else usual
+            wanted = children if is_whole or not (uid or named) else usual
+            if kept:
+                wanted = [label for label in children if label.uid in kept]
             chosen[uid] = wanted[:room]
             room -= len(chosen[uid])
             shown.left_out += len(wanted) - len(chosen[uid])
-            below += [label.uid for label in chosen[uid] if label.uid not in branches.closed]
+            below += [label.uid for label in chosen[uid] if kept or label.uid not in branches.closed]
         level = below
     rest = chosen[""][::-1]
     while rest:  # from here on in tree order
@@ -151,7 +197,12 @@ class Matrix:
         self.labels = constraints.entity_ontology.labels()
         self.relation_labels = constraints.relation_ontology.labels() if constraints.relation_ontology else Labels()
         self.branches = Branches.read(request.GET.get("tree", "")[:10_000])
-        self.relation = self._relation(request.GET.get("relation", ""))
+        *relation, self.at = request.GET.get("rule", "").split("-")  # the row to begin with
+        if label := self.labels.by_uid.get(self.at):
+            above = {self.labels.by_pk[pk].uid for pk in self.labels.lineage(label)[1:]}
+            self.branches = self.branches._replace(opened=self.branches.opened | above)
+        self.kept = set(request.GET.get("lines", "").split(",")) - {""}
+        self.relation = self._relation(request.GET.get("relation", "".join(relation)))
 
     def _name(self, pk: int) -> str:
         return (self.labels.by_pk.get(pk) or self.relation_labels.by_pk[pk]).name
@@ -202,7 +253,7 @@ class Matrix:
     @cached_property
     def lines(self) -> MatrixLines:
         named = {label for row in self.rows_shown for label in row.named() if label in self.labels.by_pk}
-        return lines(self.labels, named, self.branches)
+        return lines(self.labels, named, self.branches, self.kept)
 
     @property
     def other_tops(self) -> int:
@@ -226,6 +277,17 @@ class Matrix:
         return self.branches.with_one(uid, "" if by_itself else "opened")
 
     # --- Cells ---
+
+    def ends(self, sent: Mapping[str, str]) -> tuple[Label, Label]:
+        """The labels of the row and the column that a request names."""
+        row, column = (self.labels.by_uid.get(sent.get(side, "")) for side in ("row", "column"))
+        if row is None or column is None:
+            raise Http404
+        return row, column
+
+    def begins(self, row: Label) -> str:
+        line, name = self.labels.lineage(row), lambda pk: f"“{self._name(pk)}”"
+        return self.kind.begins_in_words(self.rules, line, self.relation_line, name)
 
     def rows(self) -> Iterator[MatrixRow]:
         drawn: dict[tuple[str, bool, int], SafeString] = {}  # few cells differ: the text of thousands is made once

@@ -77,6 +77,8 @@ class RelationConstraints(ConstraintKind):
     matrix_title = "Where the relation may lead"
     glyphs = {"leads": "→", "barred": ""}
 
+    settable = {"leads": ("range", "may lead there")}
+
     def of_relation(self, rules: Rules, line: Lineage) -> Sequence[RelationRule]:
         return list(rules.of_relation(line).values())
 
@@ -95,6 +97,13 @@ class RelationConstraints(ConstraintKind):
             return f"{relation} may lead from {source} to {target}: no rule limits {relation}."
         why = lists_it(cell.rule, "range", cell.labels[2], quoted)
         return f"{relation} may lead from {source} to {target}: {why}."
+
+    def begins_in_words(self, rules: Rules, one: Lineage, relation: Lineage, quoted: NameOf) -> str:
+        if rules.of_relation(relation[:1]):
+            return ""
+        return (
+            f"{quoted(relation[0])} has no rules of its own yet: with the first one it may lead only where they say so."
+        )
 
     # --- Learned from marks ---
 

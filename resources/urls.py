@@ -49,6 +49,7 @@ constraint_urls = urls_of(
         path("checks/", rules_page.checks, name="checks"),
         path("matrix/", matrix.matrix, name="matrix"),
         path("matrix/cell/", matrix.cell, name="cell"),
+        path("matrix/cell/set/", matrix.set_cell, name="set_cell"),
         path("rules/", rules_page.rules, name="rules"),
         path("rules/add/", rules_page.add, name="add_rule"),
         path("rules/<slug:key>/remove/", rules_page.remove, name="remove_rule"),

@@ -187,6 +187,11 @@ ROWS = [
     Row("resources:check", "302 403 403 422 422 422", data={}),
     *pairs("resources:checks rules matrix history", "rules"),
     *pair("resources:cell", "rules", query="?row={uid}&column={uid}"),
+    *pair(
+        "resources:set_cell",
+        "rules",
+        data={"row": "{uid}", "column": "{uid}", "list": "excludes", "wanted": "1"},
+    ),
     *pair("resources:step", "rules", "rules_version"),
     *asked_and_done("resources:add_rule", "rules", data={"key": "{uid}"}),
     *asked_and_done("resources:pick", "rules", "ruled", "excludes", data={"add": "{uid}"}),

@@ -59,10 +59,8 @@ def _step(known: Mapping[str, str], uid: str, before: dict[str, Any] | None, aft
     if field == "off_by":
         return Step(known[uid], "active", not was, not now)
     if field == "parent" and was == now:
-        places = [f"place {state['position'] + 1}" for state in (before, after)]
-        return Step(
-            known[uid], "place", *places, f"from {places[0]} to {places[1]}{f' below “{known[now]}”' if now else ''}"
-        )
+        old, new = (f"place {state['position'] + 1}" for state in (before, after))
+        return Step(known[uid], "place", old, new, f"from {old} to {new}" + (f" below “{known[now]}”" if now else ""))
     if field == "parent":
         return Step(known[uid], field, known.get(was), known.get(now))
     in_short = added_and_dropped(was, now) if field == "example_terms" else ""

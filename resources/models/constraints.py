@@ -110,6 +110,32 @@ class ConstraintSet(ResourceSet):
             if uids := change.state(key)[field]:
                 change.set(key, {field: [other for other in uids if other != uid]})
 
+    def set_pair(self, key: str, uid: str, field: str, wanted: bool, *, by: User) -> None:
+        """Put a label into a list of a rule or take it out, in one step, whatever is there. The rule comes with its first label, and
+        goes when it says nothing any more. What is put into a list leaves the others; what holds both ways goes on both sides."""
+        both_ways, optional = self.row_model.both_ways, self.row_model.optional_list
+        ends = {key: uid}
+        if both_ways and (wanted or field == both_ways):
+            ends.setdefault(uid, key)
+        with self.changing("change", by=by) as change:
+            for at, label in ends.items():
+                row = self.rules_with(at).first()
+                before: Lists = row.state() if row else {}
+                after = dict(before)
+                for name in before:
+                    if label in (before[name] or ()) and (name == both_ways if at != key else wanted or name == field):
+                        after[name] = [other for other in before[name] or () if other != label]
+                if wanted and at == key:
+                    after[field] = (
+                        before[field] if label in (before.get(field) or ()) else [*(before.get(field) or ()), label]
+                    )
+                if row is None and after:
+                    change.add(at, after)
+                elif after != before and optional and after[optional] is None and not any(after.values()):
+                    change.remove(at)
+                elif after != before:
+                    change.set(at, after)
+
     def remove_rule(self, key: str, *, by: User, was: str | None = None) -> None:
         """``was`` is the fingerprint of all lists that the person saw: see `edits`."""
         with self.changing("remove", by=by) as change:

@@ -152,6 +152,7 @@ class ConstraintRow(ResourceRow):
 
     kind: ClassVar[ConstraintKind]
     optional_list: ClassVar[str] = ""  # the list that limits nothing where it is missing
+    both_ways: ClassVar[str] = ""  # the list that holds whichever of two labels has the other in it
     limit_field: ClassVar[str] = ""  # the column that says whether it is there
 
     class Meta(ResourceRow.Meta):
@@ -237,7 +238,7 @@ class EntityConstraint(ConstraintRow):
 
     kind = EntityConstraints()
     repeated = "A constraint for this domain"
-    optional_list, limit_field = "can_contain", "limits_contents"
+    optional_list, limit_field, both_ways = "can_contain", "limits_contents", "excludes"
 
     resource_set = models.ForeignKey("ConstraintSet", on_delete=models.CASCADE, db_index=False)
     domain = models.ForeignKey(OntologyItem, on_delete=models.RESTRICT, related_name="+")

@@ -29,7 +29,7 @@ focusRule();
 
 /* How often the marks of the project break each rule. Counting may take seconds, so it is not waited for. */
 
-const panel = $("#rules[data-breaks]");
+const panel = $("[data-breaks]");
 let broken = [];
 let asked = 0;
 
@@ -52,11 +52,12 @@ async function countBroken() {
 
 if (panel) {
   let wait;
-  document.addEventListener("constraintsChanged", () => {
+  const countSoon = () => {
     broken = []; // the numbers may name other rules now
     clearTimeout(wait);
     wait = setTimeout(countBroken, 500);
-  });
-  document.addEventListener("htmx:afterSwap", ({ detail }) => detail.target === panel && showBroken());
+  };
+  for (const name of ["constraintsChanged", "cellsChanged"]) document.addEventListener(name, countSoon);
+  document.addEventListener("htmx:afterSwap", ({ detail }) => (panel.contains(detail.target) || detail.target === panel) && showBroken());
   countBroken();
 }
