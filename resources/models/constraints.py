@@ -111,8 +111,8 @@ class ConstraintSet(ResourceSet):
                 change.set(key, {field: [other for other in uids if other != uid]})
 
     def set_pair(self, key: str, uid: str, field: str, wanted: bool, *, by: User) -> None:
-        """Put a label into a list of a rule or take it out, in one step, whatever is there. The rule comes with its first label, and
-        goes when it says nothing any more. What is put into a list leaves the others; what holds both ways goes on both sides."""
+        """Put a label into a list of a rule or take it out, in one step, whatever is there. The rule comes with its first label
+        and goes when it says nothing any more. What is put into a list leaves the others; what holds both ways, both sides."""
         both_ways, optional = self.row_model.both_ways, self.row_model.optional_list
         ends = {key: uid}
         if both_ways and (wanted or field == both_ways):

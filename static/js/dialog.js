@@ -51,7 +51,10 @@ function handOver() {
     field.focus();
     field.select();
     document.execCommand("insertText", false, early.trimEnd());
-    if (early.endsWith("\n")) field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+    const enter = early.endsWith("\n") && new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true });
+    // A field that searches listens from then on.
+    const search = () => (enter ? field.dispatchEvent(enter) : window.htmx.trigger(field, "now"));
+    document.addEventListener("htmx:afterSettle", () => setTimeout(search), { once: true });
   }
   early = "";
 }

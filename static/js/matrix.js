@@ -82,7 +82,7 @@ const isOwn = (cell, state) => cell.matches(`.${state}.own`);
 function step(cell, mode, wanted) {
   const [row, column] = namesOf(cell);
   waiting.push({ row, column, relation: panel().dataset.relation ?? "", list: mode.value, state: mode.dataset.state, wanted, view: view() });
-  paint(waiting.at(-1));
+  repaint();
   send();
 }
 
@@ -99,7 +99,7 @@ function remove(cell) {
 }
 
 function paint({ row, column, relation, state, wanted }) {
-  const cell = relation === (panel().dataset.relation ?? "") && cellOf(row, column);
+  const cell = row && relation === (panel().dataset.relation ?? "") && cellOf(row, column);
   if (!cell) return;
   if (!stored.has(cell)) stored.set(cell, [cell.className, cell.title, cell.textContent]);
   cell.className = `${wanted ? `${state} own` : "removed"} waiting${isFailing ? " failing" : ""}`;
@@ -138,27 +138,29 @@ async function send() {
   if (isSending) return;
   isSending = true;
   while (waiting.length) {
-    const [{ row, column, list, wanted, view: query }] = waiting;
+    const [{ row, column, list, wanted, view: query, direction }] = waiting;
     repaint();
-    const answer = await ask("cell/set/", query, new URLSearchParams({ row, column, list, wanted: wanted ? "1" : "0" }));
+    const body = new URLSearchParams(direction ? {} : { row, column, list, wanted: wanted ? "1" : "0" });
+    const answer = await (direction ? ask(`../${direction}/`, "", body) : ask("cell/set/", query, body));
     isFailing = !answer || answer.status >= 500;
     if (isFailing) {
       setTimeout(send, TRY_AGAIN);
       break;
     }
     waiting.shift();
-    if (answer.ok) show(await answer.text());
-    else showToast(reasonOf(answer), { kind: "error" });
+    if (direction || !answer.ok) say(answer);
+    if (!direction && answer.ok) show(await answer.text());
+    else await refresh();
   }
   isSending = false;
   repaint();
   if (chosen && !waiting.length) explain();
-  if (!waiting.length) document.dispatchEvent(new CustomEvent("matrixSaved"));
 }
 
-function reasonOf(answer) {
+function say(answer) {
   const { toast } = JSON.parse(answer.headers.get("HX-Trigger") ?? "{}");
-  return toast?.text ?? REASONS[answer.status] ?? `The server refused this (${answer.status}).`;
+  const text = toast?.text ?? REASONS[answer.status] ?? `The server refused this (${answer.status}).`;
+  showToast(text, { kind: answer.ok ? "success" : "error" });
 }
 
 /* Showing what is stored ------------------------------------------------------------------------------------------- */
@@ -210,18 +212,29 @@ async function refresh() {
   if (chosen) explain();
 }
 
-document.addEventListener("constraintsChanged", refresh); // undo and redo
+document.addEventListener("constraintsChanged", refresh); // from the history
 addEventListener("focus", () => waiting.length || refresh());
 addEventListener("online", send);
 addEventListener("beforeunload", (event) => waiting.length && event.preventDefault());
 
-// Undo takes back what is stored: what waits comes first.
-document.addEventListener("click", (event) => {
-  const button = event.target.closest?.("[data-step]");
-  if (!button || !waiting.length) return;
+// Undo and redo wait their turn like all else: the newest step may not be stored yet.
+
+function takeStep(event, direction) {
   event.preventDefault();
   event.stopImmediatePropagation();
-  document.addEventListener("matrixSaved", () => $(`[data-step=${button.dataset.step}]:not(:disabled)`)?.click(), { once: true });
+  if (!waiting.length && $(`[data-step=${direction}]`).disabled) return;
+  waiting.push({ direction });
+  repaint();
+  send();
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("[data-step]");
+  if (button) takeStep(event, button.dataset.step);
+}, true);
+document.addEventListener("keydown", (event) => {
+  const isUndo = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z" && !$("dialog[open]");
+  if (isUndo && isEditable()) takeStep(event, event.shiftKey ? "redo" : "undo");
 }, true);
 
 /* Mouse and keys --------------------------------------------------------------------------------------------------- */

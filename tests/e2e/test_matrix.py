@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests import factories, resource_sets
 from tests.datasets import marked
+from tests.e2e.editing import Late
 from tests.e2e.test_axe import serious
 from tests.e2e.waiting import settled
 
@@ -21,9 +22,15 @@ def test_the_matrix_by_mouse_and_by_keys(page, sign_in, alice):
     }
     constraints = resource_sets.make("entity_constraints", owner=alice, **ontologies)
     page.goto(f"/constraints/{constraints.pk}/")
-    page.get_by_role("link", name="Matrix").click()
+    page.get_by_role("link", name="Matrix", exact=True).click()
     told, rows = page.locator("#cell"), page.locator("table.matrix tbody tr")
-    rows.nth(0).locator("td").nth(3).click()
+    page.keyboard.press("Tab")
+    for _ in range(40):
+        if page.evaluate("document.activeElement.matches('td')"):
+            break
+        page.keyboard.press("Tab")
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
     expect(told).to_contain_text("“PhysicalObject” cannot share words with “Activity”")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
@@ -44,17 +51,160 @@ def test_the_matrix_by_mouse_and_by_keys(page, sign_in, alice):
     page.go_back()
     expect(names).to_have_count(6)
 
-    rows.nth(0).locator("td").nth(3).click()
-    page.get_by_role("link", name="Go to rule 1").click()
+    rows.nth(0).locator("td").nth(0).focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    page.get_by_role("link", name="Go to rule 1").first.click()
     expect(page.locator(".rule:target")).to_contain_text("PhysicalObject")
 
     relations = resource_sets.make("relation_constraints", owner=alice, **ontologies)
     page.goto(f"/constraints/{relations.pk}/matrix/")
     page.get_by_label("Relation").select_option(label="hasParticipant/hasPatient · 1 rule")
     expect(names).to_have_text(["PhysicalObject", "Activity"])
-    rows.nth(0).locator("td").nth(0).click()
+    rows.nth(0).locator("td").nth(0).focus()
+    for key in ("ArrowRight", "ArrowLeft"):
+        page.keyboard.press(key)
     expect(told).to_contain_text("“hasPatient” cannot lead from “PhysicalObject”")
     assert not serious(page)
+
+
+@pytest.fixture
+def empty(page, sign_in, alice):
+    """The matrix of a kind of constraints without rules."""
+
+    def open_it(kind):
+        sign_in(page, alice)
+        ontologies = {
+            "entities": factories.ontology(owner=alice),
+            "relations": factories.ontology(owner=alice, kind="relation"),
+        }
+        constraints = resource_sets.make(f"{kind}_constraints", owner=alice, document=[], **ontologies)
+        page.goto(f"/constraints/{constraints.pk}/matrix/")
+        return constraints
+
+    return open_it
+
+
+def cell(page, row, column):
+    return page.locator("table.matrix tbody tr").nth(row).locator("td").nth(column)
+
+
+def saved(page):
+    expect(page.locator("#matrix-saved")).to_have_text("All saved")
+
+
+OWN = {kind: re.compile(rf"^{kind} own$") for kind in ("excluded", "inside", "leads")}
+
+
+def test_cells_of_entities_by_click_and_by_keys(page, empty):
+    constraints = empty("entity")
+    cell(page, 0, 1).click()
+    expect(cell(page, 0, 1)).to_have_class(OWN["excluded"])
+    expect(cell(page, 1, 0)).to_have_class(OWN["excluded"])  # it holds both ways
+    expect(page.locator("#cell")).to_contain_text("cannot share words")
+    for key in ("ArrowRight", "2", "Enter"):
+        page.keyboard.press(key)
+    expect(cell(page, 0, 2)).to_have_class(OWN["inside"])
+    expect(cell(page, 0, 0)).to_have_class(re.compile("^outside"))  # its row has a limit now
+    saved(page)
+    assert resource_sets.document_of(constraints) == [
+        {"domain": "PhysicalObject", "excludes": ["Activity"], "can_contain": ["State"]}
+    ]
+    page.keyboard.press("Delete")
+    expect(cell(page, 0, 2)).to_have_class(re.compile("^outside"))
+    expect(cell(page, 0, 2)).to_be_focused()
+    saved(page)
+    for key in ("Control+z", "Control+z"):
+        page.keyboard.press(key)
+        settled(page)
+    expect(cell(page, 0, 2)).to_have_class("free")
+    cell(page, 1, 0).click()
+    expect(cell(page, 1, 0)).to_have_class(
+        OWN["inside"]
+    )  # “2” is still chosen; it takes the place of what was excluded
+    expect(cell(page, 0, 1)).to_have_class("free")
+
+
+def test_cells_of_relations_by_click_and_by_keys(page, empty):
+    constraints = empty("relation")
+    expect(page.locator("#matrix .tools")).to_contain_text("No rule limits “hasPart”")
+    cell(page, 0, 1).click()
+    expect(cell(page, 0, 1)).to_have_class(OWN["leads"])
+    expect(cell(page, 2, 2)).to_have_class("barred")
+    for key in ("ArrowDown", "Space"):
+        page.keyboard.press(key)
+    expect(cell(page, 1, 1)).to_have_class(OWN["leads"])
+    page.keyboard.press("Delete")
+    expect(cell(page, 1, 1)).to_have_class(re.compile("^barred"))
+    saved(page)
+    assert resource_sets.document_of(constraints) == [
+        {"relation": "hasPart", "domain": "PhysicalObject", "range": ["Activity"]},
+        {"relation": "hasPart", "domain": "Activity", "range": []},
+    ]
+    page.reload()
+    expect(cell(page, 1, 1)).to_be_focused()
+    assert not serious(page)
+
+
+def test_what_is_set_while_answers_are_late_is_what_is_stored_in_the_end(page, empty):
+    constraints = empty("entity")
+    late = Late(page, "**/matrix/cell/set/**")
+    cell(page, 0, 1).click()
+    late.made()
+    for key in ("Enter", "Enter", "ArrowRight", "Enter", "Control+z"):  # off, on, the next one, and that taken back
+        page.keyboard.press(key)
+    expect(page.locator("#matrix-saved")).to_have_text("Saving 5 changes…")
+    expect(cell(page, 0, 2)).to_have_class(re.compile("^excluded own waiting"))
+    late.arrive()
+    saved(page)
+    expect(cell(page, 0, 2)).to_have_class("free")
+    expect(cell(page, 0, 1)).to_have_class(OWN["excluded"])
+    assert resource_sets.document_of(constraints) == [{"domain": "PhysicalObject", "excludes": ["Activity"]}]
+
+
+def test_what_was_set_without_a_connection_is_marked_and_sent_again(page, empty, problems):
+    problems.expect("ERR_FAILED", "htmx:sendError", ": undefined")
+    constraints = empty("entity")
+    page.route("**/matrix/**", lambda route: route.abort())
+    cell(page, 0, 1).click()
+    cell(page, 0, 2).click()
+    expect(page.locator("#matrix-saved")).to_have_text("2 changes not saved yet, trying again")
+    expect(page.locator("td.failing")).to_have_count(2)
+    page.unroute("**/matrix/**")
+    saved(page)
+    expect(page.locator("td.failing")).to_have_count(0)
+    assert resource_sets.document_of(constraints) == [{"domain": "PhysicalObject", "excludes": ["Activity", "State"]}]
+
+
+def test_a_refused_cell_goes_back_with_the_reason(page, sign_in, alice, problems):
+    problems.expect("422")
+    sign_in(page, alice)
+    constraints = resource_sets.make(
+        "entity_constraints", owner=alice, entities=factories.ontology(owner=alice), relations=None
+    )
+    page.goto(f"/constraints/{constraints.pk}/matrix/")
+    inherited = cell(page, 1, 3)
+    expect(inherited).to_have_class("excluded")
+    page.keyboard.press("Tab")
+    page.get_by_label("may stand inside").check()
+    inherited.click()
+    expect(page.locator(".toast.error")).to_contain_text("As long as that holds, it cannot be allowed here")
+    expect(inherited).to_have_class("excluded")
+    page.keyboard.press("Delete")
+    expect(page.locator("#toasts")).to_contain_text("This cell has no rule of its own")
+
+
+def test_from_a_rule_to_its_row_and_back_to_its_place(page, sign_in, alice):
+    sign_in(page, alice)
+    constraints = resource_sets.make(
+        "entity_constraints", owner=alice, entities=factories.ontology(owner=alice), relations=None
+    )
+    page.goto(f"/constraints/{constraints.pk}/")
+    page.get_by_role("link", name="The rule for Replace in the matrix").click()
+    expect(page.locator("tbody th.crossing .name")).to_have_text("Replace")
+    expect(page.locator("td[aria-selected]")).to_be_focused()
+    page.get_by_role("navigation", name="This set").get_by_role("link", name="Rules").click()
+    expect(page.locator(".rule", has_text="Replace").last).to_be_focused()
 
 
 def test_learning_rules_from_marks(page, sign_in, alice):

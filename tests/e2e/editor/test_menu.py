@@ -3,6 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests.e2e.typists import line
+
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 # The pointer leaves in the same frame in which an answer comes; what had been put off until its end is done then.
@@ -109,3 +111,32 @@ def test_the_row_under_the_pointer_or_with_the_focus_has_buttons(editor, page):
     editor.press("Escape", "ArrowUp")
     expect(editor.item("Activity")).to_be_focused()
     editor.stays()
+
+
+def test_the_place_of_several_is_typed_fast_and_answered_late(moving, editor, page):
+    """Enter takes the match for all that was typed, although the dialog and its places come 400 ms after they are asked for."""
+    editor.select("Replace")
+    editor.press("Shift+ArrowDown")
+    expect(page.locator("#selected-count")).to_have_text("2 selected")
+    editor.settled()
+    with line.slow(400):
+        editor.press("ContextMenu", "m", "m", "m", "Enter")
+        page.keyboard.type("thermo", delay=30)
+        editor.press("Enter")
+        expect(page.locator("#toasts")).to_contain_text("2 labels were moved below “Thermostat”.")
+    assert [row.name for row in editor.stored() if row.level == 4] == ["Replace", "State"]
+
+
+def test_keys_move_all_that_are_selected_and_go_on_with_them(moving, editor, page):
+    editor.select("Activity")
+    editor.press("Shift+ArrowDown", "Shift+ArrowDown")  # with what is below it
+    expect(page.locator("#selected-count")).to_have_text("3 selected")
+    editor.press("Alt+ArrowUp")
+    expect(page.locator("#toasts")).to_contain_text("2 labels were moved before “PhysicalObject”.")
+    editor.in_step()
+    assert editor.names()[:3] == ["Activity", "Replace", "State"]
+    expect(page.locator("#selected-count")).to_have_text("3 selected")
+    editor.press("Alt+ArrowDown")
+    expect(page.locator("#toasts")).to_contain_text("2 labels were moved after “PhysicalObject”.")
+    editor.in_step()
+    assert editor.names()[-3:] == ["Activity", "Replace", "State"]

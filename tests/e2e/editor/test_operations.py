@@ -266,9 +266,9 @@ def drag(editor: Editor) -> None:
 def move_to_by_mouse(editor: Editor) -> None:
     editor.select("State")
     editor.button("Move to…").click()
-    editor.page.locator("#place").fill("sens")
-    expect(editor.page.locator("#places button")).to_have_count(1)
-    editor.page.locator("#places button").click()
+    editor.page.locator("#pick-search").fill("sens")
+    expect(editor.page.locator("#choices button")).to_have_count(1)
+    editor.page.locator("#choices button").click()
     expect(editor.dialog).to_be_hidden()
 
 
@@ -276,13 +276,43 @@ def move_to_by_keys(editor: Editor) -> None:
     editor.go("State")
     editor.tab_to(editor.button("Move to…"))
     editor.press("Enter")
-    expect(editor.page.locator("#place")).to_be_focused()
+    expect(editor.page.locator("#pick-search")).to_be_focused()
     editor.page.keyboard.type("sens")
-    expect(editor.page.locator("#places button")).to_have_count(1)
+    expect(editor.page.locator("#choices button")).to_have_count(1)
     editor.settled()
     editor.press("Tab", "Enter")
     expect(editor.dialog).to_be_hidden()
     expect(editor.item("State")).to_be_focused()
+
+
+def choose_several(editor: Editor, *others: str) -> None:
+    for name in others:
+        editor.row(name).locator(".name").click(modifiers=["Control"])
+    expect(editor.page.locator("#selected-count")).to_have_text(f"{len(others) + 1} selected")
+    editor.settled()
+
+
+def drag_several(editor: Editor) -> None:
+    editor.select("SensingObject")
+    choose_several(editor, "Thermostat", "State")
+    editor.row("State").drag_to(editor.row("Activity"))
+    expect(editor.page.locator("#toasts")).to_contain_text("2 labels were moved below “Activity”.")
+    editor.settled()
+    editor.press("Escape")
+
+
+def move_several_by_keys(editor: Editor) -> None:
+    editor.go("SensingObject")
+    editor.press("Shift+ArrowDown", *["Control+ArrowDown"] * 4, "Control+Space")
+    expect(editor.page.locator("#selected-count")).to_have_text("3 selected")
+    editor.settled()
+    editor.press("ContextMenu", "m", "m", "m", "Enter")
+    expect(editor.page.locator("#pick-search")).to_be_focused()
+    editor.page.keyboard.type("activ")
+    editor.press("Enter")
+    expect(editor.dialog).to_be_hidden()
+    editor.settled()
+    editor.press("Escape")
 
 
 def drag_before(editor: Editor) -> None:
@@ -379,6 +409,14 @@ OPERATIONS: dict[str, Operation] = {
         move_to_by_mouse,
         move_to_by_keys,
         lambda before, after: level(after, "State") == 3,
+    ),
+    "move several": (
+        drag_several,
+        move_several_by_keys,
+        lambda before, after: (
+            names(after)
+            == ["PhysicalObject", "DrivingObject", "Activity", "Replace", "SensingObject", "Thermostat", "State"]
+        ),
     ),
     "move before a sibling": (
         drag_before,
