@@ -2,7 +2,7 @@
 // sent by the next page if this one is gone. Leaving asks as long as there is any.
 
 import { Store, whoIsHere } from "../kept.js";
-import { plural } from "../words.js";
+import { number } from "../words.js";
 import { ask, byId, editable, home, item, refresh, reveal, say, tell } from "./tree.js";
 
 // Of each: `key`, the address of its form or, of a new item, its uid; `text`, what was typed; `url` and `values`, what is sent without the
@@ -24,7 +24,7 @@ function show() {
   const late = waiting().filter(({ isSent }) => isCut && isSent);
   const status = byId("unsent");
   if (!status) return;
-  status.textContent = late.length ? `${plural(late.length, "change", "changes")} not saved yet, trying again` : "";
+  status.textContent = late.length ? `${number(late.length)} not saved yet, trying again` : "";
   for (const form of document.querySelectorAll("form.unsent")) form.classList.toggle("unsent", late.some((entry) => formOf(entry) === form));
   for (const entry of late) formOf(entry)?.classList.add("unsent");
 }

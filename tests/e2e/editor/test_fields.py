@@ -169,7 +169,7 @@ def test_what_could_not_be_sent_is_sent_by_itself_wherever_one_is_then(editor, p
     page.context.set_offline(True)
     editor.details.locator("textarea").fill("How a thing is.")
     editor.press("Control+Enter")
-    expect(page.locator("#unsent")).to_have_text("1 change not saved yet, trying again")
+    expect(page.locator("#unsent")).to_have_text("1 not saved yet, trying again")
     editor.row("Activity").locator(".name").click()
     page.context.set_offline(False)
     expect(page.locator("#unsent")).to_be_empty()

@@ -170,7 +170,7 @@ def test_labels_that_are_not_saved_are_still_there_after_a_reload_and_sent_then(
     editor.press("Tab")
     page.keyboard.type("Rotor\nSta")
     expect(page.locator("#tree form.unsent .note").first).to_be_visible()
-    expect(page.locator("#unsent")).to_have_text("2 changes not saved yet, trying again")
+    expect(page.locator("#unsent")).to_have_text("2 not saved yet, trying again")
     with page.expect_event("dialog"):
         page.reload()
     fields = page.locator("#tree .new-item input[name=name]")
@@ -217,7 +217,7 @@ def test_texts_that_are_not_saved_are_still_there_after_a_reload_and_sent_then(e
     editor.select("State")
     editor.details.locator("textarea").click()
     page.keyboard.type("How a thing is.")
-    expect(page.locator("#unsent")).to_have_text("2 changes not saved yet, trying again")
+    expect(page.locator("#unsent")).to_have_text("2 not saved yet, trying again")
     with page.expect_event("dialog"):
         page.reload()
     expect(editor.details.locator("textarea")).to_have_value("How a thing is.")
