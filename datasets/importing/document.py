@@ -73,6 +73,8 @@ class ImportReport(Counts):
     labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     inactive_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
     unusable_labels: dict[str, dict[str, int]] = field(default_factory=lambda: {"entity": {}, "relation": {}})
+    known_labels: dict[str, int] = field(default_factory=lambda: {"entity": 0, "relation": 0})
+    """How many labels of the ontology the document names, also where its items are refused."""
     inactive_asked: int = 0
     """How many marks have labels that are switched off and come in only by a decision: those from before do not need one."""
     unmarked: bool = False
@@ -345,6 +347,8 @@ class Reader:
                 report.labels[kind] = {by_pk[key].fullname: count for key, count in labels[kind].most_common()}
                 kept = {label.fullname: labels[kind][key] for key in labels[kind] if not (label := by_pk[key]).active}
                 report.inactive_labels[kind] = dict((names.inactive + Counter(kept)).most_common())
+                named = {by_pk[key].fullname for key in labels[kind].keys() | names.in_refused}
+                report.known_labels[kind] = len(named | names.inactive.keys())
                 report.inactive_asked += (names.inactive if refuses else Counter(kept)).total()
                 report.unusable_labels[kind] |= dict(names.unusable.most_common())
 

@@ -129,6 +129,9 @@ class ItemBuilder:
         entities = self._entities(value, mistakes) if self.kind.has_entities else []
         relations = self._relations(value, mistakes) if self.kind.has_relations else []
         if mistakes:
+            for of, marks in ("entity", entities), ("relation", relations):
+                if marks:
+                    self.names[of].in_refused.update(mark.label for mark in marks if mark.label)
             return None, mistakes
         external_id, extra_fields = value.get("external_id") or "", value.get("extra_fields") or {}
         offsets = offsets_of(tokens, original)
@@ -218,6 +221,8 @@ class _LabelLookup:
         self.reasons: dict[str, str] = {}
         self.unusable = Counter[str]()
         self.inactive = Counter[str]()
+        self.in_refused = set[int]()
+        """The labels of marks in items that have mistakes."""
 
     def find(self, text: str, *, from_before: bool = False) -> int | None:
         """The key of the label, or None if it cannot be used. A mark from before, as a download tells, keeps one that is off."""

@@ -302,7 +302,9 @@ def _named(report: ImportReport) -> Iterator[tuple[str, str, list[tuple[str, int
         if off := report.inactive_labels[kind]:
             yield f"{kind.capitalize()} labels", "switched off", list(off.items())
         if unknown := report.unusable_labels[kind]:
-            yield f"Not {kind} labels", "unknown", list(unknown.items())
+            known = report.known_labels[kind]
+            of = words.plural(known + len(unknown), "label,labels")
+            yield f"Not {kind} labels", f"{words.number(known)} of {of} are known", list(unknown.items())
 
 
 def _counted(ontology: Ontology, counts: dict[str, int]) -> dict[str, Any]:

@@ -794,9 +794,12 @@ def test_extra_fields_may_have_any_name(as_alice):
 def test_unusable_labels_are_counted_on_the_page(as_alice):
     ontology = factories.ontology(owner=as_alice.user)
     document = [{**RICH[0], "entities": [{"start": n, "end": n, "label": "Thermostat"} for n in (0, 1)]}]
+    document[0]["entities"].append({"start": 0, "end": 1, "label": "State"})  # of an item that is refused
+    document.append({**RICH[1], "entities": [{"start": 0, "end": 0, "label": "Activity"}]})
     response = post_rich(as_alice, document, kind="preannotated_entity", entity_ontology=ontology.pk)
     page = shown(as_alice, response)
-    assert "Not entity labels" in page and '<span>Thermostat</span><span class="end">2</span>' in page
+    assert "Not entity labels" in page and "2 of 3 labels are known" in page
+    assert '<span>Thermostat</span><span class="end">2</span>' in page
 
 
 def test_a_download_is_uploaded_again_after_a_label_was_retired(as_alice):
