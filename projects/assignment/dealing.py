@@ -18,8 +18,8 @@ Plan = dict[Group, Counter[People]]
 Part = tuple[Hashable, People]
 # At each step the n-th part of what is left goes to the same people: few steps for many items, and single items at the end.
 STEPS = 500
-# So many ways to move an item are compared.
-COMPARED = 50
+# So many ways to move an item are compared, and so many sets of its people are looked for at others.
+MOVES, SETS = 50, 50
 # So few items are dealt out again, so many times at most, until pairs are even. More items come out even the first time.
 FEW, TRIES = 3_000, 4
 
@@ -68,7 +68,7 @@ def _matched(groups: Mapping[Group, int], wanted: Counter[People], per_item: int
     plan: Plan = {group: Counter() for group in groups}
     left = dict(groups)
     for size in range(min(per_item, max(map(len, wanted), default=0)), -1, -1):
-        if comb(per_item, size) > COMPARED and size:
+        if comb(per_item, size) > SETS and size:
             continue
         having = defaultdict[People, list[People]](list)
         for people in wanted:
@@ -260,6 +260,6 @@ class _Sharing:
             if best is None or found < least:
                 best, least = part, found
             compared += 1
-            if compared >= (10 * COMPARED if self.has_filled and least[0] else COMPARED):
+            if compared >= (10 * MOVES if self.has_filled and least[0] else MOVES):
                 break
         return best
