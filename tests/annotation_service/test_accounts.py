@@ -15,12 +15,13 @@ from django.core import mail
 from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage
 from django.core.management import CommandError, call_command
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
+from django.db.migrations.executor import MigrationExecutor
 from django.test import Client
 
 from annotation_service.accounts import AccountAdapter, MailBackend
 from annotation_service.admin import PersonAdmin
-from annotation_service.models import User, fold
+from annotation_service.models import Mail, User, fold
 from tests import factories
 from tests.people import PASSWORD, sign_in
 from tests.threads import for_each
@@ -490,3 +491,21 @@ def test_no_way_around_the_folded_names(carol, dave):
     carol.save(update_fields=["username"])
     assert User.objects.get_by_natural_key("CAROLINE") == carol
     assert User.objects.filter(pk=dave.pk).update(first_name="Dave") == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_mails_that_were_kept_before_name_whom_they_are_about(alice):
+    call_command("migrate", "annotation_service", "0005", verbosity=0)
+    state = MigrationExecutor(connection).loader.project_state([("annotation_service", "0005_names_that_look_alike")])
+    kept = state.apps.get_model("annotation_service", "Mail").objects
+    name = alice.username
+    named = [
+        f"Hello {name},\n\nsomebody has asked for a new password.",
+        f"Hello,\n\n{name} has given this address for an account at example.org.",
+        f"Hello,\n\n{name} invites you to the project “Pumps”.",
+    ]
+    for body in (*named, "Hello nobody,", "Hello,\n\nthis is a test."):
+        kept.create(to="x@example.org", subject="x", body=body)
+    call_command("migrate", "annotation_service", verbosity=0)
+    assert set(Mail.objects.filter(about=alice).values_list("body", flat=True)) == set(named)
+    assert Mail.objects.filter(about=None).count() == 2
