@@ -225,6 +225,21 @@ def test_relations_by_keys_alone(desk, carol):
     expect(desk.page.locator(".mark-name.selected")).to_have_text("PhysicalObject")
 
 
+def test_a_click_on_a_row_outlives_that_the_list_loses_another_one(desk, carol):
+    desk.give(relations=[("pump", "hasPart", "shaft"), ("leaks", "hasPatient", "shaft")], annotator=carol)
+    rows, arcs = desk.page.locator("#relations li"), desk.page.locator(".arc")
+    arcs.filter(has_text="hasPart").locator("text").click()
+    desk.press("Delete")
+    desk.press("Control+z")
+    expect(rows).to_have_count(2)
+    rows.filter(has_text="hasPatient").hover()
+    desk.page.mouse.down()
+    desk.press("Control+y")
+    expect(rows).to_have_count(1)
+    desk.page.mouse.up()
+    expect(arcs.and_(desk.page.locator(".selected"))).to_contain_text("hasPatient")
+
+
 def test_what_is_suggested_is_accepted_when_it_is_made_by_hand(desk):
     desk.give(relations=[("pump", "hasPart", "motor")])
     desk.token(10).dblclick()

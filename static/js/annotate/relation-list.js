@@ -40,7 +40,10 @@ export class RelationList {
   show(relations) {
     const rows = relations.map((relation) => this.#row(relation));
     this.#rows = new Map(rows.map((row) => [row.uid, row]));
-    if (rows.length !== this.root.children.length || rows.some((row, at) => row !== this.root.children[at])) this.root.replaceChildren(...rows);
+    // A row that stays is not taken out: a click on it would be lost between its press and its release.
+    const staying = new Set(rows);
+    for (const row of [...this.root.children]) staying.has(row) || row.remove();
+    rows.forEach((row, at) => row === this.root.children[at] || this.root.insertBefore(row, this.root.children[at] ?? null));
     this.root.hidden = !rows.length;
     this.none.hidden = rows.length > 0;
   }
