@@ -180,6 +180,11 @@ document.addEventListener("htmx:beforeRequest", ({ detail }) => {
   for (const place of [detail.target, detail.elt]) place.addEventListener("htmx:beforeSwap", keepAnswer);
 });
 
+// A colour that was not saved is not shown, either.
+for (const name of ["sendError", "timeout", "responseError"]) {
+  document.addEventListener(`htmx:${name}`, ({ target }) => target.closest?.("#details form")?.querySelector("input[type=color]")?.form.reset());
+}
+
 // The control that opened a dialog may have been replaced by its answer.
 byId("dialog").addEventListener("close", () => {
   if (document.activeElement === document.body && item(state.selected)) focus(item(state.selected));

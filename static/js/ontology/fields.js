@@ -3,7 +3,7 @@
 import { deliver, drop, formOf, keep, passes, takeOver, waiting } from "./sending.js";
 import { save } from "./morph.js";
 import { restoreName } from "./naming.js";
-import { base, focus, item, select, state, uidOf } from "./tree.js";
+import { base, focus, item, say, select, state, tell } from "./tree.js";
 
 const TYPED = "#details textarea, #details input[name=add]";
 const FORMS = "#details form:is(.terms, .description)";
@@ -34,8 +34,11 @@ function typedIn(form) {
   const known = { key, uid, name: form.closest("[data-uid]").querySelector("h2").textContent.trim() };
   const { description, was, add } = form.elements;
   if (description) return keep({ ...known, text: description.value, url: key, values: { description: description.value, was: was.value } });
+  const [dropped] = listOf(uid).filter(({ isDrop }) => isDrop);
   const terms = [...listOf(uid).filter((each) => !each.isDrop).map(({ term }) => term), ...split(add.value)];
-  return keep({ ...known, text: terms.join(", "), url: `${base}example-terms/`, values: { uids: uid, add: terms.join("\n") } });
+  const values = { add: terms.join("\n"), ...(dropped ? { drop: dropped.term, was: was.value } : { uids: uid }) };
+  const text = [...terms, dropped && `${dropped.term} (to be removed)`].filter(Boolean).join(", ");
+  return keep({ ...known, text, url: dropped ? key : `${base}example-terms/`, values });
 }
 
 function forget(form) {
@@ -77,8 +80,8 @@ function fill() {
     const field = form?.matches(FORMS) && (form.elements.description ?? form.elements.add);
     if (!field || field.value !== field.defaultValue || listOf(entry.uid).length || form.querySelector("[role=alert]")) continue;
     if (form.matches(".description")) field.value = entry.text;
-    else if (entry.isSent) queue(form, split(entry.text));
-    else field.value = entry.text;
+    else if (entry.isSent) queue(form, split(entry.values.add), entry.values.drop);
+    else field.value = split(entry.values.add).join(", ");
     if (entry.isSent && !entry.isOnItsWay) form.matches(".terms") ? sendTerms(entry.uid) : deliver(entry);
   }
   for (const form of document.querySelectorAll("#details form.terms")) showTerms(form);
@@ -89,7 +92,8 @@ for (const name of ["htmx:afterSettle", "tree:refreshed", "tree:fill"]) document
 const restore = (entry) => (entry.parent === undefined && !entry.key.endsWith("/rename/") ? restoreField(entry) : restoreName(entry));
 
 function restoreField(entry) {
-  if (formOf(entry)) fill();
+  if (!entry.url) tell("fill"); // typed before the details came
+  else if (formOf(entry)) fill();
   else deliver(entry);
 }
 
@@ -124,8 +128,9 @@ function takeTerms(form) {
   sendTerms(uidIn(form));
 }
 
-function queue(form, terms) {
+function queue(form, terms, dropped) {
   listOf(uidIn(form)).push(...terms.map((term) => ({ term })));
+  if (dropped) listOf(uidIn(form)).push({ term: dropped, isDrop: true });
   typedIn(form);
   showTerms(form);
 }
@@ -134,6 +139,7 @@ function removeTerm(form, term) {
   const list = listOf(uidIn(form));
   const at = list.findIndex((each) => each.term === term && !each.isSent && !each.isDrop);
   at < 0 ? list.push({ term, isDrop: true }) : list.splice(at, 1);
+  typedIn(form);
   showTerms(form);
   sendTerms(uidIn(form));
   form.elements.add.focus();
@@ -155,6 +161,10 @@ async function sendTerms(uid) {
     if (!entry) break;
     const isStored = await deliver(entry);
     const shown = formOf(entry);
+    if (!shown && !waiting().includes(entry)) {
+      leaveTerms(list, entry);
+      break;
+    }
     const isChanged = !isStored && shown?.querySelector(".changed-meanwhile");
     if (isChanged) continue; // somebody else changed the terms: these go to theirs
     if (!isStored && batch.length > 1) {
@@ -166,6 +176,13 @@ async function sendTerms(uid) {
     if (shown) showTerms(shown), list.length || shown.elements.add.value ? typedIn(shown) : drop(key);
   }
   list.isBusy = false;
+}
+
+/** Without its form all was sent at once; but the server removes one term at a time. */
+function leaveTerms(list, { name, values }) {
+  for (const { term, isDrop } of list.splice(0)) {
+    if (isDrop && term !== values.drop) say(`Not saved: “${term}” is still a term of “${name}”. Open it to remove it.`);
+  }
 }
 
 /** A refused term, in front of whatever is being typed. */

@@ -12,11 +12,11 @@ const isTypedSince = (field) => field.form === answer.elt && field.value !== ans
 
 /**
  * Keep a form that has unsaved text or a request in flight, unless the answer is its own: the form sends along the stored value that
- * its author has seen. Keep usage figures, too: they are fetched on their own.
+ * its author has seen. Keep usage figures, too: they are fetched on their own; and what is said of doubled terms, which the server does not know.
  */
 function isKept(element) {
   if (element.matches(".row")) return element.querySelector("form") !== null;
-  if (!element.matches("#details form") || element === answer.target) return element.matches("[hx-trigger^=load]");
+  if (!element.matches("#details form") || element === answer.target) return element.matches("[hx-trigger^=load], .doubled");
   return element.matches(".htmx-request") || element.querySelector(".htmx-request") !== null || typed(element).length > 0;
 }
 

@@ -1,11 +1,12 @@
 // The details pane belongs to what is selected, at once: until its details are there, it shows fields for it, whose texts go into its own.
+// They are kept as all that is typed: an entry of such an item has its address as the key, and none to send it to.
 
 import { save } from "./morph.js";
-import { deliver, keep } from "./sending.js";
+import { deliver, drop, keep, refuse, showUnsaved, waiting } from "./sending.js";
 import { ask, base, byId, chosen, item, itemUrl, state } from "./tree.js";
 
 const pane = byId("details");
-const early = new Map(); // by uid: what was typed before the details came, by the name of the field
+const early = (uid) => waiting().find(({ key }) => key === itemUrl(uid)); // its `values` by the names of the fields
 let entered = ""; // the name of the field that has the focus
 const shown = () => pane.querySelector(":scope > [id^=details-]");
 const coming = () => pane.querySelector(":scope > .coming");
@@ -19,7 +20,7 @@ function update() {
   root.inert = !isRight;
   pane.tabIndex = isRight ? -1 : 0;
   if (coming() && (isRight || coming().dataset.uid !== state.selected)) leave();
-  if (isRight && (entered || early.has(state.selected))) fill(root);
+  if (isRight && (entered || early(state.selected))) fill(root);
 }
 
 /** Back to details that are there, such as those of an item whose text was refused. */
@@ -27,24 +28,47 @@ function leave() {
   const { uid } = coming().dataset;
   coming().remove();
   shown().hidden = false;
-  if (uid !== state.selected && early.has(uid)) sendEarly(uid);
+  if (uid !== state.selected && early(uid)) sendEarly(early(uid));
 }
 
 /** What was typed for an item that was left again before its details came. */
-async function sendEarly(uid) {
-  const answer = await ask(itemUrl(uid), { quiet: true, any: true });
-  if (!early.has(uid)) return; // its details came meanwhile
-  if (!answer?.ok) return void setTimeout(sendEarly, 3000, uid);
-  const details = new DOMParser().parseFromString(await answer.text(), "text/html");
-  const { description = "", add = "" } = early.get(uid);
-  early.delete(uid);
-  const known = { uid, name: details.querySelector("h2").textContent.trim() };
-  if (description) {
-    const was = details.querySelector("textarea").defaultValue;
-    const [key, text] = [itemUrl(uid, "describe/"), joined(was, description)];
-    deliver(keep({ ...known, key, url: key, text, values: { was, description: text } }));
+async function sendEarly(entry) {
+  const { key, uid, name } = entry;
+  if (entry.isOnItsWay) return;
+  keep({ key, isSent: true, isOnItsWay: true });
+  const answer = await ask(key, { quiet: true, any: true });
+  const html = await answer?.text().catch(() => "");
+  entry.isOnItsWay = false;
+  if (early(uid) !== entry || isHere(uid)) return; // its details came meanwhile, or are about to
+  if (answer?.status === 404) return refuse(entry, {});
+  if (!answer?.ok || !html) {
+    entry.failures = (entry.failures ?? 0) + 1;
+    setTimeout(resume, 3000);
+    return showUnsaved();
   }
-  if (add) deliver(keep({ ...known, key: itemUrl(uid, "example-terms/"), url: `${base}example-terms/`, text: add, values: { uids: uid, add } }));
+  const { description, add } = entry.values;
+  const url = { description: itemUrl(uid, "describe/"), add: itemUrl(uid, "example-terms/") };
+  const before = (field) => waiting().find((each) => each.key === url[field]); // what waits already
+  if (description) {
+    const stored = new DOMParser().parseFromString(html, "text/html").querySelector("textarea").defaultValue;
+    const { was, description: text } = before("description")?.values ?? { was: stored, description: stored };
+    const joint = joined(text, description);
+    deliver(keep({ uid, name, key: url.description, url: url.description, text: joint, values: { was, description: joint } }));
+  }
+  if (add) {
+    const { values } = before("add") ?? {};
+    const terms = [values?.add, add].filter(Boolean).join("\n");
+    deliver(keep({ uid, name, key: url.add, url: before("add")?.url ?? `${base}example-terms/`, text: terms, values: { uids: uid, ...values, add: terms } }));
+  }
+  drop(key);
+}
+
+const isHere = (uid) => uid === state.selected || uid === coming()?.dataset.uid;
+
+/** Also what an earlier page left. */
+function resume() {
+  for (const entry of waiting()) if (early(entry.uid) === entry && !isHere(entry.uid)) sendEarly(entry);
+  update();
 }
 
 const joined = (before, text) => before + (before && !/\s$/.test(before) ? " " : "") + text;
@@ -57,7 +81,7 @@ function open(name) {
   fresh.dataset.uid = state.selected;
   const row = byId(`row-${state.selected}`);
   fresh.querySelector("h2").textContent = row.querySelector(".name")?.textContent ?? row.querySelector("[name=name]")?.defaultValue ?? ""; // being renamed
-  for (const field of fresh.querySelectorAll("[name]")) field.value = early.get(state.selected)?.[field.name] ?? "";
+  for (const field of fresh.querySelectorAll("[name]")) field.value = early(state.selected)?.values[field.name] ?? "";
   shown().hidden = true;
   pane.append(fresh);
   (fresh.querySelector(`[name=${name}]`) ?? fresh.querySelector("textarea")).focus();
@@ -72,8 +96,7 @@ function fieldAt({ clientX: x, clientY: y }) {
 }
 
 function fill(root) {
-  const typed = early.get(state.selected) ?? {};
-  early.delete(state.selected);
+  const typed = early(state.selected)?.values ?? {};
   for (const [name, text] of Object.entries(typed)) {
     const field = root.querySelector(`[name=${name}]`);
     if (!field || !text) continue;
@@ -81,6 +104,7 @@ function fill(root) {
     field.dispatchEvent(new Event("input", { bubbles: true }));
     if (entered !== name) save(field);
   }
+  drop(itemUrl(state.selected)); // the fields keep it from now on
   if (entered && (document.activeElement === document.body || document.activeElement === pane)) root.querySelector(`[name=${entered}]`)?.focus();
   entered = "";
 }
@@ -93,8 +117,13 @@ pane.addEventListener("pointerdown", (event) => {
 pane.addEventListener("focus", () => open());
 document.addEventListener("focusin", ({ target }) => (entered = target.closest?.(".coming") ? target.name : ""));
 pane.addEventListener("input", ({ target }) => {
-  const uid = target.closest(".coming")?.dataset.uid;
-  if (uid) early.set(uid, { ...early.get(uid), [target.name]: target.value });
+  const form = target.closest(".coming");
+  if (!form) return;
+  const { uid } = form.dataset;
+  const { description, add } = Object.fromEntries(new FormData(form));
+  const text = [description, add].filter(Boolean).join(", ");
+  if (!text) return drop(itemUrl(uid));
+  keep({ key: itemUrl(uid), uid, name: form.querySelector("h2").textContent.trim(), text, values: { description, add }, isSent: false, failures: 0 });
 });
 pane.addEventListener("submit", (event) => {
   const form = event.target.closest(".coming");
@@ -106,10 +135,10 @@ pane.addEventListener("submit", (event) => {
 });
 pane.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !event.target.closest(".coming")) return;
-  early.delete(state.selected);
+  drop(itemUrl(state.selected));
   leave();
   item(state.selected)?.focus();
 });
-addEventListener("beforeunload", (event) => early.size && event.preventDefault());
 
 for (const name of ["tree:selected", "tree:refocused", "tree:refreshed", "htmx:afterSettle"]) document.addEventListener(name, update);
+document.addEventListener("tree:fill", resume);

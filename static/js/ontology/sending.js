@@ -19,7 +19,7 @@ const wakeAll = () => {
 export const waiting = () => [...entries.values()];
 export const formOf = ({ key }) => document.querySelector(`:is(#details, .row) form[hx-post="${key}"], .new-item[data-uid="${key}"] > .row > form`);
 
-function show() {
+export function showUnsaved() {
   const isCut = waiting().some(({ failures }) => failures); // what is behind it waits, too
   const late = waiting().filter(({ isSent }) => isCut && isSent);
   const status = byId("unsent");
@@ -45,7 +45,7 @@ export function drop(key) {
   if (!entry) return;
   entries.delete(key);
   entry.ready.then(() => store.remove(entry)).catch(() => {});
-  show();
+  showUnsaved();
 }
 
 /* Sending ---------------------------------------------------------------------------------------------------------- */
@@ -95,22 +95,22 @@ export async function deliver(entry) {
     entry.isCurrent = entry.text === text;
     if (!outcome || isFinal(outcome)) break;
     entry.failures = failures;
-    show();
+    showUnsaved();
     await Promise.race([new Promise((resolve) => setTimeout(resolve, Math.min(30_000, 500 * 2 ** Math.min(failures, 6)))), woken]);
     if (outcome.status === 403) await renew();
     if (entries.get(entry.key) !== entry) return false;
-    if (!(await store.owns(entry))) return entries.delete(entry.key), show(), false;
+    if (!(await store.owns(entry))) return entries.delete(entry.key), showUnsaved(), false;
   }
   Object.assign(entry, { isOnItsWay: false, failures: 0, isSent: false });
   const isStored = outcome?.status < 300;
   if (!outcome || (isStored && entry.isCurrent)) drop(entry.key);
   else if (!isStored && !formOf(entry)) refuse(entry, outcome);
-  show();
+  showUnsaved();
   return isStored;
 }
 
 /** What is refused comes back in front of the person. */
-function refuse(entry, { reason }) {
+export function refuse(entry, { reason }) {
   drop(entry.key);
   const text = `Not saved: “${entry.text}”${entry.name ? ` for “${entry.name}”` : ""}. ${reason ?? "The item is not there any more."}`;
   const run = async () => {
@@ -124,7 +124,7 @@ function refuse(entry, { reason }) {
 /** Who has signed in again in another tab has another token; somebody else has none for this page. */
 async function renew() {
   const answer = await fetch(home).catch(() => null);
-  if (!answer?.ok) return;
+  if (!answer || answer.status >= 500) return;
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   if (fresh.querySelector(`[data-signs-out="${whoIsHere()}"]`)) document.body.setAttribute("hx-headers", fresh.body.getAttribute("hx-headers"));
   else say("You were signed out. Sign in again in a new tab; what you typed here is kept and saved then.");
@@ -136,7 +136,7 @@ for (const name of ["online", "focus"]) addEventListener(name, wakeAll);
 let isSignedOut = false; // the way leads to the page where one signs in, and back
 document.addEventListener("htmx:beforeOnLoad", ({ detail: { xhr } }) => (isSignedOut = xhr.getResponseHeader("HX-Redirect") !== null));
 addEventListener("beforeunload", (event) => entries.size && !(isSignedOut && waiting().every(({ id }) => id)) && event.preventDefault());
-document.addEventListener("htmx:afterSettle", show);
+document.addEventListener("htmx:afterSettle", showUnsaved);
 
 // The mark says it, at each attempt.
 for (const name of ["sendError", "timeout", "responseError"]) {

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.conf import settings
 from playwright.sync_api import expect
 
 from tests.e2e.editing import Late
@@ -28,7 +29,8 @@ def all_sent(editor):
 
 def choose(editor, name, field):
     """Click on a row, and at once where the field stands."""
-    box = editor.details.locator(f"{field}:visible").bounding_box()
+    while not (box := editor.details.locator(f"{field}:visible").bounding_box()):
+        pass  # it has just given way to that of other details
     editor.row(name).locator(".name").click()
     editor.page.mouse.click(box["x"] + 10, box["y"] + 5)
 
@@ -156,7 +158,7 @@ def test_a_refused_name_is_replaced_by_what_is_typed_when_the_cursor_is_back(edi
 def refusing(page, problems):
     """The server cannot be written to; ``refusing()`` ends that."""
     problems.expect("ERR_FAILED", "htmx:sendError", "htmx:afterRequest")
-    writes = re.compile(r"/(add|rename|describe|example-terms)/$")
+    writes = re.compile(r"/(add|rename|describe|example-terms|color|active)/$")
     page.route(writes, lambda route: route.abort())
     page.on("dialog", lambda dialog: dialog.accept())
     return lambda: page.unroute(writes)
@@ -186,6 +188,17 @@ def test_labels_that_are_not_saved_are_still_there_after_a_reload_and_sent_then(
     until(lambda: [row[:2] for row in editor.stored()] == wanted, "other labels are stored")
     editor.in_step()
     expect(page.locator("#unsent")).to_be_empty()
+
+
+def test_labels_that_are_typed_while_the_server_is_away_are_stored_after_a_reload(edit, page, refusing):
+    editor = edit([])
+    page.get_by_role("button", name="Add the first item").click()
+    page.keyboard.type("Pump\n")
+    editor.press("Tab")
+    page.keyboard.type("Rotor\n")
+    page.reload()
+    refusing()
+    until(lambda: [row[:2] for row in editor.stored()] == [(1, "Pump"), (2, "Rotor")], "other labels are stored")
 
 
 def test_a_label_whose_answer_was_lost_is_added_once(edit, page, problems):
@@ -243,6 +256,115 @@ def test_what_is_refused_after_another_label_was_chosen_comes_back(editor, page,
     expect(editor.details.locator("h2", has_text="Activity")).to_be_visible()
     expect(editor.details.locator(".description textarea")).to_have_value("Mine")
     editor.press("Control+Enter")
+
+
+@pytest.fixture
+def without_details(editor, page, problems):
+    """The details of Activity do not come; ``without_details()`` ends that."""
+    problems.expect("ERR_FAILED", "htmx:sendError", "htmx:afterRequest")
+    page.on("dialog", lambda dialog: dialog.accept())
+    editor.select("State")
+    address = f"**/items/{editor.uid('Activity')}/"
+    page.route(address, lambda route: route.abort())
+    choose(editor, "Activity", "textarea")
+    page.keyboard.type("What is done.")
+    editor.press("Tab")
+    page.keyboard.type("running\nwalk")
+    return lambda: page.unroute(address)
+
+
+def test_what_was_typed_before_the_details_came_is_there_after_a_reload(editor, page, without_details):
+    with page.expect_event("dialog"):
+        page.reload()
+    without_details()
+    until_stored(editor, "Activity", description="What is done.", example_terms=["running", "walk"])
+    until_stored(editor, "State", description="", example_terms=[])
+    all_sent(editor)
+    editor.in_step()
+
+
+def test_what_was_typed_for_a_label_that_was_left_before_its_details_came_is_sent_later(editor, page, without_details):
+    editor.row("State").locator(".name").click()
+    expect(page.locator("#unsent")).to_have_text("1 change not saved yet, trying again")
+    with page.expect_event("dialog"):
+        page.reload()
+    expect(page.locator("#unsent")).to_have_text("1 change not saved yet, trying again")
+    without_details()
+    until_stored(editor, "Activity", description="What is done.", example_terms=["running", "walk"])
+    until_stored(editor, "State", description="", example_terms=[])
+    all_sent(editor)
+
+
+@pytest.mark.parametrize("then", ["chosen", "reloaded"])
+def test_a_term_that_is_removed_while_the_server_is_away_goes_later(editor, page, alice, refusing, then):
+    editor.ontology.items().get(name="State").set_example_terms(["one", "two"], by=alice)
+    editor.open()
+    editor.select("State")
+    editor.details.get_by_role("button", name="Remove “one”").click()
+    expect(editor.details.locator(".leaving")).to_have_text("one×")
+    expect(page.locator("#unsent")).to_have_text("1 change not saved yet, trying again")
+    if then == "chosen":
+        editor.select("Activity")
+    else:
+        with page.expect_event("dialog"):
+            page.reload()
+        expect(editor.details.locator(".leaving")).to_have_text("one×")
+    refusing()
+    until_stored(editor, "State", example_terms=["two"])
+    all_sent(editor)
+
+
+def test_a_colour_that_is_not_saved_is_not_shown(editor, page, refusing):
+    editor.select("State")
+    before = editor.stored()
+    other = editor.details.locator("input[type=color]")
+    shown = other.input_value()
+    other.fill("#123456")
+    expect(page.locator(".toast.error")).to_contain_text("The server cannot be reached.")
+    expect(other).to_have_value(shown)
+    page.locator(".toast.error [aria-label=Dismiss]").click()
+    editor.details.locator(".palette button:not([aria-pressed])").first.click()
+    editor.row("Activity").locator(".name").click()
+    expect(page.locator(".toast.error")).to_contain_text("The server cannot be reached.")
+    assert editor.stored() == before
+
+
+def signs_in_elsewhere(page, user):
+    user.set_password("a long secret")
+    user.save()
+    other = page.context.new_page()
+    page.context.clear_cookies(name=settings.SESSION_COOKIE_NAME)
+    other.goto("/accounts/login/")
+    other.locator("#id_login").fill(user.username)
+    other.locator("#id_password").fill("a long secret")
+    other.keyboard.press("Enter")
+    expect(other.locator("[data-signs-out]").first).to_be_attached()
+    other.close()
+
+
+def test_who_signs_in_again_in_another_tab_goes_on_here(edit, page, alice, problems):
+    problems.expect("403")
+    editor = edit([])
+    signs_in_elsewhere(page, alice)
+    page.get_by_role("button", name="Add the first item").click()
+    page.keyboard.type("Pump\nValve\n\n")
+    until(lambda: [row.name for row in editor.stored()] == ["Pump", "Valve"], "other labels are stored")
+    all_sent(editor)
+    expect(page.locator(".toast.error")).to_have_count(0)
+
+
+def test_nothing_is_saved_as_somebody_else_who_signed_in_in_another_tab(edit, page, alice, bob, problems):
+    problems.expect("403", "404")
+    editor = edit([])
+    signs_in_elsewhere(page, bob)
+    page.get_by_role("button", name="Add the first item").click()
+    page.keyboard.type("Pump\n")
+    expect(page.locator(".toast.error")).to_contain_text("You were signed out.")
+    expect(page.locator("#unsent")).to_have_text("1 change not saved yet, trying again")
+    assert editor.stored() == []
+    signs_in_elsewhere(page, alice)
+    until(lambda: [row.name for row in editor.stored()] == ["Pump"], "another label is stored")
+    assert editor.ontology.changes.get().user == alice
 
 
 # --- Example terms ----------------------------------------------------------------------------------------------------------
