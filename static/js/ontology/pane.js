@@ -7,7 +7,7 @@ import { ask, base, byId, chosen, item, itemUrl, state } from "./tree.js";
 
 const pane = byId("details");
 const early = (uid) => waiting().find(({ key }) => key === itemUrl(uid)); // its `values` by the names of the fields
-let entered = ""; // the name of the field that has the focus
+let entered = null; // the field for what is coming that has the focus
 const shown = () => pane.querySelector(":scope > [id^=details-]");
 const coming = () => pane.querySelector(":scope > .coming");
 const wanted = () => (chosen.size > 1 ? "details-several" : `details-${state.selected || "none"}`);
@@ -102,11 +102,18 @@ function fill(root) {
     if (!field || !text) continue;
     field.value = joined(field.value, text);
     field.dispatchEvent(new Event("input", { bubbles: true }));
-    if (entered !== name) save(field);
+    if (entered?.name !== name) save(field);
   }
   drop(itemUrl(state.selected)); // the fields keep it from now on
-  if (entered && (document.activeElement === document.body || document.activeElement === pane)) root.querySelector(`[name=${entered}]`)?.focus();
-  entered = "";
+  if (entered && (document.activeElement === document.body || document.activeElement === pane)) goOn(entered, root.querySelector(`[name=${entered.name}]`));
+  entered = null;
+}
+
+/** With the cursor where it was. */
+function goOn(before, field) {
+  const at = field.value.length - (before.value.length - before.selectionStart);
+  field.focus();
+  field.setSelectionRange(at, at);
 }
 
 pane.addEventListener("pointerdown", (event) => {
@@ -115,7 +122,7 @@ pane.addEventListener("pointerdown", (event) => {
   open(fieldAt(event));
 });
 pane.addEventListener("focus", () => open());
-document.addEventListener("focusin", ({ target }) => (entered = target.closest?.(".coming") ? target.name : ""));
+document.addEventListener("focusin", ({ target }) => (entered = target.closest?.(".coming") ? target : null));
 pane.addEventListener("input", ({ target }) => {
   const form = target.closest(".coming");
   if (!form) return;

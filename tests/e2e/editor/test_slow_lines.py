@@ -114,11 +114,12 @@ def test_keys_that_are_typed_before_the_details_come_are_for_the_label_that_is_s
     editor.details.locator("textarea").click(force=True)
     expect(editor.details.locator("h2:visible")).to_have_text("Activity")
     page.keyboard.type("Or begun.")
+    editor.press("ArrowLeft")
     details.arrive()
     expect(editor.details.locator(".description textarea")).to_be_focused()
-    page.keyboard.type(" Or ended.")
+    page.keyboard.type(" or ended")
     page.locator("#search").click()
-    until_stored(editor, "Activity", description="What is done. Or begun. Or ended.")
+    until_stored(editor, "Activity", description="What is done. Or begun or ended.")
     until_stored(editor, "State", description="")
 
 
