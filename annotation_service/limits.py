@@ -49,6 +49,8 @@ MAX_ITEM_TOKENS = env_int("MAX_ITEM_TOKENS", 20_000)
 MAX_ITEM_MARKS = env_int("MAX_ITEM_MARKS", 20_000)
 # Entities that share it: every two are judged by the constraints.
 MAX_TOKEN_MARKS = env_int("MAX_TOKEN_MARKS", 200, least=1)
+# In a document: others wait while all that is put on these texts moves.
+MAX_CORRECTED_TEXTS = env_int("MAX_CORRECTED_TEXTS", 500)
 MAX_ITEM_JSON_CHARACTERS = env_int("MAX_ITEM_JSON_CHARACTERS", 3_000_000)
 MAX_EXTRA_FIELDS_CHARACTERS = env_int("MAX_EXTRA_FIELDS_CHARACTERS", 100_000)
 MAX_ONTOLOGY_BYTES = env_int("MAX_ONTOLOGY_BYTES", 20_000_000)

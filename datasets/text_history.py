@@ -36,13 +36,12 @@ def tokens_between(old: Sequence[str], new: Sequence[str]) -> list[ChangedToken]
         found += [ChangedToken(token, "") for token in new[next_j : next_j + 1]]
         i, j = next_i + 1, next_j + 1
     places = [at for at, token in enumerate(found) if token.what]
-    near = {at + by for at in places for by in range(-CONTEXT, CONTEXT + 1)}
-    shown = list[ChangedToken]()
-    for at, token in enumerate(found):
-        if at in near or not places:
-            shown.append(token)
-        elif not shown or shown[-1].text != "…":
-            shown.append(ChangedToken("…", ""))
+    near = {at + by for at in places for by in range(-CONTEXT, CONTEXT + 1)} or set(range(len(found)))
+    shown = [
+        token if at in near else ChangedToken("…", "")
+        for at, token in enumerate(found)
+        if at in near or at - 1 in near or not at
+    ]
     return shown[:SHOWN_TOKENS]
 
 

@@ -23,7 +23,7 @@ from ..kinds import DatasetKind
 from ..preprocessing import Counts, SameText, SeenTexts
 from .formats import Cut, Format
 from .items import ItemBuilder, NewItem
-from .options import CORRECT, DROP, REFUSE, REPLACE, SKIP, ImportOptions
+from .options import CORRECT, DROP, REFUSE, REPLACE, SKIP, TAKES_LAST, ImportOptions
 
 _LINES_PER_PROGRESS, _ITEMS_PER_PROGRESS = 2000, 500
 # Stop after this many problems: explaining one takes longer than reading a valid item.
@@ -197,9 +197,10 @@ class Reader:
     Iterated, it yields every `NewItem` in order while ``report`` fills. After the first problem it yields nothing more, but
     reads on to find the others; then, at the end, it raises `Refused` with the first of them.
 
-    ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items; ``taken_ids``
-    are those of them that the document has, too. ``known_texts`` are the originals that it has already. ``judge`` has the
-    constraints that bind the marks. ``on_problem`` is called with every problem.
+    ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items; ``has_text``
+    tells whether one of these has the text of an item of the document. ``taken_ids`` are those of them that the document has,
+    too. ``known_texts`` are the originals that it has already. ``judge`` has the constraints that bind the marks.
+    ``on_problem`` is called with every problem.
     """
 
     def __init__(
@@ -208,6 +209,7 @@ class Reader:
         options: ImportOptions,
         *,
         known_ids: Mapping[str, int] | None = None,
+        has_text: Callable[[NewItem], bool] = lambda item: False,
         known_texts: Iterable[str] = (),
         judge: Judge | None = None,
         progress: Progress = no_progress,
@@ -215,6 +217,7 @@ class Reader:
     ) -> None:
         self.path, self.options, self.progress, self.on_problem = path, options, progress, on_problem
         self.known_ids, self.known_texts, self.judge = known_ids or {}, known_texts, judge
+        self.has_text = has_text
         self.taken_ids: list[str] = []
         # What items of the dataset shall be like, by their external ids.
         self.corrected: dict[str, NewItem] = {}
@@ -261,6 +264,8 @@ class Reader:
             return "There is nothing in it: the text is empty." if is_text else "There is no item in it."
         if is_text:
             return "No line is left after preprocessing. Choose fewer operations, or another text."
+        if self.options.duplicates == CORRECT:
+            return "The dataset has all these texts already, so nothing is left to correct."
         return "The external ids of all items are taken, so nothing is left to store."
 
     def add_problem(self, place: str, text: str) -> None:
@@ -319,8 +324,7 @@ class Reader:
                 if (item := self._item(builder, piece)) and (not item.external_id or ids.accept(item, piece)):
                     unmarked = unmarked and not {"entities", "relations"} & piece.value.keys()
                     if options.duplicates == CORRECT and item.external_id in self.known_ids:
-                        report.left_out += item.mark_count
-                        self.corrected[item.external_id] = item._replace(entities=(), relations=())
+                        self._correct(item)
                         continue
                     same = seen.add(item.original)
                     if item.external_id not in self.known_ids:  # what it replaces may well have its text
@@ -351,6 +355,16 @@ class Reader:
                 report.known_labels[kind] = len(named | names.inactive.keys())
                 report.inactive_asked += (names.inactive if refuses else Counter(kept)).total()
                 report.unusable_labels[kind] |= dict(names.unusable.most_common())
+
+    def _correct(self, item: NewItem) -> None:
+        self.report.left_out += item.mark_count
+        if self.has_text(item):
+            return
+        if len(self.corrected) == (most := settings.MAX_CORRECTED_TEXTS):
+            text = f"A file corrects at most {words.plural(most, 'text,texts')} of a dataset. Split it."
+            raise Refused(text, place=item.place)
+        self.report.corrected += 1
+        self.corrected[item.external_id] = item._replace(entities=(), relations=())
 
     def _known_among(self, cut: Cut) -> Iterator[str]:
         """Those of the known texts that are in the document, too, but for white space: all of a dataset would fill the memory."""
@@ -442,7 +456,7 @@ class _ExternalIds:
         self.reader = reader
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
-        if reader.options.duplicates in (REPLACE, CORRECT):
+        if reader.options.duplicates in TAKES_LAST:
             ids = ((piece.value.get("external_id"), piece.number) for piece in reader.objects_before(cut))
             self.last = {
                 external_id: number for external_id, number in ids if external_id and isinstance(external_id, str)
@@ -465,4 +479,4 @@ class _ExternalIds:
             reader.report.skipped += 1
         elif decided == REPLACE or not is_first:
             reader.report.replaced += 1
-        return decided in (REPLACE, CORRECT) and self.last.get(external_id) == number
+        return decided in TAKES_LAST and self.last.get(external_id) == number

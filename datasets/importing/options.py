@@ -15,6 +15,7 @@ from ..kinds import DatasetKind
 from ..preprocessing import Preprocessing
 
 REFUSE, KEEP, DROP, SKIP, REPLACE, CORRECT = "refuse", "keep", "drop", "skip", "replace", "correct"
+TAKES_LAST = (REPLACE, CORRECT)  # of the items of a document with the same external id
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,8 @@ class ImportOptions:
             CORRECT,
             "Correct the texts of the earlier ones",
             "Items that the dataset has already get the text and tokens of the file. All marks on them move with their words;"
-            " marks that the file has for them are left out. Each correction can be undone on the page of its item.",
+            " marks that the file has for them are left out. Each correction can be undone on the page of its item. One file"
+            f" corrects at most {limits.MAX_CORRECTED_TEXTS:,} texts; those that are the same do not count.",
         ),
         what="external ids that are taken",
     )

@@ -99,8 +99,8 @@ class Moves:
     ``lines`` has the marks whose words change first; ``moved`` counts those that keep theirs, and ``back`` those that come back.
     """
 
-    def __init__(self, item: Item, new: NewItem, alignment: Alignment, undone: "TextCorrection | None" = None) -> None:
-        self.item, self.new, self.alignment = item, new, alignment
+    def __init__(self, item: Item, new: NewItem, undone: "TextCorrection | None" = None) -> None:
+        self.item, self.new, self.alignment = item, new, Alignment.of(item.tokens, new.tokens)
         self.kept = undone.kept if undone else {}
         self.outcomes: dict[str, list[RowMove]] = {}
         # Which of the entities stands for each that stays.
@@ -152,46 +152,42 @@ class Moves:
                     said = told[pk] = old_text.between(start, end)
                     place = places.get(self.became.get(pk, 0))
                     after = new_text.between(*place) if place else ""
-                    is_same = place is not None and self._has_same_words((start, end), place)
+                    is_same = place is not None and self._words_at(place) == self.item.tokens[start : end + 1]
                     self.moved += is_same and row["status"] != Mark.Status.REJECTED
                 if not is_same and row["status"] != Mark.Status.REJECTED:
                     line = said, after, row["label_id"], row["status"]
                     lines.setdefault(line, []).append(people[row["annotation_id"]] or 0)
         return sorted((Line(*line, who) for line, who in lines.items()), key=lambda line: not line.after)
 
-    def _has_same_words(self, was: Place, place: Place) -> bool:
-        return self.item.tokens[was[0] : was[1] + 1] == self.new.tokens[place[0] : place[1] + 1]
+    def _words_at(self, place: Place) -> list[str]:
+        return self.new.tokens[place[0] : place[1] + 1]
 
     def store(self) -> dict[str, list[Any]]:
-        """In a transaction, with the item locked. Returns the rows that it has changed or deleted, as they were, each with the
-        place that it has now."""
+        """In a transaction, with the item locked. Returns all rows of before, each with the place that it has now: those that go
+        as they were, of the others what tells their place."""
         kept: dict[str, list[Any]] = {}
-        back = self.alignment.back(len(self.new.tokens))
         for follower in (*moves_with_text, RELATIONS):
-            changed, new = list[RowMove](), list[models.Model]()
-            for outcome in self.outcomes[follower.name]:
-                row, place, _ = outcome
-                was = follower.place(row)
-                is_span = row.get("start") is not None
-                comes_back = place == was and follower.move(place, back) == was  # by itself, where nothing has changed
-                if outcome.is_back or not comes_back or (is_span and not self._has_same_words(was, was)):
-                    changed.append(outcome)
-                    if place:
-                        key = {"words_key": key_of(self.new.tokens[place[0] : place[1] + 1])} if is_span else {}
-                        new.append(follower.model(**row | dict(zip(follower.fields, place, strict=True)) | key))
+            old, new = list[int](), list[models.Model]()
+            rows = kept[follower.name] = []
+            for row, place, is_back in self.outcomes[follower.name]:
+                after = row | dict(zip(follower.fields, place, strict=True)) if place else {}
+                if after.get("start") is not None:
+                    after["words_key"] = key_of(self._words_at((after["start"], after["end"])))
+                if is_back or after != row:
+                    old.append(row["id"])
+                    new += [follower.model(**after)] if after else []
+                if not is_back:
+                    names = ("id", *follower.fields) if place else row
+                    rows.append([{name: _plain(row[name]) for name in names}, place])
             # Not updated one by one: two may change places.
-            rows = follower.model._base_manager.filter(pk__in=among([outcome.row["id"] for outcome in changed]))
-            rows._raw_delete(rows.db)
+            changed = follower.model._base_manager.filter(pk__in=among(old))
+            changed._raw_delete(changed.db)
             follower.model._default_manager.bulk_create(new, batch_size=1000)
-            kept[follower.name] = [
-                [
-                    {name: value.isoformat() if isinstance(value, datetime) else value for name, value in row.items()},
-                    place,
-                ]
-                for row, place, is_back in changed
-                if not is_back
-            ]
         return kept
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def _possible(follower: Follower, rows: list[Row], now: Collection[Row]) -> list[Row]:
@@ -275,12 +271,11 @@ class TextCorrection(models.Model):
     def make(cls, item: Item, new: NewItem, *, by: User, was_version: int) -> "TextCorrection":
         """Give an item another text, and move all that is put on its tokens. Raises `Conflict` with its text of now, if that is
         not the one that the author saw."""
-        alignment = Alignment.of(item.tokens, new.tokens)  # before others have to wait
         with write():
             locked = item.locked_to_change()
-            if not was_version == item.text_version == locked.text_version:
+            if locked.text_version != was_version:
                 raise Conflict({"text": locked.original})
-            return cls.put(locked, new, alignment, by=by)
+            return cls.put(locked, new, by=by)
 
     def undo(self, *, by: User) -> "TextCorrection":
         """Give the item the text of before, with the marks as they were; those that were made since move to it."""
@@ -293,39 +288,29 @@ class TextCorrection(models.Model):
                 raise Refused(f"{newest.by} changed the text again on {when}: only that can be undone.")
             if self.is_undo:
                 raise Refused("This took back a correction. Correct the text again instead.")
-            back = Alignment.of(self.tokens, item.tokens).back(len(item.tokens))
-            return self.put(item, before, back, by=by, undone=self)
+            return self.put(item, before, by=by, undone=self)
 
     @classmethod
-    def put(
-        cls,
-        item: Item,
-        new: NewItem,
-        alignment: Alignment,
-        *,
-        by: User,
-        undone: "TextCorrection | None" = None,
-    ) -> "TextCorrection":
+    def put(cls, item: Item, new: NewItem, *, by: User, undone: "TextCorrection | None" = None) -> "TextCorrection":
         """The same in the transaction of the caller, who has locked the item and its dataset."""
         if (new.original, new.tokens) == (item.original, item.tokens):
             raise Refused("This is the text that the item has.")
         _check_duplicate(item, new)
-        moves, dataset = Moves(item, new, alignment, undone), item.dataset
-        text = {"original": item.original, "tokens": item.tokens, "offsets": item.offsets}
-        told = {"lines": moves.lines, "moved": moves.moved, "back": moves.back}
+        moves, dataset, count = Moves(item, new, undone), item.dataset, len(new.tokens)
         correction = cls.objects.create(
             item=item,
             version=item.text_version + 1,
+            original=item.original,
+            tokens=item.tokens,
+            offsets=item.offsets,
             by=by,
             is_undo=undone is not None,
-            marks=told,
+            marks={"lines": moves.lines, "moved": moves.moved, "back": moves.back},
             kept=moves.store(),
-            **text,
         )
-        dataset.touch(token_count=dataset.token_count + len(new.tokens) - item.token_count)
-        text = {"original": new.original, "tokens": new.tokens, "offsets": new.offsets}
-        count = len(new.tokens)
-        store(item, **text, token_count=count, search_text=_folded(new), text_version=correction.version)
+        dataset.touch(token_count=dataset.token_count + count - item.token_count)
+        text = {"original": new.original, "tokens": new.tokens, "offsets": new.offsets, "search_text": _folded(new)}
+        store(item, **text, token_count=count, text_version=correction.version)
         # Whoever has the item open is told.
         Annotation.objects.filter(item=item).update(revision=F("revision") + 1)
         Judging([item.pk]).store([item.pk])

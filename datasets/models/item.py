@@ -115,23 +115,14 @@ class Item(models.Model):
         return item
 
     def alignment_from(self, version: int) -> Alignment:
-        """Where the tokens of an earlier version of the text are now; one for one, if it is that of now. Raises `Refused` for a
-        version that there never was."""
-        if version == self.text_version:
-            return Alignment.of(self.tokens, self.tokens)
-        later: Any = self.corrections.filter(version__gt=version).order_by("version")
-        steps = list(later.values_list("tokens", "is_undo"))
-        if version < 1 or version + len(steps) != self.text_version:
+        """Where the tokens of an earlier version of the text are now. Raises `Refused` for a version that there never was."""
+        tokens = self.tokens
+        if version != self.text_version:
+            later: Any = self.corrections.filter(version=version + 1)  # it has the text of before
+            tokens = later.values_list("tokens", flat=True).first()
+        if tokens is None:
             raise Refused("This is about another text than that of the item. Reload the page.")
-        texts = [*(tokens for tokens, _ in steps), self.tokens]
-        alignment, at = Alignment.of(texts[0], texts[0]), 0
-        while (at := len(steps) - texts[::-1].index(texts[at])) < len(
-            steps
-        ):  # what was undone meanwhile changes nothing
-            before, after = texts[at : at + 2]
-            there = Alignment.of(after, before).back(len(before)) if steps[at][1] else Alignment.of(before, after)
-            alignment, at = alignment.then(there), at + 1
-        return alignment
+        return Alignment.of(tokens, self.tokens)
 
     @cached_property
     def cleaned(self) -> CleanedText:

@@ -10,7 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.core.files import File
 from django.core.files.base import ContentFile
-from django.db import connection, models
+from django.db import models
 from django.db.models import Max, QuerySet, UniqueConstraint
 from django.urls import reverse
 from django.utils import timezone
@@ -23,7 +23,6 @@ from ontologies.models import Ontology
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
-from ..alignment import Alignment
 from ..importing.document import ImportReport, Progress, Reader, no_progress
 from ..importing.formats import Format
 from ..importing.items import NewItem
@@ -69,6 +68,7 @@ class ImportContext:
             path,
             self.options,
             known_ids=self.known_ids,
+            has_text=lambda item: not _to_correct(self.dataset, [item]),
             known_texts=known_texts,
             judge=Judge(rules, self.options.ontologies.values()) if rules else None,
             progress=progress,
@@ -279,9 +279,8 @@ class Upload(models.Model):
             if dataset := context.dataset:
                 taken = dataset.items_with_external_ids(reader.taken_ids)
                 report.marks_at_stake = dataset.marks_of(taken)._asdict()
-                for item, new, alignment in _to_correct(dataset, reader.corrected):
-                    report.corrected += 1
-                    for line in Moves(item, new, alignment).lines:
+                for item, new in _to_correct(dataset, reader.corrected.values()):
+                    for line in Moves(item, new).lines:
                         report.marks_changed += len(line.people) if line.after else 0
                         report.marks_lost += 0 if line.after else len(line.people)
                 try:
@@ -341,9 +340,8 @@ class Upload(models.Model):
                     return None
                 upload = self._locked(job)
                 first = dataset.append_items(spool, report, replaced=reader.replaced_ids, by=self.by)
-                for item, new, alignment in _to_correct(dataset, reader.corrected):
-                    TextCorrection.put(item, new, alignment, by=self.by)
-                    report.corrected += 1
+                for item, new in _to_correct(dataset, reader.corrected.values()):
+                    TextCorrection.put(item.locked_to_change(), new, by=self.by)
                 dataset.widen(context.options.kind, context.options.ontologies)
                 store(
                     upload,
@@ -402,15 +400,12 @@ class Upload(models.Model):
         return row
 
 
-def _to_correct(dataset: Dataset, texts: Mapping[str, NewItem]) -> Iterator[tuple[Item, NewItem, Alignment]]:
-    """The items of a dataset that have other texts than these, given by external ids; locked, in a transaction."""
-    keys = dataset.items_with_external_ids(list(texts)).values_list("pk", flat=True)
-    for key in list(keys):
-        rows = Item.objects.select_for_update(no_key=True) if connection.in_atomic_block else Item.objects
-        item = rows.filter(pk=key).first()
-        if item and (item.original, item.tokens) != ((new := texts[item.external_id]).original, new.tokens):
-            item.dataset = dataset
-            yield item, new, Alignment.of(item.tokens, new.tokens)
+def _to_correct(dataset: Dataset | None, texts: Iterable[NewItem]) -> list[tuple[Item, NewItem]]:
+    """The items of a dataset that have other texts than these, which have their external ids."""
+    new = {text.external_id: text for text in texts}
+    found = dataset.items_with_external_ids(list(new)).select_related("dataset") if dataset else ()
+    both = [(item, new[item.external_id]) for item in found]
+    return [(item, text) for item, text in both if (item.original, item.tokens) != (text.original, text.tokens)]
 
 
 def _complete(options: Mapping[str, Any], dataset: Dataset | None) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from annotation_service.edits import Conflict, fingerprint
 from annotation_service.http import Request, refused
 from annotation_service.inputs import Refused, whole_number
 
-from ..alignment import Alignment
 from ..models import Dataset, TextCorrection
 from ..models.correction import Moves, cut_anew, tokeniser_of
 from ..text_history import moves_in_words, tokens_between
@@ -35,7 +34,7 @@ def correct_text(request: Request, pk: int, item_pk: int) -> HttpResponse:
             if version != item.text_version:
                 raise Conflict({"text": item.original})
             new = cut_anew(item, text, context.get("tokeniser", ""))
-            moves = Moves(item, new, Alignment.of(item.tokens, new.tokens))
+            moves = Moves(item, new)
             seen = fingerprint([new.original, new.tokens, moves.lines])
             if "agree" in request.POST and request.POST.get("seen") == seen:
                 done = TextCorrection.make(item, new, by=request.user, was_version=version)

@@ -44,8 +44,8 @@ def test_words_that_share_most_letters_are_corrected_and_others_are_gone(old, ne
 def test_a_span_keeps_the_words_that_are_left_and_takes_in_what_came_between_them():
     found = Alignment.of(["a", "broken", "old", "pump", "leaks"], ["an", "old", "oil", "pump", "leaks"])
     assert found.span(1, 3) == (1, 3)
-    assert (found.span(1, 1), found.is_same(1, 1)) == (None, False)
-    assert (found.is_same(2, 3), found.is_same(3, 4)) == (False, True)
+    assert (found.span(1, 1), found.unchanged(1, 1)) == (None, None)
+    assert (found.unchanged(2, 3), found.unchanged(3, 4)) == (None, (3, 4))
 
 
 @given(texts, texts)
@@ -56,7 +56,7 @@ def test_what_is_said_to_be_the_same_is_the_same_and_order_is_kept(old, new):
     assert places == sorted(places) and all(one[1] <= other[1] for one, other in pairwise(places))
     for start in range(len(old)):
         for end in range(start, len(old)):
-            if found.is_same(start, end):
+            if found.unchanged(start, end):
                 assert words(new, found.span(start, end)) == old[start : end + 1]
             if span := found.span(start, end):
                 assert 0 <= span[0] <= span[1] < len(new)
@@ -65,31 +65,7 @@ def test_what_is_said_to_be_the_same_is_the_same_and_order_is_kept(old, new):
 @given(texts)
 def test_a_text_is_aligned_with_itself_one_for_one(tokens):
     found = Alignment.of(tokens, tokens)
-    assert all(found.span(at, at) == (at, at) and found.is_same(at, at) for at in range(len(tokens)))
-
-
-@given(texts, texts, texts)
-def test_two_corrections_after_each_other_move_each_word_as_one_does_that_is_made_of_both(one, two, three):
-    first, second = Alignment.of(one, two), Alignment.of(two, three)
-    both = first.then(second)
-    for at in range(len(one)):
-        between = first.span(at, at)
-        assert both.span(at, at) == (between and second.span(*between))
-        if both.is_same(at, at):
-            assert three[both.span(at, at)[0]] == one[at]
-
-
-@given(texts, texts)
-def test_back_again_each_word_that_is_the_same_is_where_it_was(old, new):
-    there = Alignment.of(old, new)
-    back = there.back(len(new))
-    for start in range(len(old)):
-        for end in range(start, len(old)):
-            if there.is_same(start, end):
-                assert back.span(*there.span(start, end)) == (start, end) and back.is_same(*there.span(start, end))
-    for at in range(len(new)):
-        if place := back.span(at, at):
-            assert there.span(*place)[0] <= at <= there.span(*place)[1]
+    assert all(found.span(at, at) == (at, at) and found.unchanged(at, at) for at in range(len(tokens)))
 
 
 @given(st.lists(st.sampled_from("ab"), max_size=9), st.lists(st.sampled_from("ab"), max_size=9))
@@ -161,10 +137,14 @@ def test_marks_whose_words_nobody_touched_still_carry_them_after_any_edit():
         found = Alignment.of(old_tokens, new_tokens)
         if preprocessing.tokeniser == "whitespace":
             untouched = sum(end < before or start > len(old) - behind for start, end in old_places)
-            assert sum(found.same) >= untouched, (number, old, new)
+            assert sum(found.unchanged(at, at) is not None for at in range(len(old_tokens))) >= untouched, (
+                number,
+                old,
+                new,
+            )
         for start in range(len(old_tokens)):
             end = min(len(old_tokens) - 1, start + draw.randint(0, 4))
-            if found.is_same(start, end):
+            if found.unchanged(start, end):
                 assert words(new_tokens, found.span(start, end)) == old_tokens[start : end + 1], (number, old, new)
 
 

@@ -247,7 +247,7 @@ def test_an_item_tells_where_the_tokens_of_each_version_are(item, alice):
     correct(item, "gearbox leaks", alice).undo(by=alice)
     item.refresh_from_db()
     assert item.alignment_from(1).span(6, 6) == item.alignment_from(2).span(2, 2) == (2, 2)
-    assert item.alignment_from(2).is_same(0, 1)  # what was undone in between changes nothing
+    assert item.alignment_from(2).unchanged(0, 1)  # what was undone in between changes nothing
     assert item.alignment_from(4).places == [(0, 0), (1, 1), (2, 2)]
     assert first.version == 2
     for version in (0, 5, -1):
@@ -429,3 +429,22 @@ def test_a_document_may_correct_texts_and_bring_none_that_is_new(alice):
     upload.store()
     dataset.refresh_from_db()
     assert [each.original for each in dataset.items()] == ["a pump"] and dataset.item_count == 1
+
+
+def test_a_document_corrects_so_many_texts_and_those_that_are_the_same_do_not_count(alice, settings):
+    settings.MAX_CORRECTED_TEXTS = 2
+    items = [{"original": text, "tokens": [text], "external_id": text} for text in "abcd"]
+    dataset = factories.upload(items, by=alice, options=RICH).store()
+
+    def correct_some(count):
+        new = [{**each, "tokens": [each["original"] * (2 if at < count else 1)]} for at, each in enumerate(items)]
+        new = [{**each, "original": each["tokens"][0]} for each in new]
+        return factories.upload(new, by=alice, options={"format": "json", "duplicates": "correct"}, dataset=dataset)
+
+    with pytest.raises(Refused, match=r"item 3.*at most 2 texts of a dataset. Split it"):
+        correct_some(3).store()
+    with pytest.raises(Refused, match="has all these texts already"):
+        correct_some(0).store()
+    assert not TextCorrection.objects.exists()
+    correct_some(2).store()
+    assert [each.original for each in dataset.items()] == ["aa", "bb", "c", "d"]
