@@ -286,10 +286,10 @@ def test_what_was_typed_before_the_details_came_is_there_after_a_reload(editor, 
 
 def test_what_was_typed_for_a_label_that_was_left_before_its_details_came_is_sent_later(editor, page, without_details):
     editor.row("State").locator(".name").click()
-    expect(page.locator("#unsent")).to_have_text("1 change not saved yet, trying again")
+    expect(page.locator("#unsent")).to_have_text("1 not saved yet, trying again")
     with page.expect_event("dialog"):
         page.reload()
-    expect(page.locator("#unsent")).to_have_text("1 change not saved yet, trying again")
+    expect(page.locator("#unsent")).to_have_text("1 not saved yet, trying again")
     without_details()
     until_stored(editor, "Activity", description="What is done.", example_terms=["running", "walk"])
     until_stored(editor, "State", description="", example_terms=[])
@@ -303,7 +303,7 @@ def test_a_term_that_is_removed_while_the_server_is_away_goes_later(editor, page
     editor.select("State")
     editor.details.get_by_role("button", name="Remove “one”").click()
     expect(editor.details.locator(".leaving")).to_have_text("one×")
-    expect(page.locator("#unsent")).to_have_text("1 change not saved yet, trying again")
+    expect(page.locator("#unsent")).to_have_text("1 not saved yet, trying again")
     if then == "chosen":
         editor.select("Activity")
     else:
@@ -361,7 +361,7 @@ def test_nothing_is_saved_as_somebody_else_who_signed_in_in_another_tab(edit, pa
     page.get_by_role("button", name="Add the first item").click()
     page.keyboard.type("Pump\n")
     expect(page.locator(".toast.error")).to_contain_text("You were signed out.")
-    expect(page.locator("#unsent")).to_have_text("1 change not saved yet, trying again")
+    expect(page.locator("#unsent")).to_have_text("1 not saved yet, trying again")
     assert editor.stored() == []
     signs_in_elsewhere(page, alice)
     until(lambda: [row.name for row in editor.stored()] == ["Pump"], "another label is stored")
