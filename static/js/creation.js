@@ -45,6 +45,7 @@ if (form) {
   form.addEventListener("draft", ({ detail }) => fit(detail));
   const wrong = $(".step-list .bad a")?.hash.slice(1);
   show(wrong ?? asked() ?? steps[0]);
+  if (wrong) $(`#${wrong} [aria-invalid=true]`)?.focus();
   addEventListener("hashchange", () => asked() && show(asked()));
   document.addEventListener("htmx:oobAfterSwap", markLink);
   // Enter in a field leads to the next step, and makes nothing.

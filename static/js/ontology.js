@@ -2,7 +2,7 @@
 
 import {
   above, base, below, byId, chosen, close, editable, first, focus, focused, follow, get, home, inTurn, isOlder, isOpen, item, items, itemUrl, last, listOf, mark,
-  open, opened, panel, parentOf, refresh, reveal, say, select, selectNone, show, showBranch, state, uidOf,
+  open, opened, panel, parentOf, refresh, reveal, say, select, selectNone, show, showBranch, state, tell, uidOf,
 } from "./ontology/tree.js";
 import { add, addBeside, rename } from "./ontology/naming.js";
 import "./ontology/search.js";
@@ -41,10 +41,20 @@ async function look() {
 window.addEventListener("focus", look);
 setInterval(look, 30_000);
 
-document.addEventListener("ontologyChanged", ({ detail: { uid } }) => {
-  if (uid) return void reveal(uid, { fresh: true });
-  refresh();
+document.addEventListener("ontologyChanged", async ({ detail: { uid } }) => {
+  if (!uid || isAtOther(uid)) return void refresh();
+  const at = document.activeElement;
+  tell("leave-search");
+  await refresh({ reveal: uid });
+  if (at === document.activeElement || !at.isConnected) reveal(uid);
 });
+
+/** Whether somebody has gone on to another label, or types, while one that is on the page was moved: they stay there. */
+function isAtOther(uid) {
+  const at = document.activeElement;
+  if (!item(uid) || at.closest("dialog")) return false;
+  return at.matches("#tree li[role=treeitem]") ? uidOf(at) !== uid && !chosen.has(uidOf(at)) : at.matches("input, textarea, select");
+}
 
 /* Undo and redo ---------------------------------------------------------------------------------------------------- */
 

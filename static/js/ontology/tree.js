@@ -382,9 +382,9 @@ function update(mine, fresh, known, wanted) {
 }
 
 /** Show an item wherever it is, open its branches and select it. */
-export async function reveal(uid, { fresh = false } = {}) {
+export async function reveal(uid) {
   tell("leave-search");
-  if (fresh || !item(uid)) await refresh({ reveal: uid });
+  if (!item(uid)) await refresh({ reveal: uid });
   const li = item(uid);
   if (!li) return void say("This item is not there any more.", "warning");
   for (let up = parentOf(li); up; up = parentOf(up)) up.ariaExpanded = "true";

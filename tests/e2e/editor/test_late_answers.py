@@ -159,3 +159,21 @@ def until_described(editor, name, text):
     expect(editor.page.locator("#undo-button")).to_contain_text("Undo describe")
     editor.settled()
     assert editor.ontology.items().get(name=name).description == text
+
+
+@pytest.mark.parametrize("is_before", [True, False], ids=["before the move is stored", "before the tree is shown"])
+def test_whoever_goes_on_to_another_label_while_one_is_moved_stays_there(moving, editor, page, is_before):
+    editor.select("State")
+    answer = Late(page, "**/move/" if is_before else "**/tree/")
+    editor.press("Alt+ArrowUp")
+    answer.made()
+    editor.row("Activity").locator(".name").click()
+    expect(description(editor)).to_be_editable()
+    description(editor).fill("Done by people")
+    answer.arrive()
+    editor.settled()
+    expect(description(editor)).to_be_focused()
+    editor.press("Tab")
+    until_described(editor, "Activity", "Done by people")
+    expect(editor.item("Activity")).to_have_attribute("aria-selected", "true")
+    editor.in_step()
