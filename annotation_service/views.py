@@ -175,7 +175,6 @@ def blueprints_and_copies(kind: str, model: type[PagedBlueprint]) -> Finder:
     return find
 
 
-@finders.append
 def find_help(request: Request, text: str) -> Iterable[Hit]:
     """Answers whose question, or the further words to find them by, contain all of the text."""
     wanted = text.casefold().split()
@@ -187,5 +186,5 @@ def find_help(request: Request, text: str) -> Iterable[Hit]:
 @require_GET
 def find(request: Request) -> JsonResponse:
     text = search_text(request)
-    hits = [hit._asdict() for finder in finders for hit in finder(request, text)] if text else []
+    hits = [hit._asdict() for finder in [*finders, find_help] for hit in finder(request, text)] if text else []
     return JsonResponse({"hits": hits})

@@ -92,7 +92,10 @@ def from_fullnames(names: Iterable[str]) -> list[NewLabel]:
     """Items with these full names, those above them included, in tree order. Raises `Refused` with what no item may be called."""
     found = _Found()
     for number, name in enumerate(names, 1):
-        found.add(_names(name), found.top, number)
+        try:
+            found.add(_names(name), found.top, number)
+        except Refused as refused:
+            raise Refused(refused.problems[0].text, place=f"label “{name}”") from None
     return list(found.labels())
 
 

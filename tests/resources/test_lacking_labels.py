@@ -69,7 +69,7 @@ def test_they_are_added_in_one_step_that_can_be_undone(alice, entities):
     ("rows", "words"),
     [
         ([*ROWS, {"surface_form": "", "label": "New"}], "surface_form"),
-        ([{"surface_form": "a", "label": "x//y"}], "line 1"),
+        ([{"surface_form": "a", "label": "x//y"}], "label “x//y”"),
     ],
 )
 def test_all_or_nothing(alice, entities, rows, words):

@@ -42,22 +42,22 @@ def test_the_page_shows_own_and_inherited_labels(as_alice, rules, labels):
     rules.add_rule(uid(rules, "Thermostat"), by=rules.owner, can_contain=[])
     rules.add_rule(uid(rules, "DrivingObject"), by=rules.owner)
     shown = text_of(as_alice.get(rules.get_absolute_url()))
-    assert "PhysicalObject and 3 below rule 1 × excludes State × Activity × + label" in shown
+    assert "PhysicalObject and 3 below rule 1 · matrix × excludes State × Activity × + label" in shown
     assert (
-        "Activity/Replace rule 3 × excludes Replace × PhysicalObject, by its own rule + label can contain nothing"
+        "Activity/Replace rule 3 · matrix × excludes Replace × PhysicalObject, by its own rule + label can contain nothing"
         in shown
     )
     assert "nothing replaces “Thermostat and PhysicalObject” from PhysicalObject" in shown
-    assert "DrivingObject rule 5 × excludes State, from PhysicalObject Activity, from PhysicalObject" in shown
+    assert "DrivingObject rule 5 · matrix × excludes State, from PhysicalObject Activity, from PhysicalObject" in shown
     assert "can contain Thermostat, from PhysicalObject PhysicalObject, from PhysicalObject limit…" in shown
-    assert "State rule 2 × excludes PhysicalObject, by its own rule + label can contain any label" in shown
+    assert "State rule 2 · matrix × excludes PhysicalObject, by its own rule + label can contain any label" in shown
     assert "5 rules · labels of entity labels · yours" in shown
 
 
 def test_the_page_shows_where_relations_lead(as_alice, relating):
     shown = text_of(as_alice.get(relating.get_absolute_url()))
-    assert "hasPart from PhysicalObject and 3 below rule 1 × leads to DrivingObject × Thermostat × + label" in shown
-    assert "hasPart from Activity and 1 below rule 2 × leads to nowhere + label" in shown
+    assert "hasPart from PhysicalObject and 3 below rule 1 · matrix × leads to DrivingObject × Thermostat × + label" in shown
+    assert "hasPart from Activity and 1 below rule 2 · matrix × leads to nowhere + label" in shown
 
 
 def test_rules_are_found_by_their_labels_and_shown_in_pages(as_alice, rules, settings, monkeypatch):
@@ -73,10 +73,10 @@ def test_rules_are_found_that_a_label_inherits(as_alice, rules, relating):
     assert "rule 1" in found and "above" not in found
     found = text_of(as_alice.get(url("rules", rules), {"q": "replac"}))
     assert (
-        "rule 3" in found and "rule 1 × names “Activity”, which is above “Replace”" in found and "rule 2" not in found
+        "rule 3" in found and "rule 1 · matrix × names “Activity”, which is above “Replace”" in found and "rule 2" not in found
     )
     found = text_of(as_alice.get(url("rules", relating), {"q": "replac"}))
-    assert "rule 2 × names “Activity”, which is above “Replace”" in found and "rule 1" not in found
+    assert "rule 2 · matrix × names “Activity”, which is above “Replace”" in found and "rule 1" not in found
 
 
 def test_a_link_leads_to_a_rule_on_its_page(as_alice, rules, relating, monkeypatch):
