@@ -125,30 +125,43 @@ def _selected(ontology: Ontology, uids: Collection[str]) -> Selected:
 def move(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     """Move the selected items, or else this one, below another one or to the top level: last there, or before or after a sibling.
     Without a place, offer the places."""
-    uids, sent = chosen_uids(request) or [get_item(ontology, uid).uid], request.POST
+    uids = chosen_uids(request) or [get_item(ontology, uid).uid]
     if not settings.ONTOLOGY_MOVE_ITEMS:
         return refused("Moving items is switched off in this installation.")
-    if "to" not in sent:
-        chosen, text = _selected(ontology, uids), sent.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
-        labels, inside = ontology.labels(), {label.uid for label in chosen.labels + chosen.below}
-        places = (
-            label for label in (labels.find_best_first(text) if text.strip() else labels) if label.uid not in inside
-        )
-        context = {"ontology": ontology, "selected": chosen, "places": islice(places, SHOWN_PLACES), "searched": text}
-        return respond(request, ("_places" if "q" in sent else "_move", context))
-    place = {name: _place(ontology, sent.get(name)) for name in ("to", "before", "after")}
+    if "to" not in request.POST:
+        return _offer_places(request, ontology, uids)
+    place = {name: _place(ontology, request.POST.get(name)) for name in ("to", "before", "after")}
     moved = ontology.move_items(uids, by=request.user, **place)
     what = f"“{moved[0].name}” was" if len(moved) == 1 else plural(len(moved), "label was,labels were")
-    side = next((f"{name} “{place[name]}”" for name in ("before", "after") if place[name]), "")
-    where = side or (f"below “{place['to']}”" if place["to"] else "to the top level")
-    if (
-        not side
-        and ontology.written
-        and all(was["parent"] == now["parent"] for was, now in ontology.written.items.values())
-    ):
-        where = f"to the end {where}" if place["to"] else "to the end of the top level"
-    answer = answers.tree_changed(HttpResponse(), ontology, f"{what} moved {where}.", uid=moved[0].uid)
+    answer = answers.tree_changed(
+        HttpResponse(), ontology, f"{what} moved {_where(ontology, moved, **place)}.", uid=moved[0].uid
+    )
     return trigger_client_event(answer, "closeDialog")
+
+
+def _offer_places(request: Request, ontology: Ontology, uids: Collection[str]) -> HttpResponse:
+    labels, chosen = ontology.labels(), _selected(ontology, uids)
+    text = request.POST.get("q", "")[: settings.MAX_SEARCH_CHARACTERS]
+    inside = {label.uid for label in chosen.labels + chosen.below}
+    found = labels.find_best_first(text) if text.strip() else labels
+    places = islice((label for label in found if label.uid not in inside), SHOWN_PLACES)
+    context = {"ontology": ontology, "selected": chosen, "places": places, "searched": text}
+    return respond(request, ("_places" if "q" in request.POST else "_move", context))
+
+
+def _where(
+    ontology: Ontology,
+    moved: list[OntologyItem],
+    to: OntologyItem | None,
+    before: OntologyItem | None,
+    after: OntologyItem | None,
+) -> str:
+    """Where items, as they were, have been moved to."""
+    if before or after:
+        return f"before “{before}”" if before else f"after “{after}”"
+    if {item.parent_id for item in moved} == {(to or ontology.root).pk}:
+        return f"to the end below “{to}”" if to else "to the end of the top level"
+    return f"below “{to}”" if to else "to the top level"
 
 
 def _place(ontology: Ontology, uid: str | None) -> OntologyItem | None:

@@ -299,10 +299,9 @@ def paste(request: Request, ontology: Ontology, uid: str = "") -> HttpResponse:
     """Add a list below an item or at the top level, in one step."""
     parent = get_item(ontology, uid) if uid else None
     form = PasteForm(request.POST or None, ontology=ontology, parent=parent)
-    context: dict[str, Any] = {"ontology": ontology, "parent": parent, "form": form}
     if request.method == "GET":
-        return respond(request, ("_paste", context))
-    context |= _plan(form)
+        return respond(request, ("_paste", {"ontology": ontology, "parent": parent, "form": form}))
+    context = _plan(form)
     if context.get("new") and not context["wrong"]:
         try:
             added = ontology.add_items(form.cleaned_data["items"], parent=parent, by=request.user, alike=True)
