@@ -107,9 +107,8 @@ class ConstraintKind(ABC):
 
     matrix_title: ClassVar[str]
     glyphs: ClassVar[Mapping[str, str]]
-    settable: ClassVar[
-        Mapping[str, tuple[str, str]]
-    ]  # by state: the list that has the column's label then, and what that says
+    settable: ClassVar[Mapping[str, tuple[str, str]]]
+    """By state: the list that has the column's label then, and what that says."""
 
     def of_relation(self, rules: Rules, line: Lineage) -> Sequence[Rule]:
         """The rules that a relation obeys, if they are about relations."""

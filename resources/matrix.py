@@ -34,43 +34,33 @@ OFFERED_RELATIONS = 300
 @reads
 def matrix(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """The page or, for what was opened or chosen in it, the table alone."""
+    if request.htmx and "lines" in request.GET:
+        return _refreshed(request, constraints)
     context = standing(request, constraints) | {"table": Matrix(constraints, request)}
     if request.htmx:
-        return render(
-            request, f"resources/{'_matrix_refreshed' if 'lines' in request.GET else '_matrix'}.html", context
-        )
+        return render(request, "resources/_matrix.html", context)
     if key := request.GET.get("rule", ""):  # where they came from in the list of rules
-        query = search_text(request)
-        context["back"] = link_to_rule(constraints.pk, key).replace(
-            "#", f"&{urlencode({'q': query})}#" if query else "#"
-        )
+        context["back"] = link_to_rule(constraints.pk, key, q=search_text(request))
     return render(request, "resources/matrix.html", context)
 
 
 @acts
 def set_cell(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """Store or remove what a cell says by a rule of its own; answer with the table as it is then, in the same lines."""
-    table, sent = Matrix(constraints, request), request.POST
-    row, column, kind = *table.ends(sent), constraints.of_kind
-    field, is_wanted = sent.get("list", ""), sent.get("wanted") == "1"
-    lists = {state: name for state, (name, _) in kind.settable.items()}
-    if field not in lists.values():
+    table, field = Matrix(constraints, request), request.POST.get("list", "")
+    is_wanted = request.POST.get("wanted") == "1"
+    row, column = table.ends(request.POST)
+    if field not in (name for name, _ in constraints.of_kind.settable.values()):
         raise Http404
-    (here, *_) = table.reasons(row, column)
-    if (
-        is_wanted
-        and here["cell"].violation
-        and not here["cell"].is_own
-        and lists.get(here["cell"].state, field) != field
-    ):
-        raise Refused(f"{here['text']} As long as that holds, it cannot be allowed here.")
-    key = f"{table.relation.uid}-{row.uid}" if table.relation else row.uid
-    constraints.set_pair(key, column.uid, field, is_wanted, by=request.user)
-    return render(
-        request,
-        "resources/_matrix_refreshed.html",
-        standing(request, constraints) | {"table": Matrix(constraints, request)},
-    )
+    if is_wanted:
+        table.check_settable(row, column, field)
+    constraints.set_pair(table.key_of(row), column.uid, field, is_wanted, by=request.user)
+    return _refreshed(request, constraints)
+
+
+def _refreshed(request: Request, constraints: ConstraintSet) -> HttpResponse:
+    context = standing(request, constraints) | {"table": Matrix(constraints, request)}
+    return render(request, "resources/_matrix_refreshed.html", context)
 
 
 @reads
@@ -78,14 +68,8 @@ def cell(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """Why two labels may or may not do something."""
     table = Matrix(constraints, request)
     row, column = table.ends(request.GET)
-    begins = table.begins(row) if access.can_edit(request.user, constraints) else ""
-    context = {
-        "resource": constraints,
-        "row": row,
-        "column": column,
-        "reasons": table.reasons(row, column),
-        "begins": begins,
-    }
+    context = {"resource": constraints, "row": row, "column": column, "reasons": table.reasons(row, column)}
+    context["begins"] = access.can_edit(request.user, constraints) and table.begins(row)
     return render(request, "resources/_cell.html", context)
 
 
@@ -284,6 +268,19 @@ class Matrix:
         if row is None or column is None:
             raise Http404
         return row, column
+
+    def key_of(self, row: Label) -> str:
+        """The key of the rule that the row has of its own."""
+        return f"{self.relation.uid}-{row.uid}" if self.relation else row.uid
+
+    def check_settable(self, row: Label, column: Label, field: str) -> None:
+        """Refuse what a rule of types above forbids: it says something else than this list would."""
+        cell = self._cell(self.labels.lineage(row), self.labels.lineage(column))
+        says, _ = self.kind.settable.get(cell.state, (field, ""))
+        if cell.violation and not cell.is_own and says != field:
+            raise Refused(
+                f"{self.kind.cell_in_words(cell, self._name)} As long as that holds, it cannot be allowed here."
+            )
 
     def begins(self, row: Label) -> str:
         line, name = self.labels.lineage(row), lambda pk: f"“{self._name(pk)}”"

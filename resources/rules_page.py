@@ -14,6 +14,7 @@ from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.http import urlencode
 from django_htmx.http import reswap, trigger_client_event
 
 from annotation_service import access
@@ -78,9 +79,10 @@ class ShownRule(NamedTuple):
         return " from ".join(label.fullname for label in self.heads)
 
 
-def link_to_rule(set_pk: int, key: str) -> str:
-    """Leads to a rule, on whichever page of the list it stands."""
-    return f"{reverse('resources:page', args=[set_pk])}?rule={key}#rule-{key}"
+def link_to_rule(set_pk: int, key: str, q: str = "") -> str:
+    """Leads to a rule, on whichever page of the list, searched for ``q``, it stands."""
+    query = urlencode({"rule": key} | ({"q": q} if q else {}))
+    return f"{reverse('resources:page', args=[set_pk])}?{query}#rule-{key}"
 
 
 class ShownRules:
