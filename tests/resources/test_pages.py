@@ -56,7 +56,10 @@ def test_the_page_shows_own_and_inherited_labels(as_alice, rules, labels):
 
 def test_the_page_shows_where_relations_lead(as_alice, relating):
     shown = text_of(as_alice.get(relating.get_absolute_url()))
-    assert "hasPart from PhysicalObject and 3 below rule 1 · matrix × leads to DrivingObject × Thermostat × + label" in shown
+    assert (
+        "hasPart from PhysicalObject and 3 below rule 1 · matrix × leads to DrivingObject × Thermostat × + label"
+        in shown
+    )
     assert "hasPart from Activity and 1 below rule 2 · matrix × leads to nowhere + label" in shown
 
 
@@ -73,7 +76,9 @@ def test_rules_are_found_that_a_label_inherits(as_alice, rules, relating):
     assert "rule 1" in found and "above" not in found
     found = text_of(as_alice.get(url("rules", rules), {"q": "replac"}))
     assert (
-        "rule 3" in found and "rule 1 · matrix × names “Activity”, which is above “Replace”" in found and "rule 2" not in found
+        "rule 3" in found
+        and "rule 1 · matrix × names “Activity”, which is above “Replace”" in found
+        and "rule 2" not in found
     )
     found = text_of(as_alice.get(url("rules", relating), {"q": "replac"}))
     assert "rule 2 · matrix × names “Activity”, which is above “Replace”" in found and "rule 1" not in found
