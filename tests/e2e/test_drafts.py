@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import pytest
 from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist
 from playwright.sync_api import Locator, Page, expect
 
 from datasets.models import Dataset, Upload
@@ -213,7 +214,7 @@ class Form:
         def as_typed() -> bool:
             try:
                 return wanted in place.stored(self.scene).replace("\r\n", "\n")
-            except Exception:
+            except (ObjectDoesNotExist, KeyError, OSError):  # not yet
                 return False
 
         until(as_typed, "what was typed is not stored")
