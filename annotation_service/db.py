@@ -58,7 +58,11 @@ def snapshot() -> Iterator[None]:
         try:
             yield
         finally:
-            execute("ROLLBACK")
+            try:
+                execute("ROLLBACK")
+            except DatabaseError:
+                connection.close()  # or else the next transaction would begin within this one
+                raise
     else:
         with transaction.atomic():
             execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")

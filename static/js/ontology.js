@@ -42,17 +42,17 @@ window.addEventListener("focus", look);
 setInterval(look, 30_000);
 
 document.addEventListener("ontologyChanged", async ({ detail: { uid } }) => {
-  if (!uid || isAtOther(uid)) return void refresh();
-  const at = document.activeElement;
+  const isMoved = Boolean(item(uid)); // not new
+  if (!uid || (isMoved && isAtOther(uid))) return void refresh();
   tell("leave-search");
   await refresh({ reveal: uid });
-  if (at === document.activeElement || !at.isConnected) reveal(uid);
+  if (!isMoved || !isAtOther(uid)) reveal(uid);
 });
 
-/** Whether somebody has gone on to another label, or types, while one that is on the page was moved: they stay there. */
+/** Whether somebody has gone on to another label, or types, while one was moved: they stay there. */
 function isAtOther(uid) {
   const at = document.activeElement;
-  if (!item(uid) || at.closest("dialog")) return false;
+  if (at.closest("dialog")) return false;
   return at.matches("#tree li[role=treeitem]") ? uidOf(at) !== uid && !chosen.has(uidOf(at)) : at.matches("input, textarea, select");
 }
 

@@ -94,7 +94,9 @@ def test_whoever_may_change_accounts_gives_nobody_powers(as_tom, carol, tom):
     assert refused.status_code == 200 and f"{powers.pk} is not one of the available choices" in refused.text
     as_tom.post(f"{PEOPLE}{carol.pk}/change/", {**CHANGE, **names, "groups": [plain.pk]})
     added = {"username": "new", "usable_password": "true", "password1": PASSWORD, "password2": PASSWORD}
-    as_tom.post(f"{PEOPLE}add/", {**added, **extra, "groups": powers.pk})
+    refused = as_tom.post(f"{PEOPLE}add/", {**added, **extra, "groups": powers.pk})
+    assert f"{powers.pk} is not one of the available choices" in refused.text
+    as_tom.post(f"{PEOPLE}add/", {**added, **extra})
     for name in ("carol", "new"):
         person = User.objects.get(username=name)
         assert not (person.is_staff or person.is_superuser or person.user_permissions.exists())

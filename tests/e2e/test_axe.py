@@ -90,7 +90,7 @@ def test_the_tree_editor(page, sign_in, alice, settings):
         assert not serious(page), name
         editor.press("Escape")
     editor.button("Move to…").click()
-    expect(page.locator("#places")).to_be_visible()
+    expect(page.locator(".places")).to_be_visible()
     assert not serious(page)
     editor.press("Escape")
     page.locator("#search").fill("ing")

@@ -47,13 +47,13 @@ function forget(form) {
 }
 
 document.addEventListener("input", ({ target }) => {
-  if (!target.matches(TYPED) || !target.form.matches(FORMS)) return;
+  if (!target.matches(TYPED) || !target.form?.matches(FORMS)) return;
   target.value === target.defaultValue ? forget(target.form) : typedIn(target.form);
 });
 
 // The browser tells of no change where a script has put the text back.
 document.addEventListener("focusout", ({ target }) => {
-  const form = target.matches?.(TYPED) && target.form.matches(FORMS) && target.form;
+  const form = target.matches?.(TYPED) && target.form?.matches(FORMS) && target.form;
   const isRefused = form && form.querySelector("[role=alert]"); // that waits for a decision
   if (form && !isRefused && target.value !== target.defaultValue && !waiting().some((entry) => entry.isOnItsWay && formOf(entry) === form)) save(target);
 });

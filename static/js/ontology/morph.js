@@ -7,8 +7,8 @@ let answer = NO_ANSWER; // the answer that is being swapped in: the element that
 
 /** The fields with unsaved text. */
 export const typed = (place) => [...place.querySelectorAll(FIELDS)].filter((field) => field.value !== field.defaultValue);
-/** Whether somebody typed in a field after its form was sent. */
-const isTypedSince = (field) => field.form === answer.elt && field.value !== answer.parameters[field.name];
+/** Whether somebody typed in a field after its form was sent. Terms have left theirs by then: all that it has is newer. */
+const isTypedSince = (field) => field.form === answer.elt && (field.form.matches(".terms") || field.value !== answer.parameters[field.name]);
 
 /**
  * Keep a form that has unsaved text or a request in flight, unless the answer is its own: the form sends along the stored value that
