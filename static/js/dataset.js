@@ -40,6 +40,14 @@ form.addEventListener("change", ({ target }) => {
 
 form.addEventListener("draft", ({ detail: { kind, format } }) => Object.assign(byHand, { kind: Boolean(kind), format: Boolean(format) }));
 
+// Nor is an ontology that somebody has chosen, or is searching, while the best one was looked for.
+document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  const choices = detail.target;
+  if (!choices.matches(".chooser > *")) return;
+  const [chosen, found] = ["input:checked", "input[type=hidden]"].map((each) => choices.querySelector(each)?.value);
+  if (choices.parentElement.querySelector("[type=search]")?.value || (chosen && chosen !== found)) detail.shouldSwap = false;
+});
+
 let asked = true; // whether the server has said what the content looks like
 
 async function update() {

@@ -86,7 +86,7 @@ document.addEventListener("click", (event) => {
   if (editable && !event.target.closest("button.twisty") && selection.click(li, event)) return;
   focus(li);
   if (event.target.closest("button.twisty")) isOpen(li) ? close(li) : open(li);
-  else if (state.selected !== uidOf(li) || event.detail < 2) select(li).then(() => enter(li));
+  else if (state.selected !== uidOf(li) || event.detail < 2) select(li), enter(li);
 });
 
 panel.addEventListener("dblclick", (event) => {

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 import pytest
 from django.db import connection
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import APIResponse, Page, Route, expect
 
 from annotation_service import jobs
 from datasets.models import Dataset
 from tests import factories
 from tests.e2e.test_axe import sound
-from tests.e2e.waiting import settled
+from tests.e2e.waiting import settled, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -131,6 +131,35 @@ def test_json_lines_become_a_rich_dataset_and_lines_of_text_are_cut_for_it(desk:
     add(desk, "2 items")
     expect(desk.get_by_text("“Tokens” has more items: 2 items, 4 tokens.")).to_be_visible()
     assert [item.tokens for item in Dataset.objects.get().items()][2:] == [["Top", "up."], ["Check", "P-102"]]
+
+
+@pytest.mark.parametrize("is_chosen", [True, False])
+def test_a_late_preview_leaves_the_ontology_that_is_searched_or_chosen(desk: Page, is_chosen):
+    held: list[tuple[Route, APIResponse]] = []
+    expect(kind(desk, "Standard")).to_be_checked()
+    settled(desk)
+    kind(desk, "Preannotated entities").check()
+    desk.get_by_label("Read as").select_option("json")
+    desk.wait_for_timeout(500)  # longer than the page waits before it asks
+    settled(desk)
+    desk.route("**/datasets/new/preview/", lambda route: held.append((route, route.fetch())))
+    paste(desk, json.dumps([ENTITIES]))
+    until(lambda: held or desk.wait_for_timeout(50), "no preview was asked for")
+    route, answer = held[0]
+    choices = desk.locator("#entity-choices")
+    if is_chosen:
+        choices.locator("input").last.evaluate("radio => radio.click()")
+    else:
+        desk.get_by_placeholder("Search by name").first.fill("other 1")
+        expect(choices.get_by_role("radio")).to_have_count(1)
+    with desk.expect_response("**/datasets/new/preview/"):
+        route.fulfill(response=answer)
+    desk.unroute("**/datasets/new/preview/")
+    settled(desk)
+    if is_chosen:
+        expect(choices.locator("input").last).to_be_checked()
+    else:
+        expect(choices.get_by_role("radio")).to_have_count(1)
 
 
 def test_a_preannotated_relation_file_is_pasted_and_becomes_a_dataset(desk: Page):

@@ -132,6 +132,7 @@ def test_pages_and_members_of_the_project_and_answers_are_found_where_one_is_in_
     )
     page.keyboard.press("Enter")
     expect(page.get_by_role("combobox", name="Whose")).to_have_value(str(carol.pk))
+    settled(page)
     palette.open().type("synchronise")
     expect(palette.box.get_by_role("group", name="Help").get_by_role("option").first).to_be_visible()
     assert not serious(page)

@@ -22,6 +22,8 @@ function isKept(element) {
 
 Object.assign(window.Idiomorph.defaults.callbacks, {
   beforeNodeMorphed: (node) => !(node instanceof Element && isKept(node)),
+  // The reason stays with the refused term while the next one is stored.
+  beforeNodeRemoved: (node) => !(node instanceof Element && node.matches("form.terms > .errors") && node.parentElement.elements.add.value),
   beforeAttributeUpdated: (name, element) => !(name === "value" && element.matches(FIELDS) && isTypedSince(element)),
 });
 

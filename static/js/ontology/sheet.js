@@ -1,6 +1,6 @@
 // On a narrow screen the details of an item are a sheet over the tree. Its button, Escape and the browser's Back close it.
 
-import { byId, focus, item, remember, selectNone, state } from "./tree.js";
+import { byId, focus, item, remember, selectNone, state, uidOf } from "./tree.js";
 
 const pane = byId("details");
 const narrow = matchMedia("(width < 900px)"); // as in the style sheet
@@ -28,5 +28,18 @@ pane.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isOpen() && !event.defaultPrevented && !event.target.matches("input, textarea")) selectNone();
 });
 
+let pressed = null; // the item, until its details are there
+
+function goIn() {
+  if (!pressed || !isOpen() || !byId(`details-${uidOf(pressed)}`)) return;
+  if (document.activeElement === pressed) pane.querySelector("[data-overview]")?.focus({ preventScroll: true });
+  pressed = null;
+}
+
+document.addEventListener("htmx:afterSettle", goIn);
+
 /** Somebody who pressed on the item goes on in its details, unless they are elsewhere already. */
-export const enter = (li) => isOpen() && document.activeElement === li && pane.querySelector("[data-overview]")?.focus({ preventScroll: true });
+export function enter(li) {
+  pressed = li;
+  goIn();
+}

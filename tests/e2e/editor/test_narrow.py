@@ -49,3 +49,15 @@ def test_back_closes_the_dialog_before_the_sheet(narrow, page):
     page.go_back()
     expect(page.locator("#details.sheet")).to_have_count(0)
     narrow.stays()
+
+
+def test_the_next_details_have_the_focus_although_the_overview_is_late(narrow, page):
+    narrow.select("State")
+    held = []
+    page.route("**/overview/", lambda route: held.append(route))
+    page.keyboard.press("Escape")
+    expect(page.locator("#details.sheet")).to_have_count(0)
+    narrow.row("Thermostat").locator(".name").click()
+    held[0].continue_()
+    expect(page.locator("#details.sheet").get_by_role("button", name="Back to the overview")).to_be_focused()
+    expect(narrow.details.locator("h2")).to_contain_text("Thermostat")

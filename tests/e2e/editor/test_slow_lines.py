@@ -392,6 +392,7 @@ def test_example_terms_are_edited_with_keys_alone(editor, page, problems):
     page.keyboard.insert_text("x" * 201)
     page.keyboard.type(", five\n")
     until_stored(editor, "State", example_terms=["one", "two", "fourteen", "five"])
+    editor.settled()
     expect(editor.details.locator(".errors")).to_contain_text("at most 200 characters")
     expect(field).to_have_value("x" * 201)
 
