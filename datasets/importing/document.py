@@ -2,7 +2,7 @@
 dry run and by an import."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
 from dataclasses import asdict, dataclass, field, fields
@@ -26,6 +26,7 @@ from .items import ItemBuilder, NewItem
 from .options import CORRECT, DROP, REFUSE, REPLACE, SKIP, TAKES_LAST, ImportOptions
 
 _LINES_PER_PROGRESS, _ITEMS_PER_PROGRESS = 2000, 500
+_KNOWN_AT_ONCE = 100  # items whose texts are compared with those of the dataset
 # Stop after this many problems: explaining one takes longer than reading a valid item.
 MAX_PROBLEMS = 10_000
 PREVIEW_ITEMS = 10
@@ -197,9 +198,9 @@ class Reader:
     Iterated, it yields every `NewItem` in order while ``report`` fills. After the first problem it yields nothing more, but
     reads on to find the others; then, at the end, it raises `Refused` with the first of them.
 
-    ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items; ``has_text``
-    tells whether one of these has the text of an item of the document. ``taken_ids`` are those of them that the document has,
-    too. ``known_texts`` are the originals that it has already. ``judge`` has the constraints that bind the marks.
+    ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items;
+    ``with_other_texts`` picks those of some items of the document that stand there with another text. ``taken_ids`` are those of
+    them that the document has, too. ``known_texts`` are the originals that it has already. ``judge`` has the constraints that bind the marks.
     ``on_problem`` is called with every problem.
     """
 
@@ -209,7 +210,7 @@ class Reader:
         options: ImportOptions,
         *,
         known_ids: Mapping[str, int] | None = None,
-        has_text: Callable[[NewItem], bool] = lambda item: False,
+        with_other_texts: Callable[[Sequence[NewItem]], Iterable[NewItem]] = lambda items: (),
         known_texts: Iterable[str] = (),
         judge: Judge | None = None,
         progress: Progress = no_progress,
@@ -217,7 +218,7 @@ class Reader:
     ) -> None:
         self.path, self.options, self.progress, self.on_problem = path, options, progress, on_problem
         self.known_ids, self.known_texts, self.judge = known_ids or {}, known_texts, judge
-        self.has_text = has_text
+        self.with_other_texts = with_other_texts
         self.taken_ids: list[str] = []
         # What items of the dataset shall be like, by their external ids.
         self.corrected: dict[str, NewItem] = {}
@@ -315,7 +316,7 @@ class Reader:
         seen = SeenTexts(self._known_among(cut) if self.known_texts else ())
         refuses = options.inactive == REFUSE
         builder = ItemBuilder(options.kind, options.ontologies, keep_inactive=not refuses)
-        unmarked = options.kind.has_entities
+        unmarked, known = options.kind.has_entities, list[NewItem]()
         labels = {"entity": Counter[int](), "relation": Counter[int]()}
         tally = Tally(self.judge.name_of) if self.judge else None
         try:
@@ -324,7 +325,10 @@ class Reader:
                 if (item := self._item(builder, piece)) and (not item.external_id or ids.accept(item, piece)):
                     unmarked = unmarked and not {"entities", "relations"} & piece.value.keys()
                     if options.duplicates == CORRECT and item.external_id in self.known_ids:
-                        self._correct(item)
+                        known.append(item)
+                        if len(known) == _KNOWN_AT_ONCE:
+                            self._correct(known)
+                            known.clear()
                         continue
                     same = seen.add(item.original)
                     if item.external_id not in self.known_ids:  # what it replaces may well have its text
@@ -342,6 +346,7 @@ class Reader:
                     labels["entity"].update([entity.label for entity in item.entities])
                     labels["relation"].update([relation.label for relation in item.relations])
                     yield item
+            self._correct(known)
             if unmarked and report.items and report.is_good:
                 self._tell_unmarked()
         finally:
@@ -356,15 +361,15 @@ class Reader:
                 report.inactive_asked += (names.inactive if refuses else Counter(kept)).total()
                 report.unusable_labels[kind] |= dict(names.unusable.most_common())
 
-    def _correct(self, item: NewItem) -> None:
-        self.report.left_out += item.mark_count
-        if self.has_text(item):
-            return
-        if len(self.corrected) == (most := settings.MAX_CORRECTED_TEXTS):
-            text = f"A file corrects at most {words.plural(most, 'text,texts')} of a dataset. Split it."
-            raise Refused(text, place=item.place)
-        self.report.corrected += 1
-        self.corrected[item.external_id] = item._replace(entities=(), relations=())
+    def _correct(self, items: Sequence[NewItem]) -> None:
+        """Of items that the dataset has already."""
+        self.report.left_out += sum(item.mark_count for item in items)
+        for item in self.with_other_texts(items):
+            if len(self.corrected) == (most := settings.MAX_CORRECTED_TEXTS):
+                text = f"A file corrects at most {words.plural(most, 'text,texts')} of a dataset. Split it."
+                raise Refused(text, place=item.place)
+            self.report.corrected += 1
+            self.corrected[item.external_id] = item._replace(entities=(), relations=())
 
     def _known_among(self, cut: Cut) -> Iterator[str]:
         """Those of the known texts that are in the document, too, but for white space: all of a dataset would fill the memory."""

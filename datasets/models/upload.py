@@ -68,7 +68,7 @@ class ImportContext:
             path,
             self.options,
             known_ids=self.known_ids,
-            has_text=lambda item: not _to_correct(self.dataset, [item]),
+            with_other_texts=lambda items: [new for _, new in _to_correct(self.dataset, items)],
             known_texts=known_texts,
             judge=Judge(rules, self.options.ontologies.values()) if rules else None,
             progress=progress,

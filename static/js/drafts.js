@@ -212,3 +212,11 @@ document.addEventListener("htmx:load", ({ detail: { elt } }) => {
     draft.ready = bringBack(form, isRefused).catch(nothing).then(() => (draft.isReady = true));
   }
 });
+
+// In a long text Enter begins a new line.
+document.addEventListener("keydown", (event) => {
+  const form = event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing && event.target.closest?.("form[data-draft]");
+  if (!form) return;
+  event.preventDefault();
+  if (!event.repeat) (form.querySelector("button.primary") ?? form.querySelector("button:not([type=button])")).click();
+});

@@ -1,4 +1,4 @@
-// Forms in which somebody writes to others, and where to go on after they are sent. `drafts.js` keeps what is typed.
+// Where to go on after something was written to others. `drafts.js` keeps and sends what is typed.
 
 // The comment in which words were changed last; empty, if something else was sent since.
 let changed = "";
@@ -7,12 +7,6 @@ let changed = "";
 export const backTo = () => changed && document.querySelector(`#${changed} summary`);
 
 const formOf = (element) => element.closest?.("[data-draft]");
-
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || !formOf(event.target)) return;
-  event.preventDefault();
-  if (!event.repeat) formOf(event.target).requestSubmit();
-});
 
 // Before the answer takes the form's place.
 document.addEventListener("htmx:beforeSwap", ({ detail: { requestConfig } }) => {

@@ -5,6 +5,8 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotation_service.edits import Conflict
@@ -448,3 +450,15 @@ def test_a_document_corrects_so_many_texts_and_those_that_are_the_same_do_not_co
     assert not TextCorrection.objects.exists()
     correct_some(2).store()
     assert [each.original for each in dataset.items()] == ["aa", "bb", "c", "d"]
+
+
+def test_texts_are_compared_many_at_a_time(alice):
+    items = [{"original": text, "tokens": [text], "external_id": text} for text in "abcdefgh"]
+    dataset = factories.upload(items, by=alice, options=RICH).store()
+    counts = []
+    for some in (items[:2], items):
+        upload = factories.upload(some, by=alice, options={"format": "json", "duplicates": "correct"}, dataset=dataset)
+        with CaptureQueriesContext(connection) as queries:
+            upload.examine()
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
