@@ -73,10 +73,9 @@ function resume() {
 
 const joined = (before, text) => before + (before && !/\s$/.test(before) ? " " : "") + text;
 
-/** Fields for what is selected, the one at the pointer with the focus. */
-function open(name) {
-  const li = item(state.selected);
-  if (pane.ariaBusy !== "true" || coming() || !li || chosen.size > 1 || !byId("details-coming")) return;
+/** The name of what is selected, with fields for it. */
+function show() {
+  if (pane.ariaBusy !== "true" || coming() || !item(state.selected) || chosen.size > 1) return;
   const fresh = byId("details-coming").content.firstElementChild.cloneNode(true);
   fresh.dataset.uid = state.selected;
   const row = byId(`row-${state.selected}`);
@@ -84,7 +83,13 @@ function open(name) {
   for (const field of fresh.querySelectorAll("[name]")) field.value = early(state.selected)?.values[field.name] ?? "";
   shown().hidden = true;
   pane.append(fresh);
-  (fresh.querySelector(`[name=${name}]`) ?? fresh.querySelector("textarea")).focus();
+}
+
+/** With the focus in the field at the pointer. */
+function open(name) {
+  if (pane.ariaBusy !== "true") return;
+  show();
+  (coming()?.querySelector(`[name=${name}]`) ?? coming()?.querySelector("textarea"))?.focus();
 }
 
 function fieldAt({ clientX: x, clientY: y }) {
@@ -149,3 +154,4 @@ pane.addEventListener("keydown", (event) => {
 
 for (const name of ["tree:selected", "tree:refocused", "tree:refreshed", "htmx:afterSettle"]) document.addEventListener(name, update);
 document.addEventListener("tree:fill", resume);
+document.addEventListener("tree:unreachable", show);

@@ -186,7 +186,11 @@ async function showDetails() {
     const li = pane.querySelector(REFUSED) && item(pane.firstElementChild.dataset.uid);
     if (li) return void take(li);
   }
-  return get(itemUrl(wanted), "#details", "morph:innerHTML").catch(() => setTimeout(() => wanted === state.selected && followed(), AGAIN));
+  return get(itemUrl(wanted), "#details", "morph:innerHTML").catch(() => {
+    if (wanted !== state.selected) return;
+    tell("unreachable");
+    setTimeout(() => wanted === state.selected && followed(), AGAIN);
+  });
 }
 
 const followed = () => byId(`details-${state.selected}`) ?? showDetails();

@@ -176,3 +176,17 @@ def test_what_could_not_be_sent_is_sent_by_itself_wherever_one_is_then(editor, p
     expect(editor.details.locator("h2")).to_have_text("Activity")
     assert editor.ontology.items().get(name="State").description == "How a thing is."
     assert editor.ontology.items().get(name="Activity").description == ""
+
+
+def test_offline_the_details_are_those_of_what_is_selected_or_none(editor, page, problems):
+    problems.expect("ERR_INTERNET_DISCONNECTED", "htmx:sendError", "htmx:afterRequest")
+    editor.select("Thermostat")
+    page.context.set_offline(True)
+    editor.row("State").locator(".name").click()
+    expect(editor.details.locator("h2:visible")).to_have_text("State")
+    expect(editor.details).to_contain_text("as soon as the server answers")
+    editor.details.get_by_label("Description").last.fill("typed early")
+    page.context.set_offline(False)
+    expect(editor.details).not_to_contain_text("as soon as the server answers")
+    expect(editor.details.locator("h2:visible")).to_contain_text("State")
+    expect(editor.details.get_by_label("Description")).to_have_value("typed early")
