@@ -199,8 +199,9 @@ class Reader:
     reads on to find the others; then, at the end, it raises `Refused` with the first of them.
 
     ``known_ids`` are the external ids of the items that the dataset has already, with the numbers of these items;
-    ``with_other_texts`` picks those of some items of the document that stand there with another text. ``taken_ids`` are those of
-    them that the document has, too. ``known_texts`` are the originals that it has already. ``judge`` has the constraints that bind the marks.
+    ``with_other_texts`` picks those of some items of the document that stand there with another text. ``taken_ids`` are those
+    of them that the document has, too. ``known_texts`` are the originals that it has already. ``judge`` has the constraints that
+    bind the marks.
     ``on_problem`` is called with every problem.
     """
 
