@@ -6,6 +6,7 @@ const steps = form ? [...form.querySelectorAll(".step")].map(({ id }) => id) : [
 const $ = (selector) => form.querySelector(selector);
 
 let now = null;
+const REVIEW = "step-review";
 
 const check = (step) => window.htmx.trigger($(`#${step} [data-check]`), "check");
 
@@ -22,8 +23,7 @@ function show(step) {
   now = step;
   form.setAttribute("data-step", step); // not form.dataset: that is the field of this name
   markLink();
-  if (step === "step-review") check(step); // it looks at all steps
-  else if (left && left !== step) check(left);
+  if (left && left !== step) check(step === REVIEW ? step : left); // the review looks at all steps
   if (left) $(`#${step} h2`).focus();
 }
 
@@ -42,15 +42,19 @@ async function fit({ dataset = [], keep_violations: kept, ...others }) {
 }
 
 if (form) {
-  form.addEventListener("draft", ({ detail }) => fit(detail));
+  form.addEventListener("draft", async ({ detail }) => {
+    await fit(detail);
+    if (now === REVIEW) check(now);
+  });
   const wrong = $(".step-list .bad a")?.hash.slice(1);
   show(wrong ?? asked() ?? steps[0]);
   if (wrong) $(`#${wrong} [aria-invalid=true]`)?.focus();
+  document.addEventListener("DOMContentLoaded", () => now === REVIEW && check(now)); // htmx listens from then on
   addEventListener("hashchange", () => asked() && show(asked()));
   document.addEventListener("htmx:oobAfterSwap", markLink);
   // Enter in a field leads to the next step, and makes nothing.
   form.addEventListener("submit", (event) => {
-    if (now === "step-review") return;
+    if (now === REVIEW) return;
     event.preventDefault();
     event.stopImmediatePropagation();
     location.hash = steps[steps.indexOf(now) + 1];

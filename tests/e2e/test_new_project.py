@@ -64,6 +64,8 @@ def test_what_was_entered_stays_over_steps_and_reloads_and_is_made_once(start, p
     is_as_entered(page, chosen)
     page.locator(".step-list").get_by_role("link", name="Review").click()
     expect(page.locator("#review")).to_contain_text("carol")
+    page.reload()
+    expect(page.locator("#review")).to_contain_text("carol")
     page.locator("#create-project").click()
     page.wait_for_url(re.compile(r"/projects/\d+/"))
     project = Project.objects.get()
