@@ -176,7 +176,7 @@ class Duplicate(ByJob):
         self.claim()
 
 
-SOME = 8 if connection.vendor == "sqlite" else 32
+SOME = 24 if connection.vendor == "sqlite" else 96
 WORKS = [Import, Addition, Removal, Restoring, Emptying, Copy, Duplicate]
 
 
@@ -345,6 +345,7 @@ def go_stale():
     Job.objects.filter(state="running").update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
 
 
+STEP = 41  # so many statements further it fails next, in the short form
 JOBS = [Check, Import, Addition, Copy, Duplicate, Bundle]
 FAULTS = [killed, lost, full, full_for_a_moment]
 FEW = [*((Import, fault) for fault in FAULTS), *((kind, killed) for kind in JOBS if kind is not Import)]
@@ -379,7 +380,7 @@ def test_a_worker_meets_a_fault_at_every_statement(kind, fault, settings):
     do_all_jobs()
     size = faults.counts(faults.rows())
     attempts = set()
-    for number in count(1, amount(17, 1)):
+    for number in count(1, amount(STEP, 1)):
         job, before = queue()
         code = faults.end_of(faults.start_child(lambda number=number: child(number)))
         assert code in (0, PASSED, -signal.SIGKILL), code
@@ -398,7 +399,7 @@ def test_a_worker_meets_a_fault_at_every_statement(kind, fault, settings):
                 assert zipfile.ZipFile(settings.UPLOAD_DIR / job.result["file"]).testzip() is None
         if code == 0:
             break
-    assert number > 17 and (attempts == {1, 2} or fault is full_for_a_moment)
+    assert number > STEP and (attempts == {1, 2} or fault is full_for_a_moment)
 
 
 # --- A large import ------------------------------------------------------------------------------------------------------

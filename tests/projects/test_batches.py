@@ -158,7 +158,7 @@ def as_left():
 
 
 @settings(
-    max_examples=amount(15, 400),
+    max_examples=amount(6, 400),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(data=st.data())
