@@ -345,7 +345,7 @@ def go_stale():
     Job.objects.filter(state="running").update(heartbeat_at=timezone.now() - Job.STALE - timedelta(seconds=1))
 
 
-STEP = 41  # so many statements further it fails next, in the short form
+STEP = 23  # so many statements further it fails next, in the short form
 JOBS = [Check, Import, Addition, Copy, Duplicate, Bundle]
 FAULTS = [killed, lost, full, full_for_a_moment]
 FEW = [*((Import, fault) for fault in FAULTS), *((kind, killed) for kind in JOBS if kind is not Import)]
