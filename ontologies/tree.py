@@ -4,6 +4,7 @@ import json
 import secrets
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from copy import copy
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Max, QuerySet
 from django.utils import timezone
+from mptt.exceptions import InvalidMove
 
 from annotation_service.db import among, execute
 from annotation_service.inputs import Refused
@@ -147,8 +149,7 @@ class Tree:
         self._shift(gaps)
 
     def move(self, places: Sequence[Place]) -> None:
-        """Move nodes with their branches in one step, in this order. What is around them is numbered anew: one by one,
-        django-mptt would write half the tree for each.
+        """Move nodes with their branches in one step, in this order.
 
         Raises `Refused` if a name is taken, the tree would be too deep, or one would stand in its own branch.
         """
@@ -160,6 +161,26 @@ class Tree:
             if (parent.pk, node.name) in taken:
                 raise Refused(name_taken(node.name))
             taken.add((parent.pk, node.name))
+        if len(places) == 1:
+            self._move_one(*places[0])
+        else:
+            self._move_several(places, moved)
+        rows.filter(pk__in=keys).update(updated_at=timezone.now())
+
+    def _move_one(self, node: Any, parent: Any, position: int | None) -> None:
+        depth = node.branch().aggregate(depth=Max("level"))["depth"] - node.level
+        if parent.level + 1 + depth > settings.MAX_LEVELS:
+            raise Refused(too_deep())
+        before = None if position is None else parent.children.exclude(pk=node.pk)[position:].first()
+        target, where = (before, "left") if before else (parent, "last-child")
+        try:
+            self.model._tree_manager.move_node(copy(node), target, position=where)
+        except InvalidMove:
+            raise Refused(_in_itself(node)) from None
+
+    def _move_several(self, places: Sequence[Place], moved: Mapping[int, Any]) -> None:
+        """What is around them is numbered anew: django-mptt would write half the tree for each."""
+        rows = self.model._base_manager
         ends = [(node.lft - 1, node.rght + 1) for node in moved.values()]
         ends += [(parent.lft, parent.rght) for _, parent, _ in places]
         around = rows.filter(tree_id=self.pk, lft__lte=min(ends)[0], rght__gte=max(end for _, end in ends))
@@ -185,7 +206,7 @@ class Tree:
                 after[pk] = [above, level, position, 0]
                 ahead += [(child, pk, level + 1) for child in reversed(children.get(pk, ()))]
         if cut_off := next((node for pk, node in moved.items() if pk not in after), None):
-            raise Refused(f"“{cut_off.name}” cannot be moved into its own branch.")
+            raise Refused(_in_itself(cut_off))
         if max(level for _, level, *_ in after.values()) > settings.MAX_LEVELS:
             raise Refused(too_deep())
         part = "json_extract(each.value, '$[{}]')" if connection.vendor == "sqlite" else "(each.value ->> {})::bigint"
@@ -195,7 +216,6 @@ class Tree:
             f" FROM json_each(%(new)s) AS each WHERE {self.table}.id = CAST(each.key AS bigint)",
             {"new": json.dumps({pk: after[pk] for pk, *was in before if after[pk] != was})},
         )
-        rows.filter(pk__in=keys).update(updated_at=timezone.now())
 
     def copy_from(self, source: "Tree") -> None:
         """Copy a tree inside the database: 10,000 items in 0.1 s. Old and new rows are matched by ``(ontology, uid)``.
@@ -254,6 +274,10 @@ class Tree:
                     for row in sorted(rows, key=itemgetter("level"))
                 ],
             )
+
+
+def _in_itself(node: Any) -> str:
+    return f"“{node.name}” cannot be moved into its own branch."
 
 
 def _numbered(
