@@ -452,6 +452,7 @@ def test_the_correction_of_a_text_comes_back_with_its_preview(page, sign_in, ali
     expect(page.locator("#text-preview [name=seen]")).to_have_count(1)
     page.get_by_role("button", name="Correct the text", exact=True).click()
     until(lambda: scene.dataset.items().get(pk=scene.item.pk).original == "Another text.", "it is not corrected")
+    page.wait_for_url(lambda url: not url.endswith("/text/"))
     page.goto(address)
     expect(page.locator("#corrected-text")).to_have_value("Another text.")
     expect(page.locator(".draft-note")).to_have_count(0)
