@@ -17,14 +17,29 @@ def words_of(text: str) -> list[str]:
 
 
 def rank(text: str, name: str) -> int:
-    """How well a name fits a text, best first: it begins with it, one of its parts does, it contains it, or none of these."""
+    """How well a name fits a text, best first: it is the text, or its initials are; it begins with it, one of its parts does, its
+    initials have it in a row, it contains it, or none of these."""
     last = unicodedata.normalize("NFC", text).strip().rpartition("/")[2].strip()
     wanted, folded = last.casefold(), name.casefold()
-    if folded.startswith(wanted):
-        return 0
-    if any(part.casefold().startswith(wanted) for part in _PARTS.findall(name)):
-        return 1
-    return 2 if wanted in folded else 3
+    initials = _initials(name) if len(last) > 1 and all(map(str.isupper, last)) else ""
+    grades = (
+        folded == wanted,
+        initials == last,
+        folded.startswith(wanted),
+        any(part.casefold().startswith(wanted) for part in _PARTS.findall(name)),
+        last in initials,
+        wanted in folded,
+    )
+    return grades.index(True) if True in grades else len(grades)
+
+
+def _initials(name: str) -> str:
+    """Of “SensingObject” and of “sensing object”: “SO”."""
+    return "".join(
+        letter.upper()
+        for before, letter in zip(" " + name, name, strict=False)
+        if letter.isupper() or (letter.isalnum() and not before.isalnum())
+    )
 
 
 class Index:

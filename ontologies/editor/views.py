@@ -22,6 +22,7 @@ from ..documents import notes_on
 from ..forms import ColorForm, FieldForm, ItemNameForm, NewItemForm, PasteForm
 from ..label_filters import RECENTLY, TITLES, LabelFilters
 from ..models import Ontology, OntologyItem
+from ..search import rank
 from ..usage import item_panels, marks_below
 from . import answers
 from .answers import Fragment, acts, edits, find_item, get_item, ontology_view, reads, respond, uids_in
@@ -124,7 +125,9 @@ def find(request: Request, ontology: Ontology) -> HttpResponse:
     also = request.GET.get("also", "").split(",")[:SHOWN_MATCHES]
     added = [labels.by_uid[uid] for uid in also if uid in labels.by_uid]
     shown = found_rows(ontology, found[:SHOWN_MATCHES], text, also=added)
-    return respond(request, ("_list", {"rows": shown, "total": len(found)}), ("_filters", {"filters": filters}))
+    best = min(found[:SHOWN_MATCHES], key=lambda label: rank(text, label.name), default=None)
+    context = {"rows": shown, "total": len(found), "best": best}
+    return respond(request, ("_list", context), ("_filters", {"filters": filters}))
 
 
 def _filters(request: Request, ontology: Ontology) -> LabelFilters:

@@ -1,11 +1,13 @@
 """What the browser finds when somebody types is what the editor finds, and what they used before comes first."""
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 
 import pytest
 
 from ontologies.search import Index, rank
+from tests import long_names
 from tests.soak import amount
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -131,13 +133,29 @@ def test_what_was_used_before_comes_first_among_names_that_fit_as_well(page):
     before = {"uses": uses, "recent": recent, "barred": ["PumpD"]}
     tree = ["1 Pump", "2 PumpA", "3 PumpB", "4 PumpC 2× by you", "6 WaterPump", "7 Sump 9× given"]
     barred = "5 PumpD 1× given"
-    found = ["PumpC 2× by you", "PumpB", "Pump", "PumpA", "WaterPump"]
+    rest = ["PumpA", "WaterPump", "PumpD 1× given"]
     assert page.evaluate(OFFER, [PUMPS, before, ["", "pump", "ump", "nothing"]]) == [
         ["PumpC 2× by you", "Sump 9× given", "PumpB last", "Pump last", *tree, barred],
-        [*found, "PumpD 1× given"],
-        ["PumpC 2× by you", "Sump 9× given", *found[1:], "PumpD 1× given"],
+        ["Pump", "PumpC 2× by you", "PumpB", *rest],  # a whole name before all
+        ["PumpC 2× by you", "Sump 9× given", "PumpB", "Pump", *rest],
         [],
     ]
+
+
+def test_labels_with_long_names_are_found_by_their_initials(page):
+    """Each whose initials at most two share is the first or the second."""
+    page.goto("/accounts/login/")
+    names = [name for name, _ in long_names.rows()]
+    initials = {name: "".join(filter(str.isupper, name)) for name in names}
+    shared = Counter(initials.values())
+    asked = [name for name in names if shared[initials[name]] <= 2]
+    assert len(names) == 220 and len(asked) > 200
+    found = page.evaluate(OFFER, [long_names.rows(), {}, [initials[name] for name in asked]])
+    labels = Index(names, names, [above for _, above in long_names.rows()])
+    for name, rows in zip(asked, found, strict=True):
+        text = initials[name]
+        assert name in rows[:2]
+        assert rows == sorted((names[place] for place in labels.find(text)), key=lambda each: rank(text, each))
 
 
 def test_a_level_of_more_than_nine_has_two_digits(page):

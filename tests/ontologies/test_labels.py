@@ -90,14 +90,32 @@ def test_as_many_items_are_kept_as_fit_and_always_the_newest(alice, monkeypatch,
 
 
 @pytest.mark.parametrize(
-    ("text", "best_first"),
+    ("text", "grades"),
     [
-        ("stat", ["State", "MachineState", "Thermostat", "Pump"]),
-        ("thing/ OBJ ", ["objective", "SensingObject", "subobject", "State"]),
+        ("stat", [["Stat"], [], ["State"], ["MachineState"], [], ["Thermostat"], ["Pump"]]),
+        ("thing/ OBJ ", [["obj"], [], ["objective"], ["SensingObject"], [], ["subobject"], ["State"]]),
+        (
+            "ECO",
+            [
+                ["Eco"],
+                ["EnergyConvertingObject", "energy converting object", "Energy-converting (object)"],
+                ["Economiser"],
+                ["WaterEconomiser"],
+                ["ElectricalEnergyConvertingObject", "EnergyConvertingObjectSet"],
+                ["MultipleMeasureControllingObject"],
+                ["EnergyOfConvertingObject"],
+            ],
+        ),
+        (
+            "eco",
+            [["ECO"], [], ["Economiser"], [], [], ["MultipleMeasureControllingObject"], ["EnergyConvertingObject"]],
+        ),
     ],
 )
-def test_names_that_fit_best_rank_first(text, best_first):
-    assert [rank(text, name) for name in best_first] == [0, 1, 2, 3]
+def test_names_that_fit_best_rank_first(text, grades):
+    assert [[rank(text, name) for name in names] for names in grades] == [
+        [n] * len(each) for n, each in enumerate(grades)
+    ]
 
 
 @pytest.mark.parametrize(

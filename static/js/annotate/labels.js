@@ -41,9 +41,9 @@ export class Labels {
   /** Active labels that are meant: by how well their names fit, then as `ranking` has them, then in tree order. */
   search(query, ranking) {
     const grade = this.index.ranker(query);
-    const grades = [[], [], [], []];
-    for (const place of this.index.find(query)) if (this.all[place].active) grades[grade(place)].push(this.all[place]);
-    return grades.flatMap((labels) => ranking.sorted(labels));
+    const grades = [];
+    for (const place of this.index.find(query)) if (this.all[place].active) (grades[grade(place)] ??= []).push(this.all[place]);
+    return grades.flatMap((labels) => ranking.sorted(labels)); // leaves out those that no label has
   }
 
   /** Make what searches need while nobody waits for it. */

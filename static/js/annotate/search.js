@@ -29,15 +29,25 @@ export class Index {
     return unknown.length === 1 ? this.#all(this.#meant(wanted, unknown[0])) : [];
   }
 
-  /** A function that tells how well the name at a place fits, best first: it begins with the text, one of its parts does, it
-      contains it, or none of these. */
+  /** A function that tells how well the name at a place fits, best first: it is the text, or its initials are; it begins with it,
+      one of its parts does, its initials have it in a row, it contains it, or none of these. */
   ranker(text) {
-    const wanted = fold(lastPart(text));
+    const last = lastPart(text.normalize("NFC"));
+    const wanted = fold(last);
+    const hasInitials = /^\p{Uppercase}{2,}$/u.test(last);
     return (place) => {
-      const at = this.folded[place].indexOf(wanted);
-      if (at === 0) return 0;
-      if (this.#partsAt(place).some((part) => part.startsWith(wanted))) return 1;
-      return at > 0 ? 2 : 3;
+      const name = this.folded[place];
+      const initials = hasInitials ? initialsOf(this.names[place]) : "";
+      const grades = [
+        () => name === wanted,
+        () => initials === last,
+        () => name.startsWith(wanted),
+        () => this.#partsAt(place).some((part) => part.startsWith(wanted)),
+        () => hasInitials && initials.includes(last),
+        () => name.includes(wanted),
+        () => true,
+      ];
+      return grades.findIndex((isIt) => isIt());
     };
   }
 
@@ -88,6 +98,9 @@ export class Index {
     return (this.partsOf[place] ??= this.names[place].match(PARTS)?.map(fold) ?? []);
   }
 }
+
+/** Of “SensingObject” and of “sensing object”: “SO”. */
+const initialsOf = (name) => name.match(/\p{Uppercase}|(?<![\p{L}\p{N}])[\p{L}\p{N}]/gu)?.join("").toUpperCase() ?? "";
 
 /** For “SenObj” or “SO” what finds “SensingObject” and “sensing object”: each part begins where a part of the name does. */
 function camelCase(word) {

@@ -85,11 +85,12 @@ nothing.addEventListener("click", async ({ target: { dataset } }) => {
   add(uid, name);
 });
 
+/** To the next match, first of all to that which fits best. */
 function step(by) {
   const all = matches();
   if (!all.length) return;
   const at = all.indexOf(item(state.selected));
-  const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : (at + by + all.length) % all.length];
+  const next = at < 0 ? (by > 0 ? item(root().dataset.best) : all.at(-1)) : all[(at + by + all.length) % all.length];
   for (let up = parentOf(next); up; up = parentOf(up)) up.ariaExpanded = "true";
   byId(`row-${uidOf(next)}`).scrollIntoView({ block: "nearest" });
   select(next);

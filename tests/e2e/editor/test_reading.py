@@ -20,7 +20,7 @@ def test_search_shows_matches_in_their_branches_and_steps_through_them(editor, p
     assert editor.names() == ["PhysicalObject", "SensingObject", "DrivingObject"]
     expect(editor.row("SensingObject").locator("mark")).to_have_text("ing")
     expect(editor.row("PhysicalObject").locator(".note mark")).to_have_text("ing")
-    editor.press("Enter", "Enter")
+    editor.press("Enter")  # to a name first
     expect(page.locator("#matches")).to_have_text("2 of 3 matches")
     expect(page.locator("#details h2")).to_contain_text("SensingObject")
     editor.press("Enter", "Shift+Enter")
