@@ -134,3 +134,55 @@ def test_undo_of_two_resizes_brings_back_what_broke_a_rule_before(desk):
     desk.press("Control+z", "Control+z")
     assert desk.stored() == [(1, 3, "Thermostat"), (3, 4, "State")]
     expect(desk.page.locator(".toast")).to_have_count(0)
+
+
+def selected(desk: Desk) -> str:
+    return desk.page.locator("#said").text_content().partition(",")[0]
+
+
+def test_tab_goes_on_from_the_source_of_a_relation(desk):
+    for token in (0, 2, 4, 5):
+        desk.mark(token, "PhysicalObject")
+    for key, next_one in (("Tab", "not"), ("Shift+Tab", "left")):
+        desk.press("Escape", "Tab", "Tab", "r", "3" if key == "Tab" else "2")
+        desk.pick("hasPart")
+        desk.press(key)
+        assert selected(desk) == next_one
+
+
+def test_a_key_leads_to_the_next_word_without_a_mark(desk):
+    desk.mark(1, "PhysicalObject")
+    desk.mark(2, "State")
+    desk.press("Home", "Control+ArrowRight")
+    assert selected(desk) == "thermostat"
+    desk.press("Control+ArrowLeft")
+    assert selected(desk) == "left"
+    desk.press("Control+ArrowLeft")
+    assert selected(desk) == "Every word is marked from here to the beginning."
+    desk.press("Escape", "Tab", "Control+ArrowRight", "p")
+    desk.pick("hysical")
+    assert (3, 3, "PhysicalObject") in desk.stored()
+
+
+def test_a_mark_in_sight_is_reached_by_its_number(desk):
+    desk.suggest(*(("State", n % 7, n % 7) for n in range(3)), user=desk.user)
+    desk.open().press("End", ",")
+    expect(desk.page.locator(".mark-name[data-number]")).to_have_count(3)
+    expect(desk.page.locator("#mode")).to_contain_text("type its number")
+    desk.press("x", "2")
+    assert selected(desk) == "air"
+    expect(desk.page.locator(".mark-name[data-number]")).to_have_count(0)
+    expect(desk.page.locator("#mode")).to_be_hidden()
+    desk.press("End", ",", "Escape")
+    assert selected(desk) == "replace"
+
+
+def test_one_key_accepts_all_and_goes_on(desk):
+    mine = desk.suggest(("State", 0, 0), ("State", 1, 1), user=desk.user)
+    desk.open().press("Control+Shift+Enter")
+    desk.ready(2)
+    desk.press("Control+Shift+Enter")
+    desk.ready(3)
+    desk.saved()
+    assert set(mine.entity_set.values_list("status", flat=True)) == {"accepted"}
+    assert Annotation.objects.filter(annotator=desk.user, done_at=None).count() == 0

@@ -43,6 +43,9 @@ const ANSWERS = {
   },
 };
 
+/** Accept all that is suggested, done, and on to the next item. */
+export const acceptAndFinish = () => (marks.undecided.length && !readOnly() ? ANSWERS.accept() : finish());
+
 export function listenToDialog() {
   // The key that opened it may still be held.
   dialog?.addEventListener("keydown", (event) => event.repeat && event.key === "Enter" && event.preventDefault());

@@ -4,13 +4,14 @@ import { findAlike } from "./alike.js";
 import { redo, undo } from "./changes.js";
 import { accept, nextSuggestion, remove } from "./deciding.js";
 import { goTo, nextUndone, openItems, skip } from "./finding.js";
-import { finishUnlessUndecided, reopen } from "./finishing.js";
+import { acceptAndFinish, finishUnlessUndecided, reopen } from "./finishing.js";
 import { openFlags } from "./flags.js";
 import { goToHit } from "./hits.js";
+import { jump, typeJump } from "./jumping.js";
 import { applyShortcut, pickForWords, pickSticky, relabel } from "./labelling.js";
 import { chooseTarget, relate, relateAs, reverse, stepTarget, typeNumber } from "./relating.js";
 import { moveEdge } from "./resizing.js";
-import { escape, moveCursor, moveRegion, selectAll, stepMark } from "./selection.js";
+import { escape, moveCursor, moveRegion, selectAll, stepMark, stepUnmarked } from "./selection.js";
 import { stick } from "./sticky.js";
 import { comment } from "./talking.js";
 import { $, chosen, marks, now, original, picker, sheet, span, state, text, toast } from "./workspace.js";
@@ -18,6 +19,7 @@ import { $, chosen, marks, now, original, picker, sheet, span, state, text, toas
 /** Wherever the focus is. */
 const ANYWHERE = {
   "Ctrl+Enter": finishUnlessUndecided,
+  "Ctrl+Shift+Enter": acceptAndFinish,
   "Alt+Enter": reopen,
   "Ctrl+z": undo,
   "Ctrl+Shift+z": redo,
@@ -50,6 +52,9 @@ const IN_TEXT = {
   Backspace: () => remove(),
   "Alt+ArrowDown": () => nextSuggestion(1),
   "Alt+ArrowUp": () => nextSuggestion(-1),
+  "Ctrl+ArrowRight": () => stepUnmarked(text.rtl ? -1 : 1),
+  "Ctrl+ArrowLeft": () => stepUnmarked(text.rtl ? 1 : -1),
+  ",": jump,
   "Ctrl+a": selectAll,
   "*": () => findAlike(),
 };
@@ -122,6 +127,7 @@ function handlerOf(event) {
   const here = document.activeElement;
   if (here && here !== document.body && !["main", "relations"].includes(here.id) && !sheet.contains(here)) return null;
   if (here?.closest("#mark-actions") && ["Enter", "Space"].includes(chord)) return null;
+  if (view.jumping && /^([\p{L}\p{N}]|Enter)$/u.test(chord)) return () => typeJump(chord);
   if (view.relating) return RELATING[chord] ?? (/^[0-9]$/.test(chord) ? () => typeNumber(chord) : null);
   if (IN_TEXT[chord]) return IN_TEXT[chord];
   const edge = view.mark && key.startsWith("Arrow") && EDGES[chord.replace(`+${key}`, "")];

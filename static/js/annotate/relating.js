@@ -8,7 +8,7 @@ import { refresh } from "./saving.js";
 import { select, selectMark } from "./selection.js";
 import { labelAt, sayUnset } from "./shortcuts.js";
 import { showMode } from "./showing.js";
-import { allowedTargets, pointLine, targetOver, whyNot } from "./targets.js";
+import { allowedTargets, pointLine, targetOver, targetsAt, whyNot } from "./targets.js";
 import { LOADING, marks, now, readOnly, recent, sayReadOnly, state, text, toast, wordsOf } from "./workspace.js";
 
 /** Begin at the mark that is selected or, when it is a relation, once more at its source and with its label. */
@@ -80,10 +80,9 @@ const propose = (candidate, typed = "") => {
 
 /** A digit of a target's number: chosen as soon as no other number begins so. */
 export function typeNumber(digit) {
-  const beginning = (typed) => allowedTargets().filter(({ number }) => String(number).startsWith(typed));
   const before = now.view.typed ?? "";
-  const typed = beginning(before + digit).length ? before + digit : digit;
-  const [first, ...others] = beginning(typed);
+  const typed = targetsAt(before + digit).length ? before + digit : digit;
+  const [first, ...others] = targetsAt(typed);
   if (first && !others.length) chooseTarget(first.uid);
   else if (first) propose(first.uid, typed);
 }

@@ -17,9 +17,9 @@ function isThere({ mark, relating, candidate, relation }) {
 export function select(wanted = {}) {
   const next = isThere(wanted) ? wanted : {};
   const { view } = now;
-  const marksChange = ["mark", "relation", "relating", "candidate"].some((key) => view[key] !== next[key]);
+  const marksChange = ["mark", "relation", "relating", "candidate", "jumping"].some((key) => view[key] !== next[key]);
   now.view = next;
-  if (!next.relating) showMode();
+  if (!next.relating && !next.jumping) showMode();
   if (next.words) now.cursor = next.words.focus;
   showBefore();
   if (marksChange) showChosen();
@@ -95,11 +95,13 @@ function walkOn(way, word) {
 /** Before what is selected in it. */
 const sayEntered = () => say(`${active.inWords}. ${$("said").textContent}`);
 
-/** To the next mark or the one before, in the next item as well; false at the end, where Tab leaves the text. */
+/** To the next mark or the one before, from a relation from its source, in the next item as well; false at the end, where Tab leaves
+    the text. */
 export function stepMark(step) {
   const { view } = now;
   const order = marks.inTextOrder();
-  let at = order.findIndex((mark) => mark.uid === view.mark);
+  const here = marks.relation.get(view.relation)?.source ?? view.mark;
+  let at = order.findIndex((mark) => mark.uid === here);
   if (at >= 0) at += step;
   else {
     const from = view.words ? view.words.focus : step > 0 ? -1 : Infinity;
@@ -121,12 +123,26 @@ function walkToMarks(step) {
   return true;
 }
 
+const isWord = (token) => /[\p{L}\p{N}]/u.test(text.tokens[token]);
+
+/** To the next word, or the one before, on which there is no mark. */
+export function stepUnmarked(step) {
+  const { view, cursor } = now;
+  const mark = marks.entity.get(view.mark);
+  let at = mark ? (step > 0 ? mark.end : mark.start) : view.words ? cursor : cursor - step;
+  do at += step;
+  while (text.tokens[at] !== undefined && (!isWord(at) || marks.over(at).length));
+  if (text.tokens[at] === undefined) say(`Every word is marked from here to the ${step > 0 ? "end" : "beginning"}.`);
+  else select({ words: { anchor: at, focus: at } });
+}
+
 export function selectAll() {
   select({ words: { anchor: 0, focus: text.tokens.length - 1 } });
 }
 
 export function escape() {
-  select(now.view.relating ? { mark: now.view.relating } : {});
+  const { relating, jumping } = now.view;
+  select(jumping ? jumping.from : relating ? { mark: relating } : {});
 }
 
 /** Select nothing where the mark that is selected is gone; a list of labels for it goes, too. */

@@ -1,5 +1,5 @@
 // The marks to which a relation may lead from the one where it starts: numbered in the order of the text. The others are dimmed.
-// A line leads from the source to what is pointed at.
+// A line leads from the source to what is pointed at. Whoever jumps sees the numbers of all marks in sight.
 
 import { $, items, marks, now, sheet, text } from "./workspace.js";
 
@@ -7,6 +7,8 @@ let targets = new Map(); // uid: {uid, number, why}
 
 /** What may be chosen, in the order of the text. */
 export const allowedTargets = () => [...targets.values()].filter(({ why }) => !why);
+/** Those whose number begins so. */
+export const targetsAt = (typed) => allowedTargets().filter(({ number }) => String(number).startsWith(typed));
 export const whyNot = (uid) => targets.get(uid)?.why ?? null;
 
 /** The mark over a token that is meant as a target: the innermost that is allowed or, for its reason, the innermost. */
@@ -29,10 +31,17 @@ function findTargets(source) {
   }
 }
 
+const isInSight = ({ start, end }) => {
+  const { top, bottom } = text.rectOf(start, end);
+  return bottom > 0 && top < innerHeight;
+};
+
+const findInSight = () => (targets = new Map(marks.inTextOrder().filter(isInSight).map(({ uid }, at) => [uid, { uid, why: null, number: at + 1 }])));
+
 export function showTargets() {
-  const { relating, candidate } = now.view;
-  if (!relating && !targets.size) return;
-  findTargets(relating);
+  const { relating, candidate, jumping } = now.view;
+  if (!relating && !jumping && !targets.size) return;
+  jumping ? findInSight() : findTargets(relating);
   showNumbers();
   drawLine(relating && candidate ? middleOf(candidate) : null);
 }
