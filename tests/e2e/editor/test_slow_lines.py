@@ -331,6 +331,7 @@ def test_a_colour_that_is_not_saved_is_not_shown(editor, page, refusing):
 
 
 def signs_in_elsewhere(page, user):
+    page.wait_for_load_state("networkidle")  # what is asked for signed out leads away
     user.set_password("a long secret")
     user.save()
     other = page.context.new_page()
