@@ -22,15 +22,17 @@ def rank(text: str, name: str) -> int:
     last = unicodedata.normalize("NFC", text).strip().rpartition("/")[2].strip()
     wanted, folded = last.casefold(), name.casefold()
     initials = _initials(name) if len(last) > 1 and all(map(str.isupper, last)) else ""
-    grades = (
-        folded == wanted,
-        initials == last,
-        folded.startswith(wanted),
-        any(part.casefold().startswith(wanted) for part in _PARTS.findall(name)),
-        last in initials,
-        wanted in folded,
-    )
-    return grades.index(True) if True in grades else len(grades)
+    if folded == wanted:
+        return 0
+    if initials and initials == last:
+        return 1
+    if folded.startswith(wanted):
+        return 2
+    if any(part.casefold().startswith(wanted) for part in _PARTS.findall(name)):
+        return 3
+    if initials and last in initials:
+        return 4
+    return 5 if wanted in folded else 6
 
 
 def _initials(name: str) -> str:

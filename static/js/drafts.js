@@ -218,5 +218,7 @@ document.addEventListener("keydown", (event) => {
   const form = event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.isComposing && event.target.closest?.("form[data-draft]");
   if (!form) return;
   event.preventDefault();
-  if (!event.repeat) (form.querySelector("button.primary") ?? form.querySelector("button:not([type=button])")).click();
+  if (event.repeat) return;
+  const button = form.querySelector("button.primary") ?? form.querySelector("button:not([type=button])");
+  button ? button.click() : form.requestSubmit(); // a click names the button that was meant
 });

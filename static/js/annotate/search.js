@@ -38,16 +38,12 @@ export class Index {
     return (place) => {
       const name = this.folded[place];
       const initials = hasInitials ? initialsOf(this.names[place]) : "";
-      const grades = [
-        () => name === wanted,
-        () => initials === last,
-        () => name.startsWith(wanted),
-        () => this.#partsAt(place).some((part) => part.startsWith(wanted)),
-        () => hasInitials && initials.includes(last),
-        () => name.includes(wanted),
-        () => true,
-      ];
-      return grades.findIndex((isIt) => isIt());
+      if (name === wanted) return 0;
+      if (initials && initials === last) return 1;
+      if (name.startsWith(wanted)) return 2;
+      if (this.#partsAt(place).some((part) => part.startsWith(wanted))) return 3;
+      if (initials && initials.includes(last)) return 4;
+      return name.includes(wanted) ? 5 : 6;
     };
   }
 

@@ -90,7 +90,7 @@ function step(by) {
   const all = matches();
   if (!all.length) return;
   const at = all.indexOf(item(state.selected));
-  const next = at < 0 ? (by > 0 ? item(root().dataset.best) : all.at(-1)) : all[(at + by + all.length) % all.length];
+  const next = at < 0 ? (by > 0 ? (item(root().dataset.best) ?? all[0]) : all.at(-1)) : all[(at + by + all.length) % all.length];
   for (let up = parentOf(next); up; up = parentOf(up)) up.ariaExpanded = "true";
   byId(`row-${uidOf(next)}`).scrollIntoView({ block: "nearest" });
   select(next);

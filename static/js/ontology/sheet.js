@@ -31,7 +31,8 @@ pane.addEventListener("keydown", (event) => {
 let pressed = null; // the item, until its details are there
 
 function goIn() {
-  if (!pressed || !isOpen() || !byId(`details-${uidOf(pressed)}`)) return;
+  if (pressed && (!isOpen() || uidOf(pressed) !== state.selected)) pressed = null; // somebody went on meanwhile
+  if (!pressed || !byId(`details-${uidOf(pressed)}`)) return;
   if (document.activeElement === pressed) pane.querySelector("[data-overview]")?.focus({ preventScroll: true });
   pressed = null;
 }
