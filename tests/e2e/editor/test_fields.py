@@ -46,7 +46,7 @@ def test_a_name_is_saved_on_leaving_its_field(editor, page):
     editor.row("Activity").locator(".name").click()
     expect(page.locator(f"#row-{uid} .name")).to_have_text("Condition")
     expect(editor.item("Activity")).to_be_focused()
-    expect(editor.details.locator("h2")).to_contain_text("Activity")
+    expect(editor.details.locator("h2:visible")).to_contain_text("Activity")
     editor.button("+ Child").click()
     expect(editor.name_field).to_be_focused()
     page.keyboard.type("Inspect")
@@ -90,7 +90,7 @@ def test_what_is_typed_is_saved_when_another_item_is_chosen_at_once(editor, page
     editor.select("State")
     editor.details.locator("textarea").fill("How a thing is.")
     editor.row("Activity").locator(".name").click()
-    expect(editor.details.locator("h2")).to_contain_text("Activity")
+    expect(editor.details.locator("h2:visible")).to_contain_text("Activity")
     expect(page.locator("#undo-button")).to_contain_text("Undo describe")
     assert editor.ontology.items().get(name="State").description == "How a thing is."
     editor.select("State")
@@ -129,7 +129,7 @@ def test_details_that_an_undo_overtakes_give_way(editor, page, alice):
     with page.expect_response(lambda answer: answer.status == 204):
         held.pop().continue_()
     expect(editor.item("State")).to_be_focused()
-    expect(editor.details.locator("h2")).to_contain_text("State")
+    expect(editor.details.locator("h2:visible")).to_contain_text("State")
     expect(page.locator(".toast")).not_to_contain_text("does not exist")
 
 
@@ -173,7 +173,7 @@ def test_what_could_not_be_sent_is_sent_by_itself_wherever_one_is_then(editor, p
     editor.row("Activity").locator(".name").click()
     page.context.set_offline(False)
     expect(page.locator("#unsent")).to_be_empty()
-    expect(editor.details.locator("h2")).to_have_text("Activity")
+    expect(editor.details.locator("h2:visible")).to_have_text("Activity")
     assert editor.ontology.items().get(name="State").description == "How a thing is."
     assert editor.ontology.items().get(name="Activity").description == ""
 

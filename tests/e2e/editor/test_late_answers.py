@@ -19,7 +19,7 @@ def test_details_from_before_a_change_are_not_shown_after_it(editor, page):
     editor.type("Condition")
     expect(editor.shown("Condition")).to_be_visible()
     details.arrive()
-    expect(editor.details.locator("h2")).to_contain_text("Condition")
+    expect(editor.details.locator("h2:visible")).to_contain_text("Condition")
     editor.in_step()
 
 
@@ -33,7 +33,7 @@ def test_a_late_overview_does_not_replace_the_details_of_what_was_selected_meanw
     page.wait_for_timeout(400)  # the pause after which details are fetched: those of this item are there already
     overview.arrive()
     editor.settled()
-    expect(editor.details.locator("h2")).to_contain_text("State")
+    expect(editor.details.locator("h2:visible")).to_contain_text("State")
 
 
 def test_late_details_of_several_do_not_replace_those_of_the_one_that_is_selected_again(editor, page):
@@ -44,7 +44,7 @@ def test_late_details_of_several_do_not_replace_those_of_the_one_that_is_selecte
     editor.press("Escape")
     details.arrive()
     editor.settled()
-    expect(editor.details.locator("h2")).to_contain_text("State")
+    expect(editor.details.locator("h2:visible")).to_contain_text("State")
     expect(page.locator("#selection")).to_be_hidden()
 
 
@@ -85,7 +85,7 @@ def test_what_is_typed_stays_when_the_answer_of_a_new_name_brings_the_details(ed
     description(editor).click()
     page.keyboard.type("How a thing is.")
     answer.arrive()
-    expect(editor.details.locator("h2")).to_contain_text("Condition")
+    expect(editor.details.locator("h2:visible")).to_contain_text("Condition")
     expect(description(editor)).to_be_focused()
     expect(description(editor)).to_have_value("How a thing is.")
     page.locator("#search").click()

@@ -224,7 +224,7 @@ def switch_several_by_mouse(editor: Editor) -> None:
     editor.select("State")
     editor.row("Replace").locator(".name").click(modifiers=["ControlOrMeta"])
     selected(editor, 2)
-    expect(editor.details.locator("h2")).to_have_text("2 items selected")
+    expect(editor.details.locator("h2:visible")).to_have_text("2 items selected")
     editor.button("Switch off").click()
     editor.dialog.get_by_role("button", name="Switch off").click()
 
@@ -233,7 +233,7 @@ def switch_several_by_keys(editor: Editor) -> None:
     editor.go("State")
     editor.press("Control+ArrowUp", "Control+Space")
     selected(editor, 2)
-    expect(editor.details.locator("h2")).to_have_text("2 items selected")
+    expect(editor.details.locator("h2:visible")).to_have_text("2 items selected")
     editor.tab_to(editor.button("Switch off"))
     editor.press("Enter")
     expect(editor.dialog.get_by_role("button", name="Switch off")).to_be_focused()

@@ -131,7 +131,7 @@ def test_enter_does_not_rename_what_was_reached_by_typing(editor, page):
     editor.tab_to(page.locator("#tree li[tabindex='0']"))
     page.keyboard.type("State\n")
     expect(editor.item("State")).to_be_focused()
-    expect(editor.details.locator("h2")).to_contain_text("State")
+    expect(editor.details.locator("h2:visible")).to_contain_text("State")
     expect(editor.name_field).to_have_count(0)
     editor.press("F2")
     expect(editor.name_field).to_be_focused()
