@@ -25,7 +25,7 @@ import { stick } from "./annotate/sticky.js";
 import { listenToComments, showNamedComment } from "./annotate/talking.js";
 import { keepNumbers } from "./annotate/targets.js";
 import { listenToTouch } from "./annotate/touch.js";
-import { $, active, focusText, items, marks, pane, relationList, state } from "./annotate/workspace.js";
+import { $, active, focusText, marks, pane, relationList, sheets, state, withItems } from "./annotate/workspace.js";
 
 function listenToButtons() {
   document.addEventListener("click", (event) => {
@@ -53,7 +53,7 @@ function listenToButtons() {
       run();
     });
   }
-  for (const { original } of items) original.details.addEventListener("toggle", focusText);
+  sheets.addEventListener("toggle", ({ target }) => target.matches("[data-original]") && focusText(), true); // it does not bubble
   $("open-items")?.addEventListener("click", () => openItems());
 }
 
@@ -112,7 +112,7 @@ listenToFlags();
 listenToComments();
 listenToNotSaved();
 pane.showShortcuts(shortcutOf("entity"));
-for (const { text } of items) text.redraw = show;
+withItems(({ text }) => (text.redraw = show));
 focusText();
 begin();
 startSaving();

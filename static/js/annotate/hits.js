@@ -5,7 +5,7 @@ import { enter } from "./entering.js";
 import { showOverview } from "./overview.js";
 import { fold } from "./search.js";
 import { select } from "./selection.js";
-import { $, active, focusText, items, now, span, text } from "./workspace.js";
+import { $, active, focusText, items, now, span, text, withItems } from "./workspace.js";
 
 const form = $("find");
 const field = form.querySelector("input");
@@ -150,5 +150,5 @@ export function listenToHits() {
     folded.clear();
     if (now.hits.length) seek();
   });
-  for (const { text } of items) text.whenFilled.push(() => now.hits.length && light());
+  withItems(({ text }) => text.whenFilled.push(() => now.hits.length && light()));
 }

@@ -88,5 +88,6 @@ export function listenToResizing() {
     event.stopPropagation();
   }, true);
   document.addEventListener("pointerdown", settle, true);
+  document.addEventListener("leaving", settle);
   for (const name of ["blur", "beforeunload", "pagehide"]) addEventListener(name, settle, true);
 }

@@ -13,7 +13,7 @@ import { post } from "./post.js";
 import { Queue } from "./queue.js";
 import { dropGone } from "./selection.js";
 import { show, showMode } from "./showing.js";
-import { $, NOT_SAVED, SIGNED_OUT, active, dismiss, here, items, marks, now, onPage, pane, picker, precedents, progress, state, toast, toastsOf } from "./workspace.js";
+import { $, NOT_SAVED, SIGNED_OUT, active, dismiss, here, items, marks, now, onPage, pane, picker, precedents, progress, state, toast, toastsOf, withItems } from "./workspace.js";
 
 const NOT_KEPT = "told that nothing is kept";
 const store = new Store(state.annotator, `project ${state.project}`, ["item", "operation", "inverse", "textVersion", "words", "revision"]);
@@ -286,7 +286,7 @@ export function startSaving() {
     takeOver();
     if (!queue.size) refreshAll();
   });
-  for (const { here, revision } of items) queue.knows(here, revision);
+  withItems(({ here, revision }) => queue.knows(here, revision));
   takeOver();
   progress.load(() => !queue.size);
   // Whoever dismisses the reason knows that something was refused.

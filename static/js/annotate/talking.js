@@ -4,7 +4,7 @@ import { plural } from "../words.js";
 import { backTo } from "../talking.js";
 import { select, selectMark } from "./selection.js";
 import { inWords, say } from "./showing.js";
-import { $, active, chosen, focusText, items, marks, toast, wordsOf } from "./workspace.js";
+import { $, active, chosen, focusText, items, marks, toast, withItems, wordsOf } from "./workspace.js";
 
 class Talk {
   constructor({ pk }) {
@@ -77,7 +77,7 @@ class Talk {
   }
 }
 
-const talks = new Map(items.map((item) => [item, new Talk(item)]));
+const talks = new WeakMap(); // by item
 const talk = () => talks.get(active);
 
 /** Write about what is selected, or go on with what was begun. */
@@ -104,7 +104,7 @@ function selectAbout({ kind, uid }) {
 
 /** What is said about the item that is worked on. */
 function show() {
-  for (const each of talks.values()) each.root.hidden = each !== talk();
+  for (const item of items) talks.get(item).root.hidden = item !== active;
   const { form, list } = talk();
   $("comment").hidden = !form.hidden;
   const count = list.querySelectorAll(":scope > .comment:not(.resolved)").length;
@@ -128,7 +128,10 @@ export function showNamedComment() {
 }
 
 export function listenToComments() {
-  for (const each of talks.values()) each.listen();
+  withItems((item) => {
+    talks.set(item, new Talk(item));
+    talks.get(item).listen();
+  });
   $("comment").addEventListener("click", comment);
   $("to-comments").addEventListener("click", () => (talk().list.childElementCount ? talk().list.lastElementChild.focus() : comment()));
   $("comments").addEventListener("keydown", (event) => {

@@ -1,7 +1,7 @@
 // The marks to which a relation may lead from the one where it starts: numbered in the order of the text. The others are dimmed.
 // A line leads from the source to what is pointed at. Whoever jumps sees the numbers of all marks in sight.
 
-import { $, items, marks, now, sheet, text } from "./workspace.js";
+import { $, marks, now, sheet, text, withItems } from "./workspace.js";
 
 let targets = new Map(); // uid: {uid, number, why}
 
@@ -58,7 +58,7 @@ function showNumbers() {
 
 /** What is drawn later is numbered, too. */
 export function keepNumbers() {
-  for (const item of items) item.text.whenFilled.push(() => targets.size && showNumbers());
+  withItems(({ text }) => text.whenFilled.push(() => targets.size && showNumbers()));
 }
 
 /** Let the line lead to a mark or, without one, to the pointer. */

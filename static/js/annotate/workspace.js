@@ -12,7 +12,8 @@ import { RelationList } from "./relation-list.js";
 export const $ = (id) => document.getElementById(id);
 export const state = JSON.parse($("state").textContent);
 export const sheets = $("sheets");
-export const items = state.items.map((values, at) => new Item(values, sheets.children[at]));
+/** Those of the page that is shown. */
+export let items;
 /** The item that is worked on, and what it is made of: who imports them sees those of the item that was entered last. */
 export let active;
 export let here, marks, original, sheet, text;
@@ -23,7 +24,22 @@ export const picker = new Picker($("picker"));
 export const relationList = state.hasRelations ? new RelationList($("relations")) : null;
 export const pane = new Pane($("pane"), `open labels ${state.project}`);
 
-workOn(items[0]);
+const takers = [];
+
+/** Show these items, each in its element. */
+export function takeItems(states, elements) {
+  items = states.map((values, at) => new Item(values, elements[at]));
+  for (const take of takers) items.forEach(take);
+  workOn(items[0]);
+}
+
+takeItems(state.items, [...sheets.children]);
+
+/** Do something with each item of the page, and with those of the pages to come. */
+export function withItems(take) {
+  takers.push(take);
+  items.forEach(take);
+}
 
 export function workOn(item) {
   active = item;
