@@ -44,6 +44,7 @@ def page_to_annotate(request: Request, project: Project, item: Item, shown: OwnI
     context = _page(project, person, items, lambda key: item_address(shown, project, key), neighbours)
     for each in context["items"]:
         each["state"]["urls"] |= own_addresses(each["item"])
+        each["state"]["isLater"] = each["item"].pk in shown.later
     state: dict[str, Any] = context["state"]
     member = access.own_membership(request, project)
     state |= {

@@ -15,9 +15,10 @@ import { listenToKeys } from "./annotate/keys.js";
 import { clickLabel, pin } from "./annotate/labelling.js";
 import { listenToNotSaved } from "./annotate/not-saved.js";
 import { listenToOverview } from "./annotate/overview.js";
+import { fetchAhead, listenToNetwork } from "./annotate/pages.js";
 import { listenToPointer } from "./annotate/pointer.js";
 import { listenToResizing } from "./annotate/resizing.js";
-import { catchUp, startSaving, suggestHistory, suggestHistoryBeside, takeOffers } from "./annotate/saving.js";
+import { allSaved, catchUp, refreshAll, startSaving, suggestHistory, suggestHistoryBeside, takeOffers } from "./annotate/saving.js";
 import { returnToText, select, selectMark } from "./annotate/selection.js";
 import { shortcutOf } from "./annotate/shortcuts.js";
 import { show, showMode } from "./annotate/showing.js";
@@ -67,6 +68,19 @@ function listenToPane() {
   relationList?.listen({ onSelect: choose, onRemove, onLeave: returnToText });
 }
 
+/** Another page has taken the place of the one before. It may be known as it was some time ago. */
+async function goOnHere() {
+  const first = active;
+  select();
+  resume();
+  document.documentElement.dataset.ready = "true";
+  fetchAhead();
+  await allSaved();
+  await refreshAll();
+  await suggestHistory(first);
+  suggestHistoryBeside(first);
+}
+
 async function begin(failures = 0) {
   try {
     await takeOffers(state.urls);
@@ -83,6 +97,7 @@ async function begin(failures = 0) {
   resume();
   document.documentElement.dataset.ready = "true";
   suggestHistoryBeside(first);
+  if (!state.reading) fetchAhead();
 }
 
 /** The mark that the address names, as the links of reports do. */
@@ -111,6 +126,8 @@ listenToPane();
 listenToFlags();
 listenToComments();
 listenToNotSaved();
+if (!state.reading) listenToNetwork();
+document.addEventListener("turned", goOnHere);
 pane.showShortcuts(shortcutOf("entity"));
 withItems(({ text }) => (text.redraw = show));
 focusText();

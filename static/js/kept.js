@@ -1,5 +1,6 @@
 // What is not stored on the server yet, kept in this browser for each person and place, such as the workspace of a project: operations
-// that wait to be sent, and drafts of texts. It outlives the page that made it, but no more than 14 days.
+// that wait to be sent, and drafts of texts; and pages of the workspace that were fetched. It outlives the page that made it, but no
+// more than 14 days.
 // A browser may have no such place, or no room in it: then nothing here succeeds, and the page goes on without.
 
 import { alive, isGone, tab } from "./tabs.js";
@@ -7,6 +8,8 @@ import { alive, isGone, tab } from "./tabs.js";
 const NAME = "annotating";
 const WAITING = "waiting";
 const DRAFTS = "drafts";
+const PAGES = "pages";
+const TABLES = [WAITING, DRAFTS, PAGES];
 const OWNER = "owner";
 const AT = "at";
 const LIFE = 14 * 24 * 3600 * 1000; // ms
@@ -30,6 +33,8 @@ function forEach(request, act) {
 }
 
 function upgrade({ target: { result: opened, transaction }, oldVersion }) {
+  opened.createObjectStore(PAGES, { keyPath: ["person", "place", "address"] }).createIndex(AT, AT);
+  if (oldVersion > 1) return;
   const waiting = oldVersion ? transaction.objectStore(WAITING) : opened.createObjectStore(WAITING, { keyPath: "id", autoIncrement: true });
   if (oldVersion) {
     waiting.deleteIndex(OWNER);
@@ -41,16 +46,16 @@ function upgrade({ target: { result: opened, transaction }, oldVersion }) {
 }
 
 async function open() {
-  const request = indexedDB.open(NAME, 2);
+  const request = indexedDB.open(NAME, 3);
   request.onupgradeneeded = upgrade;
   const opened = await answerOf(request);
   opened.onclose = opened.onversionchange = () => {
     opened.close();
     database = null;
   };
-  const transaction = opened.transaction([WAITING, DRAFTS], "readwrite");
+  const transaction = opened.transaction(TABLES, "readwrite");
   const old = IDBKeyRange.upperBound(Date.now() - LIFE);
-  for (const name of [WAITING, DRAFTS]) forEach(transaction.objectStore(name).index(AT).openCursor(old), (cursor) => cursor.delete());
+  for (const name of TABLES) forEach(transaction.objectStore(name).index(AT).openCursor(old), (cursor) => cursor.delete());
   return opened;
 }
 
@@ -95,6 +100,16 @@ export const dropDraft = (person, place) => write(DRAFTS, (table) => answerOf(ta
 export const countDrafts = (person) => read(DRAFTS, (table) => answerOf(table.count(allOf(person))));
 
 export const dropDrafts = (person) => write(DRAFTS, (table) => answerOf(table.delete(allOf(person))));
+
+/* Pages of the workspace: as they were fetched, or left ------------------------------------------------------------- */
+
+export const keepPage = (person, place, address, page) => write(PAGES, (table) => answerOf(table.put({ person, place, address, page, at: page.at })));
+
+export const keptPage = (person, place, address) => read(PAGES, (table) => answerOf(table.get([person, place, address]))).then((row) => row?.page);
+
+export const dropPage = (person, place, address) => write(PAGES, (table) => answerOf(table.delete([person, place, address])));
+
+export const dropPages = (person) => write(PAGES, (table) => answerOf(table.delete(allOf(person))));
 
 /* What waits to be sent -------------------------------------------------------------------------------------------- */
 

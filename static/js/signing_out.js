@@ -1,4 +1,4 @@
-// Who signs out is told of changes that wait in this browser to be saved, and asked about drafts, which go with the person.
+// Who signs out is told of changes that wait in this browser to be saved, and asked about drafts, which go with the person, as do the pages that are kept.
 
 import { showToast } from "./toasts.js";
 import { plural } from "./words.js";
@@ -9,6 +9,7 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const person = Number(form.dataset.signsOut);
   const kept = await import("./kept.js");
+  await kept.dropPages(person).catch(() => {});
   const [waiting, drafts] = await Promise.all([kept.countWaiting(person), kept.countDrafts(person)]).catch(() => [0, 0]);
   const leave = () => kept.dropDrafts(person).catch(() => {}).then(() => form.submit());
   if (!waiting && !drafts) return form.submit();

@@ -33,6 +33,7 @@ export async function findAlike() {
   if (!chosen()) return toast("Select a mark first: the same is then looked for in all items that you have not done.");
   if (!now.labels) return toast(LOADING);
   form.reset();
+  form.querySelector("[value=page]").hidden = items.length === 1;
   clear({});
   dialog.showModal();
   if (!isAllSaved()) showNote("What you did before is saved first…");

@@ -1,7 +1,7 @@
 // How the text is shown to this person: chosen in a menu, seen at once, and kept on the server.
 
 import { post } from "./post.js";
-import { leave } from "./saving.js";
+import { load } from "./saving.js";
 import { $, focusText, here, items, state, toast } from "./workspace.js";
 
 const menu = $("comfort");
@@ -31,7 +31,7 @@ function choose(name, value) {
 function turnPage() {
   const url = new URL(here.page, location);
   url.searchParams.delete("on_page");
-  leave(url.pathname + url.search);
+  load(url.pathname + url.search);
 }
 
 export function listenToComfort() {

@@ -1,8 +1,9 @@
 // The list of items beside the text, and the ways to another item.
 
 import "../jump.js";
-import { number } from "../words.js";
+import { number, plural } from "../words.js";
 import { enter, neighbour } from "./entering.js";
+import { current, fetchAhead, isAway, undoneAhead } from "./pages.js";
 import { post } from "./post.js";
 import { leave } from "./saving.js";
 import { $, active, focusText, items, marks, state, toast } from "./workspace.js";
@@ -10,6 +11,7 @@ import { $, active, focusText, items, marks, state, toast } from "./workspace.js
 const drawer = $("items-drawer");
 const filter = drawer?.querySelector("#filter");
 let isLeaving = false;
+const TAKEN = 50; // items
 const REST = 200; // ms: who goes past items asks for the place of the last one only
 let asked = 0; // how often for the place
 let resting;
@@ -45,14 +47,20 @@ function follow(event) {
   const href = link.getAttribute("href");
   if (href.startsWith("?")) show(href.slice(1));
   else if (link.closest(".matching, .empty")) showAll();
-  else leave(link.href);
+  else go(link.href);
+}
+
+function go(address) {
+  const { pathname, search } = new URL(address);
+  drawer.close();
+  leave(pathname + search);
 }
 
 function submit(event) {
   const form = event.target;
   if (form === filter || form.method === "dialog") return;
   event.preventDefault();
-  if (form.matches(".jump")) leave(`${form.action}?${new URLSearchParams(new FormData(form))}`);
+  if (form.matches(".jump")) go(`${form.action}?${new URLSearchParams(new FormData(form))}`);
   else show(new FormData(form));
 }
 
@@ -88,7 +96,7 @@ export function nextUndone({ wraps = false } = {}) {
   const others = [...items.slice(at + 1), ...(wraps ? items.slice(0, at) : [])];
   const next = others.find((item) => !item.marks.done && !item.isLater);
   if (next) enter(next);
-  else leave(active.urls.undone);
+  else leave(undoneAhead() ?? active.urls.undone);
 }
 
 /** Leave the item for later, and go on. */
@@ -114,6 +122,18 @@ async function tellPlace() {
   $("place").textContent = `${place === null ? "not one" : number(place)} of ${number(count)}`;
 }
 
+/** Fetch many items at once, to work without the network. */
+async function takeAlong() {
+  const button = $("take-along");
+  const tell = (count) => ($("taken").textContent = `${number(count)} of ${number(TAKEN)}`);
+  button.disabled = true;
+  tell(0);
+  const count = await fetchAhead(TAKEN, tell);
+  button.disabled = false;
+  const isShort = count < TAKEN && isAway;
+  $("taken").textContent = isShort ? `The connection was lost: ${plural(count, "item is", "items are")} here` : `${plural(count, "item is", "items are")} here`;
+}
+
 /** Where the arrows of the item bar lead. */
 function showSteps() {
   for (const [id, step] of [["previous", -1], ["next", 1]]) {
@@ -134,6 +154,9 @@ export function listenToFinding() {
     drawer.querySelector("tr[aria-current]")?.scrollIntoView({ block: "center" });
   });
   document.addEventListener("entered", showSteps);
+  document.addEventListener("turned", () => (filter.elements.at.value = items[0].pk));
+  addEventListener("popstate", () => location.pathname + location.search !== current.url && leave(location.pathname + location.search, undefined, true));
+  $("take-along").addEventListener("click", takeAlong);
   if (items.length > 1) showSteps();
   if (!$("place")) return;
   tellPlace();

@@ -115,10 +115,14 @@ function openSearch() {
 /** To the next hit or the one before; without any, to the search. */
 export const goToHit = (way) => (now.hits.length ? step(way) : openSearch());
 
-function end() {
+function close() {
   form.hidden = true;
   field.value = "";
   seek();
+}
+
+function end() {
+  close();
   focusText();
 }
 
@@ -146,6 +150,10 @@ export function listenToHits() {
     else if (button) end();
   });
   $("open-find").addEventListener("click", openSearch);
+  document.addEventListener("turned", () => {
+    folded.clear();
+    close();
+  });
   document.addEventListener("corrected", () => {
     folded.clear();
     if (now.hits.length) seek();

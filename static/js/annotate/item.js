@@ -8,11 +8,10 @@ import { Text } from "./text.js";
 export class Item {
   isStale = false; // changed elsewhere, as an answer told
   isBehind = false; // the server has suggested something that is not shown yet
-  isLater = false; // it was left for later
 
-  constructor({ item, flags, urls, revision, broken, ...marks }, root) {
+  constructor({ item, flags, urls, revision, broken, isLater, ...marks }, root) {
     const { pk, number } = item;
-    Object.assign(this, { pk, number, flags, urls, revision, broken, root });
+    Object.assign(this, { pk, number, flags, urls, revision, broken, isLater, root }); // `isLater`: it was left for later
     /** As steps and what is not saved yet name it. */
     this.here = { number, url: urls.item, page: urls.page };
     this.sheet = root.querySelector(".sheet");

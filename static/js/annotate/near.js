@@ -4,16 +4,18 @@ const AHEAD = 1.5; // windows above and below this one whose lines are drawn
 const LEAST = 0.5; // with fewer, the next are drawn
 
 export class Near {
+  ended = new AbortController();
   #lines = null; // the numbers of the first and the last one
   #view = [0, 0]; // what the window showed when it was last looked at
 
   /** `changed()` is called when other lines are near. */
   constructor(sheet, lines, changed) {
     Object.assign(this, { sheet, lines, changed });
+    const { signal } = this.ended;
     const follow = () => requestAnimationFrame(() => this.follow());
-    document.addEventListener("scroll", follow, { capture: true, passive: true });
-    addEventListener("resize", follow);
-    addEventListener("beforeprint", () => this.#show([0, lines.all.length - 1]));
+    document.addEventListener("scroll", follow, { capture: true, passive: true, signal });
+    addEventListener("resize", follow, { signal });
+    addEventListener("beforeprint", () => this.#show([0, lines.all.length - 1]), { signal });
   }
 
   /** What the window shows of the sheet, from one height to another. */

@@ -129,6 +129,7 @@ export function listenToPointer() {
   addEventListener("pointercancel", dropPull);
   document.addEventListener("keydown", ({ key }) => key === "Escape" && dropPull(), true);
   document.addEventListener("leaving", dropPull);
+  document.addEventListener("turned", () => (over = null));
   sheets.addEventListener("dblclick", doubleClick);
   sheets.addEventListener("click", click);
 }

@@ -54,9 +54,12 @@ export class Queue {
   /** Whether the server has yet to hear of this item. */
   has(item) { return this.#waiting.some((entry) => entry.item.url === item.url); }
 
-  /** Which of its states of an item the page has seen. */
+  /** The operations on an item that wait, in their order. */
+  operationsOn(item) { return this.#waiting.filter((entry) => entry.item.url === item.url).map(({ operation }) => operation); }
+
+  /** Which of its states of an item the page has seen; the answers of later ones may have come before. */
   knows(item, revision) {
-    this.#revisions.set(item.url, revision);
+    this.#revisions.set(item.url, Math.max(revision, this.#revisions.get(item.url) ?? 0));
   }
 
   /** `textVersion` is that of the text for which the operation was made, `words` are what it is about. */

@@ -1,6 +1,7 @@
 // How what is done here reaches the server, and what the server has reaches the screen.
 
 import { Store } from "../kept.js";
+import { waitFor } from "../waiting.js";
 import { plural } from "../words.js";
 import { enter } from "./entering.js";
 import { dropSteps, keep, moveSteps, proofs, renameInSteps, spansOf, stepsBeside } from "./history.js";
@@ -9,12 +10,15 @@ import { loadLabels, loadRules } from "./labels.js";
 import { Leftovers } from "./leftovers.js";
 import { Marks } from "./marks.js";
 import { tellNotSaved, wordsOfChange } from "./not-saved.js";
+import { current, fetchPage, forget, isAway, pageAt, pageOfBefore, setAway } from "./pages.js";
 import { post } from "./post.js";
 import { Queue } from "./queue.js";
 import { dropGone } from "./selection.js";
 import { show, showMode } from "./showing.js";
+import { turn } from "./turning.js";
 import { $, NOT_SAVED, SIGNED_OUT, active, dismiss, here, items, marks, now, onPage, pane, picker, precedents, progress, state, toast, toastsOf, withItems } from "./workspace.js";
 
+const LOST = "That item was not fetched before the connection was lost. What you do here is kept, and sent when the connection is back: go on then.";
 const NOT_KEPT = "told that nothing is kept";
 const store = new Store(state.annotator, `project ${state.project}`, ["item", "operation", "inverse", "textVersion", "words", "revision"]);
 const leftovers = new Leftovers();
@@ -22,6 +26,7 @@ let refusals = 0;
 let leaving = null;
 const waiting = []; // for everything to be saved
 let sayingSaving;
+let asked = 0; // how often for another page
 
 function tell(saving, count) {
   const words = {
@@ -51,8 +56,16 @@ function settle() {
   else for (const item of items) if (item.isStale || item.isBehind) refresh(item);
 }
 
-function goOn(url, before) {
+/** To a page that is not at hand: the server leads there or, while it is away, what an earlier visit kept. Where another way begins,
+    the browser loads it. */
+async function goOn(url, before, isBack) {
+  const turns = (asked += 1);
+  const page = await waitFor(fetchPage(url)).catch(async () => (await pageOfBefore(url)) ?? LOST);
+  if (turns !== asked) return;
+  if (page === LOST && isBack) history.pushState(null, "", current.url);
+  if (page === LOST) return toast(LOST, "warning");
   before();
+  if (page) return turn(page, url, isBack);
   keep(); // the next page may begin before this one is told that it is hidden
   location.assign(url);
 }
@@ -63,6 +76,7 @@ const queue = new Queue({
   proofs,
   tell,
   answered(entry, { urls, changed, done, text_version: textVersion }) {
+    setAway(false);
     takeNewOffers(urls);
     if (entry.left) leftovers.landed(entry);
     precedents.forget(); // what was asked on the way may be older
@@ -81,6 +95,7 @@ const queue = new Queue({
     if (gone && !queue.size && item && isAllDone) return location.assign(item.urls.gone);
     if (item && isOfItsText(entry, item)) takeBack(item, inverses);
     else if (item) refresh(item);
+    else forgetWithCounts(entry.item, inverses);
     if (corrected) return tellNotSaved(dropped);
     const count = dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
     refusals += count;
@@ -90,6 +105,7 @@ const queue = new Queue({
   renamed({ item, operation: { kind, uid: old } }, uid) {
     renameInSteps(item, kind, old, uid);
     const shown = onPage(item);
+    if (!shown) forget(item);
     shown?.marks.rename(kind, old, uid);
     if (shown === active) renameInView(kind, old, uid);
     show();
@@ -125,6 +141,12 @@ function takeBack(item, inverses) {
   refresh(item); // what was refused may have been offered by older rules
 }
 
+/** What was refused of an item that was left. */
+function forgetWithCounts(item, inverses) {
+  forget(item);
+  for (const { verb, done } of inverses) if (verb === "done") progress.count(done ? 1 : -1);
+}
+
 function tellOfOther({ item }, what, gone) {
   const shown = onPage(item);
   const action = { label: `Item ${item.number}`, run: () => (shown ? enter(shown) : leave(item.page)) };
@@ -141,11 +163,26 @@ export const isAllSaved = () => !queue.size;
 /** Resolves when everything is saved. */
 export const allSaved = () => (queue.size ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve());
 
-/** Go to another page when everything is saved; `before` is called when it is left indeed. */
-export function leave(url, before = () => {}) {
+/** Go to an item that is at hand or, when everything is saved, to another page; `before` is called when this one is left indeed. */
+export function leave(url, before = () => {}, isBack = false) {
   if (!url) return;
-  if (!queue.size) return goOn(url, before);
-  leaving = () => goOn(url, before);
+  leaving = null;
+  asked += 1;
+  const shown = items.find(({ here }) => here.page === url);
+  const page = state.reading ? null : pageAt(url);
+  if (shown || page) before();
+  if (shown) enter(shown);
+  else if (page) turn(page, url, isBack);
+  else if (state.reading) location.assign(url);
+  else whenSaved(() => goOn(url, before, isBack));
+}
+
+/** Have the browser load a page, when everything is saved. */
+export const load = (url) => (isAway ? toast(LOST, "warning") : whenSaved(() => location.assign(url)));
+
+function whenSaved(go) {
+  if (!queue.size || isAway) return void go();
+  leaving = go;
   if (queue.state !== "saving") toast("Not everything is saved yet. The page moves on as soon as it is.");
 }
 
@@ -162,7 +199,7 @@ export async function refresh(item = active) {
   const { here, marks } = item;
   const current = await marksOf(here);
   takeNewOffers(current?.urls);
-  if (!current) return;
+  if (!current || !items.includes(item)) return;
   if (isBusySince(sent)) return void (item.isBehind = true);
   const steps = stepsBeside(item, current.text_version);
   if (current.text_version !== item.textVersion || steps.length) return readAnew(item, steps);
@@ -186,7 +223,7 @@ async function readAnew(item, steps) {
   const signal = AbortSignal.timeout(15_000);
   const response = await post(`${item.here.url}text/`, state.annotator, { spans: spansOf(steps) }, signal).catch(() => null);
   const current = response?.ok ? await response.json().catch(() => null) : null;
-  if (!current || isBusySince(sent)) return void (item.isBehind = true);
+  if (!current || !items.includes(item) || isBusySince(sent)) return void (item.isBehind = true);
   const isNew = current.item.text_version !== item.textVersion;
   queue.knows(item.here, current.revision);
   item.isStale = item.isBehind = false;
@@ -286,7 +323,10 @@ export function startSaving() {
     takeOver();
     if (!queue.size) refreshAll();
   });
-  withItems(({ here, revision }) => queue.knows(here, revision));
+  withItems(({ here, revision, marks }) => {
+    queue.knows(here, revision);
+    queue.operationsOn(here).forEach((operation) => marks.apply(operation)); // still on their way
+  });
   takeOver();
   progress.load(() => !queue.size);
   // Whoever dismisses the reason knows that something was refused.

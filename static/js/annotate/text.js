@@ -37,7 +37,14 @@ export class Text {
     this.layers = { tints: layer("tints", buildTint), words: layer("words", buildWords), arcs: layer("arcs", buildArc), names: layer("names", buildName) };
     this.rulers = { entity: new Ruler(this.layers.names.root), relation: new Ruler(this.layers.arcs.root) };
     this.read(item);
-    new ResizeObserver(() => this.#fit()).observe(this.root);
+    this.resizes = new ResizeObserver(() => this.#fit());
+    this.resizes.observe(this.root);
+  }
+
+  /** It leaves the page. */
+  end() {
+    this.resizes.disconnect();
+    this.near.ended.abort();
   }
 
   /** `gaps` are what stands before each token: a space, or nothing. */

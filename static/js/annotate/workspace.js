@@ -2,6 +2,7 @@
 // the page.
 
 import { Item } from "./item.js";
+import { first } from "./page.js";
 import { Pane } from "./pane.js";
 import { Picker } from "./picker.js";
 import { Precedents } from "./precedents.js";
@@ -10,7 +11,7 @@ import { Recent } from "./ranking.js";
 import { RelationList } from "./relation-list.js";
 
 export const $ = (id) => document.getElementById(id);
-export const state = JSON.parse($("state").textContent);
+export const { state } = first;
 export const sheets = $("sheets");
 /** Those of the page that is shown. */
 export let items;
