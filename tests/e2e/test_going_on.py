@@ -3,15 +3,25 @@
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Route, expect
 
+from datasets.models import TextCorrection
+from datasets.models.correction import cut_anew
 from tests.e2e.desk import Desk, Held
+from tests.e2e.test_unsaved import CHANGES
 from tests.e2e.waiting import until
+from tests.soak import amount
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
 MARKER = "window.isSamePage = true"
 IS_SAME = "() => window.isSamePage === true"
+# The number of the item in the first frame after a key, and how long that took.
+PRESS = """(key) => new Promise((done) => {
+  const began = performance.now();
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true }));
+  requestAnimationFrame(() => setTimeout(() => done([performance.now() - began, document.querySelector("#number").textContent])));
+})"""
 KEPT = """async ([person, place, address]) => {
   const { keptPage } = await import("/static/js/kept.js");
   return Boolean(await keptPage(person, place, address));
@@ -58,4 +68,155 @@ def test_the_next_item_takes_the_place_of_this_one(going):
     assert going.names() == ["State"]
     expect(page.locator(".text")).to_be_focused()
     stays(going)
-    assert going.stored(2) == [(1, 1, "State")] and going.stored(1) == []
+    assert going.stored(2) == [(1, 1, "State")]
+
+
+def test_done_goes_on_before_it_is_saved(going):
+    page = going.page
+    held: list[Route] = []
+    page.route(CHANGES, lambda route: held.append(route))
+    going.mark(0, "state")
+    milliseconds, number = page.evaluate(PRESS, {"key": "Enter", "ctrlKey": True})
+    assert number == "2" and milliseconds < amount(500, 5000)  # on this machine about 30
+    going.ready(2)
+    stays(going)
+    expect(page.locator("#done-count")).to_have_text("1")
+    going.press("PageUp")  # what is on its way is seen
+    going.ready(1)
+    assert going.names() == ["State"]
+    expect(page.locator("#done-note")).to_be_visible()
+    page.unroute(CHANGES)
+    held[0].continue_()
+    assert going.stored(1) == [(0, 0, "State")]
+    assert going.work(1).done_at
+    expect(page.locator("#done-note")).to_be_visible()
+    assert going.names() == ["State"]
+
+
+def test_what_is_refused_after_its_item_was_left_is_told_and_not_shown_there(going, problems):
+    problems.expect("422")
+    page = going.page
+    held = Held(page, re.compile(r"/items/\d+/entities/"))
+    going.mark(0, "state")
+    going.switch_off("State")
+    going.press("PageDown")
+    going.ready(2)
+    held.release()
+    expect(page.locator(".toast.error")).to_contain_text("1 change of item 1")
+    page.get_by_role("button", name="Item 1", exact=True).click()
+    going.ready(1)
+    expect(page.locator(".mark-name")).to_have_count(0)
+    stays(going)
+
+
+def test_an_item_that_was_taken_away_meanwhile_is_told_at_its_first_change(going, problems):
+    problems.expect("404")
+    page = going.page
+    dataset = going.project.dataset
+    dataset.remove(dataset.items().filter(pk=going.item(2).pk), by=going.project.created_by)
+    going.press("PageDown")
+    going.ready(2)
+    going.press("Control+Enter")
+    expect(page.locator(".toast.error")).to_contain_text("1 change of item 2")
+
+
+def test_what_changed_elsewhere_is_seen_on_entering(going, carol):
+    page = going.page
+    other = Desk(page.context.new_page(), going.project, carol).open(2)
+    other.mark(0, "state")
+    other.saved()
+    going.press("PageDown")
+    going.ready(2)
+    expect(page.locator(".mark-name")).to_have_text(["State"])
+    going.press("PageUp")
+    going.ready(1)
+    other.mark(1, "activ")
+    other.saved()
+    going.press("PageDown")
+    going.ready(2)
+    expect(page.locator(".mark-name")).to_have_count(2)
+    stays(going)
+
+
+def test_without_the_network_work_goes_on_through_what_was_fetched(going, problems):
+    problems.expect("ERR_INTERNET_DISCONNECTED")
+    page = going.page
+    page.context.set_offline(True)
+    expect(page.locator("#away")).to_contain_text("Do not reload")
+    going.mark(0, "state")
+    going.press("Control+Enter")
+    going.ready(2)
+    going.mark(1, "state")
+    going.press("Control+Enter")
+    going.ready(3)
+    going.mark(1, "state")
+    going.press("Control+Enter")
+    expect(page.locator(".toast.warning")).to_contain_text("was not fetched before the connection was lost")
+    going.ready(3)
+    going.press("PageUp", "PageUp")
+    going.ready(1)
+    assert going.names() == ["State"]
+    stays(going)
+    page.context.set_offline(False)
+    expect(page.locator("#away")).to_be_hidden()
+    assert [going.stored(number) for number in (1, 2, 3)] == [[(0, 0, "State")], [(1, 1, "State")], [(1, 1, "State")]]
+
+
+def test_many_items_are_taken_along_and_are_for_nobody_else(desk, sign_in, alice, carol, problems):
+    page = desk.page
+    desk.press("/")
+    page.get_by_role("button", name="Take 50 items along").click()
+    expect(page.locator("#taken")).to_have_text("2 items are here")
+    assert has_kept(desk, 3)
+    page.keyboard.press("Escape")
+    page.evaluate("document.querySelector('[data-signs-out]').requestSubmit()")
+    expect(page.locator(".topbar")).to_have_count(0)
+    assert not has_kept(desk, 2) and not has_kept(desk, 3)
+
+
+def test_whoever_else_signs_in_sees_their_own_marks(going, sign_in, alice, carol):
+    going.mark(0, "state")
+    going.saved()
+    sign_in(going.page, alice)
+    going.press("PageDown", "PageDown")  # pages of before, which were fetched for carol
+    going.page.reload()
+    for number in (2, 1):
+        going.press("PageUp")
+        going.ready(number)
+    assert going.names() == []
+
+
+def test_a_text_that_was_corrected_meanwhile_is_seen_on_entering(going, alice):
+    item = going.item(2)
+    TextCorrection.make(item, cut_anew(item, "replace the engine oil"), by=alice, was_version=item.text_version)
+    going.press("PageDown")
+    going.ready(2)
+    expect(going.page.locator(".text")).to_have_text("replace the engine oil")
+    expect(going.page.locator(".toast")).to_contain_text("The text of this item was corrected")
+    going.press("PageUp")
+    going.ready(1)
+    going.press("PageDown")
+    going.ready(2)
+    expect(going.page.locator(".text")).to_have_text("replace the engine oil")
+
+
+def test_undo_goes_back_to_the_item_that_it_is_about(going):
+    going.mark(0, "state")
+    going.press("PageDown")
+    going.ready(2)
+    going.press("Control+z")
+    going.ready(1)
+    expect(going.page.locator(".mark-name")).to_have_count(0)
+    expect(going.page.locator(".toast")).to_contain_text("Undone in item 1")
+    stays(going)
+    assert going.stored(1) == []
+
+
+def test_an_item_of_the_list_is_gone_to_in_place(going):
+    page = going.page
+    going.press("/")
+    page.locator("#items .row-link").nth(2).click()
+    going.ready(3)
+    expect(page.locator("#items-drawer")).to_be_hidden()
+    expect(page.locator("#sheets .text")).to_be_focused()
+    stays(going)
