@@ -8,9 +8,14 @@ from annotation_service.db import store
 from datasets.models import Annotation, Item
 from ontologies.models import OntologyItem
 from tests import factories
-from tests.e2e.waiting import all_saved
+from tests.e2e.waiting import all_saved, until
 
 TEXT = "left air conditioner thermostat not working replace\nreplace engine oil\ncheck coolant level\n"
+
+KEPT = """async ([person, place, address]) => {
+  const { keptPage } = await import("/static/js/kept.js");
+  return Boolean(await keptPage(person, place, address));
+}"""
 
 
 def arrived(page: Page, number: int) -> None:
@@ -30,6 +35,14 @@ class Desk:
 
     def ready(self, number: int) -> None:
         arrived(self.page, number)
+
+    def has_fetched(self, number: int) -> bool:
+        address = f"/projects/{self.project.pk}/annotate/{self.item(number).pk}/"
+        return self.page.evaluate(KEPT, [self.user.pk, f"project {self.project.pk}", address])
+
+    def at_hand(self, number: int) -> None:
+        """Until the item is gone to without the server."""
+        until(lambda: self.has_fetched(number), f"item {number} was not fetched")
 
     def token(self, i: int):
         return self.page.locator(f".tok[data-i='{i}']")

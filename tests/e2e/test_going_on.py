@@ -9,7 +9,6 @@ from datasets.models import TextCorrection
 from datasets.models.correction import cut_anew
 from tests.e2e.desk import Desk, Held
 from tests.e2e.test_unsaved import CHANGES
-from tests.e2e.waiting import until
 from tests.soak import amount
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
@@ -22,21 +21,12 @@ PRESS = """(key) => new Promise((done) => {
   document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { ...key, bubbles: true, cancelable: true }));
   requestAnimationFrame(() => setTimeout(() => done([performance.now() - began, document.querySelector("#number").textContent])));
 })"""
-KEPT = """async ([person, place, address]) => {
-  const { keptPage } = await import("/static/js/kept.js");
-  return Boolean(await keptPage(person, place, address));
-}"""
-
-
-def has_kept(desk: Desk, number: int) -> bool:
-    address = f"/projects/{desk.project.pk}/annotate/{desk.item(number).pk}/"
-    return desk.page.evaluate(KEPT, [desk.user.pk, f"project {desk.project.pk}", address])
 
 
 @pytest.fixture
 def going(desk: Desk) -> Desk:
     """At the first item, with the other two at hand."""
-    until(lambda: has_kept(desk, 3), "the third item is not at hand")
+    desk.at_hand(3)
     desk.page.evaluate(MARKER)
     return desk
 
@@ -85,8 +75,8 @@ def test_done_goes_on_before_it_is_saved(going):
     going.ready(1)
     assert going.names() == ["State"]
     expect(page.locator("#done-note")).to_be_visible()
-    page.unroute(CHANGES)
-    held[0].continue_()
+    page.route(CHANGES, lambda route: route.fallback() if held else route.continue_())
+    held.pop().continue_()
     assert going.stored(1) == [(0, 0, "State")]
     assert going.work(1).done_at
     expect(page.locator("#done-note")).to_be_visible()
@@ -167,11 +157,11 @@ def test_many_items_are_taken_along_and_are_for_nobody_else(desk, sign_in, alice
     desk.press("/")
     page.get_by_role("button", name="Take 50 items along").click()
     expect(page.locator("#taken")).to_have_text("2 items are here")
-    assert has_kept(desk, 3)
+    assert desk.has_fetched(3)
     page.keyboard.press("Escape")
     page.evaluate("document.querySelector('[data-signs-out]').requestSubmit()")
     expect(page.locator(".topbar")).to_have_count(0)
-    assert not has_kept(desk, 2) and not has_kept(desk, 3)
+    assert not desk.has_fetched(2) and not desk.has_fetched(3)
 
 
 def test_whoever_else_signs_in_sees_their_own_marks(going, sign_in, alice, carol):

@@ -92,10 +92,11 @@ const queue = new Queue({
     // Nothing but “done” was said of an item that is not there any more: no work is lost, so go on.
     const isAllDone = inverses.every(({ verb }) => verb === "done");
     const item = onPage(entry.item);
+    if (!item) forgetWithCounts(entry.item, inverses);
     if (gone && !queue.size && item && isAllDone) return location.assign(item.urls.gone);
+    if (gone && !item && isAllDone) return toast(`Item ${entry.item.number} was removed, or it is no longer given to you.`);
     if (item && isOfItsText(entry, item)) takeBack(item, inverses);
     else if (item) refresh(item);
-    else forgetWithCounts(entry.item, inverses);
     if (corrected) return tellNotSaved(dropped);
     const count = dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
     refusals += count;

@@ -15,7 +15,7 @@ export function turn(page, address, isBack) {
   leaveFor(page);
   Object.assign(now, { view: {}, cursor: 0, stretch: null });
   putIn(page);
-  if (!isBack) history.pushState(null, "", page.url);
+  if (!isBack && page.url !== location.pathname + location.search) history.pushState(null, "", page.url);
   document.title = page.title;
   workOn(items.find(({ here }) => here.page === address) ?? active);
   if (now.rules) now.judge = new Judge(now.rules, marks);

@@ -11,7 +11,7 @@ import { Recent } from "./ranking.js";
 import { RelationList } from "./relation-list.js";
 
 export const $ = (id) => document.getElementById(id);
-export const { state } = first;
+export const state = { ...first.state, urls: { ...first.state.urls } }; // those of the steps change from page to page
 export const sheets = $("sheets");
 /** Those of the page that is shown. */
 export let items;
