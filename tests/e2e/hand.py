@@ -17,6 +17,7 @@ ROWS = """options => options.map(option => ({
   digit: option.querySelector("kbd")?.textContent ?? "",
   allowed: option.ariaDisabled !== "true",
   leadsOn: Boolean(option.querySelector(".deeper")),
+  pointed: option.ariaSelected === "true",
 }))"""
 # A place in an element that nothing else covers.
 VISIBLE = """element => {
@@ -171,8 +172,8 @@ class Skilled(Mouse):
             if letter:
                 self.press(letter)
             rows = self.rows()
-            if rows[0]["name"] == name:
-                return self.take_first(name, is_searched=bool(letter))
+            if any(row["pointed"] and row["name"] == name for row in rows):
+                return self.take_pointed(name, is_searched=bool(letter))
             if digit := self.shortcuts.get(name):
                 return self.press(f"Alt+{digit}")
             for at, row in enumerate(rows):
@@ -180,7 +181,7 @@ class Skilled(Mouse):
                     return self.click(self.page.locator(".option .name").nth(at))
         raise AssertionError(f"{label} is not found.")
 
-    def take_first(self, name: str, is_searched: bool) -> None:
+    def take_pointed(self, name: str, is_searched: bool) -> None:
         if is_searched and len(self.shortcuts) < 9 and self.making == "entity":
             self.shortcuts[name] = len(self.shortcuts) + 1
             self.press(f"Alt+Shift+{self.shortcuts[name]}")
@@ -235,7 +236,7 @@ class Keys(Hand):
             if letter:
                 self.press(letter)
             rows = self.rows() if self.page.locator("#picker").is_visible() else []
-            if rows and rows[0]["name"] == name:
+            if any(row["pointed"] and row["name"] == name for row in rows):
                 return self.press("Enter")
             for row in rows:
                 if row["name"] == name and row["digit"].isdigit() and not row["leadsOn"]:

@@ -110,12 +110,12 @@ def test_a_shortcut_that_is_not_kept_is_taken_back(desk, page, problems):
 NAMES = ["Pump", *(f"L{n}" for n in range(2, 10)), "Tenth", "L11", "Twelfth"]
 
 
-def test_labels_beyond_nine_have_two_digits_and_stand_below_those_that_these_words_had(desk_about, page, alice):
+def test_labels_beyond_nine_have_two_digits_and_stand_above_them_once_they_were_used(desk_about, page, alice):
     texts = factories.dataset(owner=alice, text="check pump and pump again\nPUMP and valve\n")
     desk = desk_about(texts, [{"name": name} for name in NAMES], Picker)
     desk.press("ArrowRight", "1", "2")
     desk.press("ArrowRight", "1")
-    expect(page.locator(".option:not(.apart)")).to_have_count(3)
+    expect(page.locator(".option:not(.apart)")).to_have_count(2)  # 10 and 11: the twelfth, used last, stands above
     assert not serious(page)
     desk.press("9")
     desk.expect_note("There is no 19 here.")
@@ -126,10 +126,10 @@ def test_labels_beyond_nine_have_two_digits_and_stand_below_those_that_these_wor
         desk.press("ArrowRight")  # asked already when they are selected
     expect(page.locator(".word-box")).to_have_count(1)
     desk.press("Enter")
-    first = page.locator(".option").first
-    expect(first).to_contain_text("Pump")
-    expect(first).to_contain_text("1× by you")
-    assert desk.list() == ["Pump", "Twelfth", *NAMES]
+    expect(page.locator(".option", has_text="Pump")).to_contain_text("1× by you")
+    assert desk.list() == ["Twelfth", *NAMES[:-1]]
+    assert desk.digits() == [f"{n:02}" for n in range(1, 12)]
+    assert desk.pointed() == "Pump"
     desk.press("Enter")
     assert desk.stored(2) == [(0, 0, "Pump")]
 
@@ -149,5 +149,6 @@ def test_what_these_words_had_moves_no_row_when_it_is_known_late(desk, page):
     page.keyboard.type("a")
     assert desk.list()[0] == "Activity"
     page.keyboard.press("Backspace")
-    assert desk.list() == ["Activity", *before]
+    assert desk.list() == before
+    assert desk.pointed() == "Activity"
     page.unroute("**/words/?*")

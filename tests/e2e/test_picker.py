@@ -30,6 +30,10 @@ EXCLUDED = (
 
 
 class Picker(Desk):
+    def digits(self) -> list[str]:
+        """From top to bottom, of the rows that have some."""
+        return self.page.locator(".option > kbd:first-child").all_text_contents()
+
     def list(self) -> list[str]:
         """The names in the list, those that are greyed in brackets."""
         expect(self.page.locator("#picker")).to_be_visible()
@@ -37,6 +41,9 @@ class Picker(Desk):
             "rows => rows.map((row) => { const name = row.querySelector('.name').textContent;"
             " return row.ariaDisabled ? `(${name})` : name; })"
         )
+
+    def pointed(self) -> str:
+        return self.page.locator(".option[aria-selected=true] .name").text_content()
 
     def expect_note(self, text: str) -> None:
         expect(self.page.locator(".picker-note")).to_have_text(text)
@@ -64,16 +71,18 @@ def desk(page, sign_in, alice, carol) -> Picker:
     return Picker(page, project, carol).open()
 
 
-def test_what_is_not_allowed_stands_below_with_the_reason_and_cannot_be_taken(desk):
+def test_what_is_not_allowed_keeps_its_digit_with_the_reason_and_cannot_be_taken(desk):
     desk.drag(1, 3)
     desk.pick("sens")
     desk.token(2).dblclick()
-    assert desk.list() == ["SensingObject", "PhysicalObject", "State", "(Activity)"]  # the first was used last
-    expect(desk.page.locator(".option").last).to_contain_text("not with SensingObject")
-    desk.press("2")  # the digit stays that of its place in the tree
+    assert desk.list() == ["SensingObject", "PhysicalObject", "(Activity)", "State"]  # the first was used last
+    assert desk.digits() == ["1", "2", "3"]
+    barred = desk.page.locator(".option", has_text="Activity")
+    expect(barred).to_contain_text("not with SensingObject")
+    desk.press("2")
     desk.expect_note(EXCLUDED)
     desk.press("Enter")
-    desk.page.locator(".option").last.click(force=True)
+    barred.click(force=True)
     expect(desk.page.locator("#picker")).to_be_visible()
     desk.page.keyboard.type("act")
     assert desk.list() == ["(Activity)"]
@@ -94,7 +103,8 @@ def test_a_label_above_an_allowed_one_leads_to_it(desk):
     desk.drag(2, 4)
     desk.pick("state")
     desk.token(3).dblclick()
-    assert desk.list() == ["State", "(PhysicalObject)", "State", "(Activity)"]
+    assert desk.list() == ["(PhysicalObject)", "(Activity)", "State"]
+    assert desk.pointed() == "State"  # used last
     desk.press("1")
     assert desk.list() == ["(PhysicalObject)", "(SensingObject)", "(DrivingObject)"]
     expect(desk.page.locator("#picker")).to_contain_text("not inside State")
@@ -136,7 +146,9 @@ def test_a_relation_s_list_holds_only_allowed_labels_and_counts_the_others(desk)
     desk.token(1).click()
     desk.press("r")
     desk.token(0).click()
-    assert desk.list() == ["hasPatient", "hasParticipant", "hasParticipant", "hasPatient"]  # two were used last
+    assert desk.list() == ["hasParticipant", "hasPatient"]
+    assert desk.digits() == ["1", "2"]
+    assert desk.pointed() == "hasPatient"
     desk.expect_note("1 label is hidden: not allowed here.")
     desk.press("2")
     assert (1, "hasPatient", 0) in desk.related()
@@ -150,7 +162,7 @@ def test_a_set_that_was_changed_is_felt_at_the_next_action(desk, problems):
     with desk.new_rules():
         desk.pick("physical")
     desk.token(2).dblclick()
-    assert desk.list() == ["PhysicalObject", "PhysicalObject", "Activity", "(State)"]
+    assert desk.list() == ["PhysicalObject", "Activity", "(State)"]
     desk.press("Escape", "Escape")
     ConstraintSet.mark_deleted(ConstraintSet.objects.filter(project=desk.project))
     constrain(desk.project, entities=ENTITIES, relations=None)
@@ -160,7 +172,7 @@ def test_a_set_that_was_changed_is_felt_at_the_next_action(desk, problems):
     expect(desk.page.locator(".toast.error")).to_contain_text(EXCLUDED.replace("SensingObject", "PhysicalObject"))
     assert desk.names() == ["PhysicalObject"]
     desk.token(2).dblclick()
-    assert desk.list() == ["PhysicalObject", "PhysicalObject", "State", "(Activity)"]
+    assert desk.list() == ["PhysicalObject", "(Activity)", "State"]
 
 
 def test_a_suggestion_that_cannot_be_accepted_says_why(desk):
@@ -207,3 +219,21 @@ def test_a_rule_that_a_manager_takes_out_is_felt_at_the_next_action(desk, other_
     desk.page.keyboard.type("replace")
     desk.press("Enter")
     assert (2, 2, "Replace") in desk.stored()
+
+
+LONG = [{"name": "Equipment", "children": [{"name": f"Machine{n}"} for n in range(60)]}]
+
+
+def test_the_list_takes_the_room_below_the_words_and_a_level_names_its_parent_once(desk_about, page, alice):
+    desk = desk_about(factories.dataset(owner=alice, text="check pump\n"), LONG, Picker)
+    page.set_viewport_size({"width": 1400, "height": 1200})
+    desk.press("ArrowRight", "1")
+    assert desk.list() == ["Equipment", *(f"Machine{n}" for n in range(60))]
+    assert desk.digits() == ["↵", *(f"{n:02}" for n in range(1, 61))]
+    assert page.locator("#picker").inner_text().count("Equipment") == 1
+    word, picker, last = (page.locator(each).bounding_box() for each in (".word-box", "#picker", ".option >> nth=20"))
+    assert picker["y"] > word["y"] + word["height"]
+    assert 1190 - 8 <= picker["y"] + picker["height"] <= 1200
+    assert last["y"] + last["height"] < 1200  # within the window, more than twenty rows
+    desk.press("ArrowUp")
+    expect(page.locator(".option").last).to_be_in_viewport(ratio=0.9)

@@ -131,11 +131,10 @@ def test_what_was_used_before_comes_first_among_names_that_fit_as_well(page):
     uses = {"own": {"PumpC": 2}, "given": {"PumpD": 1, "Sump": 9, "PumpOff": 5}, "project": {"PumpC": 7, "PumpD": 30}}
     recent = {"uids": ["PumpB", "PumpC", "Pump"], "counts": {"PumpA": 50, "PumpB": 1, "PumpC": 1, "Pump": 9}}
     before = {"uses": uses, "recent": recent, "barred": ["PumpD"]}
-    tree = ["1 Pump", "2 PumpA", "3 PumpB", "4 PumpC 2× by you", "6 WaterPump", "7 Sump 9× given"]
-    barred = "5 PumpD 1× given"
+    tree = ["1 Pump last", "2 PumpA", "3 PumpB last", "4 PumpC 2× by you", "5 PumpD 1× given", "6 WaterPump", "7 Sump 9× given"]
     rest = ["PumpA", "WaterPump", "PumpD 1× given"]
     assert page.evaluate(OFFER, [PUMPS, before, ["", "pump", "ump", "nothing"]]) == [
-        ["PumpC 2× by you", "Sump 9× given", "PumpB last", "Pump last", *tree, barred],
+        tree,
         ["Pump", "PumpC 2× by you", "PumpB", *rest],  # a whole name before all
         ["PumpC 2× by you", "Sump 9× given", "PumpB", "Pump", *rest],
         [],
@@ -156,6 +155,14 @@ def test_labels_with_long_names_are_found_by_their_initials(page):
         text = initials[name]
         assert name in rows[:2]
         assert rows == sorted((names[place] for place in labels.find(text)), key=lambda each: rank(text, each))
+
+
+def test_of_a_long_level_what_was_used_stands_above_and_the_digits_have_no_gap(page):
+    page.goto("/accounts/login/")
+    before = {"recent": {"uids": ["L10", "L2"]}, "uses": {"own": {"L11": 1}}}
+    [rows] = page.evaluate(OFFER, [[[f"L{n}"] for n in range(12)], before, [""]])
+    tree = ["01 L0", "02 L1", "03 L2 last", *(f"{n + 1:02} L{n}" for n in range(3, 10))]
+    assert rows == ["L11 1× by you", "L10 last", *tree]
 
 
 def test_a_level_of_more_than_nine_has_two_digits(page):

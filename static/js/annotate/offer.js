@@ -1,7 +1,9 @@
-// What the picker offers: the labels that a text finds or, without one, what was used before and one level of the tree. Labels that
-// are not allowed here come last, greyed, with the reason; of relations, only those that are allowed are shown.
+// What the picker offers: the labels that a text finds or, without one, a level of the tree, and above it what was used before and
+// is not in sight there. Each label has one row. Those that are not allowed here are greyed, with the reason: they keep their digit, and
+// among what a text finds they come last. Of relations, only those that are allowed are shown.
 
 const SHOWN_BEFORE = 3; // rows of each kind above the tree, so that its numbers stay in sight
+const IN_SIGHT = 9; // labels of a level whose digits never change
 const MOST_NUMBERS = 99;
 
 const remembered = (ask, known = new Map()) => (label) => {
@@ -28,8 +30,15 @@ export class Offer {
   }
 
   rows(query, level) {
-    const found = query ? this.#found(query) : this.hidden ? this.#listed() : this.#below(level);
-    return [...found.filter((row) => !row.stuck), ...found.filter((row) => row.stuck && !this.hidden)];
+    if (query) return this.#found(query);
+    if (level) return this.#under(level);
+    const labels = this.hidden ? this.allowed : this.labels.top.filter(({ offered }) => offered); // where some are hidden, the others stand in one list
+    const { likely, recent, above } = this.#usedBefore(labels.slice(0, IN_SIGHT));
+    const below = labels.filter((label) => !above.includes(label));
+    const rows = [...above.map((label) => ({ label })), ...this.#numbered(below, labels.length)];
+    for (const row of rows) Object.assign(row, { isLikely: row.label === likely, isRecent: recent.includes(row.label) });
+    if (above.length) rows[above.length - 1].isLastBefore = true;
+    return rows;
   }
 
   /** Why nothing is allowed here. */
@@ -38,37 +47,35 @@ export class Offer {
   }
 
   #found(query) {
-    return this.labels.search(query, this.ranking).map((label) => {
+    const rows = this.labels.search(query, this.ranking).map((label) => {
       const why = this.against(label);
       return { label, query, why, dim: Boolean(why), stuck: Boolean(why) };
     });
+    return [...rows.filter(({ stuck }) => !stuck), ...rows.filter(({ stuck }) => stuck && !this.hidden)];
   }
 
-  /** Where some are hidden, the others stand in one list. */
-  #listed() {
-    const numbered = numbers(this.allowed.length);
-    return [...this.#usedBefore(), ...this.allowed.map((label, at) => ({ label, number: numbered[at] }))];
+  /** A level and what is right below it: its name stands there once. */
+  #under(label) {
+    const rows = this.#numbered(label.children.filter(({ offered }) => offered)).map((row) => ({ ...row, hidesParent: true }));
+    return [{ label, isLevel: true, dim: !this.isAllowed(label), why: this.#why(label) }, ...rows];
   }
 
-  #below(level) {
-    const labels = (level ? level.children : this.labels.top).filter((label) => label.offered);
-    const numbered = numbers(labels.length);
-    const rows = labels.map((label, at) => {
-      const [dim, deeper] = [!this.isAllowed(label), this.leadsOn(label)];
+  /** As many digits as for `count` labels. */
+  #numbered(labels, count = labels.length) {
+    const numbered = numbers(count);
+    return labels.map((label, at) => {
+      const [dim, deeper] = [!this.isAllowed(label), !this.hidden && this.leadsOn(label)];
       return { label, number: numbered[at], dim, deeper, stuck: dim && !deeper, why: this.#why(label) };
     });
-    if (!level) return [...this.#usedBefore(), ...rows];
-    return [{ label: level, isLevel: true, dim: !this.isAllowed(level), why: this.#why(level) }, ...rows];
   }
 
-  /** For these very words, then for any. */
-  #usedBefore() {
+  /** For these very words, then for any: which labels, and what is above the level, because it is not in sight there. */
+  #usedBefore(inSight) {
     const known = (uids) => [...uids].map((uid) => this.labels.byUid.get(uid)).filter((label) => label && this.isAllowed(label));
     const ofWords = this.ranking.sorted(known(this.ranking.ofWords)).slice(0, SHOWN_BEFORE);
     const recent = known(this.ranking.recent.uids).filter((label) => !ofWords.includes(label)).slice(0, SHOWN_BEFORE);
-    const rows = [...ofWords.map((label) => ({ label })), ...recent.map((label) => ({ label, isRecent: true }))];
-    if (rows.length) rows.at(-1).isLastBefore = true;
-    return rows;
+    const used = [...ofWords, ...recent];
+    return { likely: used[0], recent, above: used.filter((label) => !inSight.includes(label)) };
   }
 
   #why(label) {

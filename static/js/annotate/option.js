@@ -6,11 +6,12 @@ import { fold } from "./search.js";
 
 /** `typed` are the digits so far; `facts` are words about the label; `shortcut` is a digit. */
 export function drawOption(row, { at, typed, facts, shortcut, canStick, isSticky }) {
-  const { label, deeper, dim, isLevel, isLastBefore } = row;
+  const { label, deeper, dim, hidesParent, isLevel, isLastBefore } = row;
+  const path = hidesParent ? [] : drawPath(label);
   const swatch = make("span", "swatch");
   swatch.style.setProperty("--c", label.color);
   const name = make("span", "name", ...boldName(label.name, row.query));
-  const item = make("li", "option", drawKey(row, typed), swatch, name, ...drawPath(label), make("span", "note", facts));
+  const item = make("li", "option", drawKey(row, typed), swatch, name, ...path, make("span", "note", facts));
   if (deeper) item.append(make("span", "deeper", `${number(label.size)} ▸`));
   if (shortcut) item.append(make("kbd", "shortcut", `Alt ${shortcut}`));
   if (canStick) item.append(drawPin(label, isSticky));
@@ -37,7 +38,7 @@ function drawKey({ number: digits, isLevel }, typed) {
 
 const namesAbove = (label) => (label.parent ? [...namesAbove(label.parent), label.parent.name] : []);
 
-/** What is above a label. Of a long path the middle is left out: the parent is always in sight. */
+/** What is above a label. Of a long path the middle is left out, the parent never. */
 function drawPath(label) {
   const above = namesAbove(label);
   if (!above.length) return [];

@@ -6,9 +6,10 @@ import { Offer } from "./offer.js";
 import { drawOption } from "./option.js";
 import { Ranking } from "./ranking.js";
 
-const ROWS = 50;
+const ROWS = 200; // more than any window shows
 const GAP = 8; // pixels between it and the words, and the edges of the window
 const LOWEST = 200; // pixels; where there is less room, it lies over the words
+const ENOUGH = 340; // pixels below the words with which it does not go above them, however long its list
 const AT_ONCE = 100; // ms after opening in which rows may still come: nobody has read them yet
 
 export class Picker {
@@ -90,7 +91,8 @@ export class Picker {
     this.explains = this.rows.some(({ why }) => why);
     this.root.classList.toggle("explains", this.explains);
     this.#say(query);
-    this.at = Math.max(0, this.rows.findIndex(({ dim }) => !dim));
+    const likely = this.rows.findIndex(({ isLikely }) => isLikely);
+    this.at = likely < 0 ? Math.max(0, this.rows.findIndex(({ dim }) => !dim)) : likely;
     this.#draw();
     this.#place();
   }
@@ -238,14 +240,17 @@ export class Picker {
     if (event.key !== "Enter" || !event.repeat) handle(); // held from before, it would take a row that nobody has read
   }
 
-  /** Below the words or, without room there, above them; cut to the larger room where neither is enough. */
+  /** Below the words or, without room there, above them; cut to the room that there is. */
   #place() {
     const rect = this.rect();
     const [above, below] = [rect.top - 2 * GAP, innerHeight - rect.bottom - 2 * GAP];
-    this.root.style.maxHeight = `${Math.max(LOWEST, above, below)}px`;
+    this.root.style.maxHeight = "";
     const { width, height } = this.root.getBoundingClientRect();
-    const top = height <= below || above < below ? rect.bottom + GAP : rect.top - height - GAP;
+    const isBelow = below >= Math.min(height, ENOUGH) || below >= above;
+    const room = Math.max(LOWEST, isBelow ? below : above);
+    const top = isBelow ? rect.bottom + GAP : rect.top - Math.min(height, room) - GAP;
+    this.root.style.maxHeight = `${room}px`;
     this.root.style.left = `${Math.max(GAP, Math.min(rect.left - GAP, innerWidth - width - GAP))}px`;
-    this.root.style.top = `${Math.max(GAP, Math.min(top, innerHeight - height - GAP))}px`;
+    this.root.style.top = `${Math.max(GAP, Math.min(top, innerHeight - Math.min(height, room) - GAP))}px`;
   }
 }
