@@ -185,6 +185,7 @@ class ComfortChoice(NamedTuple):
 COMFORT = {
     "size": ComfortChoice(("s", "m", "l", "xl"), "m"),
     "spacing": ComfortChoice(("tight", "normal", "wide"), "normal"),
+    "names": ComfortChoice(("cut", "lower"), "cut"),  # of labels, where they are longer than the words they mark
     "arcs": ComfortChoice(("all", "selected", "off"), "all"),
     "strength": ComfortChoice(("soft", "normal", "strong"), "normal"),
     "on_page": ComfortChoice(("1", "5", "10", "20"), "1"),  # items

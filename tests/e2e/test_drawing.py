@@ -110,6 +110,7 @@ def choose(page: Page, name: str, value: str) -> None:
 
 
 def test_every_name_of_a_dense_text_can_be_read_and_every_arc_pointed_at(dense):
+    choose(dense, "names", "lower")
     for width, size in ((1400, "m"), (360, "m"), (1100, "xl"), (1920, "s")):
         dense.set_viewport_size({"width": width, "height": 1200})
         choose(dense, "size", size)
@@ -122,6 +123,52 @@ def test_every_name_of_a_dense_text_can_be_read_and_every_arc_pointed_at(dense):
         assert [arc for arc in found if arc[0] != arc[2]] == []
         assert sum(uid == at_line for uid, at_line, _ in found) > len(found) / 2  # where lines cross, another is above
     assert dense.locator(".rule.open-right").count() == dense.locator(".rule.open-left").count()
+
+
+LANES = "all => all.map((rule) => Math.round(rule.getBoundingClientRect().top))"
+
+
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_long_names_are_cut_beside_marks_that_touch_and_whole_when_they_are_meant(
+    page, sign_in, alice, carol, direction
+):
+    word = "oil" if direction == "ltr" else "שמן"
+    words = " ".join([word] * 60)  # more than one line
+    labels = factories.ontology(owner=alice, items=[{"name": "FailedStateOfAnObject"}])
+    project = Project.create(
+        name="Names",
+        by=alice,
+        dataset=factories.dataset(owner=alice, text=words + "\n"),
+        entity_ontology=labels,
+        annotators=[carol],
+    )
+    item = project.dataset.items()[0]
+    made = Annotation.objects.create(item=item, annotator=carol).entity_set
+    for n in range(60):
+        made.create(uid=f"m{n}", start=n, end=n, label=labels.items()[0])
+    sign_in(page, carol)
+    page.goto(f"/projects/{project.pk}/annotate/{item.pk}/")
+    ready(page)
+    expect(page.locator(".rule")).to_have_count(60)
+    tops = set(page.locator(".rule").evaluate_all(LANES))
+    lines = page.locator(".tok").evaluate_all("all => new Set(all.map((token) => token.offsetTop)).size")
+    assert len(tops) == lines > 1  # each underline right below its words
+    assert {end for _, kind, *end in page.evaluate(CLASHES) if kind != "cut"} == set()
+    name = page.locator(".mark-name[data-uid=m1]")
+    assert name.get_attribute("title") == f"FailedStateOfAnObject: {word}"
+    assert name.bounding_box()["width"] < 40
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    last = page.locator(".mark-name").last
+    for shown in (name, last):
+        if shown is last:
+            last.hover()
+        box = shown.locator("span").evaluate("span => [span.scrollWidth, span.clientWidth]")
+        assert box[0] <= box[1], "cut"
+        expect(shown).to_be_in_viewport(ratio=1)
+    choose(page, "names", "lower")
+    assert len(set(page.locator(".rule").evaluate_all(LANES))) > lines
+    assert page.evaluate(CLASHES) == []
 
 
 def test_what_changed_is_drawn_as_if_all_were_drawn_anew(dense):

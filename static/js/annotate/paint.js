@@ -70,9 +70,10 @@ export function buildName(spec) {
   const top = spec.height + EDGE + spec.fall;
   const rule = coloured(place(make("div", `rule${spec.classes}`), { ...spec.box, top }), spec);
   if (!spec.name) return [rule];
-  const { left, width, text, note, title, spoken } = spec.name;
-  const name = make("button", `mark-name label-name${spec.classes}`, make("span", "", text), ...(note ? [make("small", "", note)] : []));
+  const { left, width, whole, text, note, title, spoken } = spec.name;
+  const name = make("button", `mark-name label-name${spec.classes}${whole === null ? "" : " cut"}`, make("span", "", text), ...(note ? [make("small", "", note)] : []));
   Object.assign(name, { type: "button", tabIndex: -1, title, ariaLabel: spoken });
+  if (whole !== null) name.style.setProperty("--shift", `${whole - left}px`);
   return [rule, coloured(place(name, { left, width, top: top + RULE }), spec)];
 }
 

@@ -253,7 +253,8 @@ export class Text {
     const { entities, labels } = this.#shown;
     const { width, rtl } = this.lines;
     const nameWidth = (mark) => this.rulers.entity.width(nameOf(labels.entity.get(mark.label), mark));
-    return lay(entities, { piecesOf: ({ start, end }) => this.lines.pieces(start, end), nameWidth, width, rtl });
+    const cuts = this.sheet.dataset.names !== "lower";
+    return lay(entities, { piecesOf: ({ start, end }) => this.lines.pieces(start, end), nameWidth, width, rtl, cuts });
   }
 
   #partsByLine(laid, lane) {
@@ -269,7 +270,7 @@ export class Text {
     const { mark, pieces, name } = one;
     const label = labels.entity.get(mark.label);
     const [height, fall, isBroken] = [this.lines.letters, one.lane * lane, broken.includes(mark.uid)];
-    const shows = [mark, pieces, name.left, name.width, label, height, fall, isBroken];
+    const shows = [mark, pieces, name.left, name.width, name.whole, label, height, fall, isBroken];
     const known = this.#parts.get(mark.uid);
     if (known && isSame(known.shows, shows)) return known.parts;
     const words = this.between(mark.start, mark.end);
