@@ -1,6 +1,6 @@
 """The annotation screen: where it begins, and its pages, with one item or several short ones; the marks of others, to be read."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -31,6 +31,9 @@ from work.own_items import OwnItems
 from . import offers
 from .own_lists import choices, item_address, next_undone, shown_items
 from .requests import comments_on, flags_of, marks_states, text_of
+
+# Around an item with so many tokens, a tall window has room for the texts of its neighbours.
+SHORT = 100
 
 
 def page_to_annotate(request: Request, project: Project, item: Item, shown: OwnItems) -> dict[str, Any]:
@@ -91,11 +94,13 @@ def _page(
     person: User,
     items: Sequence[Item],
     address: Callable[[int], str],
-    neighbours: Iterable[int | None],
+    neighbours: Sequence[int | None],
 ) -> dict[str, Any]:
     """What those who annotate and those who read have in common."""
-    steps = [key and address(key) for key in neighbours]
+    steps = [address(key) if key else None for key in neighbours]
     found = _with_work(project, person, items, address)
+    if len(items) == 1 and items[0].token_count <= SHORT:
+        found[0]["around"] = _around(neighbours, steps)
     state = {
         "items": [each["state"] for each in found],
         "hasRelations": project.task == Project.Task.ENTITIES_AND_RELATIONS,
@@ -108,6 +113,17 @@ def _page(
         },
     }
     return {"project": project, "person": person, "items": found, "is_page": len(found) > 1, "state": state}
+
+
+def _around(neighbours: Sequence[int | None], addresses: Sequence[str | None]) -> dict[str, dict[str, Any]]:
+    """How the items before and after begin, and where they are."""
+    texts = Item.objects.only("position", "search_text", "tokens").in_bulk([key for key in neighbours if key])
+    ways = zip(("before", "after"), neighbours, addresses, strict=True)
+    return {
+        way: {"item": texts[key], "text": texts[key].excerpt().before, "url": url}
+        for way, key, url in ways
+        if key in texts
+    }
 
 
 def _with_work(

@@ -31,11 +31,11 @@ import { $, active, focusText, marks, pane, relationList, sheets, state, withIte
 function listenToButtons() {
   document.addEventListener("click", (event) => {
     const opener = event.target.closest("[data-open]");
-    const step = event.target.closest("#previous, #next");
+    const step = event.target.closest("#previous, #next, .neighbour");
     if (opener) $(opener.dataset.open)?.showModal();
     if (!step || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    goTo(step.id === "next" ? 1 : -1);
+    goTo(step.rel === "next" ? 1 : -1);
   });
   const commands = {
     undo,

@@ -121,3 +121,26 @@ def test_a_page_takes_the_same_queries_for_all_sizes(project, carol, as_carol):
     for size in (1, 5, 20):
         counts.append(len(queries_of(as_carol.get, f"{address}?on_page={size}")))
     assert counts[1] == counts[2] <= counts[0] + 3, counts
+
+
+def test_around_a_short_item_stand_the_beginnings_of_its_neighbours(as_carol, as_alice, alice, carol):
+    texts = [" ".join(["pump"] * count) for count in (2000, 100, 101, 3)]
+    project = factories.project(by=alice, annotators=[carol], text="\n".join(texts) + "\n")
+    items = list(project.dataset.items())
+
+    def around(item, query="", client=as_carol, of="annotate"):
+        page = client.get(f"/projects/{project.pk}/{of}/{item.pk}/{query}")
+        found = page.context["items"][0].get("around", {})
+        assert all(f'href="{each["url"]}"' in page.text for each in found.values())
+        return {way: (each["item"].number, len(each["text"])) for way, each in found.items()}
+
+    assert around(items[1]) == {"before": (1, 300), "after": (3, 300)}
+    assert around(items[3]) == {"before": (3, 300)}
+    assert around(items[1], of="marks/carol", client=as_alice).keys() == {"before", "after"}
+    assert around(items[1], "?sort=-number")["before"][0] == 3  # as previous and next lead
+    assert around(items[1], "?on_page=5") == {}
+    assert around(items[0]) == around(items[2]) == {}  # a long text needs the room itself
+    few, many = (
+        len(queries_of(as_carol.get, f"/projects/{project.pk}/annotate/{at.pk}/")) for at in (items[2], items[1])
+    )
+    assert many == few + 1

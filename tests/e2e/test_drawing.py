@@ -112,7 +112,7 @@ def choose(page: Page, name: str, value: str) -> None:
 def test_every_name_of_a_dense_text_can_be_read_and_every_arc_pointed_at(dense):
     choose(dense, "names", "lower")
     for width, size in ((1400, "m"), (360, "m"), (1100, "xl"), (1920, "s")):
-        dense.set_viewport_size({"width": width, "height": 1200})
+        dense.set_viewport_size({"width": width, "height": 1600})
         choose(dense, "size", size)
         dense.wait_for_function("() => !document.querySelector('details.menu[open]')")
         expect(dense.locator("#done")).to_be_in_viewport(ratio=1)

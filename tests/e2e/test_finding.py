@@ -206,3 +206,18 @@ def test_the_screens_are_sound_for_all(desk):
         expect(rows(page).first).to_be_visible()
         assert not serious(page)
         desk.press("Escape")
+
+
+def test_in_a_narrow_window_the_text_has_more_room_than_what_is_counted(desk, page):
+    made = mark(desk.project, desk.user, 3).annotation.entity_set
+    for n, name in enumerate(("SensingObject", "Thermostat", "DrivingObject")):
+        made.create(uid=f"long-{n}", start=n, end=n, label=desk.label(name))
+    for width in (1000, 900, 720):
+        page.set_viewport_size({"width": width, "height": 700})
+        open_list(desk)
+        columns = {
+            name: page.locator(f".own-items td.{name}").first.bounding_box()["width"]
+            for name in ("text", "labels-used")
+        }
+        assert columns["text"] > 1.5 * columns["labels-used"], (width, columns)
+        expect(page.locator(".own-items .length:visible")).to_have_count(0)

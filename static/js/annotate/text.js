@@ -167,6 +167,12 @@ export class Text {
     return bottom + Math.max(below, ROOM);
   }
 
+  /** Whether a box on the sheet would cover words. */
+  covers({ left, top, width, height }) {
+    const isOver = (part) => part.left < left + width && part.right > left;
+    return this.lines.all.some((line) => line.top < top + height && line.bottom > top && line.parts.some(isOver));
+  }
+
   /** What scrolls: the desk or, on narrow screens, the page as a whole. */
   get scroller() {
     return getComputedStyle(this.desk).overflowY === "visible" ? document.scrollingElement : this.desk;

@@ -6,6 +6,7 @@ import { $, chosen, marks, now, readOnly, sheet, text } from "./workspace.js";
 const GAP = 4;
 const BESIDE = 24; // pixels to the text beside it, more than a handle needs
 const NARROW = 200; // pixels into which no buttons fit, without measuring them
+const SMALL = matchMedia("(width < 1024px), (height < 600px)"); // windows, also large ones in which all is shown twice as large
 const EDGES = { start: $("start-handle"), end: $("end-handle") };
 
 export function showToolbar() {
@@ -27,14 +28,19 @@ export function showToolbar() {
   const several = bar.querySelector(".alike");
   several.hidden = !isSuggested || alike < 2;
   several.firstElementChild.textContent = `${plural(alike, "suggestion", "suggestions")} “${label.name}”`;
+  bar.classList.remove("docked");
   if (free.width >= bar.offsetWidth + BESIDE) return put(bar, beside(free, bar));
   bar.hidden = now.view.actions === "beside";
   if (!bar.hidden) put(bar, kind === "entity" ? belowMark(mark) : atArc(mark, bar.offsetHeight));
 }
 
+/** In a small window, at its lower edge if words would be covered: there they would be most of what is seen. */
 function put(bar, { left, top }) {
-  bar.style.left = `${Math.max(0, Math.min(left, sheet.clientWidth - bar.offsetWidth))}px`;
-  bar.style.top = `${top}px`;
+  const { offsetWidth: width, offsetHeight: height } = bar;
+  const place = { left: Math.max(0, Math.min(left, sheet.clientWidth - width)), top };
+  const isDocked = SMALL.matches && text.covers({ ...place, width, height });
+  bar.classList.toggle("docked", isDocked);
+  for (const side of ["left", "top"]) bar.style[side] = isDocked ? "" : `${place[side]}px`;
 }
 
 /** On the line of the mark, where nothing is covered. */
