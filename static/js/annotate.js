@@ -18,7 +18,7 @@ import { listenToOverview } from "./annotate/overview.js";
 import { fetchAhead, listenToNetwork } from "./annotate/pages.js";
 import { listenToPointer } from "./annotate/pointer.js";
 import { listenToResizing } from "./annotate/resizing.js";
-import { allSaved, catchUp, refreshAll, startSaving, suggestHistory, suggestHistoryBeside, takeOffers } from "./annotate/saving.js";
+import { allSaved, catchUp, leave, refreshAll, startSaving, suggestHistory, suggestHistoryBeside, takeOffers } from "./annotate/saving.js";
 import { returnToText, select, selectMark } from "./annotate/selection.js";
 import { shortcutOf } from "./annotate/shortcuts.js";
 import { show, showMode } from "./annotate/showing.js";
@@ -33,9 +33,11 @@ function listenToButtons() {
     const opener = event.target.closest("[data-open]");
     const step = event.target.closest("#previous, #next, .neighbour");
     if (opener) $(opener.dataset.open)?.showModal();
-    if (!step || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    const link = event.target.closest("#not-saved a");
+    if (!(step ?? link) || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    goTo(step.rel === "next" ? 1 : -1);
+    if (link) leave(link.getAttribute("href"));
+    else goTo(step.rel === "next" ? 1 : -1);
   });
   const commands = {
     undo,

@@ -121,11 +121,16 @@ def test_what_is_done_next_in_an_older_text_is_on_its_words_and_then_the_new_one
 
 def test_an_item_is_not_done_before_its_new_text_is_seen(desk, correct, problems):
     problems.expect("422")
+    desk.at_hand(2)
     correct(CORRECTED)
     desk.press("Control+Enter")
-    expect(desk.page.locator(".toast", has_text="was corrected by")).to_be_visible()
-    assert text(desk) == CORRECTED and unsaved(desk) == ["Done"]
-    assert not Annotation.objects.exists()
+    desk.ready(2)
+    expect(desk.page.locator("#not-saved")).to_be_visible()
+    assert unsaved(desk) == ["Done"]
+    assert not Annotation.objects.filter(done_at__isnull=False).exists()
+    desk.page.locator("#not-saved").get_by_role("link", name="item 1").click()
+    desk.ready(1)
+    assert text(desk) == CORRECTED
     desk.press("Control+Enter")
     desk.ready(2)
 

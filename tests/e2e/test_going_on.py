@@ -99,7 +99,7 @@ def test_what_is_refused_after_its_item_was_left_is_told_and_not_shown_there(goi
     stays(going)
 
 
-def test_an_item_that_was_taken_away_meanwhile_is_told_at_its_first_change(going, problems):
+def test_an_item_that_was_taken_away_meanwhile_is_told_once_it_is_done(going, problems):
     problems.expect("404")
     page = going.page
     dataset = going.project.dataset
@@ -107,7 +107,7 @@ def test_an_item_that_was_taken_away_meanwhile_is_told_at_its_first_change(going
     going.press("PageDown")
     going.ready(2)
     going.press("Control+Enter")
-    expect(page.locator(".toast.error")).to_contain_text("1 change of item 2")
+    expect(page.locator(".toast")).to_contain_text("Item 2 was removed")
 
 
 def test_what_changed_elsewhere_is_seen_on_entering(going, carol):

@@ -95,6 +95,7 @@ def test_a_page_of_ten_items_is_annotated_by_keys(desk):
     desk.ready(11)
     expect(desk.page.locator("article")).to_have_count(2)
     assert len(loads) == 1
+    desk.saved()
     assert desk.done() == list(range(1, 11))
     for number in range(1, 11):
         assert desk.stored(number) == [(0, 0, "Activity"), (1, 1, "PhysicalObject")]

@@ -392,7 +392,7 @@ def test_done_on_an_item_that_was_removed_meanwhile_leads_on(desk, problems):
     desk.mark(0, "state")
     desk.saved()
     first, second, _ = desk.project.dataset.items()
-    desk.at_hand(2)
+    desk.at_hand(3)
     Annotation.objects.create(item=second, annotator=desk.user).finish()
     Item.objects.filter(pk=first.pk).update(removed_at=timezone.now())
     desk.press("Control+Enter")
@@ -404,6 +404,7 @@ def test_done_on_an_item_that_was_removed_meanwhile_leads_on(desk, problems):
 
 def test_a_mark_on_an_item_that_was_removed_meanwhile_is_refused_before_done_leads_on(desk, problems):
     problems.expect("404")
+    desk.at_hand(3)
     Item.objects.filter(pk=desk.item(1).pk).update(removed_at=timezone.now())
     held = Held(desk.page, "**/entities/add/")
     desk.mark(0, "state")
@@ -411,7 +412,6 @@ def test_a_mark_on_an_item_that_was_removed_meanwhile_is_refused_before_done_lea
     held.release()
     expect(desk.page.locator("#saved")).to_have_text("1 change was refused")
     expect(desk.page.locator(".toast.error")).to_contain_text("was removed")
-    desk.press("Control+Enter")
     expect(desk.page.locator(".text")).to_contain_text("replace engine oil")
 
 

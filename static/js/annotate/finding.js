@@ -153,7 +153,7 @@ export function listenToFinding() {
   drawer.addEventListener("htmx:afterSettle", () => {
     drawer.querySelector("tr[aria-current]")?.scrollIntoView({ block: "center" });
   });
-  document.addEventListener("entered", showSteps);
+  for (const name of ["entered", "renewed"]) document.addEventListener(name, showSteps);
   document.addEventListener("turned", () => (filter.elements.at.value = items[0].pk));
   addEventListener("popstate", () => location.pathname + location.search !== current.url && leave(location.pathname + location.search, undefined, true));
   $("take-along").addEventListener("click", takeAlong);

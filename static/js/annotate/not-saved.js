@@ -1,8 +1,7 @@
 // What was not saved because the text of its item was corrected meanwhile: it stays in sight until its person has looked at it.
 
 import { make } from "../elements.js";
-import { enter } from "./entering.js";
-import { $, items, marks, now, onPage, state, wordsOf } from "./workspace.js";
+import { $, marks, now, state, wordsOf } from "./workspace.js";
 
 const KEY = `not saved ${state.project} ${state.annotator}`;
 const root = $("not-saved");
@@ -40,12 +39,6 @@ function show() {
 function linkTo(item) {
   const link = make("a", "", `item ${item.number}`);
   link.href = item.page;
-  link.addEventListener("click", (event) => {
-    const shown = onPage(item);
-    if (!shown) return;
-    event.preventDefault();
-    enter(shown);
-  });
   return link;
 }
 

@@ -14,6 +14,7 @@ const owner = [state.annotator, `project ${state.project}`];
 const pages = new Map(); // by the address of their first item
 const coming = new Map(); // those that are being fetched, as promises
 const keyOf = (page) => page.state.items[0].urls.page;
+const isFresh = ({ at }) => Date.now() - at < FRESH;
 const wayOf = (page) => new URL(keyOf(page), location).search;
 let attempt;
 
@@ -41,7 +42,7 @@ export async function fetchPage(address) {
     const page = pageIn(new DOMParser().parseFromString(await answer.text(), "text/html"), pathname + search);
     setAway(false);
     const isAlike = page && !page.state.reading && ["project", "annotator"].every((name) => page.state[name] === state[name]) && wayOf(page) === wayOf(current);
-    if (isAlike && page.max !== current.max) pages.clear(); // other items are given by now
+    if (isAlike && page.max !== current.max) for (const each of [current, ...pages.values()]) each.at = 0; // other items are given by now
     return isAlike ? page : null;
   } catch (error) {
     setAway(true);
@@ -63,7 +64,7 @@ function put(page) {
 /** The page that stands at an address when it has come; what leads elsewhere by now is none. */
 function prepare(address) {
   const known = pages.get(address);
-  if (known && Date.now() - known.at < FRESH) return known;
+  if (known && isFresh(known)) return known;
   const fetched = async () => {
     const page = await fetchPage(address).catch(() => known ?? pageOfBefore(address));
     if (page && keyOf(page) === address && pages.get(address) === known && current.url !== address) put(page);
@@ -73,9 +74,23 @@ function prepare(address) {
   return coming.get(address);
 }
 
+/** Learn anew where the way leads from the page that is shown. */
+async function renew() {
+  const page = current;
+  const fresh = await fetchPage(page.url).catch(() => null);
+  if (!fresh || page !== current || keyOf(fresh) !== keyOf(page)) return;
+  const { state: { urls: { previous, next } }, parts: { where, heading, calibration, waits }, max, at } = fresh;
+  for (const { urls } of [state, page.state]) Object.assign(urls, { previous, next });
+  for (const [id, part] of Object.entries({ where, heading, calibration, waits })) Object.assign($(id), (page.parts[id] = part));
+  Object.assign(page, { max, at });
+  document.querySelector(".work-bar progress").max = max;
+  document.dispatchEvent(new Event("renewed"));
+}
+
 /** Have so many of the next items at hand, and tell how many are there; resolves with that. */
 export async function fetchAhead(most = AHEAD, tell = () => {}) {
   let count = 0;
+  if (!isFresh(current)) await renew();
   for (let { next } = state.urls; next && count < most; ) {
     const page = await prepare(next);
     if (!page) break;
@@ -112,9 +127,6 @@ export function forget({ page }) {
   pages.delete(keyOf(found));
   dropPage(...owner, keyOf(found)).catch(() => {});
 }
-
-/** Pages look different by now. */
-export const forgetAll = () => pages.clear();
 
 export function listenToNetwork() {
   addEventListener("offline", () => setAway(true));
