@@ -1,6 +1,6 @@
 // The annotation screen. In annotate/, each module knows those before it: `workspace.js` holds what is shared, then come showing,
-// entering, selection, saving, batches and changes; labelling, relating, deciding, finishing and all alike; and the keys and the pointer that
-// ask for these.
+// pages at hand, turning to these, entering, selection, saving, batches and changes; labelling, relating, deciding, finishing and all
+// alike; and the keys and the pointer that ask for these.
 
 import { listenToAlike } from "./annotate/alike.js";
 import { redo, resume, undo } from "./annotate/changes.js";

@@ -7,6 +7,7 @@ from playwright.sync_api import Route, expect
 
 from datasets.models import TextCorrection
 from datasets.models.correction import cut_anew
+from projects.models import Project
 from tests.e2e.desk import Desk, Held
 from tests.e2e.test_unsaved import CHANGES
 from tests.soak import amount
@@ -210,3 +211,43 @@ def test_an_item_of_the_list_is_gone_to_in_place(going):
     expect(page.locator("#items-drawer")).to_be_hidden()
     expect(page.locator("#sheets .text")).to_be_focused()
     stays(going)
+
+
+def test_where_nothing_was_fetched_it_says_so_and_stays(page, sign_in, project, carol, problems):
+    problems.expect("ERR_FAILED")
+    sign_in(page, carol)
+    is_fetch = re.compile(r"/annotate/(\d+/)?(\?.*)?$")
+    page.route(is_fetch, lambda route: route.abort() if route.request.resource_type == "fetch" else route.continue_())
+    desk = Desk(page, project, carol).open()
+    page.evaluate(MARKER)
+    for key in ("PageDown", "Shift+PageDown"):
+        desk.press(key)
+        expect(page.locator(".toast.warning")).to_contain_text("was not fetched before the connection was lost")
+        page.locator(".toast.warning [data-toasts=one]").click()
+        desk.ready(1)
+    expect(page.locator("#away")).to_be_visible()
+    page.unroute(is_fetch)
+    desk.press("PageDown")
+    desk.ready(2)
+    expect(page.locator("#away")).to_be_hidden()
+    stays(desk)
+
+
+def test_when_more_items_are_given_the_last_one_leads_on(page, sign_in, project, carol):
+    Project.objects.filter(pk=project.pk).update(calibration=2)
+    sign_in(page, carol)
+    desk = Desk(page, project, carol).open(2)
+    page.evaluate(MARKER)
+    expect(page.locator("#calibration")).to_be_visible()
+    desk.press("Control+Enter")
+    desk.ready(1)
+    desk.press("Control+Enter")
+    desk.ready(3)
+    expect(page.locator("#calibration")).to_be_hidden()
+    expect(page.locator("#where")).to_have_text(re.compile("of 3"))
+    desk.press("PageUp")
+    desk.ready(2)
+    expect(page.locator("#where")).to_have_text(re.compile("of 3"))
+    desk.press("PageDown")
+    desk.ready(3)
+    stays(desk)

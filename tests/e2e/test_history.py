@@ -39,6 +39,7 @@ def test_what_was_marked_is_suggested_in_the_next_item(page, sign_in, alice, car
     expect(page.locator(".mark-name.suggested")).to_have_count(1)
     desk.press("PageDown")
     desk.ready(3)
+    expect(page.locator(".mark-name.suggested")).to_have_count(1)
     desk.press("Alt+ArrowDown", "Delete")
     expect(page.locator(".mark-name")).to_have_count(0)
     desk.saved()

@@ -10,6 +10,7 @@ const MOST = 200; // pages in memory
 const FRESH = 300_000; // ms; one that was fetched earlier is fetched once more before its turn comes
 const AGAIN = 10_000; // ms between two attempts, while the server does not answer
 const TIMEOUT = 15_000;
+const UNREACHABLE = [502, 503, 504];
 const owner = [state.annotator, `project ${state.project}`];
 const pages = new Map(); // by the address of their first item
 const coming = new Map(); // those that are being fetched, as promises
@@ -37,7 +38,7 @@ export const pageAt = (address) => [...pages.values()].find(({ url, state }) => 
 export async function fetchPage(address) {
   try {
     const answer = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT) });
-    if (answer.status >= 500) throw new Error(answer.statusText);
+    if (UNREACHABLE.includes(answer.status)) throw new Error(answer.statusText);
     const { pathname, search } = new URL(answer.url);
     const page = pageIn(new DOMParser().parseFromString(await answer.text(), "text/html"), pathname + search);
     setAway(false);
@@ -90,7 +91,7 @@ async function renew() {
 /** Have so many of the next items at hand, and tell how many are there; resolves with that. */
 export async function fetchAhead(most = AHEAD, tell = () => {}) {
   let count = 0;
-  if (!isFresh(current)) await renew();
+  if (isAway || !isFresh(current)) await renew();
   for (let { next } = state.urls; next && count < most; ) {
     const page = await prepare(next);
     if (!page) break;
