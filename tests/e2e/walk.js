@@ -53,12 +53,11 @@ async ([seed, steps]) => {
     },
   ];
 
-  // By layer, each line of it and, in the order of the layers, the text.
+  // By layer, each line of it.
   const written = (element) => {
     const copy = element.cloneNode(true);
     for (const drawn of copy.querySelectorAll("[class]")) drawn.setAttribute("class", [...drawn.classList].sort().join(" "));
-    const lines = ["tints", "arcs", "names"].map((layer) => [...copy.querySelector(`.${layer}`).children].map((line) => line.outerHTML));
-    return [...lines, [copy.querySelector(".text").innerHTML]];
+    return ["tints", "arcs", "names"].map((layer) => [...copy.querySelector(`.${layer}`).children].map((line) => line.outerHTML));
   };
   // The lines that are drawn are the same, in the same order, as those of a text that is drawn whole.
   const isPart = (shown, anew) => {
@@ -81,7 +80,7 @@ async ([seed, steps]) => {
     return fresh;
   };
   const isOff = ({ top, parts: [{ i }] }) =>
-    [...text.tokens[i].getClientRects()].every((rect) => Math.abs(rect.top - sheet.getBoundingClientRect().top - top) > 0.1);
+    [...text.elementOf(i).getClientRects()].every((rect) => Math.abs(rect.top - sheet.getBoundingClientRect().top - top) > 0.1);
 
   const differences = [];
   for (let step = 1; step <= steps; step += 1) {
@@ -95,8 +94,12 @@ async ([seed, steps]) => {
     const drawn = [...sheet.querySelectorAll(".names > .line")].map(({ style }) => style.top);
     if (!seen.every((top) => drawn.includes(top))) differences.push([step, "not all is drawn that the window shows", seen, drawn]);
     if (seen.length && drawn.length > 6 * seen.length + 20) differences.push([step, "more is drawn than what is near", drawn.length]);
-    const [shown, anew] = [written(sheet), written(drawnAnew())];
+    const shown = written(sheet);
+    const fresh = drawnAnew();
+    const anew = written(fresh);
     shown.forEach((lines, n) => isPart(lines, anew[n]) || differences.push([step, lines, anew[n]]));
+    const [words, wordsAnew] = [sheet, fresh].map((each) => each.querySelector(".text").innerHTML); // both with all of their elements
+    if (words !== wordsAnew) differences.push([step, words, wordsAnew]);
   }
   return differences;
 };

@@ -59,7 +59,7 @@ function rangeOf({ item, place, end, start, last }) {
     const { length } = item.tokens[token];
     return fold(item.tokens[token]).length === length ? place - starts[token] : whole * length;
   };
-  const nodes = [start, last].map((token) => item.text.tokens[token].firstChild);
+  const nodes = [start, last].map((token) => item.text.elementOf(token).firstChild);
   return new StaticRange({ startContainer: nodes[0], startOffset: within(start, place, 0), endContainer: nodes[1], endOffset: within(last, end, 1) });
 }
 

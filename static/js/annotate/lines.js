@@ -1,6 +1,8 @@
 // Where the tokens stand: the lines into which the browser breaks them, and the room above and below each line. From left to
 // right nothing depends on marks, so tokens are measured again only when the width or the font changes.
 
+import { Blocks } from "./blocks.js";
+
 const NOTHING = 4; // shown as wide as this: a token of characters without width
 
 const away = (place, from, to) => Math.max(from - place, place - to, 0);
@@ -13,7 +15,12 @@ export class Lines {
   all = [];
 
   constructor(sheet, root) {
-    Object.assign(this, { sheet, root, tokens: [] });
+    Object.assign(this, { sheet, root, blocks: new Blocks(root) });
+  }
+
+  read(item) {
+    this.blocks.read(item);
+    this.forget();
   }
 
   forget() {
@@ -25,32 +32,32 @@ export class Lines {
     if (!this.isStale) return;
     this.isStale = false;
     this.#pieces.clear();
-    for (const { room } of this.all) room?.remove();
+    this.blocks.flow();
     const origin = this.sheet.getBoundingClientRect();
     this.width = this.root.clientWidth;
     this.rtl = getComputedStyle(this.root).direction === "rtl";
     this.height = parseFloat(getComputedStyle(this.root).lineHeight);
     this.all = [];
     this.lineOf = [];
-    this.tokens.forEach((token, i) => this.#add(token, i, origin));
+    this.blocks.measure((i, rects) => this.#add(i, rects, origin));
+    this.blocks.split(this.all, this.rtl);
     // In the order in which they are seen: scripts that run to the left stand the other way round.
     this.all.forEach(({ parts }) => parts.sort((a, b) => a.left - b.left));
   }
 
-  #add(token, i, origin) {
-    const rects = [...token.getClientRects()];
+  #add(i, rects, origin) {
     const wide = rects.filter((rect) => rect.width);
     // Where a token breaks it may leave an empty piece behind; a token of nothing but such is still somewhere.
     for (const rect of wide.length ? wide : rects.slice(0, 1)) {
       const [top, bottom] = [rect.top - origin.top, rect.bottom - origin.top];
       let line = this.all.at(-1);
       if (!line || top > line.bottom - 4 || bottom < line.top + 4) {
-        line = { top, bottom, parts: [], above: 0, below: 0, room: null };
+        line = { top, bottom, first: this.all.length ? i : 0, isWhole: this.lineOf[i] === undefined, height: this.height, parts: [], above: 0, below: 0 };
         this.all.push(line);
       }
       const part = { i, left: rect.left - origin.left, right: rect.left + (rect.width || NOTHING) - origin.left };
       // A token that ends on the line carries its room, so that the browser breaks the text where it did before.
-      if (rect === rects.at(-1)) line.holder ??= part;
+      if (rect === rects.at(-1)) line.holder ??= i;
       line.parts.push(part);
       this.lineOf[i] ??= this.all.length - 1;
     }
@@ -112,6 +119,11 @@ export class Lines {
     return [first < 0 ? this.all.length : first, this.all.findLastIndex(({ top, above }) => top - above <= to)];
   }
 
+  /** Make elements of the tokens from one line to another. */
+  fill(first, last) {
+    for (const line of this.all.slice(first, last + 1)) this.blocks.fill(line);
+  }
+
   /** Where a token begins on the sheet. */
   placeOf(token) {
     const { top, parts } = this.all[this.lineOf[token]];
@@ -136,27 +148,14 @@ export class Lines {
     const wanted = ({ above, below }, needed) => (isKept ? { above: Math.max(above, needed.above), below: Math.max(below, needed.below) } : needed);
     let down = 0;
     this.all.forEach((line, at) => {
-      const { above, below } = line.holder ? wanted(line, rooms[at]) : line;
+      const { above, below } = line.holder !== undefined ? wanted(line, rooms[at]) : line;
       const [rise, fall] = [above - line.above, below - line.below];
       line.top += down + rise;
       line.bottom += down + rise;
       down += rise + fall;
       if (!rise && !fall) return;
       Object.assign(line, { above, below });
-      this.#fill(line);
+      this.blocks.stretch(line);
     });
-  }
-
-  /** An empty element makes the line box taller. */
-  #fill(line) {
-    const { above, below, holder } = line;
-    if (!above && !below) {
-      line.room.remove();
-      line.room = null;
-      return;
-    }
-    if (!line.room) this.tokens[holder.i].append((line.room = Object.assign(document.createElement("i"), { className: "room" })));
-    line.room.style.lineHeight = `${this.height + above + below}px`;
-    line.room.style.verticalAlign = `${(above - below) / 2}px`;
   }
 }

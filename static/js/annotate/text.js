@@ -1,6 +1,6 @@
 // Draws the text of an item and its marks. Everything is counted in tokens; pixels are only measured, never stored.
 //
-// Tokens are plain inline text, so that the browser breaks lines and orders scripts as it does anywhere. Marks and relations lie
+// Tokens are inline text, so that the browser breaks lines and orders scripts as it does anywhere. Marks and relations lie
 // in layers over them, line by line. After a change all places are computed, which is quick, and only what looks different is put
 // into the page, of the lines near the window; what is selected or pointed at swaps classes.
 
@@ -50,27 +50,11 @@ export class Text {
   /** `gaps` are what stands before each token: a space, or nothing. */
   read({ tokens, gaps }) {
     this.between = (start, end) => tokens.slice(start, end + 1).map((token, i) => (i ? gaps[start + i] : "") + token).join("");
-    this.tokens = this.lines.tokens = this.#fillIn(tokens, gaps);
+    this.tokens = tokens;
+    this.lines.read({ tokens, gaps });
     this.#words = null;
     this.#parts.clear();
-    this.lines.forget();
     this.near.forget();
-  }
-
-  #fillIn(tokens, gaps) {
-    const all = document.createDocumentFragment();
-    const spans = tokens.map((token, i) => {
-      const span = make("span", "tok", token);
-      span.setAttribute("data-i", i);
-      if (gaps[i]) all.append(gaps[i]);
-      all.append(span);
-      return span;
-    });
-    // While it is "auto", every node that comes makes the browser look for the direction anew: 4 seconds at 20,000 tokens.
-    this.root.removeAttribute("dir");
-    this.root.replaceChildren(all);
-    this.root.dir = "auto";
-    return spans;
   }
 
   get rtl() {
@@ -85,6 +69,8 @@ export class Text {
     this.near.forget();
     for (const ruler of Object.values(this.rulers)) ruler.forget();
     this.redraw?.();
+    this.lines.measure();
+    this.lines.fill(...this.near.span);
     if (kept !== null) this.center(this.lines.placeOf(kept).top);
   }
 
@@ -179,7 +165,14 @@ export class Text {
   }
 
   scrollTo(token) {
-    this.tokens[token]?.scrollIntoView({ block: "nearest" });
+    this.elementOf(token)?.scrollIntoView({ block: "nearest" });
+  }
+
+  /** The element of a token, wherever that is. */
+  elementOf(token) {
+    this.lines.measure();
+    const line = this.lines.all[this.lines.lineOf[token]];
+    return line && this.lines.blocks.elementOf(token, line);
   }
 
   /** Let a height of the sheet stand in the middle of the window. */
@@ -220,7 +213,8 @@ export class Text {
 
   /** What is asked between a change of the width and the browser's word of it is answered for the new width. */
   #fit() {
-    if (this.root.clientWidth !== this.lines.width) this.refit();
+    const { clientWidth } = this.root; // none while it is not shown
+    if (clientWidth && clientWidth !== this.lines.width) this.refit();
   }
 
   #draw() {
@@ -242,6 +236,7 @@ export class Text {
 
   /** Draw the lines that are near, and no others. */
   #fill() {
+    this.lines.fill(...this.near.span);
     for (const name of Object.keys(this.layers)) this.#fillLayer(name);
     this.#light();
     this.#lightPointed();
