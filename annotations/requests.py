@@ -7,6 +7,7 @@ A mark's uid is in the body: those that came with a dataset may be any text.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from itertools import count
 from types import MappingProxyType
 from typing import Any, get_args
 
@@ -219,15 +220,20 @@ def text(request: Request, pk: int, item_pk: int) -> Answer:
 
 
 def text_of(item: Item) -> Answer:
-    """What is read, and the original where it is something else."""
-    original = None if str(item.cleaned) == item.original else item.original
+    """What is read: tokens, between them a character that is in none, and the numbers of those with no space before them. And, if it
+    is something else, the original, with the places of the tokens in it."""
+    tokens, gaps = item.cleaned
+    separator = next(each for each in map(chr, count(ord(" "))) if not any(each in token for token in tokens))
+    is_original = str(item.cleaned) == item.original
     return {
         "pk": item.pk,
         "number": item.number,
         "text_version": item.text_version,
-        **item.cleaned._asdict(),
-        "original": original,
-        "offsets": item.offsets,
+        "tokens": separator.join(tokens),
+        "separator": separator,
+        "glued": [number for number, gap in enumerate(gaps) if not gap],
+        "original": None if is_original else item.original,
+        "offsets": None if is_original else item.offsets,
     }
 
 

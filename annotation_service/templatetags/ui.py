@@ -2,11 +2,13 @@
 
 import math
 from datetime import UTC, datetime
+from typing import Any
 
 from django import template
 from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
 from django.utils import timezone
-from django.utils.html import format_html
+from django.utils.html import format_html, json_script
 from django.utils.safestring import SafeString
 
 from annotation_service import words
@@ -24,6 +26,17 @@ register.filter("size", words.size)
 def limit(name: str) -> int:
     """For ``maxlength``: ``{% limit "MAX_NAME_CHARACTERS" %}``."""
     return getattr(settings, name)
+
+
+class _CompactEncoder(DjangoJSONEncoder):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options | {"ensure_ascii": False, "separators": (",", ":")})
+
+
+@register.filter
+def compact_script(value: Any, element_id: str) -> SafeString:
+    """``json_script`` without spaces between values, and with letters of all scripts as they are."""
+    return json_script(value, element_id, _CompactEncoder)
 
 
 @register.filter

@@ -19,6 +19,18 @@ pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 WORDS = SENTENCE.split()
 TOKENS, MARKS, RELATIONS = 3000, 300, 120
 STEPS = 400 if SOAK else 60
+# The tokens that do not stand where they were counted, when all are in the page.
+ASTRAY = """async () => {
+  const { sheet, text } = await import("/static/js/annotate/workspace.js");
+  dispatchEvent(new Event("beforeprint"));
+  const origin = sheet.getBoundingClientRect();
+  const near = (one, other) => Math.abs(one - other) < 1;
+  const isAstray = ({ i, left, right }, { top }) =>
+    ![...text.elementOf(i).getClientRects()].some(
+      (rect) => near(rect.left - origin.left, left) && near(rect.right - origin.left, right) && near(rect.top - origin.top, top),
+    );
+  return text.lines.all.flatMap((line) => line.parts.filter((part) => isAstray(part, line)).map(({ i }) => text.tokens[i]));
+}"""
 FOUND = "[...(CSS.highlights.get('found') ?? [])].map(String).length"
 
 
@@ -98,6 +110,29 @@ def test_only_what_is_near_is_drawn_and_the_rest_when_it_comes_near(long, projec
 
 def test_what_changed_and_was_scrolled_is_drawn_as_if_all_were_drawn_anew(long):
     assert long.evaluate(WALK, [21, STEPS]) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    (
+        "pump P-12 (المضخة 45) , هواء - old",
+        "المضخة 45 (pump P-12) , تسرب - هواء",
+        "水泵 正在 泄漏 , oil",
+        f"seal {'x' * 300} x-{'y' * 90}",
+    ),
+)
+def test_blocks_of_lines_stand_as_the_browser_breaks_the_whole_text(page, sign_in, carol, project, words):
+    item = project.dataset.items()[1]
+    item.original = " ".join(words.split() * 400).replace(" ,", ",").replace("水泵 正在 泄漏", "水泵正在泄漏")
+    item.save()
+    store(item, tokens=words.split() * 400, offsets=None)
+    sign_in(page, carol)
+    show(page, project, 1)
+    assert page.evaluate(ASTRAY) == []
+    page.set_viewport_size({"width": 700, "height": 900})
+    page.wait_for_timeout(200)
+    assert page.evaluate(ASTRAY) == []
+    assert page.locator(".text > div").count() > 3
 
 
 def test_keys_go_through_all_marks_and_selecting_draws_them(long):

@@ -16,17 +16,21 @@ export class Item {
     this.here = { number, url: urls.item, page: urls.page };
     this.sheet = root.querySelector(".sheet");
     this.marks = new Marks(marks);
-    this.text = new Text(this.sheet, item);
-    this.original = new Original(root.querySelector("[data-original]"), item);
     this.#know(item);
+    this.text = new Text(this.sheet, this);
+    this.original = new Original(root.querySelector("[data-original]"), item);
   }
 
-  #know({ text_version: textVersion, tokens, gaps }) { Object.assign(this, { textVersion, tokens, gaps }); }
+  #know({ text_version: textVersion, tokens, separator, glued }) {
+    Object.assign(this, { textVersion, tokens: tokens.split(separator) });
+    this.gaps = this.tokens.map(() => " ");
+    for (const token of glued) this.gaps[token] = "";
+  }
 
   /** Show its text as it was corrected. */
   read(item) {
     this.#know(item);
-    this.text.read(item);
+    this.text.read(this);
     this.original.read(item);
   }
 
