@@ -4,7 +4,7 @@
 
 import { make } from "../elements.js";
 
-const LINES = 20; // of a block, at least
+const LINES = 10; // of a block, at least
 const CHUNK = 200; // tokens of a piece of plain text, in which a place is found quickly
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
