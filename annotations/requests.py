@@ -220,8 +220,8 @@ def text(request: Request, pk: int, item_pk: int) -> Answer:
 
 
 def text_of(item: Item) -> Answer:
-    """What is read: tokens, between them a character that none has, and the numbers of those with no space before them. If that is
-    not the original, also this and the places of the tokens in it."""
+    """What is read: tokens, between them a character that none has, and the numbers of those with no space before them. If that
+    is not the original, also this and the places of the tokens in it."""
     tokens, gaps = item.cleaned
     separator = next(each for each in map(chr, count(ord(" "))) if not any(each in token for token in tokens))
     is_original = str(item.cleaned) == item.original

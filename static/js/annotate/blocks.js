@@ -6,6 +6,7 @@ import { make } from "../elements.js";
 
 const LINES = 10; // of a block, at least
 const CHUNK = 200; // tokens of a piece of plain text, in which a place is found quickly
+const PLAIN = make("span", "tok");
 const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
 
 export class Blocks {
@@ -93,8 +94,9 @@ export class Blocks {
       row = rows.get(i) ?? row;
       const gap = i > block.from ? this.#gaps[i] : "";
       if (isFirst) nodes.push(gap, row);
-      const token = (this.#elements[i] = make("span", "tok", this.#tokens[i]));
+      const token = (this.#elements[i] = PLAIN.cloneNode()); // twice as fast as a new one
       token.setAttribute("data-i", i);
+      token.append(this.#tokens[i]);
       row.append(...(isFirst || !gap ? [token] : [gap, token]));
     }
     for (const { first, isWhole } of block.lines) if (!isWhole) this.#elements[first].parentElement.className = "";
