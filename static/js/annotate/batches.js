@@ -3,7 +3,7 @@
 import { plural } from "../words.js";
 import { future, past, remember } from "./history.js";
 import { post } from "./post.js";
-import { allSaved, refreshAll } from "./saving.js";
+import { allSaved, refreshAll, tellOtherTabs } from "./saving.js";
 import { show } from "./showing.js";
 import { SIGNED_OUT, dismiss, here, precedents, state, toast } from "./workspace.js";
 
@@ -106,4 +106,5 @@ function marksChanged() {
   precedents.forget();
   show();
   refreshAll();
+  tellOtherTabs({});
 }

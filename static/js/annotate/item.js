@@ -8,6 +8,7 @@ import { Text } from "./text.js";
 export class Item {
   isStale = false; // changed elsewhere, as an answer told
   isBehind = false; // the server has suggested something that is not shown yet
+  seen = 0; // which answer about it
 
   constructor({ item, flags, urls, revision, broken, isLater, ...marks }, root) {
     const { pk, number } = item;

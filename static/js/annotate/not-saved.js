@@ -13,9 +13,10 @@ function stored() {
 let list = stored(); // {item, words}
 
 /** What a change of the item that is worked on is about; when it is refused, the item may have another text. */
-export function wordsOfChange({ kind, verb, uid, done }, [inverse]) {
+export function wordsOfChange(operation, [inverse]) {
+  const { kind, verb, uid, done } = operation;
   if (kind === "item") return done ? "Done" : "Reopened";
-  const { label, ...mark } = marks[kind].get(uid) ?? inverse;
+  const { label, ...mark } = { ...(marks[kind].get(uid) ?? inverse), ...operation };
   const { name } = now.labels[kind].get(label);
   const [from, to] = [mark.source, mark.target].map((end) => `“${wordsOf(marks.entity.get(end))}”`);
   return `${kind === "entity" ? `“${wordsOf(mark)}” as ${name}` : `${from} ${name} ${to}`}${verb === "remove" ? ", removed" : ""}`;

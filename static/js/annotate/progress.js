@@ -4,6 +4,8 @@ import { number } from "../words.js";
 
 export class Progress {
   #done = null;
+  isBehind = false; // to be counted anew when the server knows of everything
+  isCurrent = () => true; // whether the server knows of everything that was done here
 
   constructor({ project, annotator, urls }) {
     this.key = `done ${project} ${annotator}`;
@@ -14,8 +16,7 @@ export class Progress {
     if (this.#done !== null) this.#show(this.#done + step);
   }
 
-  /** `isCurrent` tells whether the server knows of everything that was done here. */
-  async load(isCurrent) {
+  async load() {
     let known = null;
     try { known = sessionStorage.getItem(this.key); } catch { /* storage may be off */ }
     if (known !== null) this.#show(Number(known));
@@ -23,7 +24,10 @@ export class Progress {
     const response = await fetch(this.url, { headers: { Accept: "application/json" } }).catch(() => null);
     if (!response?.ok) return;
     const { done } = await response.json();
-    if (isCurrent() && counted === this.#done) this.#show(done);
+    this.isBehind = !this.isCurrent();
+    if (this.isBehind) return;
+    if (counted === this.#done) this.#show(done);
+    else this.load(); // something was done meanwhile
   }
 
   #show(done) {

@@ -27,6 +27,9 @@ let leaving = null;
 const waiting = []; // for everything to be saved
 let sayingSaving;
 let asked = 0; // how often for another page
+const otherTabs = new BroadcastChannel(`saved ${state.project} ${state.annotator}`);
+/** What was saved here: of the item with this address or, without one, of any; `counts` if how many are done. */
+export const tellOtherTabs = (saved) => otherTabs.postMessage(saved);
 
 function tell(saving, count) {
   const words = {
@@ -54,6 +57,7 @@ function settle() {
   for (const goOn of waiting.splice(0)) goOn();
   if (leaving) leaving();
   else for (const item of items) if (item.isStale || item.isBehind) refresh(item);
+  if (progress.isBehind) progress.load();
 }
 
 /** To a page that is not at hand: the server leads there or, while it is away, what an earlier visit kept. Where another way begins,
@@ -79,6 +83,8 @@ const queue = new Queue({
     setAway(false);
     takeNewOffers(urls);
     if (entry.left) leftovers.landed(entry);
+    const counts = entry.operation.kind === "item";
+    if (counts || !queue.has(entry.item)) tellOtherTabs({ url: entry.item.url, counts });
     precedents.forget(); // what was asked on the way may be older
     const item = onPage(entry.item);
     if (item && entry.operation.kind === "item") document.dispatchEvent(new Event("doneStored"));
@@ -100,8 +106,9 @@ const queue = new Queue({
     if (corrected) return tellNotSaved(dropped);
     const count = dropped.filter(({ operation }) => operation.kind !== "item").length || 1;
     refusals += count;
-    if (item === active) toast(NOT_SAVED + reason, "error");
-    else tellOfOther(entry, `${plural(count, "change", "changes")} of item ${entry.item.number}. ${reason}`, gone);
+    const why = `${reason} (${dropped.map(({ words = "a change" }) => words).join("; ")})`;
+    if (item === active) toast(NOT_SAVED + why, "error");
+    else tellOfOther(entry, `${plural(count, "change", "changes")} of item ${entry.item.number}. ${why}`, gone);
   },
   renamed({ item, operation: { kind, uid: old } }, uid) {
     renameInSteps(item, kind, old, uid);
@@ -193,22 +200,26 @@ function marksOf({ url }) {
   return fetch(`${url}marks/`, how).then((answer) => (answer.ok ? answer.json() : null)).catch(() => null);
 }
 
-/** The same item may be open in another tab, too: what was changed there is seen when this one is returned to. */
+let asks = 0;
+
+/** The same item may be open in another tab or on another device: what was changed there is seen here. */
 export async function refresh(item = active) {
   if (queue.size) return void (item.isBehind = true); // the answer might not have what is on its way
   const { sent } = queue;
   const { here, marks } = item;
+  const number = (asks += 1);
   const current = await marksOf(here);
   takeNewOffers(current?.urls);
-  if (!current || !items.includes(item)) return;
-  if (isBusySince(sent)) return void (item.isBehind = true);
+  if (!current || !items.includes(item) || number < item.seen) return; // that came before this one
+  item.seen = number;
+  if (isBusySince(sent)) return refreshLater(item);
   const steps = stepsBeside(item, current.text_version);
   if (current.text_version !== item.textVersion || steps.length) return readAnew(item, steps);
   queue.knows(here, current.revision);
   const wasStale = item.isStale;
   item.isStale = item.isBehind = false;
   if (marks.same(current)) return;
-  if (marks.done !== current.done) progress.count(current.done ? 1 : -1);
+  if (marks.done !== current.done) progress.load();
   marks.replace(current);
   dropGone();
   show();
@@ -216,7 +227,14 @@ export async function refresh(item = active) {
   if (wasStale) toast(`${which} was changed in another tab or on another device. You see it as it is now.`);
 }
 
-const isBusySince = (sent) => queue.size || queue.sent !== sent || picker.isOpen || now.drag || now.stretch;
+const isBusy = () => queue.size || picker.isOpen || now.drag || now.stretch;
+const isBusySince = (sent) => queue.sent !== sent || isBusy();
+
+/** At once, if all that was done meanwhile is over. */
+function refreshLater(item) {
+  item.isBehind = true;
+  if (!isBusy()) refresh(item);
+}
 
 /** Show the text of an item and its marks as they are now, and let these steps of undo be about that. */
 async function readAnew(item, steps) {
@@ -224,13 +242,14 @@ async function readAnew(item, steps) {
   const signal = AbortSignal.timeout(15_000);
   const response = await post(`${item.here.url}text/`, state.annotator, { spans: spansOf(steps) }, signal).catch(() => null);
   const current = response?.ok ? await response.json().catch(() => null) : null;
-  if (!current || !items.includes(item) || isBusySince(sent)) return void (item.isBehind = true);
+  if (!current || !items.includes(item)) return void (item.isBehind = true);
+  if (isBusySince(sent)) return refreshLater(item);
   const isNew = current.item.text_version !== item.textVersion;
   queue.knows(item.here, current.revision);
   item.isStale = item.isBehind = false;
   if (item === active && isNew) leaveText();
   item.read(current.item);
-  if (item.marks.done !== current.done) progress.count(current.done ? 1 : -1);
+  if (item.marks.done !== current.done) progress.load();
   item.marks.replace(current);
   const gone = moveSteps(steps, item.textVersion, current.spans);
   document.dispatchEvent(new Event("corrected"));
@@ -329,7 +348,14 @@ export function startSaving() {
     queue.operationsOn(here).forEach((operation) => marks.apply(operation)); // still on their way
   });
   takeOver();
-  progress.load(() => !queue.size);
+  progress.isCurrent = () => !queue.size;
+  progress.load();
+  otherTabs.onmessage = ({ data: { url, counts } }) => {
+    const item = onPage({ url });
+    if (item) refresh(item);
+    else if (counts) progress.load();
+    else if (!url) refreshAll();
+  };
   // Whoever dismisses the reason knows that something was refused.
   new MutationObserver(() => {
     if (!refusals || toastsOf(NOT_SAVED).length) return;
