@@ -14,12 +14,13 @@ from typing import Any, get_args
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import Http404, HttpResponse, JsonResponse
+from django.urls import Resolver404, resolve
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation_service.blueprints import Right
 from annotation_service.db import snapshot
 from annotation_service.http import Request, refused_beside
-from annotation_service.inputs import Refused, check_size, decode
+from annotation_service.inputs import Problem, Refused, check_size, decode
 from annotation_service.json_input import parse_json
 from annotation_service.models import User, with_defaults
 from annotation_service.words import number
@@ -34,7 +35,8 @@ from . import offers
 
 MAX_BODY = 10_000
 MAX_BODY_DEPTH = 4
-MAX_SPANS_BODY = 200_000
+MAX_LONG_BODY = 200_000
+MAX_OPERATIONS = 50  # at once
 MAX_WORDS = 500  # longer ones do not come twice
 PLACES: dict[str, dict[str, Any]] = {"entity": {"start": int, "end": int}, "relation": {"source": str, "target": str}}
 # A field of the type `T | None` may be left out.
@@ -53,22 +55,28 @@ def answers_json(view: Callable[..., Answer]) -> Callable[..., JsonResponse]:
 
     @wraps(view)
     def answer(request: Request, **kwargs: Any) -> JsonResponse:
-        try:
-            # A page that outlived a change of accounts in its browser must not write into the other person's work.
-            if request.headers.get("X-Annotator", str(request.user.pk)) != str(request.user.pk):
-                return JsonResponse({"error": "Somebody else signed in in this browser. Reload the page."}, status=401)
-            values = view(request, **kwargs)
-            if "pk" in kwargs:
-                values["urls"] = offers.addresses(kwargs["pk"])
-            return JsonResponse(values, status=422 if "error" in values else 200)
-        except Refused as error:
-            return JsonResponse({"error": str(error)}, status=422)
-        except PermissionDenied as error:
-            return JsonResponse({"error": str(error)}, status=403)
-        except Http404:
-            return JsonResponse({"error": _GONE["item_pk" in kwargs]}, status=404)
+        # A page that outlived a change of accounts in its browser must not write into the other person's work.
+        if request.headers.get("X-Annotator", str(request.user.pk)) != str(request.user.pk):
+            return JsonResponse({"error": "Somebody else signed in in this browser. Reload the page."}, status=401)
+        values, status = _answer_of(view, request, **kwargs)
+        if "pk" in kwargs and (status == 200 or "revision" in values):
+            values["urls"] = offers.addresses(kwargs["pk"])
+        return JsonResponse(values, status=status)
 
     return answer
+
+
+def _answer_of(view: Callable[..., Answer], *args: Any, **kwargs: Any) -> tuple[Answer, int]:
+    """What a view returns or the reason why it refuses, with the status that says so."""
+    try:
+        values = view(*args, **kwargs)
+        return values, 422 if "error" in values else 200
+    except Refused as error:
+        return {"error": str(error)}, 422
+    except PermissionDenied as error:
+        return {"error": str(error)}, 403
+    except Http404:
+        return {"error": _GONE["item_pk" in kwargs]}, 404
 
 
 def changes_marks(
@@ -83,12 +91,9 @@ def changes_marks(
     """
 
     def decorate(change: Callable[..., Answer]) -> Callable[..., JsonResponse]:
-        @require_POST
-        @answers_json
-        @wraps(change)
-        def view(request: Request, pk: int, item_pk: int, **kind: str) -> Answer:
+        def perform(request: Request, body: Any, pk: int, item_pk: int, **kind: str) -> Answer:
             of_kind = {**places.get(kind.get("kind", ""), {}), "revision": int | None, "text_version": int | None}
-            values = read_body(request, **fields, **of_kind)
+            values = _checked(body, **fields, **of_kind)
             known, version = values.pop("revision", None), values.pop("text_version", 0)
             annotation: Annotation | None
             try:
@@ -105,6 +110,13 @@ def changes_marks(
             state = {**_state(annotation), "text_version": item.text_version}
             return {**answer, **state, "changed": known not in (None, before)}
 
+        @require_POST
+        @answers_json
+        @wraps(change)
+        def view(request: Request, **kwargs: Any) -> Answer:
+            return perform(request, _body(request), **kwargs)
+
+        view.perform = perform  # type: ignore[attr-defined]
         return view
 
     return decorate
@@ -188,6 +200,40 @@ def done(annotation: Annotation, done: bool) -> Answer:
     return {}
 
 
+@require_POST
+@answers_json
+def operations(request: Request, pk: int, item_pk: int) -> Answer:
+    """Several operations on an item, each named by the ``path`` at which it could be sent alone and by the ``body`` that it would
+    have there. Each is stored and answered by itself, in their order, with its status; but the item is not done if one of those
+    before was refused."""
+    rows = read_body(request, most=MAX_LONG_BODY, operations=list)["operations"]
+    if len(rows) > MAX_OPERATIONS:
+        raise Refused(f"Send at most {MAX_OPERATIONS} operations at once.", place="$.operations")
+    steps = [_operation(request, number, row) for number, row in enumerate(rows)]
+    answers: list[Answer] = []
+    for perform, kwargs, body in steps:
+        if answers and "revision" in answers[-1]:  # what the next one would know
+            body.setdefault("revision", answers[-1]["revision"])
+        if body.get("done") is True and any(each["status"] != 200 for each in answers):
+            answer, status = {"error": "A change before it was refused, so the item is not done."}, 422
+        else:
+            answer, status = _answer_of(perform, request, body, **kwargs)
+        answers.append({**answer, "status": status})
+    return {"answers": answers}
+
+
+def _operation(request: Request, number: int, row: Any) -> tuple[Callable[..., Answer], dict[str, Any], dict[str, Any]]:
+    place = f"$.operations[{number}]"
+    try:
+        values = _checked(row, path=str, body=dict)
+        match = resolve(request.path.removesuffix("operations/") + values["path"])
+        return match.func.perform, match.kwargs, values["body"]  # type: ignore[attr-defined]
+    except Refused as error:
+        raise Refused([Problem(place + each.place[1:], each.text) for each in error.problems]) from error
+    except (Resolver404, AttributeError) as error:
+        raise Refused("There is no such operation.", place=f"{place}.path") from error
+
+
 @require_GET
 @answers_json
 def current(request: Request, pk: int, item_pk: int) -> Answer:
@@ -203,7 +249,7 @@ def current(request: Request, pk: int, item_pk: int) -> Answer:
 def text(request: Request, pk: int, item_pk: int) -> Answer:
     """The text and the marks as they are now, who corrected it last, and where words of earlier versions of it stand now: each is
     asked for by its version, first and last token, and null if it is not there any more."""
-    spans = read_body(request, most=MAX_SPANS_BODY, spans=list)["spans"]
+    spans = read_body(request, most=MAX_LONG_BODY, spans=list)["spans"]
     if not all(isinstance(span, list) and [*map(type, span)] == [int, int, int] for span in spans):
         raise Refused("This must be a list of versions, each with two tokens.", place="$.spans")
     with snapshot():
@@ -299,9 +345,16 @@ def _revision(annotation: Annotation | None) -> int:
 
 def read_body(request: Request, most: int = MAX_BODY, depth: int = MAX_BODY_DEPTH, **fields: Any) -> dict[str, Any]:
     """The body's values: exactly the given fields, of the given types, without those that are left out. Raises `Refused`."""
+    return _checked(_body(request, most, depth), **fields)
+
+
+def _body(request: Request, most: int = MAX_BODY, depth: int = MAX_BODY_DEPTH) -> Any:
     check_size(int(request.META.get("CONTENT_LENGTH") or 0), most)
     check_size(len(request.body), most)
-    values = parse_json(decode(request.body), depth)
+    return parse_json(decode(request.body), depth)
+
+
+def _checked(values: Any, **fields: Any) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise Refused("An object was expected.", place="$")
     for name in values:

@@ -16,6 +16,7 @@ item_urls = [
     path("relations/remove/", requests.remove, {"kind": "relation"}, name="remove_relation"),
     path("relations/suggest/", requests.suggest, {"kind": "relation"}, name="suggest_relation"),
     path("done/", requests.done, name="done"),
+    path("operations/", requests.operations, name="operations"),
     path("marks/", requests.current, name="marks"),
     path("text/", requests.text, name="text"),
     path("history/", requests.suggest_history, name="suggest_history"),

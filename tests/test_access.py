@@ -407,6 +407,7 @@ ROWS = [
     *item_rows("annotations:remove_relation", json={"uid": "given-rel"}),
     *item_rows("annotations:suggest_relation", json={"uid": "given-rel", "label": "{relation_label}"}),
     *item_rows("annotations:done", json={"done": True}),
+    *item_rows("annotations:operations", json={"operations": []}),
     *item_rows("annotations:suggest_history", json={}),
     *item_rows("annotations:flag", json={"kind": "issue", "is_set": True, "why": "Two machines"}),
     *item_rows("annotations:comment", data={"text": "Why?"}),

@@ -16,6 +16,9 @@ const FIELDS = {
 };
 const ENDS = ["source", "target"];
 const TIMEOUT = 15_000;
+const MOST = 50; // operations in one request
+/** The fields of an entry that are kept. */
+export const KEPT = ["item", "operation", "inverse", "textVersion", "words", "revision"];
 
 const pick = (object, keys) => Object.fromEntries(keys.map((key) => [key, object[key]]));
 /** What brings a mark back is for its label and, where it was resized, for the words that it covered. */
@@ -24,6 +27,13 @@ const resizedBack = ({ inverse }, { kind, uid }) => inverse.find((each) => each.
 /** The marks that an operation names; an entity and a relation may have the same uid. */
 const named = (operation) => [`${operation.kind} ${operation.uid}`, ...ENDS.map((end) => `entity ${operation[end]}`)];
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** An answer, or the reason of a refusal. */
+function outcomeOf(status, { error, ...answer }) {
+  if (status === 200) return { answer };
+  const { revision, text_version: textVersion } = answer;
+  return { gone: status === 404, revision, textVersion, reason: error ?? `The server refused this (${status}). Reload the page and try again.` };
+}
 
 /** Where an operation is sent, and what is said there. */
 export function requestOf({ kind, verb, ...values }) {
@@ -35,6 +45,7 @@ export function requestOf({ kind, verb, ...values }) {
 export class Queue {
   #waiting = []; // {item, operation, inverse, textVersion, words, revision, ready: a promise}, with an `id` once the store has it
   #running = false;
+  #onWay = 0; // how many of those that wait are being sent
   sent = 0; // operations so far
   #revisions = new Map(); // of items, as the last answer told
   #wake = () => {};
@@ -71,10 +82,13 @@ export class Queue {
     this.#start();
   }
 
+  /** Try at once. */
+  tryNow() { this.#wake(); }
+
   /** Send what another page left, before everything that is done here. */
   takeOver(entries) {
     this.sent += entries.length;
-    this.#waiting.splice(this.#running ? 1 : 0, 0, ...entries);
+    this.#waiting.splice(this.#onWay, 0, ...entries);
     this.#start();
   }
 
@@ -94,24 +108,45 @@ export class Queue {
     while (this.#waiting.length) {
       if (!failures) this.#say("saving");
       const woken = new Promise((resolve) => (this.#wake = resolve));
-      const [entry] = this.#waiting;
-      await entry.ready;
-      const outcome = await this.#send(entry);
-      if (outcome.again) {
+      const batch = this.#batch();
+      this.#onWay = batch.length;
+      await Promise.all(batch.map(({ ready }) => ready));
+      const { again, outcomes } = await this.#send(batch);
+      if (again) {
         failures += 1;
-        if (outcome.again === "signed out" && this.state !== "signed out") this.signedOut();
-        this.#say(outcome.again);
+        if (again === "signed out" && this.state !== "signed out") this.signedOut();
+        this.#say(again);
         const pause = Math.min(30_000, 500 * 2 ** Math.min(failures, 6));
         await Promise.race([wait(pause), woken]);
         await this.#dropTaken();
+        this.#onWay = 0;
         continue;
       }
       failures = 0;
-      if (outcome.reason) this.#takeBack(outcome);
-      else this.#land(outcome.answer);
+      for (const [at, entry] of batch.entries()) {
+        if (entry !== this.#waiting[0]) continue; // it was dropped with one before
+        const { reason, answer } = outcomes[at];
+        if (reason) this.#takeBack(outcomes[at]);
+        else this.#land(answer);
+      }
+      this.#onWay = 0;
     }
     this.#running = false;
     this.#say("saved");
+  }
+
+  /** What is sent together: operations of the first item up to the first one that builds on another of them. The answer to that may be
+      needed for it: a mark may have another uid on the server, and what brings one back is told when it goes. “Done” builds on all: if
+      its answer is lost, what is sent again would be refused. */
+  #batch() {
+    const [{ item }] = this.#waiting;
+    const touched = new Set();
+    const end = this.#waiting.findIndex(({ item: { url }, operation, inverse }, at) => {
+      if (url !== item.url || (at && operation.kind === "item") || named(operation).some((mark) => touched.has(mark))) return true;
+      for (const { kind, uid } of [operation, ...inverse]) touched.add(`${kind} ${uid}`);
+      return false;
+    });
+    return this.#waiting.slice(0, Math.min(end < 0 ? this.size : end, MOST));
   }
 
   /** A page that sleeps for long may be taken for gone. */
@@ -161,14 +196,21 @@ export class Queue {
     this.refused(refused, reason, dropped, { gone, corrected: textVersion > (refused.textVersion ?? 1) });
   }
 
-  async #send({ item, operation, textVersion }) {
-    const [path, body] = requestOf({ ...operation, proof: this.proofs.get(proofKey(item, operation)) });
-    body.revision = this.#revisions.get(item.url);
-    body.text_version = textVersion;
+  async #send(batch) {
+    const [{ item }] = batch;
+    const requests = batch.map(({ operation, textVersion }) => {
+      const [path, body] = requestOf({ ...operation, proof: this.proofs.get(proofKey(item, operation)) });
+      return { path, body: { ...body, text_version: textVersion } };
+    });
+    requests[0].body.revision = this.#revisions.get(item.url);
+    const [path, body] = batch.length > 1 ? ["operations/", { operations: requests }] : Object.values(requests[0]);
     let response;
     try {
       response = await waitFor(post(item.url + path, this.annotator, body, AbortSignal.timeout(TIMEOUT)));
-      if (response.ok) return { answer: await response.json() };
+      if (response.ok) {
+        const { answers, ...answer } = await response.json();
+        return { outcomes: (answers ?? [answer]).map((each) => outcomeOf(each.status ?? 200, { ...answer, ...each })) };
+      }
     } catch {
       return { again: "retrying" };
     }
@@ -176,9 +218,9 @@ export class Queue {
     if (status === 401) return { again: "signed out" };
     if (status === 507) return { again: "no room" };
     if (status >= 500 || status === 408 || status === 429) return { again: "retrying" };
-    const answer = await response.json().catch(() => ({}));
+    const refusal = await response.json().catch(() => ({}));
     // Not an answer of ours: the cookie with the token went together with the session's.
-    if (status === 403 && !answer.error) return { again: "signed out" };
-    return { gone: status === 404, revision: answer.revision, textVersion: answer.text_version, reason: answer.error ?? `The server refused this (${status}). Reload the page and try again.` };
+    if (status === 403 && !refusal.error) return { again: "signed out" };
+    return { outcomes: batch.map(() => outcomeOf(status, refusal)) };
   }
 }

@@ -12,7 +12,7 @@ import { Marks } from "./marks.js";
 import { tellNotSaved, wordsOfChange } from "./not-saved.js";
 import { current, fetchPage, forget, isAway, pageAt, pageOfBefore, setAway } from "./pages.js";
 import { post } from "./post.js";
-import { Queue } from "./queue.js";
+import { KEPT, Queue } from "./queue.js";
 import { dropGone } from "./selection.js";
 import { show, showMode } from "./showing.js";
 import { turn } from "./turning.js";
@@ -20,7 +20,7 @@ import { $, NOT_SAVED, SIGNED_OUT, active, dismiss, here, items, marks, now, onP
 
 const LOST = "That item was not fetched before the connection was lost. What you do here is kept, and sent when the connection is back: go on then.";
 const NOT_KEPT = "told that nothing is kept";
-const store = new Store(state.annotator, `project ${state.project}`, ["item", "operation", "inverse", "textVersion", "words", "revision"]);
+const store = new Store(state.annotator, `project ${state.project}`, KEPT);
 const leftovers = new Leftovers();
 let refusals = 0;
 let leaving = null;
