@@ -147,6 +147,7 @@ def _with_work(
             "fields": Field.all_of(item.extra_fields),
             "state": {
                 "item": text_of(item),
+                "project": project.name,
                 **marks,
                 "flags": flags[item.pk],
                 "urls": {

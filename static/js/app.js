@@ -7,6 +7,7 @@ import "./drafts.js";
 import "./palette.js";
 import "./signing_out.js";
 import { showToast } from "./toasts.js";
+import "./unsent.js";
 import { isPolling } from "./waiting.js";
 
 const $ = (selector, root = document) => root.querySelector(selector);

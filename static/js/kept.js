@@ -83,6 +83,10 @@ export const whoIsHere = () => Number(document.querySelector("[data-signs-out]")
 /** How many changes of somebody wait in this browser. */
 export const countWaiting = (person) => read(WAITING, (table) => answerOf(table.index(OWNER).count(allOf(person))));
 
+/** The places where changes of somebody wait. */
+export const placesOf = (person) =>
+  read(WAITING, (table) => answerOf(table.index(OWNER).getAll(allOf(person)))).then((rows) => [...new Set(rows.map(({ place }) => place))]);
+
 /* Drafts: a value for each place, as the person left it ------------------------------------------------------------ */
 
 export const keepDraft = (person, place, value) =>

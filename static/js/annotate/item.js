@@ -10,11 +10,11 @@ export class Item {
   isBehind = false; // the server has suggested something that is not shown yet
   seen = 0; // which answer about it
 
-  constructor({ item, flags, urls, revision, broken, isLater, ...marks }, root) {
+  constructor({ item, project, flags, urls, revision, broken, isLater, ...marks }, root) {
     const { pk, number } = item;
     Object.assign(this, { pk, number, flags, urls, revision, broken, isLater, root }); // `isLater`: it was left for later
     /** As steps and what is not saved yet name it. */
-    this.here = { number, url: urls.item, page: urls.page };
+    this.here = { number, project, url: urls.item, page: urls.page };
     this.sheet = root.querySelector(".sheet");
     this.marks = new Marks(marks);
     this.#know(item);
