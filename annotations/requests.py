@@ -206,6 +206,7 @@ def operations(request: Request, pk: int, item_pk: int) -> Answer:
     """Several operations on an item, each named by the ``path`` at which it could be sent alone and by the ``body`` that it would
     have there. Each is stored and answered by itself, in their order, with its status; but the item is not done if one of those
     before was refused."""
+    access.item_given(request, pk, item_pk)  # also where nothing is sent
     rows = read_body(request, most=MAX_LONG_BODY, operations=list)["operations"]
     if len(rows) > MAX_OPERATIONS:
         raise Refused(f"Send at most {MAX_OPERATIONS} operations at once.", place="$.operations")

@@ -17,7 +17,7 @@ def written(tag):
     """What the parts of the help say with a template tag: the arguments of each use."""
     for part in PARTS:
         for arguments in re.findall(rf"{{% {tag} (.*?) ?%}}", part.read_text()):
-            yield re.findall(r'"(.*?)"', arguments) + re.findall(r"(?<= )\d+(?= )", arguments)
+            yield [words or count for words, count in re.findall(r'"(.*?)"|(?<= )(\d+)(?= )', arguments)]
 
 
 def answers():
