@@ -130,11 +130,12 @@ def test_what_cannot_be_sent_is_sent_again_and_stored_once(desk, problems):
             lost.append(route.fetch().status)  # stored, but the browser never hears of it
         route.abort()
 
-    desk.page.route("**/entities/add/", lose_the_answer)
+    changes = re.compile(r"/(entities/add|operations)/$")
+    desk.page.route(changes, lose_the_answer)
     desk.mark(0, "state")
     desk.mark(3, "thermo")
     expect(desk.page.locator("#saved")).to_have_text(re.compile("2 not saved yet, trying again"))
-    desk.page.unroute("**/entities/add/")
+    desk.page.unroute(changes)
     desk.page.evaluate("dispatchEvent(new Event('online'))")
     assert desk.stored() == [(0, 0, "State"), (3, 3, "Thermostat")]
     assert lost == [200]
@@ -163,6 +164,7 @@ def test_a_refusal_is_said_until_the_next_change_is_saved(desk, problems):
 
 def test_an_item_is_not_done_when_a_change_before_that_was_refused(desk, problems):
     problems.expect("422")
+    desk.at_hand(2)
     desk.switch_off("State")
     held = Held(desk.page, "**/entities/add/")
     desk.mark(0, "state")
