@@ -17,8 +17,8 @@ def words_of(text: str) -> list[str]:
 
 
 def rank(text: str, name: str) -> int:
-    """How well a name fits a text, best first: it is the text, or its initials are; it begins with it, one of its parts does, its
-    initials have it in a row, it contains it, or none of these."""
+    """How well a name fits a text, best first: it is the text, or its initials are, or begin with it; it begins with it, one of its
+    parts does, its initials have it in a row, it contains it, or none of these."""
     last = unicodedata.normalize("NFC", text).strip().rpartition("/")[2].strip()
     wanted, folded = last.casefold(), name.casefold()
     initials = _initials(name) if len(last) > 1 and all(map(str.isupper, last)) else ""
@@ -26,13 +26,15 @@ def rank(text: str, name: str) -> int:
         return 0
     if initials and initials == last:
         return 1
-    if folded.startswith(wanted):
+    if initials and initials.startswith(last):
         return 2
-    if any(part.casefold().startswith(wanted) for part in _PARTS.findall(name)):
+    if folded.startswith(wanted):
         return 3
-    if initials and last in initials:
+    if any(part.casefold().startswith(wanted) for part in _PARTS.findall(name)):
         return 4
-    return 5 if wanted in folded else 6
+    if initials and last in initials:
+        return 5
+    return 6 if wanted in folded else 7
 
 
 def _initials(name: str) -> str:

@@ -17,8 +17,11 @@ from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from projects.models import Project
 
+from tests import gold
+from tests.e2e.practised import PractisedKeys, PractisedMouse, annotate_work_orders
+
 from . import data
-from .figures import KEY, Figure, benchmark
+from .figures import KEY, Figure, benchmark, felt
 from .service import Browser, Service
 
 BRANCHES, BRANCH = 20, 500
@@ -67,6 +70,10 @@ DENSE_STEPS = (
     ("next target", "Tab", 2),
     ("leave that", "Escape", 1),
 )
+PRACTISED = {
+    "by keys alone": (PractisedKeys, {"entity": 3.5, "relation": 3.5}),
+    "by mouse alone": (PractisedMouse, {"entity": 2.6, "relation": 2.0}),
+}
 # Until the browser has drawn what it answers.
 DRAWN = """([what, at]) => new Promise((done) => {
   const [key, ctrlKey] = [what.replace("Ctrl+", ""), what.startsWith("Ctrl+")];
@@ -138,6 +145,23 @@ def workspace(service: Service) -> Iterator[Figure]:
     at = f"{DENSE_MARKS} marks, {DENSE_RELATIONS} relations"
     for what, values in times.items():
         yield Figure(f"key or click at {at}, p50 / worst: {what}", (statistics.median(values), max(values)), "ms", KEY)
+    yield from actions(service)
+
+
+def actions(service: Service) -> Iterator[Figure]:
+    """How many keys, clicks and drags marks take under a tree of 220 labels: tests compare them with the gold marks."""
+    items = gold.work_orders()
+    for annotator, (how, (hands, most)) in zip(data.ANNOTATORS, PRACTISED.items(), strict=False):
+        person = User.objects.get(username=annotator)
+        project = gold.project_of_work_orders(items, by=data.manager(), annotators=[person])
+        with chromium(service, Browser(service, annotator).headers["Cookie"]) as page:
+            hand = hands(page, items)
+            annotate_work_orders(page, project, hand, items)
+        at = f"actions {how}, {len(items)} texts, 220 labels"
+        for kind, limit in most.items():
+            counts = hand.actions[kind]
+            yield Figure(f"{at}: {kind}, of {len(counts)}", statistics.mean(counts), "", felt(limit))
+        yield Figure(f"{at}: preparation, in all", sum(hand.actions["preparation"]))
 
 
 def opened(service: Service, path: str) -> Iterator[Page]:

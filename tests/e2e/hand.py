@@ -2,15 +2,24 @@
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from playwright.sync_api import Page, expect
 
+# The module of the page, under whichever name it was loaded.
+WORKSPACE = """await import(performance.getEntriesByType("resource").map(({ name }) => name)
+  .find((name) => /annotate.workspace[.](\\w+[.])?js$/.test(name)))"""
 # What is known of the words by then stands in the picker's rows, or will at the next key.
-KNOWN = """async () => {
-  const { marks, now: { view }, precedents, span, tokensOf } = await import("/static/js/annotate/workspace.js");
+KNOWN = f"""async () => {{
+  const {{ marks, now: {{ view }}, precedents, span, tokensOf }} = {WORKSPACE};
   const mark = marks.entity.get(view.mark);
   if (view.words || mark) await precedents.of(tokensOf(...(mark ? [mark.start, mark.end] : span(view.words))));
-}"""
+}}"""
+SELECTED = f"""async () => {{
+  const {{ now: {{ view: {{ words }} }}, span }} = {WORKSPACE};
+  return words ? span(words) : [];
+}}"""
 # What can be seen of the picker: its rows.
 ROWS = """options => options.map(option => ({
   name: option.querySelector(".name").textContent,
@@ -58,6 +67,14 @@ class Hand:
         self.making = kind
         self.actions[kind].append(0)
 
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """What makes all items to come easier is counted apart."""
+        making, self.making = self.making, "preparation"
+        self.actions["preparation"].append(0)
+        yield
+        self.making = making
+
     def act(self) -> None:
         self.actions[self.making][-1] += 1
 
@@ -65,12 +82,16 @@ class Hand:
         """All that the item of an upload has."""
         uids: dict[str, str] = {}
         self.spans.clear()
-        for mark in sorted(item["entities"], key=lambda each: (each["end"] - each["start"], each["start"])):
-            self.make("entity")  # inner ones first: around them there are words to drag over
+        for mark in sorted(item["entities"], key=self.place_of):
+            self.make("entity")
             uids[mark["id"]] = self.mark(mark["start"], mark["end"], mark["label"])
         for relation in item["relations"]:
             self.make("relation")
             self.relate(uids[relation["source_id"]], uids[relation["target_id"]], relation["label"])
+
+    def place_of(self, mark: dict) -> tuple[int, ...]:
+        """In the order in which an item is marked: inner ones first, around which there are words to drag over."""
+        return mark["end"] - mark["start"], mark["start"]
 
     def mark(self, start: int, end: int, label: str) -> str:
         """Mark words; returns the uid of the mark."""
@@ -211,10 +232,7 @@ class Keys(Hand):
 
     def words(self) -> list[int]:
         """The words that are selected."""
-        return self.page.evaluate(
-            "async () => { const { now } = await import('/static/js/annotate/workspace.js');"
-            " const words = now.view.words; return words ? [words.anchor, words.focus].sort((a, b) => a - b) : []; }"
-        )
+        return self.page.evaluate(SELECTED)
 
     def connect(self, source: str, target: str) -> None:
         order = sorted(self.spans, key=lambda uid: (self.spans[uid][0], -self.spans[uid][1]))

@@ -221,6 +221,16 @@ def test_a_rule_that_a_manager_takes_out_is_felt_at_the_next_action(desk, other_
     assert (2, 2, "Replace") in desk.stored()
 
 
+def test_of_a_short_tree_more_of_what_was_used_last_is_shown(desk_about, page, alice):
+    names = [f"Pump{n}" for n in range(12)]
+    tree = [{"name": "Pumps", "children": [{"name": name} for name in names]}, {"name": "Other"}]
+    desk = desk_about(factories.dataset(owner=alice, text="a b c d e f g h i j k l m\n"), tree, Picker)
+    for n, name in enumerate(names):
+        desk.mark(n, name)
+    desk.token(12).click()
+    assert desk.list() == [*names[:1:-1], "Pumps", "Other"]
+
+
 LONG = [{"name": "Equipment", "children": [{"name": f"Machine{n}"} for n in range(60)]}]
 
 

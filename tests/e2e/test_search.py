@@ -150,18 +150,21 @@ def test_what_was_used_before_comes_first_among_names_that_fit_as_well(page):
 
 
 def test_labels_with_long_names_are_found_by_their_initials(page):
-    """Each whose initials at most two share is the first or the second."""
+    """Each whose initials at most two share is the first or the second; those whose initials begin with the text come before all
+    that have it elsewhere."""
     page.goto("/accounts/login/")
     names = [name for name, _ in long_names.rows()]
     initials = {name: "".join(filter(str.isupper, name)) for name in names}
     shared = Counter(initials.values())
     asked = [name for name in names if shared[initials[name]] <= 2]
     assert len(names) == 220 and len(asked) > 200
-    found = page.evaluate(OFFER, [long_names.rows(), {}, [initials[name] for name in asked]])
+    texts = [initials[name] for name in asked] + [initials[name][:2] for name in asked]
+    found = page.evaluate(OFFER, [long_names.rows(), {}, texts])
     labels = Index(names, names, [above for _, above in long_names.rows()])
-    for name, rows in zip(asked, found, strict=True):
-        text = initials[name]
-        assert name in rows[:2]
+    for name, text, rows in zip(asked + asked, texts, found, strict=True):
+        assert name in rows[:2] or len(text) < len(initials[name])
+        leading = [each for each in names if initials[each].startswith(text)]
+        assert set(rows[: len(leading)]) == set(leading)
         assert rows == sorted((names[place] for place in labels.find(text)), key=lambda each: rank(text, each))
 
 

@@ -92,23 +92,24 @@ def test_as_many_items_are_kept_as_fit_and_always_the_newest(alice, monkeypatch,
 @pytest.mark.parametrize(
     ("text", "grades"),
     [
-        ("stat", [["Stat"], [], ["State"], ["MachineState"], [], ["Thermostat"], ["Pump"]]),
-        ("thing/ OBJ ", [["obj"], [], ["objective"], ["SensingObject"], [], ["subobject"], ["State"]]),
+        ("stat", [["Stat"], [], [], ["State"], ["MachineState"], [], ["Thermostat"], ["Pump"]]),
+        ("thing/ OBJ ", [["obj"], [], [], ["objective"], ["SensingObject"], [], ["subobject"], ["State"]]),
         (
             "ECO",
             [
                 ["Eco"],
                 ["EnergyConvertingObject", "energy converting object", "Energy-converting (object)"],
+                ["EnergyConvertingObjectSet"],
                 ["Economiser"],
                 ["WaterEconomiser"],
-                ["ElectricalEnergyConvertingObject", "EnergyConvertingObjectSet"],
+                ["ElectricalEnergyConvertingObject"],
                 ["MultipleMeasureControllingObject"],
                 ["EnergyOfConvertingObject"],
             ],
         ),
         (
             "eco",
-            [["ECO"], [], ["Economiser"], [], [], ["MultipleMeasureControllingObject"], ["EnergyConvertingObject"]],
+            [["ECO"], [], [], ["Economiser"], [], [], ["MultipleMeasureControllingObject"], ["EnergyConvertingObject"]],
         ),
     ],
 )

@@ -12,6 +12,7 @@ import { applyShortcut, pickForWords, pickSticky, relabel } from "./labelling.js
 import { chooseTarget, relate, relateAs, reverse, stepTarget, typeNumber } from "./relating.js";
 import { moveEdge } from "./resizing.js";
 import { escape, moveCursor, moveRegion, selectAll, stepMark, stepUnmarked } from "./selection.js";
+import { say } from "./showing.js";
 import { stick } from "./sticky.js";
 import { comment } from "./talking.js";
 import { $, chosen, marks, now, original, picker, sheet, span, state, text, toast } from "./workspace.js";
@@ -52,8 +53,8 @@ const IN_TEXT = {
   Backspace: () => remove(),
   "Alt+ArrowDown": () => nextSuggestion(1),
   "Alt+ArrowUp": () => nextSuggestion(-1),
-  "Ctrl+ArrowRight": () => stepUnmarked(text.rtl ? -1 : 1),
-  "Ctrl+ArrowLeft": () => stepUnmarked(text.rtl ? 1 : -1),
+  "Ctrl+ArrowRight": () => goUnmarked(text.rtl ? -1 : 1),
+  "Ctrl+ArrowLeft": () => goUnmarked(text.rtl ? 1 : -1),
   ",": jump,
   "Ctrl+a": selectAll,
   "*": () => findAlike(),
@@ -104,6 +105,10 @@ function choose(query = "") {
   if (chosen()) relabel(query);
   else if (view.words) pickForWords(query);
   else if (query) pickSticky(query);
+}
+
+function goUnmarked(step) {
+  if (!stepUnmarked(step)) say(`Every word is marked from here to the ${step > 0 ? "end" : "beginning"}.`);
 }
 
 function showOriginal() {

@@ -3,6 +3,7 @@
 // among what a text finds they come last. Of relations, only those that are allowed are shown.
 
 const SHOWN_BEFORE = 3; // rows of each kind above the tree, so that its numbers stay in sight
+const FITTING = 14; // rows of labels used last and of a level, where the level is short
 const IN_SIGHT = 9; // labels of a level whose digits never change
 const MOST_NUMBERS = 99;
 
@@ -73,7 +74,8 @@ export class Offer {
   #usedBefore(inSight) {
     const known = (uids) => [...uids].map((uid) => this.labels.byUid.get(uid)).filter((label) => label && this.isAllowed(label));
     const ofWords = this.ranking.sorted(known(this.ranking.ofWords)).slice(0, SHOWN_BEFORE);
-    const recent = known(this.ranking.recent.uids).filter((label) => !ofWords.includes(label)).slice(0, SHOWN_BEFORE);
+    const most = Math.max(SHOWN_BEFORE, FITTING - inSight.length);
+    const recent = known(this.ranking.recent.uids).filter((label) => !ofWords.includes(label)).slice(0, most);
     const used = [...ofWords, ...recent];
     return { likely: used[0], recent, above: used.filter((label) => !inSight.includes(label)) };
   }

@@ -10,7 +10,7 @@ const ROWS = 200; // more than any window shows
 const GAP = 8; // pixels between it and the words, and the edges of the window
 const LOWEST = 200; // pixels; where there is less room, it lies over the words
 const ENOUGH = 340; // pixels below the words with which it does not go above them, however long its list
-const AT_ONCE = 100; // ms after opening in which rows may still come: nobody has read them yet
+const AT_ONCE = 200; // ms after opening in which rows may still come: nobody has read them yet
 
 export class Picker {
   constructor(root) {

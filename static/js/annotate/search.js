@@ -29,8 +29,8 @@ export class Index {
     return unknown.length === 1 ? this.#all(this.#meant(wanted, unknown[0])) : [];
   }
 
-  /** A function that tells how well the name at a place fits, best first: it is the text, or its initials are; it begins with it,
-      one of its parts does, its initials have it in a row, it contains it, or none of these. */
+  /** A function that tells how well the name at a place fits, best first: it is the text, or its initials are, or begin with it; it
+      begins with it, one of its parts does, its initials have it in a row, it contains it, or none of these. */
   ranker(text) {
     const last = lastPart(text.normalize("NFC"));
     const wanted = fold(last);
@@ -40,10 +40,11 @@ export class Index {
       const initials = hasInitials ? initialsOf(this.names[place]) : "";
       if (name === wanted) return 0;
       if (initials && initials === last) return 1;
-      if (name.startsWith(wanted)) return 2;
-      if (this.#partsAt(place).some((part) => part.startsWith(wanted))) return 3;
-      if (initials && initials.includes(last)) return 4;
-      return name.includes(wanted) ? 5 : 6;
+      if (initials && initials.startsWith(last)) return 2;
+      if (name.startsWith(wanted)) return 3;
+      if (this.#partsAt(place).some((part) => part.startsWith(wanted))) return 4;
+      if (initials.includes(last)) return 5;
+      return name.includes(wanted) ? 6 : 7;
     };
   }
 

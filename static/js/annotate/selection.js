@@ -125,15 +125,16 @@ function walkToMarks(step) {
 
 const isWord = (token) => /[\p{L}\p{N}]/u.test(text.tokens[token]);
 
-/** To the next word, or the one before, on which there is no mark. */
+/** To the next word, or the one before, on which there is no mark; false if there is none. */
 export function stepUnmarked(step) {
   const { view, cursor } = now;
   const mark = marks.entity.get(view.mark);
   let at = mark ? (step > 0 ? mark.end : mark.start) : view.words ? cursor : cursor - step;
   do at += step;
   while (text.tokens[at] !== undefined && (!isWord(at) || marks.over(at).length));
-  if (text.tokens[at] === undefined) say(`Every word is marked from here to the ${step > 0 ? "end" : "beginning"}.`);
-  else select({ words: { anchor: at, focus: at } });
+  if (text.tokens[at] === undefined) return false;
+  select({ words: { anchor: at, focus: at } });
+  return true;
 }
 
 export function selectAll() {

@@ -2,6 +2,7 @@
 
 import { Judge } from "./judge.js";
 import { leaveFor } from "./pages.js";
+import { stepUnmarked } from "./selection.js";
 import { say, show, showMode } from "./showing.js";
 import { $, DONE, active, dismiss, focusText, items, marks, now, picker, sheets, state, takeItems, text, workOn } from "./workspace.js";
 
@@ -25,7 +26,9 @@ export function turn(page, address, isBack) {
   if (active !== items[0]) active.root.scrollIntoView({ block: "nearest", behavior: "instant" });
   document.dispatchEvent(new Event("turned"));
   document.dispatchEvent(new Event("entered"));
-  say(`${$("where").textContent.trim().replace(/\s+/g, " ")}. ${active.inWords}`);
+  // Whoever goes on by keys marks the first word next, or goes on from it.
+  const isAtWord = text.root.matches(":focus-visible") && !marks.undecided.length && stepUnmarked(1);
+  say(`${$("where").textContent.trim().replace(/\s+/g, " ")}. ${active.inWords}${isAtWord ? ` ${$("said").textContent}` : ""}`);
 }
 
 function putIn({ parts: { sheets: texts, ...parts }, state: { items: states, urls: { previous, next } }, max }) {
