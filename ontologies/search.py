@@ -17,8 +17,8 @@ def words_of(text: str) -> list[str]:
 
 
 def rank(text: str, name: str) -> int:
-    """How well a name fits a text, best first: it is the text, or its initials are, or begin with it; it begins with it, one of its
-    parts does, its initials have it in a row, it contains it, or none of these."""
+    """How well a name fits a text, best first: it is the text, or its initials are, or begin with it; it begins with it, one of
+    its parts does, its initials have it in a row, it contains it, or none of these."""
     last = unicodedata.normalize("NFC", text).strip().rpartition("/")[2].strip()
     wanted, folded = last.casefold(), name.casefold()
     initials = _initials(name) if len(last) > 1 and all(map(str.isupper, last)) else ""

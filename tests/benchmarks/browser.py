@@ -16,7 +16,6 @@ from datasets.models import Annotation, Item, Relation
 from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from projects.models import Project
-
 from tests import gold
 from tests.e2e.practised import PractisedKeys, PractisedMouse, annotate_work_orders
 

@@ -71,7 +71,7 @@ class PractisedKeys(Keys):
         way = order.index(source) - order.index(here)
         if abs(way) == 1:
             self.press("Tab" if way > 0 else "Shift+Tab")
-        elif way or not self.selected() and self.last[1] != label:
+        elif way or (not self.selected() and self.last[1] != label):
             self.press(",", *str(order.index(source) + 1))
         super().relate(source, target, label)
         self.last = source, label

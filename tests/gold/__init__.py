@@ -1,7 +1,7 @@
 """What a careful annotator marks in texts about maintenance, freight and medical devices, written for these tests.
 
-`items.json` is a preannotated relation dataset of 200 texts as people upload it, one text a line; its ontologies and constraints are
-beside it. `maintenance.txt` has 40 short work orders under the tree of 220 labels with long names: see ``work_orders``.
+`items.json` is a preannotated relation dataset of 200 texts as people upload it, one text a line; its ontologies and constraints
+are beside it. `maintenance.txt` has 40 short work orders under the tree of 220 labels with long names: see ``work_orders``.
 """
 
 import json
@@ -76,8 +76,8 @@ def without_marks(items):
 
 
 def work_orders() -> list[dict[str, Any]]:
-    """Items of the upload format. A line of the file is a text, whose marks are `[words|label]`, and after a colon its relations, whose
-    ends are the places of marks: `1 hasPart 2`."""
+    """Items of the upload format. A line of the file is a text, whose marks are `[words|label]`, and after a colon its relations,
+    whose ends are the places of marks: `1 hasPart 2`."""
     paths = dict(_paths(long_names.TREE))
     return [_work_order(line, paths) for line in (FOLDER / "maintenance.txt").read_text().splitlines()]
 
