@@ -154,7 +154,7 @@ def actions(service: Service) -> Iterator[Figure]:
         person = User.objects.get(username=annotator)
         project = gold.project_of_work_orders(items, by=data.manager(), annotators=[person])
         with chromium(service, Browser(service, annotator).headers["Cookie"]) as page:
-            hand = hands(page, items)
+            hand = hands(page)
             annotate_work_orders(page, project, hand, items)
         at = f"actions {how}, {len(items)} texts, 220 labels"
         for kind, limit in most.items():

@@ -7,6 +7,7 @@ from collections import Counter
 from playwright.sync_api import Locator, Page, expect
 
 from projects.models import Project
+from tests import gold
 from tests.e2e.desk import arrived
 from tests.e2e.hand import KNOWN, VISIBLE, Hand, Keys, Mouse
 
@@ -15,9 +16,6 @@ LABELS = "#label-tree .name"
 
 class PractisedMouse(Mouse):
     """Takes a label in the list, if it stands there already, and otherwise in the tree beside the text."""
-
-    def __init__(self, page, items: list[dict]) -> None:
-        super().__init__(page)
 
     def choose(self, label: str) -> None:
         *above, name = label.split("/")
@@ -38,8 +36,11 @@ class PractisedMouse(Mouse):
     def in_sight(self, locator: Locator) -> Locator:
         """With one turn of the wheel at most, however far."""
         if not locator.evaluate(VISIBLE):
-            locator.scroll_into_view_if_needed()
-            locator.evaluate("element => element.scrollIntoView({ block: 'center' })")
+            tree = self.page.locator("#pane").bounding_box()
+            middle = tree["y"] + tree["height"] / 3  # the lower part says what a label means
+            self.page.mouse.move(tree["x"] + 9, middle)
+            self.page.mouse.wheel(0, locator.bounding_box()["y"] - middle)
+            expect(locator).to_be_in_viewport()
             self.act()
         return locator
 
@@ -47,9 +48,9 @@ class PractisedMouse(Mouse):
 class PractisedKeys(Keys):
     """Knows initials, what the same words were marked as before, and which labels come often: those are put under digits."""
 
-    def __init__(self, page, items: list[dict]) -> None:
+    def __init__(self, page: Page) -> None:
         super().__init__(page)
-        labels = Counter(mark["label"].split("/")[-1] for item in items for mark in item["entities"])
+        labels = Counter(mark["label"].split("/")[-1] for item in gold.work_orders() for mark in item["entities"])
         self.often = [label for label, _ in labels.most_common(9)]
         self.shortcuts: dict[str, int] = {}
         self.labels: list[str] = []  # all that were given, the last one at the end

@@ -168,6 +168,7 @@ def test_the_mouse_enters_an_item_and_what_is_refused_in_another_one_is_taken_ba
     assert desk.stored(5) == [(1, 2, "State")]
     # Nor does it go along when the item is left while the button is down.
     page.keyboard.press("Escape")
+    start, end = desk.token_of(5, 1).bounding_box(), desk.token_of(6, 2).bounding_box()
     page.mouse.move(start["x"] + 4, start["y"] + 4)
     page.mouse.down()
     page.mouse.move(start["x"] + 60, start["y"] + 4, steps=4)
