@@ -18,6 +18,7 @@ from ontologies.models import Ontology
 from projects.models import Project
 from tests import gold
 from tests.e2e.practised import PractisedKeys, PractisedMouse, annotate_work_orders
+from tests.e2e.waiting import all_saved
 
 from . import data
 from .figures import KEY, Figure, benchmark, felt
@@ -69,6 +70,7 @@ DENSE_STEPS = (
     ("next target", "Tab", 2),
     ("leave that", "Escape", 1),
 )
+LATENCIES, GOING, WAITING = (0, 150, 600), 8, 10  # ms; items at each, and marks of each
 PRACTISED = {
     "by keys alone": (PractisedKeys, {"entity": 3.5, "relation": 3.5}),
     "by mouse alone": (PractisedMouse, {"entity": 2.6, "relation": 2.0}),
@@ -145,6 +147,36 @@ def workspace(service: Service) -> Iterator[Figure]:
     for what, values in times.items():
         yield Figure(f"key or click at {at}, p50 / worst: {what}", (statistics.median(values), max(values)), "ms", KEY)
     yield from actions(service)
+    yield from going_on(service)
+
+
+def going_on(service: Service) -> Iterator[Figure]:
+    """From one item to the next on slow lines, with marks that are not saved yet."""
+    project = data.project(2 + GOING * len(LATENCIES), name="Going on", labels=224)
+    with chromium(service, Browser(service, data.ANNOTATORS[0]).headers["Cookie"]) as page:
+        page.goto(f"/projects/{project.pk}/annotate/")
+        page.locator("html[data-ready]").wait_for(state="attached")
+        line = page.context.new_cdp_session(page)
+        for latency in LATENCIES:
+            limits = {"offline": False, "latency": latency, "downloadThroughput": -1, "uploadThroughput": -1}
+            line.send("Network.emulateNetworkConditions", limits)
+            times: list[float] = []
+            for _ in range(GOING):
+                number = int(page.text_content("#number") or 0)
+                page.wait_for_timeout(1000 + 4 * latency)  # somebody reads
+                for _ in range(WAITING):
+                    for key in ("Control+ArrowRight", "Enter", "Enter"):
+                        page.keyboard.press(key)
+                times.append(page.evaluate(DRAWN, ["Ctrl+Enter", 0]))
+                if page.text_content("#number") != str(number + 1):
+                    raise RuntimeError(f"The text after {number} was not at hand.")
+            what = f"done and next, {WAITING} marks waiting, latency of {latency} ms, p50 / worst"
+            yield Figure(what, (statistics.median(times), max(times)), "ms", felt(50, None))
+            page.wait_for_timeout(20 * latency)
+        all_saved(page)
+    done = Annotation.objects.filter(item__dataset=project.dataset, done_at__isnull=False)
+    if (made := [each.entity_set.count() for each in done]) != [WAITING] * GOING * len(LATENCIES):
+        raise RuntimeError(f"Not all was saved: {made}")
 
 
 def actions(service: Service) -> Iterator[Figure]:

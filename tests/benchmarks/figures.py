@@ -46,6 +46,7 @@ def headline(*limits: float | None, at_least: bool = False) -> Budget:
 
 KEY = felt(50, 100)  # or a click, to what is painted: p50 and the worst
 LONG_TEXT_KEY = felt(None, 100)  # the same in a text as long as an item may be
+OPENING = felt(500, None)  # such a text, from the address to where keys work
 ALL_DAY = felt(None, 100)  # what is done all day; p95, as with all that follow
 OWN_LIST = felt(None, 150)
 ADDING_UP = felt(None, 200)  # pages that add up
