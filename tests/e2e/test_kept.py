@@ -58,9 +58,12 @@ def test_what_an_earlier_version_kept_is_still_sent(old_store, page, carol):
 def test_nothing_is_kept_for_more_than_14_days(old_store, ask, page, carol, days, left):
     ask("keepDraft", carol.pk, "guidelines", {"text": "Mark"})
     assert ask("draftOf", carol.pk, "guidelines")["value"] == {"text": "Mark"}
+    ask("keepPage", carol.pk, "project 7", "/1/", {"at": page.evaluate("Date.now()")})
+    assert ask("keptPage", carol.pk, "project 7", "/1/")
     page.add_init_script(f"({DAYS_LATER})({days})")
     page.reload()
     assert (ask("countWaiting", carol.pk), ask("countDrafts", carol.pk)) == (left, left)
+    assert bool(ask("keptPage", carol.pk, "project 7", "/1/")) == bool(left)
 
 
 def test_drafts_are_of_one_person_and_place(ask, alice, carol):

@@ -164,6 +164,16 @@ def test_a_key_leads_to_the_next_word_without_a_mark(desk):
     assert (3, 3, "PhysicalObject") in desk.stored()
 
 
+def test_it_goes_past_what_is_no_word(desk):
+    desk.set_words("pump", ",", "—", "3", "...", "seal", ".")
+    desk.open().press("Home", "Control+ArrowRight")
+    assert selected(desk) == "3"
+    desk.press("Control+ArrowRight")
+    assert selected(desk) == "seal"
+    desk.press("Control+ArrowRight")
+    assert selected(desk) == "Every word is marked from here to the end."
+
+
 def test_a_mark_in_sight_is_reached_by_its_number(desk):
     desk.suggest(*(("State", n % 7, n % 7) for n in range(3)), user=desk.user)
     desk.open().press("End", ",")
