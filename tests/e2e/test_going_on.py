@@ -208,8 +208,8 @@ def test_a_text_that_was_corrected_meanwhile_is_seen_on_entering(going, alice):
     expect(going.page.locator(".text")).to_have_text("replace the engine oil")
 
 
-def test_undo_goes_back_to_the_item_that_it_is_about(going):
-    going.mark(0, "state")
+def test_undo_goes_back_to_the_item_and_the_words_that_it_is_about(going):
+    going.mark(1, "state")
     going.press("PageDown")
     going.ready(2)
     going.press("Control+z")
@@ -217,6 +217,10 @@ def test_undo_goes_back_to_the_item_that_it_is_about(going):
     expect(going.page.locator(".mark-name")).to_have_count(0)
     expect(going.page.locator(".toast")).to_contain_text("Undone in item 1")
     stays(going)
+    going.press("Enter")
+    going.pick("activ")
+    assert going.stored(1) == [(1, 1, "Activity")]
+    going.press("Control+z")
     assert going.stored(1) == []
 
 

@@ -4,7 +4,7 @@ import { Judge } from "./judge.js";
 import { leaveFor } from "./pages.js";
 import { stepUnmarked } from "./selection.js";
 import { say, show, showMode } from "./showing.js";
-import { $, DONE, active, dismiss, focusText, items, marks, now, picker, sheets, state, takeItems, text, workOn } from "./workspace.js";
+import { $, DONE, active, chosen, dismiss, focusText, items, marks, now, picker, sheets, state, takeItems, text, workOn } from "./workspace.js";
 
 /** Go to an item by its address, or to the first one of the page. `isBack` is true where the browser has the address already. */
 export function turn(page, address, isBack) {
@@ -26,8 +26,9 @@ export function turn(page, address, isBack) {
   if (active !== items[0]) active.root.scrollIntoView({ block: "nearest", behavior: "instant" });
   document.dispatchEvent(new Event("turned"));
   document.dispatchEvent(new Event("entered"));
-  // Whoever goes on by keys marks the first word next, or goes on from it.
-  const isAtWord = text.root.matches(":focus-visible") && !marks.undecided.length && stepUnmarked(1);
+  // Whoever goes on by keys marks the first word next, or goes on from it, unless a step of undo led here.
+  const isFree = !now.view.words && !chosen() && !marks.undecided.length;
+  const isAtWord = isFree && text.root.matches(":focus-visible") && stepUnmarked(1);
   say(`${$("where").textContent.trim().replace(/\s+/g, " ")}. ${active.inWords}${isAtWord ? ` ${$("said").textContent}` : ""}`);
 }
 
