@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 from datasets.models import Annotation, Entity, Rejection, Relation
 from tests import factories
 from tests.e2e.plainly import PLACES, History, Plain, Step
+from tests.e2e.waiting import until
 from tests.projects.test_bundle import read
 from tests.soak import SOAK, amount
 
@@ -249,8 +250,9 @@ class Work:
         page = self.tab.page
         expect(page.locator("#saved:not([aria-busy=true])")).to_have_text("✓ all saved")
         assert page.locator(".toast.error").all_text_contents() == []
+        # What was done in the other tab is asked for when an item is entered.
+        until(lambda: self.tab.shown().said() == self.plain.said(), "the screen does not show what was done")
         shown = self.tab.shown()
-        assert shown.said() == self.plain.said()
         assert self.exported() in (None, shown.said())
         if names := self.plain.named_in(shown):
             self.plain = self.plain.renamed(names)
