@@ -26,7 +26,7 @@ import { stick } from "./annotate/sticky.js";
 import { listenToComments, showNamedComment } from "./annotate/talking.js";
 import { keepNumbers } from "./annotate/targets.js";
 import { listenToTouch } from "./annotate/touch.js";
-import { $, active, focusText, marks, pane, relationList, sheets, state, withItems } from "./annotate/workspace.js";
+import { $, active, focusText, items, marks, pane, relationList, sheets, state, withItems } from "./annotate/workspace.js";
 
 function listenToButtons() {
   document.addEventListener("click", (event) => {
@@ -72,12 +72,14 @@ function listenToPane() {
 
 /** Another page has taken the place of the one before. It may be known as it was some time ago. */
 async function goOnHere() {
-  const first = active;
   select();
   resume();
   document.documentElement.dataset.ready = "true";
   fetchAhead();
+  const [{ pk }] = items;
   await allSaved();
+  if (items[0].pk !== pk) return; // it was left before the network was back
+  const first = active;
   await refreshAll();
   await suggestHistory(first);
   suggestHistoryBeside(first);

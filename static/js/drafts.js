@@ -116,6 +116,11 @@ const keepAll = () => [...waiting.keys()].forEach(keepNow);
 addEventListener("beforeunload", keepAll); // the page still stands for a while
 addEventListener("pagehide", keepAll);
 document.addEventListener("visibilitychange", () => document.hidden && keepAll());
+// Another page is about to take the place of this one without a load.
+document.addEventListener("leaving", () => {
+  keepAll();
+  status = 200;
+});
 
 /* Stored ----------------------------------------------------------------------------------------------------------- */
 

@@ -9,10 +9,9 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const person = Number(form.dataset.signsOut);
   const kept = await import("./kept.js");
-  await kept.dropPages(person).catch(() => {});
   const [waiting, drafts] = await Promise.all([kept.countWaiting(person), kept.countDrafts(person)]).catch(() => [0, 0]);
-  const leave = () => kept.dropDrafts(person).catch(() => {}).then(() => form.submit());
-  if (!waiting && !drafts) return form.submit();
+  const leave = () => Promise.all([kept.dropDrafts(person), kept.dropPages(person)]).catch(() => {}).then(() => form.submit());
+  if (!waiting && !drafts) return leave();
   const isWaiting = `${plural(waiting, "change is", "changes are")} not saved on the server yet. What waits in this browser is saved when you sign in here again and open its page.`;
   const goes = `${plural(drafts, "draft that was not sent is", "drafts that were not sent are")} deleted from this browser.`;
   showToast([waiting ? isWaiting : "", drafts ? goes : ""].join(" ").trim(), { kind: "warning", action: { label: "Sign out now", run: leave } });

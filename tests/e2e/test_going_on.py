@@ -5,12 +5,15 @@ import re
 import pytest
 from playwright.sync_api import Route, expect
 
-from datasets.models import TextCorrection
+from datasets.models import Annotation, TextCorrection
 from datasets.models.correction import cut_anew
 from projects.models import Project
+from tests import factories
 from tests.e2e.desk import Desk, Held
 from tests.e2e.test_unsaved import CHANGES
+from tests.e2e.waiting import until
 from tests.soak import amount
+from work.models import Flag
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -272,3 +275,71 @@ def test_when_more_items_are_given_the_last_one_leads_on(page, sign_in, project,
     desk.press("PageDown")
     desk.ready(3)
     stays(desk)
+
+
+@pytest.fixture
+def long_way(desk_about, alice) -> Desk:
+    """At the first of eight items, with the next two at hand."""
+    text = "".join(f"check pump {n}\n" for n in range(1, 9))
+    desk = desk_about(factories.dataset(owner=alice, text=text), [{"name": "State"}], Desk)
+    desk.at_hand(3)
+    desk.page.evaluate(MARKER)
+    return desk
+
+
+def test_whoever_arrives_late_stays_there(long_way):
+    """An item that was not at hand is entered once, when everything is saved, and not again at each save."""
+    page = long_way.page
+    held = Held(page, "**/entities/add/")
+    long_way.mark(0, "state")
+    long_way.press("/")
+    page.locator("#items .row-link").nth(6).click()
+    page.wait_for_timeout(300)
+    expect(page.locator("#number")).to_have_text("1")
+    held.release()
+    page.unroute("**/entities/add/")
+    long_way.ready(7)
+    held = Held(page, "**/entities/add/")
+    long_way.mark(1, "state")
+    long_way.token(2).click()
+    page.keyboard.type("st")
+    held.release()
+    expect(page.locator("#saved:not([aria-busy=true])")).to_have_text("✓ all saved")
+    page.wait_for_timeout(300)
+    expect(page.locator("#picker input:visible")).to_have_value("st")
+    stays(long_way)
+
+
+def test_what_is_asked_about_an_item_goes_with_it(going):
+    going.suggest(("State", 0, 0), number=2)
+    going.open(2)
+    going.at_hand(3)
+    going.press("PageDown")
+    going.ready(3)
+    going.press("PageUp")
+    going.ready(2)
+    page = going.page
+    going.press("Control+Enter")
+    expect(page.locator("#undecided-dialog")).to_be_visible()
+    page.go_back()
+    going.ready(3)
+    expect(page.locator("dialog[open]")).to_have_count(0)
+    assert not Annotation.objects.filter(done_at__isnull=False).exists()
+
+
+def test_a_comment_that_was_begun_and_a_flag_that_was_set_late_are_there_on_return(going):
+    page = going.page
+    held = Held(page, "**/flags/")
+    going.press("Alt+f")
+    page.keyboard.press("Enter")
+    going.press("Escape", "Alt+c")
+    page.keyboard.type("Is it")  # and on at once
+    page.locator("#next").click()
+    going.ready(2)
+    held.release()
+    expect(page.locator("#flags .flag")).to_have_count(0)
+    until(lambda: Flag.objects.exists(), "the flag is stored")
+    page.keyboard.press("PageUp")
+    going.ready(1)
+    expect(page.locator("#flags .flag")).to_have_count(1)
+    expect(page.locator(".comment-form:visible textarea")).to_have_value("Is it")

@@ -174,6 +174,17 @@ def test_it_goes_past_what_is_no_word(desk):
     assert selected(desk) == "Every word is marked from here to the end."
 
 
+def test_whoever_leaves_a_jump_keeps_the_sticky_label(desk):
+    desk.mark(0, "State")
+    desk.press("Escape")
+    desk.page.keyboard.type("act")
+    desk.press("Enter", ",", "Escape")
+    expect(desk.page.locator("#mode")).to_be_hidden()
+    expect(desk.page.locator("#sticky")).to_contain_text("Activity")
+    desk.press("Escape")
+    expect(desk.page.locator("#sticky")).to_be_hidden()
+
+
 def test_a_mark_in_sight_is_reached_by_its_number(desk):
     desk.suggest(*(("State", n % 7, n % 7) for n in range(3)), user=desk.user)
     desk.open().press("End", ",")

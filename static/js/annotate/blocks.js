@@ -66,14 +66,10 @@ export class Blocks {
     const blocks = [...new Set(lines.map((line) => line.block))];
     blocks.forEach((each, at) => {
       each.to = blocks[at + 1]?.from ?? this.#tokens.length;
-      each.root.append(this.#tokens.slice(each.from, each.to).map((token, n) => (n ? this.#gaps[each.from + n] : "") + token).join("") + this.#gapAt(each.to));
+      each.root.append(this.#tokens.slice(each.from, each.to).map((token, n) => (n ? this.#gaps[each.from + n] : "") + token).join("") + (this.#gaps[each.to] ?? ""));
       fit(each);
     });
     this.root.replaceChildren(...blocks.map(({ root }) => root));
-  }
-
-  #gapAt(token) {
-    return this.#gaps[token] ?? "";
   }
 
   /** The element of a token, on a line. */
@@ -100,7 +96,7 @@ export class Blocks {
       row.append(...(isFirst || !gap ? [token] : [gap, token]));
     }
     for (const { first, isWhole } of block.lines) if (!isWhole) this.#elements[first].parentElement.className = "";
-    const root = make("div", "", ...nodes, this.#gapAt(block.to));
+    const root = make("div", "", ...nodes, this.#gaps[block.to] ?? "");
     block.root.replaceWith(root);
     block.root = root;
     fit(block);

@@ -3,7 +3,7 @@
 import "../jump.js";
 import { number, plural } from "../words.js";
 import { enter, neighbour } from "./entering.js";
-import { current, fetchAhead, isAway, undoneAhead } from "./pages.js";
+import { current, fetchAhead, forget, isAway, undoneAhead } from "./pages.js";
 import { post } from "./post.js";
 import { leave } from "./saving.js";
 import { $, active, focusText, items, marks, state, toast } from "./workspace.js";
@@ -108,7 +108,8 @@ export async function skip() {
   isLeaving = false;
   if (answer?.ok) {
     item.isLater = true;
-    nextUndone();
+    if (item === active) nextUndone();
+    else if (!items.includes(item)) forget(item.here);
   } else toast("This item could not be left for later. Try again in a moment.", "error");
 }
 

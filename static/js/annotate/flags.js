@@ -1,8 +1,9 @@
 // The flags of the item: each is set or taken away at once, and may be said why.
 
+import { forget } from "./pages.js";
 import { post } from "./post.js";
 import { say } from "./showing.js";
-import { $, active, focusText, state } from "./workspace.js";
+import { $, active, focusText, onPage, state } from "./workspace.js";
 
 const make = (tag, props) => Object.assign(document.createElement(tag), props);
 const menu = $("flag-menu");
@@ -53,7 +54,9 @@ async function ask(item, flag) {
   const failure = menu.querySelector("[data-failure]");
   const response = await post(`${item.here.url}flags/`, state.annotator, flag).catch(() => null);
   const answer = await response?.json().catch(() => null);
-  if (response?.ok) item.flags = answer.flags;
+  const shown = onPage(item.here); // perhaps as another page has it
+  if (response?.ok && shown) shown.flags = answer.flags;
+  if (!shown) forget(item.here);
   failure.textContent = response?.ok ? "" : `Not saved: ${answer?.error ?? "the server cannot be reached."} What you typed is kept.`;
   show();
   return Boolean(response?.ok);
@@ -104,6 +107,7 @@ export function listenToFlags() {
   }
   document.addEventListener("leaving", leaveMenu);
   document.addEventListener("entered", enterMenu);
+  document.addEventListener("renewed", show);
   menu?.addEventListener("keydown", chooseByLetter);
   menu?.addEventListener("toggle", () => !menu.open && (menu.contains(document.activeElement) || document.activeElement === document.body) && focusText());
   show();

@@ -117,7 +117,7 @@ function showOriginal() {
 
 /** A sticky label ends, too, unless something else is left first. */
 function leaveSelection() {
-  if (!now.view.relating) stick(null);
+  if (!now.view.relating && !now.view.jumping) stick(null);
   escape();
 }
 

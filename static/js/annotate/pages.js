@@ -58,7 +58,7 @@ function put(page) {
   const key = keyOf(page);
   pages.delete(key);
   pages.set(key, page);
-  if (pages.size > MOST) pages.delete(pages.keys().next().value);
+  if (pages.size > MOST) drop(pages.keys().next().value);
   keepPage(...owner, key, page).catch(() => {}); // at hand until this page goes
 }
 
@@ -75,7 +75,7 @@ function prepare(address) {
   return coming.get(address);
 }
 
-/** Learn anew where the way leads from the page that is shown. */
+/** Learn anew where the way leads from the page that is shown, and what was said of its items. */
 async function renew() {
   const page = current;
   const fresh = await fetchPage(page.url).catch(() => null);
@@ -83,6 +83,8 @@ async function renew() {
   const { state: { urls: { previous, next } }, parts: { where, heading, calibration, waits }, max, at } = fresh;
   for (const { urls } of [state, page.state]) Object.assign(urls, { previous, next });
   for (const [id, part] of Object.entries({ where, heading, calibration, waits })) Object.assign($(id), (page.parts[id] = part));
+  fresh.state.items.forEach(({ flags }, at) => (items[at].flags = flags));
+  page.parts.talks = fresh.parts.talks;
   Object.assign(page, { max, at });
   document.querySelector(".work-bar progress").max = max;
   document.dispatchEvent(new Event("renewed"));
@@ -103,7 +105,9 @@ export async function fetchAhead(most = AHEAD, tell = () => {}) {
 
 /** The address of the next item of the way that is not done, if all up to there are at hand. */
 export function undoneAhead() {
-  for (let page = pageAt(state.urls.next); page; page = pageAt(page.state.urls.next)) {
+  const seen = new Set(); // pages of different times may lead round
+  for (let page = pageAt(state.urls.next); page && !seen.has(page); page = pageAt(page.state.urls.next)) {
+    seen.add(page);
     const found = page.state.items.find(({ done, isLater }) => !done && !isLater);
     if (found) return found.urls.page;
   }
@@ -124,9 +128,12 @@ export function leaveFor(page) {
 /** What is kept of an item is not so. */
 export function forget({ page }) {
   const found = pageAt(page);
-  if (!found) return;
-  pages.delete(keyOf(found));
-  dropPage(...owner, keyOf(found)).catch(() => {});
+  if (found) drop(keyOf(found));
+}
+
+function drop(key) {
+  pages.delete(key);
+  dropPage(...owner, key).catch(() => {});
 }
 
 export function listenToNetwork() {

@@ -51,7 +51,7 @@ export class Queue {
   #wake = () => {};
 
   /** tell(state, count), answered(entry, answer), refused(entry, reason, dropped entries, {gone, corrected}), renamed(entry, uid), notKept(), signedOut() */
-  constructor({ annotator, store, proofs, tell, answered, refused, renamed, notKept, signedOut }) {
+  constructor({ annotator, store, proofs, tell, answered, refused, renamed = () => {}, notKept = () => {}, signedOut = () => {} }) {
     Object.assign(this, { annotator, store, proofs, tell, answered, refused, renamed, notKept, signedOut });
     addEventListener("online", () => this.#wake());
     addEventListener("focus", () => this.#wake());
@@ -63,10 +63,10 @@ export class Queue {
   get isKept() { return this.#waiting.every(({ id }) => id); }
 
   /** Whether the server has yet to hear of this item. */
-  has(item) { return this.#waiting.some((entry) => entry.item.url === item.url); }
+  has(item) { return this.of(item).length > 0; }
 
-  /** The operations on an item that wait, in their order. */
-  operationsOn(item) { return this.#waiting.filter((entry) => entry.item.url === item.url).map(({ operation }) => operation); }
+  /** What waits of an item, in its order. */
+  of(item) { return this.#waiting.filter((entry) => entry.item.url === item.url); }
 
   /** Which of its states of an item the page has seen; the answers of later ones may have come before. */
   knows(item, revision) {
@@ -172,7 +172,7 @@ export class Queue {
 
   /** Change the operations that wait for an item, and what would take them back. */
   #change(item, change) {
-    for (const entry of this.#waiting.filter((each) => each.item.url === item.url)) {
+    for (const entry of this.of(item)) {
       Object.assign(entry, { operation: change(entry.operation), inverse: entry.inverse.map(change) });
       this.store.change(entry).catch(() => {});
     }

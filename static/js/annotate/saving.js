@@ -55,7 +55,9 @@ function tell(saving, count) {
 function settle() {
   leftovers.tell(leave);
   for (const goOn of waiting.splice(0)) goOn();
-  if (leaving) leaving();
+  const go = leaving;
+  leaving = null;
+  if (go) go();
   else for (const item of items) if (item.isStale || item.isBehind) refresh(item);
   if (progress.isBehind) progress.load();
 }
@@ -98,7 +100,10 @@ const queue = new Queue({
     // Nothing but “done” was said of an item that is not there any more: no work is lost, so go on.
     const isAllDone = inverses.every(({ verb }) => verb === "done");
     const item = onPage(entry.item);
-    if (!item) forgetWithCounts(entry.item, inverses);
+    if (!item) {
+      forget(entry.item);
+      countBack(inverses);
+    }
     if (gone && !queue.size && item && isAllDone) return location.assign(item.urls.gone);
     if (gone && !item && isAllDone) return toast(`Item ${entry.item.number} was removed, or it is no longer given to you.`);
     if (item && isOfItsText(entry, item)) takeBack(item, inverses);
@@ -140,19 +145,14 @@ function renameInView(kind, old, uid) {
 /** Whether a change was made for the text that its item shows. */
 const isOfItsText = ({ textVersion = 1 }, item) => textVersion === item.textVersion;
 
+/** What was counted as done, or as not done any more. */
+const countBack = (inverses) => inverses.filter(({ verb }) => verb === "done").forEach(({ done }) => progress.count(done ? 1 : -1));
+
 function takeBack(item, inverses) {
-  inverses.forEach((inverse) => {
-    if (item.marks.apply(inverse) && inverse.verb === "done") progress.count(inverse.done ? 1 : -1);
-  });
+  countBack(inverses.filter((inverse) => item.marks.apply(inverse)));
   dropGone();
   show();
   refresh(item); // what was refused may have been offered by older rules
-}
-
-/** What was refused of an item that was left. */
-function forgetWithCounts(item, inverses) {
-  forget(item);
-  for (const { verb, done } of inverses) if (verb === "done") progress.count(done ? 1 : -1);
 }
 
 function tellOfOther({ item }, what, gone) {
@@ -343,9 +343,12 @@ export function startSaving() {
     takeOver();
     if (!queue.size) refreshAll();
   });
-  withItems(({ here, revision, marks }) => {
-    queue.knows(here, revision);
-    queue.operationsOn(here).forEach((operation) => marks.apply(operation)); // still on their way
+  withItems((item) => {
+    queue.knows(item.here, item.revision);
+    for (const entry of queue.of(item.here)) {
+      if (isOfItsText(entry, item)) item.marks.apply(entry.operation); // still on its way
+      else item.isBehind = true;
+    }
   });
   takeOver();
   progress.isCurrent = () => !queue.size;

@@ -2,6 +2,7 @@
 
 import { plural } from "../words.js";
 import { backTo } from "../talking.js";
+import { current, forget } from "./pages.js";
 import { select, selectMark } from "./selection.js";
 import { inWords, say } from "./showing.js";
 import { $, active, chosen, focusText, items, marks, toast, withItems, wordsOf } from "./workspace.js";
@@ -127,10 +128,21 @@ export function showNamedComment() {
   named.focus();
 }
 
+/** What others said meanwhile. */
+function readAnew() {
+  const { content } = Object.assign(document.createElement("template"), current.parts.talks);
+  for (const { list } of items.map((item) => talks.get(item))) {
+    if (list.contains(document.activeElement)) continue;
+    list.replaceChildren(...content.getElementById(list.id).children);
+    window.htmx.process(list);
+  }
+}
+
 export function listenToComments() {
   withItems((item) => {
     talks.set(item, new Talk(item));
     talks.get(item).listen();
+    talks.get(item).form.addEventListener("htmx:beforeSend", ({ detail: { xhr } }) => xhr.addEventListener("loadend", () => items.includes(item) || forget(item.here)));
   });
   $("comment").addEventListener("click", comment);
   $("to-comments").addEventListener("click", () => (talk().list.childElementCount ? talk().list.lastElementChild.focus() : comment()));
@@ -140,5 +152,6 @@ export function listenToComments() {
     talk().text.value.trim() || talk().form.hidden ? focusText() : talk().close();
   });
   document.addEventListener("entered", show);
+  document.addEventListener("renewed", readAnew);
   show();
 }

@@ -4,7 +4,6 @@
 // in layers over them, line by line. After a change all places are computed, which is quick, and only what looks different is put
 // into the page, of the lines near the window; what is selected or pointed at swaps classes.
 
-import { make } from "../elements.js";
 import { route } from "./arcs.js";
 import { lay } from "./lanes.js";
 import { Layer } from "./layers.js";

@@ -10,6 +10,7 @@ import { $, DONE, active, chosen, dismiss, focusText, items, marks, now, picker,
 export function turn(page, address, isBack) {
   delete document.documentElement.dataset.ready;
   document.dispatchEvent(new Event("leaving"));
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close(""); // what is asked there is about an item that goes
   picker.close();
   showMode();
   dismiss(DONE);

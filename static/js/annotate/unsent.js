@@ -47,9 +47,6 @@ function queueOf(person, place, store, project) {
       const action = { label: `Item ${number(item.number)}`, run: () => location.assign(item.page) };
       showToast(`Not saved: ${words}. ${reason}`, { kind: "error", action: gone ? undefined : action });
     },
-    renamed() {},
-    notKept() {},
-    signedOut() {},
   });
   return queue;
 }
