@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 from playwright.sync_api import expect
 
-from tests.e2e.desk import Desk
+from tests.e2e.desk import Desk, Held
 from tests.e2e.plainly import PLACES, Plain
 from tests.e2e.waiting import until
 from tests.soak import SOAK, amount
@@ -81,6 +81,18 @@ def test_what_was_saved_elsewhere_waits_for_what_is_being_done_here(desk, other)
     held[0].continue_()
     shows(other, "Activity", "State")
     shows(desk, "Activity", "State")
+
+
+def test_what_was_saved_before_something_was_refused_is_seen_too(desk, other, problems):
+    problems.expect("422")
+    held = Held(desk.page, "**/entities/add/")
+    desk.mark(0, "state")
+    desk.mark(1, "activ")
+    desk.switch_off("Activity")
+    held.release()
+    desk.page.unroute("**/entities/add/")
+    expect(desk.page.locator(".toast.error")).to_contain_text("Not saved")
+    shows(other, "State")
 
 
 def test_undo_in_an_item_that_was_done_elsewhere_reopens_it(desk, other):

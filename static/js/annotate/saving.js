@@ -95,6 +95,7 @@ const queue = new Queue({
   },
   refused(entry, reason, dropped, { gone, corrected }) {
     leaving = null;
+    if (!queue.has(entry.item)) tellOtherTabs({ url: entry.item.url }); // of what was answered before
     dropSteps(dropped.map(({ operation }) => operation));
     const inverses = dropped.toReversed().flatMap(({ inverse }) => inverse);
     // Nothing but “done” was said of an item that is not there any more: no work is lost, so go on.
