@@ -47,6 +47,12 @@ class Desk:
     def token(self, i: int):
         return self.page.locator(f".tok[data-i='{i}']")
 
+    def resize(self, width: int, height: int) -> None:
+        """Until the text is broken anew."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        for _ in range(2):
+            self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+
     def drag(self, start: int, end: int) -> None:
         boxes = [self.token(i).bounding_box() for i in (start, end)]
         places = [(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2) for box in boxes]

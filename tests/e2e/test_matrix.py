@@ -24,6 +24,8 @@ def test_the_matrix_by_mouse_and_by_keys(page, sign_in, alice):
     page.goto(f"/constraints/{constraints.pk}/")
     page.get_by_role("link", name="Matrix", exact=True).click()
     told, rows = page.locator("#cell"), page.locator("table.matrix tbody tr")
+    expect(rows.first).to_be_visible()
+    page.wait_for_load_state()
     page.keyboard.press("Tab")
     for _ in range(40):
         if page.evaluate("document.activeElement.matches('td')"):

@@ -19,6 +19,7 @@ class Palette:
         self.chosen = page.locator("#palette [aria-selected=true]")
 
     def open(self):
+        self.page.wait_for_load_state()  # it may have come only just now
         self.page.keyboard.press("Control+k")
         expect(self.field).to_be_focused()
         return self

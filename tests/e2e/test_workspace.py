@@ -106,7 +106,7 @@ def test_done_makes_an_item_read_only_until_it_is_reopened(desk):
     page.set_viewport_size({"width": 360, "height": 740})
     expect(page.get_by_role("button", name="Next undone")).to_be_in_viewport(ratio=1)
     assert page.evaluate("document.documentElement.scrollWidth") == 360
-    page.set_viewport_size({"width": 1400, "height": 800})
+    desk.resize(1400, 800)
     desk.drag(1, 2)
     expect(page.locator("#picker")).to_be_hidden()
     desk.press("Delete")
