@@ -17,7 +17,7 @@ from ontologies.documents import NewLabel
 from ontologies.models import Ontology
 from projects.models import Project
 from tests import gold
-from tests.e2e.practised import PractisedKeys, PractisedMouse, annotate_work_orders
+from tests.e2e.practised import PractisedKeys, PractisedMouse
 from tests.e2e.waiting import all_saved
 
 from . import data
@@ -187,7 +187,7 @@ def actions(service: Service) -> Iterator[Figure]:
         project = gold.project_of_work_orders(items, by=data.manager(), annotators=[person])
         with chromium(service, Browser(service, annotator).headers["Cookie"]) as page:
             hand = hands(page)
-            annotate_work_orders(page, project, hand, items)
+            hand.annotate_all(project, items)
         at = f"actions {how}, {len(items)} texts, 220 labels"
         for kind, limit in most.items():
             counts = hand.actions[kind]

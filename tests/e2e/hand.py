@@ -7,6 +7,9 @@ from contextlib import contextmanager
 
 from playwright.sync_api import Page, expect
 
+from projects.models import Project
+from tests.e2e.desk import arrived
+
 # The module of the page, under whichever name it was loaded.
 WORKSPACE = """await import(performance.getEntriesByType("resource").map(({ name }) => name)
   .find((name) => /annotate.workspace[.](\\w+[.])?js$/.test(name)))"""
@@ -88,6 +91,16 @@ class Hand:
         for relation in item["relations"]:
             self.make("relation")
             self.relate(uids[relation["source_id"]], uids[relation["target_id"]], relation["label"])
+
+    def annotate_all(self, project: Project, items: list[dict]) -> None:
+        """Each item of the project, until it is done."""
+        self.page.goto(f"/projects/{project.pk}/annotate/")
+        for number, item in enumerate(items, 1):
+            arrived(self.page, number)
+            self.annotate(item)
+            self.make("item")
+            self.press("Control+Enter")
+        expect(self.page.get_by_role("heading", name="Everything is done")).to_be_visible()
 
     def place_of(self, mark: dict) -> tuple[int, ...]:
         """In the order in which an item is marked: inner ones first, around which there are words to drag over."""

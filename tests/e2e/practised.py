@@ -6,10 +6,8 @@ from collections import Counter
 
 from playwright.sync_api import Locator, Page, expect
 
-from projects.models import Project
 from tests import gold
-from tests.e2e.desk import arrived
-from tests.e2e.hand import KNOWN, VISIBLE, Hand, Keys, Mouse
+from tests.e2e.hand import KNOWN, VISIBLE, Keys, Mouse
 
 LABELS = "#label-tree .name"
 
@@ -121,14 +119,3 @@ class PractisedKeys(Keys):
 
     def is_pointed(self, name: str) -> bool:
         return any(row["pointed"] and row["name"] == name for row in self.rows())
-
-
-def annotate_work_orders(page: Page, project: Project, hand: Hand, items: list[dict]) -> None:
-    """Each item of the project from its first word until it is done."""
-    page.goto(f"/projects/{project.pk}/annotate/")
-    for number, item in enumerate(items, 1):
-        arrived(page, number)
-        hand.annotate(item)
-        hand.make("item")
-        hand.press("Control+Enter")
-    expect(page.get_by_role("heading", name="Everything is done")).to_be_visible()

@@ -13,7 +13,7 @@ from tests.e2e.desk import Desk, Held
 from tests.e2e.test_unsaved import CHANGES
 from tests.e2e.waiting import until
 from tests.soak import amount
-from work.models import Flag
+from work.models import Comment, Flag
 
 pytestmark = [pytest.mark.e2e, pytest.mark.django_db(transaction=True)]
 
@@ -343,3 +343,15 @@ def test_a_comment_that_was_begun_and_a_flag_that_was_set_late_are_there_on_retu
     going.ready(1)
     expect(page.locator("#flags .flag")).to_have_count(1)
     expect(page.locator(".comment-form:visible textarea")).to_have_value("Is it")
+
+
+def test_what_others_said_since_a_page_was_fetched_is_seen_on_return(going, carol):
+    page = going.page
+    going.press("PageDown")
+    going.ready(2)
+    Comment.begin(going.item(1), carol, by=carol, text="Which pump?")
+    page.evaluate("() => { const { now } = Date; Date.now = () => now.call(Date) + 600_000; }")
+    going.press("PageUp")
+    going.ready(1)
+    expect(page.locator(".comment:visible")).to_contain_text("Which pump?")
+    stays(going)

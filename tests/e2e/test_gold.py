@@ -4,10 +4,8 @@ what is exported equals the gold marks."""
 from statistics import mean
 
 import pytest
-from playwright.sync_api import expect
 
 from tests import gold
-from tests.e2e.desk import arrived
 from tests.e2e.hand import Skilled
 from tests.projects.test_bundle import read
 from tests.soak import amount
@@ -28,14 +26,8 @@ def test_what_is_marked_by_hand_is_what_is_exported(page, sign_in, alice, carol,
     items = gold.read("items")[:: amount(60, 1)]
     project = gold.project(by=alice, annotators=[carol], items=gold.without_marks(items))
     sign_in(page, carol)
-    page.goto(f"/projects/{project.pk}/annotate/")
     hand = Skilled(page)
-    for number, item in enumerate(items, 1):
-        arrived(page, number)
-        hand.annotate(item)
-        hand.make("item")
-        hand.press("Control+Enter")
-    expect(page.get_by_role("heading", name="Everything is done")).to_be_visible()
+    hand.annotate_all(project, items)
     rows = read(project)["annotations.json"]
     assert [said(row) for row in rows] == [said(item) for item in items]
     assert all(row["done_at"] for row in rows)

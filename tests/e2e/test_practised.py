@@ -3,7 +3,7 @@
 import pytest
 
 from tests import gold
-from tests.e2e.practised import PractisedKeys, PractisedMouse, annotate_work_orders
+from tests.e2e.practised import PractisedKeys, PractisedMouse
 from tests.e2e.test_gold import said
 from tests.projects.test_bundle import read
 from tests.soak import amount
@@ -16,7 +16,7 @@ def test_what_is_marked_by_practised_hands_is_what_is_exported(page, sign_in, al
     items = gold.work_orders()[: amount(4, 40)]
     project = gold.project_of_work_orders(items, by=alice, annotators=[carol])
     sign_in(page, carol)
-    annotate_work_orders(page, project, hands(page), items)
+    hands(page).annotate_all(project, items)
     rows = read(project)["annotations.json"]
     assert [said(row) for row in rows] == [said(item) for item in items]
     assert all(row["done_at"] for row in rows)

@@ -3,7 +3,7 @@
 
 import { dropPage, keepPage, keptPage } from "../kept.js";
 import { first, pageIn } from "./page.js";
-import { $, items, state } from "./workspace.js";
+import { $, items, onPage, state } from "./workspace.js";
 
 const AHEAD = 2; // items
 const MOST = 200; // pages in memory
@@ -83,7 +83,7 @@ async function renew() {
   const { state: { urls: { previous, next } }, parts: { where, heading, calibration, waits }, max, at } = fresh;
   for (const { urls } of [state, page.state]) Object.assign(urls, { previous, next });
   for (const [id, part] of Object.entries({ where, heading, calibration, waits })) Object.assign($(id), (page.parts[id] = part));
-  fresh.state.items.forEach(({ flags }, at) => (items[at].flags = flags));
+  for (const { flags, urls } of fresh.state.items) Object.assign(onPage({ url: urls.item }) ?? {}, { flags });
   page.parts.talks = fresh.parts.talks;
   Object.assign(page, { max, at });
   document.querySelector(".work-bar progress").max = max;

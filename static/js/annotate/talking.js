@@ -132,8 +132,9 @@ export function showNamedComment() {
 function readAnew() {
   const { content } = Object.assign(document.createElement("template"), current.parts.talks);
   for (const { list } of items.map((item) => talks.get(item))) {
-    if (list.contains(document.activeElement)) continue;
-    list.replaceChildren(...content.getElementById(list.id).children);
+    const fresh = content.getElementById(list.id); // none of an item that was removed
+    if (!fresh || list.contains(document.activeElement)) continue;
+    list.replaceChildren(...fresh.children);
     window.htmx.process(list);
   }
 }
