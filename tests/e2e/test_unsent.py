@@ -29,6 +29,7 @@ def leave(desk: Desk) -> None:
     desk.mark(0, "state")
     desk.mark(3, "thermo")
     expect(desk.page.locator("#saved")).to_have_text("2 not saved yet, trying again")
+    until(lambda: kept(desk.page, desk.user) == 2, "the marks are not kept")
     desk.page.close()
 
 
