@@ -60,7 +60,7 @@ admin.site.register(
     list_filter=[
         *within("item__dataset"),
         ("annotator", Chosen),
-        either("annotator", "source", empty="Came with the dataset", filled="Made by annotators"),
+        "layer",
         either("done_at", "done", empty="Not done", filled="Done"),
     ],
     search_fields=["=annotator__username"],

@@ -38,7 +38,7 @@ SELECT MIN(m.id) AS id
       JOIN datasets_item i ON i.id = a.item_id AND i.removed_at IS NULL
       JOIN datasets_dataset d ON d.id = i.dataset_id AND d.deleted_at IS NULL
      WHERE e.label_id = l.id AND {{whose}}
-       AND (e.status = 'accepted' OR d.project_id IS NULL AND a.annotator_id IS NULL AND e.origin = 'given')
+       AND (e.status = 'accepted' OR d.project_id IS NULL AND a.layer = 'given' AND e.origin = 'given')
      LIMIT {_SAMPLE}
   ) m
  GROUP BY m.search_text

@@ -9,7 +9,7 @@ from ontologies.labels import Label
 
 from .alignment import DIFFERENT_WORDS, common
 from .models import Item, TextCorrection
-from .models.correction import Line
+from .models.correction import GOLD, Line
 
 SHOWN_LINES, SHOWN_TOKENS, SHOWN_CORRECTIONS = 100, 300, 50
 CONTEXT = 8  # tokens that are shown beside a difference
@@ -49,10 +49,8 @@ def moves_in_words(item: Item, lines: Iterable[Sequence[Any]], moved: int, back:
     """The context of ``datasets/_moves.html``."""
     found = [Line(*line) for line in lines]
     shown, labels = found[:SHOWN_LINES], item.dataset.labels()
-    names = {
-        pk: user.get_username()
-        for pk, user in User.objects.in_bulk({pk for each in shown for pk in each.people}).items()
-    }
+    people = User.objects.in_bulk({pk for each in shown for pk in each.people if pk != GOLD})
+    names = {GOLD: "the gold", **{pk: user.get_username() for pk, user in people.items()}}
     return {
         "lines": [
             ShownLine(each, labels.get(each.label), words.listed(names.get(pk, "the dataset") for pk in each.people))

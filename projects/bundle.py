@@ -25,7 +25,7 @@ from datasets import exports
 from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.kinds import DatasetKind
-from datasets.models import GIVEN, Annotation, Entity, Item, Mark, Relation, TextCorrection
+from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation, TextCorrection
 from datasets.portions import by_tokens
 from ontologies.documents import write_time
 from ontologies.models import Ontology
@@ -186,7 +186,7 @@ def _annotations(
     people = dict(User.objects.values_list("pk", "username"))
     items_of_project, number = project.all_items(), 0
     ours = Annotation.objects.filter(
-        Q(annotator__isnull=False) | _suggested(Entity) | _suggested(Relation),
+        Q(layer=Layer.OWN) | Q(layer=Layer.GIVEN) & (_suggested(Entity) | _suggested(Relation)),
         item__dataset=project.dataset,
         item__removed_at=None,
     ).order_by("item__position", F("annotator").asc(nulls_first=True))

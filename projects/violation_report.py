@@ -11,7 +11,7 @@ from annotation_service import words
 from annotation_service.db import snapshot
 from annotation_service.inputs import whole_number
 from annotation_service.models import User
-from datasets.models import BrokenRule, Dataset
+from datasets.models import BrokenRule, Dataset, Layer
 from datasets.models.broken import judge_of
 from datasets.models.judged import BrokenPlace, broken_in, broken_rules, in_order, places_of
 from ontologies.models import Ontology
@@ -26,6 +26,12 @@ GIVEN = "given"
 PLACES = 3
 """So many are shown of what breaks a rule in an item; the page of the item has more."""
 ROWS_AT_ONCE = 500
+# What was decided about an item is judged as well, but no report tells it: whose marks these are has no page here.
+TOLD = Q(annotation__layer__in=(Layer.OWN, Layer.GIVEN))
+
+
+def is_told(row: BrokenRule) -> bool:
+    return row.annotation.layer != Layer.GOLD
 
 
 def foreseen(dataset: Dataset, ontologies: Mapping[str, Ontology], sets: Collection[ConstraintSet]) -> Tally:
@@ -57,7 +63,7 @@ def _tally(
     tally = Tally(judge.name_of)
     with snapshot():  # items may come meanwhile, with marks
         numbers = numbers_of(dataset)
-        for row in broken_in(judge, list(numbers)):
+        for row in filter(is_told, broken_in(judge, list(numbers))):
             if tally.count(rules.broken(row.name), row.count):
                 for _, places in places_of(judge, [row], EXAMPLES):
                     for place in places:
@@ -85,10 +91,10 @@ class ViolationReport:
         """By the rule and the person; None has those of the marks that came with the dataset."""
         if now:
             found = broken_in(self.judge, list(self.numbers)) if self.judge else ()
-            self.rows = sorted(found, key=in_order)
+            self.rows = sorted(filter(is_told, found), key=in_order)
             counts: Any = ((row.rule, row.annotation.annotator_id, row.count) for row in self.rows)
         else:
-            kept = broken_rules(self.dataset.pk).order_by()
+            kept = broken_rules(self.dataset.pk).filter(TOLD).order_by()
             counts = kept.values_list("rule", "annotation__annotator").annotate(Sum("count"))
         for rule, person, count in counts:
             self.counts[RuleName.of(rule), person] += count
@@ -165,13 +171,13 @@ class Selection:
 
     def broken(self) -> QuerySet[BrokenRule]:
         """What came with the dataset first."""
-        rows = broken_rules(self.report.dataset.pk)
+        rows = broken_rules(self.report.dataset.pk).filter(TOLD)
         if self.rule:
             rows = rows.filter(rule=self.rule)
         if self.who:
             is_theirs = Q(annotation__annotator=whole_number(self.who) or 0)
-            rows = rows.filter(Q(annotation__annotator=None) if self.who == GIVEN else is_theirs)
-        rows = rows.select_related("annotation__item").alias(is_own=Q(annotation__annotator__isnull=False))
+            rows = rows.filter(Q(annotation__layer=Layer.GIVEN) if self.who == GIVEN else is_theirs)
+        rows = rows.select_related("annotation__item").alias(is_own=Q(annotation__layer=Layer.OWN))
         return rows.order_by("is_own", "annotation__item__position", "annotation__annotator", "pk")
 
     def rules(self) -> list[dict[str, Any]]:

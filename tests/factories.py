@@ -7,9 +7,10 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group
 from django.core.files.base import ContentFile
+from django.utils import timezone
 
 from annotation_service.models import PROJECT_MANAGERS, User
-from datasets.models import Upload
+from datasets.models import Annotation, Layer, Upload
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
@@ -86,6 +87,25 @@ def upload(document, *, by, options, dataset=None, name="orders.txt"):
     return Upload.begin(
         ContentFile(text.encode() if isinstance(text, str) else text, name), by=by, options=options, dataset=dataset
     )
+
+
+def annotation(item, annotator=None, **fields):
+    """Somebody's annotation of an item or, without an annotator, the given one: made, if there is none."""
+    whose = {"annotator": annotator} if annotator else {"layer": Layer.GIVEN}
+    return Annotation.objects.get_or_create(item=item, **whose, defaults=fields)[0]
+
+
+def gold(item, *entities, relations=(), **fields):
+    """What was decided about an item: ``gold(item, (label, 0, 1), (label, 2, 2), relations=[(label, 0, 1)])``. The numbers of a
+    relation are places in the list of entities."""
+    made = Annotation.objects.create(item=item, layer=Layer.GOLD, done_at=timezone.now())
+    ends = [
+        made.entity_set.create(uid=f"gold{n}", label=label, start=start, end=end, **fields)
+        for n, (label, start, end) in enumerate(entities)
+    ]
+    for n, (label, source, target) in enumerate(relations):
+        made.relation_set.create(uid=f"goldr{n}", label=label, source=ends[source], target=ends[target], **fields)
+    return made
 
 
 def project(*, by, of=None, entities=None, relations=True, name="Pumps", annotators=(), text=TEXT, **fields):

@@ -26,8 +26,8 @@ class Source(StrEnum):
 
 # Grouped inside the database: single marks would take ten times as long.
 _MARKS = {
-    Source.GIVEN: "a.annotator_id IS NULL AND e.origin = 'given'",
-    Source.DONE: "a.annotator_id IS NOT NULL AND a.done_at IS NOT NULL AND e.status = 'accepted'",
+    Source.GIVEN: "a.layer = 'given' AND e.origin = 'given'",
+    Source.DONE: "a.layer = 'own' AND a.done_at IS NOT NULL AND e.status = 'accepted'",
 }
 _FROM = """
   JOIN datasets_annotation a ON a.id = e.annotation_id
@@ -37,7 +37,7 @@ _INSIDE = f"""
   FROM datasets_entity e {_FROM}
   JOIN datasets_entity o ON o.annotation_id = e.annotation_id AND {IN_REACH.format("e", "o")} AND o.start >= e.start
    AND {LIE.format("e", "o")} = '{Lie.AROUND}'
- WHERE {{marks}} AND (o.status = 'accepted' OR a.annotator_id IS NULL AND o.origin = 'given')
+ WHERE {{marks}} AND (o.status = 'accepted' OR a.layer = 'given' AND o.origin = 'given')
 """
 _RELATED = f"""
   FROM datasets_relation e {_FROM}

@@ -28,7 +28,7 @@ from annotation_service.inputs import whole_number
 from annotation_service.models import User
 from annotation_service.paging import Column
 from datasets.item_lists import NOTHING, ItemList, labels_named, with_labels
-from datasets.models import MARKS, Annotation, Item, Mark
+from datasets.models import MARKS, Annotation, Item, Layer, Mark
 from datasets.models.item import ItemQuerySet
 from ontologies.labels import Label
 from ontologies.models import Ontology
@@ -169,7 +169,7 @@ class OwnItems(ItemList):
     def _came_with_suggestions(self) -> Q:
         """Items with suggestions of which the person has no annotation of their own."""
         suggested = _any(each.filter(status=Mark.Status.SUGGESTED) for each in self._marks())
-        came = Annotation.objects.filter(suggested, item=OuterRef("pk"), annotator=None)
+        came = Annotation.objects.filter(suggested, item=OuterRef("pk"), layer=Layer.GIVEN)
         return Q(Exists(came)) & ~self._where()
 
     def _labelled(self) -> Q:

@@ -32,8 +32,8 @@ STORE_ITEMS = (
     f" SELECT %(item)s + id, %(dataset)s, %(first)s + position, {ITEM} FROM spool_item"
 )
 STORE_MARKS = (
-    "INSERT INTO datasets_annotation (id, item_id, started_at)"
-    " SELECT %(annotation)s + id, %(item)s + item_id, %(now)s FROM spool_annotation",
+    "INSERT INTO datasets_annotation (id, item_id, layer, started_at)"
+    " SELECT %(annotation)s + id, %(item)s + item_id, 'given', %(now)s FROM spool_annotation",
     "INSERT INTO datasets_entity"
     ' (id, annotation_id, uid, label_id, start, "end", words_key, status, origin, created_at, updated_at)'
     ' SELECT %(entity)s + id, %(annotation)s + annotation_id, uid, label_id, start, "end", words_key, %(status)s, %(origin)s,'

@@ -3,7 +3,7 @@ from .correction import TextCorrection
 from .dataset import Contents, Dataset
 from .item import Item
 from .judged import BrokenRule, Judged
-from .marks import GIVEN, MARKS, Entity, Mark, Rejection, Relation
+from .marks import GIVEN, MARKS, Entity, Layer, Mark, Rejection, Relation
 from .upload import Upload
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Entity",
     "Item",
     "Judged",
+    "Layer",
     "Mark",
     "Rejection",
     "Relation",

@@ -4,7 +4,7 @@ from typing import Any, Self, TypeVar
 
 from django.conf import settings
 from django.db import connection, models
-from django.db.models import F, Q, QuerySet, UniqueConstraint
+from django.db.models import CheckConstraint, F, Q, QuerySet, UniqueConstraint
 from django.utils import timezone
 
 from annotation_service import limits
@@ -17,13 +17,13 @@ from resources.judging import Judge
 
 from .broken import judge_of
 from .item import Item
-from .marks import Entity, Mark, Relation
+from .marks import Entity, Layer, Mark, Relation
 
 # Saving a mark runs these, and takes 2 ms in all. Written out they take 0.06 ms each; composed by the ORM 0.3 to 0.5 ms.
 _VISIBLE = """
 SELECT * FROM datasets_annotation
- WHERE item_id = %(item)s AND (annotator_id = %(annotator)s OR annotator_id IS NULL)
- ORDER BY annotator_id IS NULL
+ WHERE item_id = %(item)s AND (annotator_id = %(annotator)s OR layer = 'given')
+ ORDER BY layer = 'given'
 """
 _NEXT_REVISION = """
 UPDATE datasets_annotation SET revision = revision + 1, changed_at = %(now)s
@@ -52,7 +52,7 @@ def _copy(model: type[Mark], ends: str = "", joins: str = "") -> str:
         INSERT INTO {table} (annotation_id, {ends and "source_id, target_id, "}{", ".join(columns)})
         SELECT o.id, {ends}{", ".join(f"m.{column}" for column in columns)}
           FROM datasets_annotation o
-          JOIN datasets_annotation g ON g.item_id = o.item_id AND g.annotator_id IS NULL
+          JOIN datasets_annotation g ON g.item_id = o.item_id AND g.layer = 'given'
           JOIN {table} m ON m.annotation_id = g.id {joins}
          WHERE o.item_id IN ({{items}}) AND o.annotator_id = %(annotator)s ORDER BY o.id, m.id
     """
@@ -83,16 +83,19 @@ followers: list[Callable[["Annotation", WorkStep], None]] = []
 
 
 class Annotation(models.Model):
-    """One person's work on one item or, with ``annotator`` null, the marks that came with the dataset.
+    """One person's own work on one item, the marks that it was given with the dataset or, as gold, those that were decided.
 
     The given annotation is never changed by annotators: their first write copies it into their own. One that nobody has begun
-    holds, beside that copy, only what a batch or the history put there. The verbs expect that the item is locked.
+    holds, beside that copy, only what a batch or the history put there. Gold is nobody's work, and no figure of people or of
+    progress counts it. The verbs expect that the item is locked; whoever changes gold has the item judged, see `Judging`, which
+    else waits until somebody changes their own.
     """
 
     item = models.ForeignKey(Item, on_delete=models.RESTRICT, db_index=False)
     annotator = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, db_index=False
     )
+    layer = models.CharField(max_length=5, choices=Layer, default=Layer.OWN, db_default=Layer.OWN)
     # When its person began the item; null, if it only holds what a batch or the history put there.
     started_at = models.DateTimeField(default=timezone.now, null=True, blank=True)
     done_at = models.DateTimeField(null=True, blank=True)
@@ -110,7 +113,12 @@ class Annotation(models.Model):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["item", "annotator"], name="annotation_one_a_person"),
-            UniqueConstraint(fields=["item"], condition=Q(annotator=None), name="annotation_one_given"),
+            UniqueConstraint(fields=["item"], condition=Q(layer=Layer.GIVEN), name="annotation_one_given"),
+            UniqueConstraint(fields=["item"], condition=Q(layer=Layer.GOLD), name="annotation_one_gold"),
+            CheckConstraint(
+                condition=Q(layer=Layer.OWN, annotator__isnull=False) | Q(~Q(layer=Layer.OWN), annotator=None),
+                name="annotation_whose",
+            ),
         ]
         # Those of work in each state have all that a list of somebody's items asks for: 15 ms for 30,000, and 45 without them.
         indexes = [
@@ -133,7 +141,15 @@ class Annotation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"item {self.item_id} by {self.annotator or 'the dataset'}"
+        whose = {Layer.GIVEN: "by the dataset", Layer.GOLD: "as decided"}
+        return f"item {self.item_id} {whose.get(Layer(self.layer)) or f'by {self.annotator}'}"
+
+    @classmethod
+    def gold(cls, item: Item) -> "Annotation | None":
+        """What was decided about an item, if anything was."""
+        if annotation := cls.objects.filter(item=item, layer=Layer.GOLD).first():
+            annotation.item = item  # need not be read again
+        return annotation
 
     @classmethod
     def check_unbegun(cls, items: QuerySet[Item]) -> None:
@@ -177,8 +193,8 @@ class Annotation(models.Model):
     @classmethod
     def all_visible_to(cls, annotator: User, items: Sequence[Item]) -> dict[int, Self]:
         """The same of several items, by their keys."""
-        found = cls.objects.filter(Q(annotator=annotator) | Q(annotator=None), item__in=items)
-        annotations = {each.item_id: each for each in sorted(found, key=lambda each: each.annotator_id is not None)}
+        found = cls.objects.filter(Q(annotator=annotator) | Q(layer=Layer.GIVEN), item__in=items)
+        annotations = {each.item_id: each for each in sorted(found, key=lambda each: each.layer == Layer.OWN)}
         for item in items:
             if item.pk in annotations:
                 annotations[item.pk].item = item
@@ -279,6 +295,9 @@ class Annotation(models.Model):
             self._tell(WorkStep.REOPEN)
 
     def _tell(self, step: WorkStep) -> None:
+        """Progress is that of people."""
+        if self.layer != Layer.OWN:
+            return
         for follow in followers:
             follow(self, step)
 

@@ -20,7 +20,7 @@ from ..importing.items import NewEntity
 # Only accepted marks count and, on given annotations, those that came with the dataset. Written out because whoever saves a mark
 # waits for both: 0.1 ms, composed by the ORM 0.9.
 COUNTS = """(({0}.status = 'accepted' AND {1}.status = 'accepted')
-       OR (a.annotator_id IS NULL AND {0}.origin = 'given' AND {1}.origin = 'given'))"""
+       OR (a.layer = 'given' AND {0}.origin = 'given' AND {1}.origin = 'given'))"""
 _PAIRS = f"""
 SELECT a.item_id, e.uid, e.label_id, e.start, e."end", o.uid, o.label_id, o.start, o."end"
   FROM datasets_entity e

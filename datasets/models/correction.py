@@ -26,11 +26,12 @@ from .annotation import Annotation
 from .dataset import goes_with_items
 from .item import Item
 from .judged import Judging
-from .marks import MARKS, Entity, Mark, Rejection, Relation
+from .marks import MARKS, Entity, Layer, Mark, Rejection, Relation
 
 Place = tuple[Any, ...]
 Row = dict[str, Any]
 SPAN = ("start", "end")
+GOLD = Layer.GOLD.value  # as JSON keeps it
 
 
 class Follower(NamedTuple):
@@ -79,8 +80,8 @@ class Line(NamedTuple):
     """Empty if they go."""
     label: int
     status: str
-    people: list[int]
-    """The keys of users; 0 stands for the dataset."""
+    people: list[int | str]
+    """The keys of users; 0 stands for the dataset, and “gold” for what was decided."""
 
 
 class RowMove(NamedTuple):
@@ -137,9 +138,10 @@ class Moves:
 
     def _lines(self) -> list[Line]:
         old_text, new_text = self.item.cleaned, CleanedText.of(self.new.original, self.new.tokens, self.new.offsets)
-        people = dict(Annotation.objects.filter(item=self.item).values_list("pk", "annotator"))
+        annotations = Annotation.objects.filter(item=self.item).values_list("pk", "annotator", "layer")
+        people = {pk: person or (GOLD if layer == Layer.GOLD else 0) for pk, person, layer in annotations}
         places = {mark.row["id"]: mark.place for mark in self.outcomes["entity"]}
-        told, lines = dict[int, str](), dict[tuple[str, str, int, str], list[int]]()
+        told, lines = dict[int, str](), dict[tuple[str, str, int, str], list[int | str]]()
         for kind in ("entity", "relation"):
             for row, place, is_back in self.outcomes[kind]:
                 pk, after = row["id"], ""
@@ -156,7 +158,7 @@ class Moves:
                     self.moved += is_same and row["status"] != Mark.Status.REJECTED
                 if not is_same and row["status"] != Mark.Status.REJECTED:
                     line = said, after, row["label_id"], row["status"]
-                    lines.setdefault(line, []).append(people[row["annotation_id"]] or 0)
+                    lines.setdefault(line, []).append(people[row["annotation_id"]])
         return sorted((Line(*line, who) for line, who in lines.items()), key=lambda line: not line.after)
 
     def _words_at(self, place: Place) -> list[str]:

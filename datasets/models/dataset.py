@@ -29,7 +29,7 @@ from ..preprocessing import Preprocessing
 from .annotation import Annotation
 from .item import BIN, Item, ItemQuerySet
 from .judged import BrokenRule, Judged
-from .marks import GIVEN, Entity, Mark, Rejection, Relation
+from .marks import GIVEN, Entity, Layer, Mark, Rejection, Relation
 
 # Models with a field `annotation`, and models with the field that points to items or datasets. The apps above add theirs.
 goes_with_annotations: list[type[models.Model]] = [Relation, Entity, Rejection, BrokenRule]
@@ -225,20 +225,22 @@ class Dataset(PagedBlueprint):
             self._copy_marks(copy, self.labels_in(to_kinds), given_status=copy.given_status)
 
     def _copy_marks(self, copy: "Dataset", labels: Mapping[int, int], *, given_status: str = "") -> None:
-        """Copy everybody's marks with the annotations that hold them or, with a status for them, the given marks alone.
+        """Copy everybody's marks, and what was decided, with the annotations that hold them or, with a status for them, the given
+        marks alone.
 
         ``labels`` has the keys of the copy's labels by those of this dataset's: without one for each mark the copy fails.
 
-        Positions, annotators and uids tell which rows of the copy are those of the source's.
+        Positions, layers, annotators and uids tell which rows of the copy are those of the source's.
         """
         annotations = Annotation.objects.filter(item__dataset=self, item__removed_at=None).order_by("item__position")
         # What a batch or the history put on items that nobody has begun stays behind.
-        begun = Q() if given_status else Q(started_at__isnull=False)
-        annotations = annotations.filter(Q(annotator=None) | begun)
+        begun = Q(started_at__isnull=False)
+        annotations = annotations.filter(Q(layer=Layer.GIVEN) if given_status else ~Q(layer=Layer.OWN) | begun)
         items = Item.objects.filter(dataset=copy, position=OuterRef("item__position"))
         copy_rows(annotations, item=Subquery(items.values("pk")), counted=0, accepted=0, suggested=0)
         copies = Annotation.objects.filter(item__dataset=copy, item__position=OuterRef("item__position"))
-        theirs = copies.alias(who=Coalesce("annotator", 0)).filter(who=Coalesce(OuterRef("annotator"), 0))
+        theirs = copies.alias(who=Coalesce("annotator", 0))
+        theirs = theirs.filter(layer=OuterRef("layer"), who=Coalesce(OuterRef("annotator"), 0))
         pairs = annotations.values_list("pk", Subquery(theirs.values("pk")))
         with label_map(labels), key_map("annotation_map", pairs):
 

@@ -25,7 +25,7 @@ from ..importing.items import NewEntity
 from .annotation import Annotation
 from .broken import COUNTS, judge_of
 from .item import Item
-from .marks import Entity, Relation
+from .marks import Entity, Layer, Relation
 
 # So many items are judged before others can write, and so many places are kept of each annotation.
 ITEMS_AT_ONCE = 500
@@ -143,7 +143,7 @@ def broken_in(judge: Judge, items: Sequence[int]) -> Iterator[BrokenRule]:
 
 def _find(judge: Judge, items: Collection[int]) -> list[BrokenRule]:
     annotations = Annotation.objects.filter(item__in=among(items)).select_related("item").order_by("pk")
-    by_pk = annotations.only("annotator_id", "item__dataset_id", "item__position").in_bulk()
+    by_pk = annotations.only("annotator_id", "layer", "item__dataset_id", "item__position").in_bulk()
     found: dict[int, dict[RuleName, int]] = defaultdict(lambda: defaultdict(int))
     groups: dict[RuleName, set[Group]] = defaultdict(set)
     for annotation, *group, count in _rows(judge, f"item_id IN ({keys(items)})", _PAIR_GROUPS, _RELATION_GROUPS):
@@ -167,8 +167,8 @@ def _find(judge: Judge, items: Collection[int]) -> list[BrokenRule]:
 
 def in_order(row: BrokenRule) -> tuple[Any, ...]:
     """What came with the dataset first, then item by item."""
-    annotator = row.annotation.annotator_id or 0
-    return annotator > 0, row.annotation.item.position, annotator
+    annotation = row.annotation
+    return annotation.layer != Layer.GIVEN, annotation.item.position, annotation.annotator_id or 0
 
 
 def _broken_by(judge: Judge, one: int, other: int, last: int | str) -> list[RuleName]:

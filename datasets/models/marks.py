@@ -31,6 +31,14 @@ def entity_key(start: int, end: int, label: int) -> str:
     return f"{start}-{end}:{label}"
 
 
+class Layer(models.TextChoices):
+    """Whose marks an annotation holds: what somebody thinks of an item, what it came with, and what was decided about it."""
+
+    OWN = "own", "made by annotators"
+    GIVEN = "given", "came with the dataset"
+    GOLD = "gold", "decided"
+
+
 class Rejection(models.Model):
     """A suggestion that somebody rejected in their annotation, or gave another label or span.
 
@@ -228,7 +236,10 @@ class Mark(models.Model):
     def _origin_of_suggestion(self) -> str:
         """Of one that was deleted: what came with the dataset is always there, and has the same uid."""
         came = type(self)._default_manager.filter(
-            annotation__item=self.annotation.item_id, annotation__annotator=None, origin=self.Origin.GIVEN, uid=self.uid
+            annotation__item=self.annotation.item_id,
+            annotation__layer=Layer.GIVEN,
+            origin=self.Origin.GIVEN,
+            uid=self.uid,
         )
         return self.Origin.GIVEN if came else self.Origin.PREANNOTATION
 
@@ -422,8 +433,9 @@ class Relation(Mark):
 MARKS: dict[str, type[Entity] | type[Relation]] = {"entity": Entity, "relation": Relation}
 
 # What came with the dataset: the given annotation also holds what preannotations suggest.
-GIVEN = Q(annotation__annotator=None, origin=Mark.Origin.GIVEN)
-# A suggestion counts from when it is accepted; those on texts that were removed do not.
+GIVEN = Q(annotation__layer=Layer.GIVEN, origin=Mark.Origin.GIVEN)
+# A suggestion counts from when it is accepted; those on texts that were removed do not. What was decided about an item uses its
+# labels as people do.
 COUNTED = (Q(status=Mark.Status.ACCEPTED) | GIVEN) & Q(annotation__item__removed_at=None)
 
 for model in (Entity, Relation):

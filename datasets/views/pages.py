@@ -29,7 +29,7 @@ from ..exports import DOWNLOAD_FORMATS, DownloadFormat
 from ..extra_fields import Field, read_lines, to_object
 from ..item_lists import ItemFilter, given_count
 from ..kinds import DatasetKind
-from ..models import GIVEN, Annotation, Dataset, Entity, Item, Relation, Upload
+from ..models import GIVEN, Annotation, Dataset, Entity, Item, Layer, Relation, Upload
 from ..models.judged import broken_here
 from ..models.marks import Mark
 from ..statistics import label_counts, statistics_of
@@ -178,7 +178,7 @@ def _marks(item: Item) -> dict[str, Any]:
         ],
     }
     labels = item.dataset.labels()
-    annotation = None if item.removed_at else item.annotation_set.filter(annotator=None).first()
+    annotation = None if item.removed_at else item.annotation_set.filter(layer=Layer.GIVEN).first()
     count, broken = broken_here(annotation) if annotation else (0, [])
     return {
         "drawing": drawing.draw(drawn, labels=labels, broken={uid for each in broken for uid in each.uids}),
@@ -198,7 +198,7 @@ def _work(item: Item) -> QuerySet[Annotation]:
         f"{kind}_count": Count(kind, filter=~Q(**{f"{kind}__status": Mark.Status.REJECTED}), distinct=True)
         for kind in ("entity", "relation")
     }
-    work = Annotation.objects.filter(item=item).exclude(annotator=None).select_related("annotator")
+    work = Annotation.objects.filter(item=item, layer=Layer.OWN).select_related("annotator")
     return work.annotate(**kept).order_by("annotator__username")
 
 

@@ -94,7 +94,7 @@ def mark(project):
 
     def mark(annotator, number, start, end, name, **fields):
         item = project.dataset.items()[number - 1]
-        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=annotator)
+        annotation = factories.annotation(item, annotator)
         label = factories.item(project.entity_ontology, name)
         uid = f"e{annotation.entity_set.count()}"
         return annotation.entity_set.create(uid=uid, label=label, start=start, end=end, **fields)

@@ -7,6 +7,7 @@ from annotation_service.models import User
 from datasets.models import Annotation, Entity
 from ontologies.models import OntologyItem
 from projects.models import Project
+from tests import factories
 from work.models.batch import Batch
 
 
@@ -33,7 +34,7 @@ def work(project: Project, person: User, states: Mapping[int, str]) -> None:
     for number, state in states.items():
         item = project.dataset.items()[number - 1]
         if state == "suggested":
-            came, _ = Annotation.objects.get_or_create(item=item, annotator=None)
+            came = factories.annotation(item)
             label = label_of(project, "PhysicalObject")
             came.entity_set.create(uid="came", label=label, start=0, end=0, status="suggested", origin="given")
             continue

@@ -99,7 +99,7 @@ def marks(person):
 
 
 def given(item, label, start, end, uid="given-1"):
-    annotation, _ = Annotation.objects.get_or_create(item=item, annotator=None)
+    annotation = factories.annotation(item)
     return annotation.entity_set.create(uid=uid, label=label, start=start, end=end, **SUGGESTED)
 
 

@@ -87,7 +87,7 @@ def suggest(item, project):
     """``suggest("State", 1, 2)``: an entity that came with the dataset; ``suggest("hasPart", "e1", "e2")`` a relation."""
 
     def suggest(name, first, last, uid):
-        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=None)
+        annotation = factories.annotation(item)
         label = OntologyItem.objects.get(ontology__project=project, name=name)
         if isinstance(first, int):
             annotation.entity_set.create(

@@ -334,7 +334,7 @@ def test_everybody_has_their_own_marks(as_carol, as_alice, alice, send, entity, 
 
 @pytest.fixture
 def given(item, project):
-    annotation = Annotation.objects.create(item=item)
+    annotation = factories.annotation(item)
     state = OntologyItem.objects.get(ontology=project.entity_ontology, name="State")
     has_part = OntologyItem.objects.get(ontology=project.relation_ontology, name="hasPart")
     ends = [

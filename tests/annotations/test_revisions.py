@@ -4,6 +4,7 @@ import pytest
 
 from datasets.models import Annotation
 from ontologies.models import OntologyItem
+from tests import factories
 
 from .test_workspace import state_of
 
@@ -68,7 +69,7 @@ def test_what_others_do_changes_nothing_of_mine(as_carol, as_alice, send, entity
 
 
 def test_marks_that_came_with_the_dataset_are_known_until_they_change(as_carol, project, item, send, entity, now):
-    given = Annotation.objects.create(item=item)
+    given = factories.annotation(item)
     state = OntologyItem.objects.get(ontology=project.entity_ontology, name="State")
     given.entity_set.create(uid="given", label=state, start=0, end=0, status="suggested", origin="given")
     known = now()["revision"]
@@ -79,7 +80,7 @@ def test_marks_that_came_with_the_dataset_are_known_until_they_change(as_carol, 
 
 
 def test_the_first_write_knows_the_given_marks(as_carol, item, send, entity, now):
-    Annotation.objects.create(item=item, revision=7)
+    factories.annotation(item, revision=7)
     known = now()["revision"]
     answer = send(as_carol, "entities/add/", {**entity(), "revision": known}).json()
     assert not answer["changed"] and answer["revision"] > known

@@ -7,6 +7,7 @@ from django.db import connection
 
 from datasets.models import Annotation, Entity, Rejection, Relation
 from ontologies.models import OntologyItem
+from tests import factories
 
 from .test_workspace import state_of
 
@@ -18,7 +19,7 @@ SAME = "r1"
 @pytest.fixture
 def given(item, project):
     """Three suggested entities, and suggested relations from the first to the others."""
-    annotation = Annotation.objects.create(item=item)
+    annotation = factories.annotation(item)
     state = OntologyItem.objects.get(ontology=project.entity_ontology, name="State")
     has_part = OntologyItem.objects.get(ontology=project.relation_ontology, name="hasPart")
     ends = [

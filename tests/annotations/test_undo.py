@@ -7,6 +7,7 @@ import pytest
 
 from datasets.models import Annotation, Rejection
 from ontologies.models import OntologyItem
+from tests import factories
 
 from .test_constraints import constrain
 
@@ -14,7 +15,7 @@ from .test_constraints import constrain
 @pytest.fixture
 def given(item, project):
     """Suggested states at the first three tokens, and relations from the first to the others."""
-    annotation = Annotation.objects.create(item=item)
+    annotation = factories.annotation(item)
     labels = {label.name: label for label in OntologyItem.objects.filter(ontology__project=project)}
     suggested = {"status": "suggested", "origin": "given"}
     ends = [

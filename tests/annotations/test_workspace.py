@@ -138,7 +138,7 @@ def test_text_cannot_break_out_of_the_page(as_carol, alice, carol):
 def test_before_the_first_write_the_given_marks_are_shown_and_then_the_own_ones(
     as_carol, item, label, open_item, send, project
 ):
-    given = Annotation.objects.create(item=item)
+    given = factories.annotation(item)
     state = OntologyItem.objects.get(ontology=project.entity_ontology, name="State")
     given.entity_set.create(uid="given-01", label=state, start=1, end=2, status="suggested")
     given.entity_set.create(uid="given-02", label=state, start=3, end=3, status="rejected")
@@ -303,7 +303,7 @@ def test_a_reader_is_told_where_the_marks_of_an_item_that_is_not_begun_come_from
 
     assert "They have not begun this item." in told()
     label = project.entity_ontology.items().get(name="State")
-    given = Annotation.objects.create(item=item, annotator=None)
+    given = factories.annotation(item)
     given.entity_set.create(uid="came", label=label, start=0, end=0, origin="given")
     assert "not begun this item: these marks come from the dataset." in told()
     batch = Batch.objects.create(dataset=project.dataset, person=carol, verb="propagate", kind="entity")

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotation_service.db import execute, write
 from annotation_service.models import PROJECT_MANAGERS, User
-from datasets.models import Annotation, Dataset, Entity, Relation, Upload
+from datasets.models import Annotation, Dataset, Entity, Layer, Relation, Upload
 from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
@@ -116,7 +116,8 @@ def add_marks(dataset: Dataset, annotator: User | None, ontologies: list[Ontolog
     """30,000 entities and 15,000 relations on the first 10,000 items: three a piece, and one or two."""
     labels, relation_labels = (list(ontology.items()) for ontology in ontologies)
     items = dataset.items()[:10_000]
-    annotations = [Annotation(item=item, annotator=annotator) for item in items]
+    layer = Layer.OWN if annotator else Layer.GIVEN
+    annotations = [Annotation(item=item, annotator=annotator, layer=layer) for item in items]
     Annotation.objects.bulk_create(annotations, batch_size=BATCH)
     entities = [
         Entity(annotation=annotation, label=labels[n % len(labels)], uid=f"entity-{k}")

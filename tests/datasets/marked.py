@@ -1,7 +1,7 @@
 """Datasets that come with marks, for the tests of the screens that show them."""
 
 from datasets.kinds import DatasetKind
-from datasets.models import Annotation, Dataset, Entity, Item, Relation
+from datasets.models import Dataset, Entity, Item, Relation
 from tests import factories
 
 
@@ -46,7 +46,7 @@ def add(dataset, position, text, **fields):
 
 
 def mark(item, label, start, end, annotator=None):
-    annotation = Annotation.objects.get_or_create(item=item, annotator=annotator)[0]
+    annotation = factories.annotation(item, annotator)
     pk = item.dataset.entity_ontology.labels().by_fullname[label].pk
     uid = f"e{annotation.entity_set.count() + 1}"
     return Entity.objects.create(

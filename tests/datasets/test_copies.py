@@ -51,7 +51,7 @@ def dataset(alice, entity_labels, relation_labels):
     first, second, _ = dataset.items()
     Item.with_removed.filter(pk=first.pk).update(removed_at=timezone.now())
     Item.with_removed.filter(pk=second.pk).update(external_id="WO-1", extra_fields={"site": "north", "n": [1, None]})
-    gone, given = (Annotation.objects.create(item=item, done_at=timezone.now()) for item in (first, second))
+    gone, given = (factories.annotation(item, done_at=timezone.now()) for item in (first, second))
     labels = list(entity_labels.items())
     relation_label = relation_labels.items()[1]
     for annotation in (gone, given):

@@ -155,7 +155,7 @@ def test_what_came_since_the_dataset_was_read_breaks_nothing(alice):
     dataset = stored(alice, DatasetKind.PREANNOTATED_ENTITY, document(DatasetKind.PREANNOTATED_ENTITY))
     assert dataset.labels()
     label = Ontology.objects.get(pk=dataset.entity_ontology_id).add_item(name="New", parent=None, by=alice)
-    annotation = Annotation.objects.create(item=dataset.items()[1])
+    annotation = factories.annotation(dataset.items()[1])
     annotation.entity_set.create(label=label, uid="e1", start=0, end=1, origin="given")
     target = io.BytesIO()
     exports.JSON.write(dataset, dataset.items(), target)

@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from annotation_service import jobs
-from datasets.models import Annotation, BrokenRule, Entity, Item, Relation, judged
+from datasets.models import Annotation, BrokenRule, Entity, Item, Layer, Relation, judged
 from datasets.models.broken import judge_of
 from datasets.models.judged import Judging, broken_here, broken_rules, judge_some
 from resources.models import rules_of
@@ -58,7 +58,7 @@ def naive(project):
     lines = {label.pk: tree.lineage(label) for tree in trees for label in tree}
     for annotation in Annotation.objects.filter(item__dataset__project=project, item__removed_at=None):
 
-        def counts(*marks, is_given=annotation.annotator_id is None):
+        def counts(*marks, is_given=annotation.layer == Layer.GIVEN):
             return all(m.status == "accepted" for m in marks) or (is_given and all(m.origin == "given" for m in marks))
 
         for one, other in combinations(Entity.objects.filter(annotation=annotation), 2):

@@ -110,7 +110,7 @@ def test_batches_of_before_can_be_undone(alice, carol):
     labels, has_part = project.entity_ontology.items(), project.relation_ontology.items()[0]
     suggested = {"origin": "given", "status": "suggested"}
     for item in project.dataset.items():
-        given = Annotation.objects.create(item=item)
+        given = factories.annotation(item)
         ends = [given.entity_set.create(uid=f"g{n}", label=labels[0], start=n, end=n, **suggested) for n in (0, 1)]
         given.relation_set.create(uid="r", label=has_part, source=ends[0], target=ends[1], **suggested)
 

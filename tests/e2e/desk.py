@@ -111,7 +111,7 @@ class Desk:
 
     def suggest(self, *places: tuple[str, int, int], number: int = 1, user=None) -> Annotation:
         """Marks given to everybody, or those of a user, as label, first and last word; seen when the item is opened."""
-        came, _ = Annotation.objects.get_or_create(item=self.item(number), annotator=user)
+        came = factories.annotation(self.item(number), user)
         for n, (name, start, end) in enumerate(places):
             label = self.label(name)
             came.entity_set.create(

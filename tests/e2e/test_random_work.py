@@ -368,7 +368,7 @@ class WorkByHand(Work):
 @pytest.fixture
 def project(alice, carol):
     project = factories.project(by=alice, annotators=[carol], text=TEXT)
-    given = Annotation.objects.create(item=project.dataset.items()[0])
+    given = factories.annotation(project.dataset.items()[0])
     label = {item.name: item for ontology in project.ontology_set.all() for item in ontology.items()}
     fields = {"status": "suggested", "origin": "given"}
     made = {

@@ -32,7 +32,7 @@ MARKS = {
 class Relations(Desk):
     def give(self, marks=MARKS, relations=(), **fields) -> Annotation:
         """Marks and relations by the words that they are about."""
-        annotation = Annotation.objects.create(item=self.item(1), **fields)
+        annotation = factories.annotation(self.item(1), **fields)
         status = {} if fields else {"status": "suggested", "origin": "given"}
         names = {label.name: label for label in self.project.relation_ontology.items()}
         ends = {

@@ -7,7 +7,6 @@ import pytest
 
 from annotations import offers
 from annotations.requests import marks_states
-from datasets.models import Annotation
 from tests import factories
 from tests.soak import amount
 
@@ -87,7 +86,7 @@ def given(alice, carol):
     project = factories.project(by=alice, annotators=[carol], text="one two three four five\n")
     suggested = {"status": "suggested", "origin": "given"}
     label, part = project.entity_ontology.items()[0], project.relation_ontology.items()[0]
-    annotation = Annotation.objects.create(item=project.dataset.items().get())
+    annotation = factories.annotation(project.dataset.items().get())
     ends = [
         annotation.entity_set.create(uid=f"e{n}", label=label, start=start, end=end, **suggested)
         for n, (start, end) in enumerate(SPANS)

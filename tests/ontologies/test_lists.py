@@ -449,7 +449,7 @@ def test_a_blueprint_tells_the_marks_in_datasets_from_those_in_projects(alice, c
     project = factories.project(by=alice, annotators=[carol])
     blueprint = project.entity_ontology.copied_from
     for dataset, ontology in ((factories.dataset(owner=alice), blueprint), (project.dataset, project.entity_ontology)):
-        annotation = dataset.items()[0].annotation_set.create(annotator=None)
+        annotation = factories.annotation(dataset.items()[0])
         annotation.entity_set.create(label=item(ontology, "State"), uid="aaaaaaaa", start=0, end=0)
     Annotation.start(project.dataset.items()[1], carol).add_entity(
         uid="bbbbbbbb", label=item(project.entity_ontology, "Activity"), start=0, end=0

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from annotation_service.inputs import Refused
 from datasets.exports import json_document
-from datasets.models import Annotation, Entity, Relation
+from datasets.models import Entity, Relation
 from ontologies.models import Ontology
 from projects import bundle
 from tests import factories
@@ -38,7 +38,7 @@ def project(alice):
 
 def mark(project, annotator):
     """One mark with each label, of the annotator or, without one, given with the dataset."""
-    annotation = Annotation.objects.create(item=project.dataset.items()[0], annotator=annotator)
+    annotation = factories.annotation(project.dataset.items()[0], annotator)
     entities = [
         annotation.add_entity(uid=f"entity-{label.uid}", label=label, start=place % 5, end=place % 5)
         for place, label in enumerate(project.entity_ontology.items())

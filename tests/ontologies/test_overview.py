@@ -134,7 +134,7 @@ def test_a_project_and_its_ontology_agree_on_what_is_unused(as_alice, alice, car
         (third, carol, "DrivingObject", "rejected"),
         (first, None, "Replace", "accepted"),
     ):
-        annotation, _ = item.annotation_set.get_or_create(annotator=annotator)
+        annotation = factories.annotation(item, annotator)
         label = factories.item(ontology, name)
         annotation.entity_set.create(uid=f"mark-{name[:3]}", label=label, start=0, end=0, status=status)
     type(second).objects.filter(pk=second.pk).update(removed_at=timezone.now())

@@ -67,7 +67,7 @@ class Work:
     def suggest(self):
         """Marks that came with the dataset."""
         item = self.choose(self.items)
-        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=None)
+        annotation = factories.annotation(item)
         entities = []
         for start in range(min(2, len(item.tokens))):
             label = self.labels[self.choose(LABELS)]
@@ -368,7 +368,7 @@ def test_eight_people_at_once():
     rules(project, alice)
     label = project.entity_ontology.items().get(name="PhysicalObject")
     for item in project.dataset.items()[::3]:
-        given_one = Annotation.objects.create(item=item)
+        given_one = factories.annotation(item)
         given_one.entity_set.create(uid="g", label=label, start=0, end=0, status="suggested", origin="given")
     threads = [Person(Project.objects.get(), user, seed, amount(15, 300)) for seed, user in enumerate(people)]
     for thread in threads:

@@ -41,7 +41,7 @@ def project(alice, carol, monkeypatch):
     labels = {label.name: label for label in project.entity_ontology.items()}
     has_part = project.relation_ontology.items().get(name="hasPart")
     for item in project.dataset.items():
-        given = Annotation.objects.create(item=item)
+        given = factories.annotation(item)
         marks = {}
         for n, token in enumerate(item.tokens):
             if token in ("pump", "oil"):

@@ -147,7 +147,7 @@ def test_marks_count_that_people_made_or_decided_about(alice, carol):
     batch = Batch.objects.create(dataset=project.dataset, person=carol, verb="reject", kind="entity", label=label.uid)
 
     def put(item, annotator, *marks, **fields):
-        annotation = Annotation.objects.create(item=item, annotator=annotator, **fields)
+        annotation = factories.annotation(item, annotator, **fields)
         for place, (status, by) in enumerate(marks):
             annotation.entity_set.create(
                 uid=f"e{place}", label=label, start=place, end=place, status=status, batch=by, origin="given"

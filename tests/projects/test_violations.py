@@ -36,7 +36,7 @@ def mark(project):
 
     def mark(number, annotator, uid, name, first, last, status="accepted"):
         item = project.dataset.items()[number - 1]
-        annotation, _ = Annotation.objects.get_or_create(item=item, annotator=annotator)
+        annotation = factories.annotation(item, annotator)
         label = OntologyItem.objects.get(ontology__project=project, name=name)
         fields = {"uid": uid, "label": label, "status": status, "origin": "person" if annotator else "given"}
         if isinstance(first, int):

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import F, Q, QuerySet
 
 from annotation_service.db import among, snapshot
-from datasets.models import Annotation, Entity, Rejection, Relation
+from datasets.models import Annotation, Entity, Layer, Rejection, Relation
 from datasets.models.marks import entity_key
 from resources.judging import Judge
 from resources.matching import EntityForm
@@ -111,7 +111,7 @@ def versions_of(items: Sequence[int], person: int) -> list[tuple[Any, ...]]:
 
 def _annotations(items: Sequence[int], person: int) -> QuerySet[Annotation, tuple[Any, ...]]:
     """The person's own, and then the given ones."""
-    found = Annotation.objects.filter(Q(annotator=person) | Q(annotator=None), item__in=among(items))
+    found = Annotation.objects.filter(Q(annotator=person) | Q(layer=Layer.GIVEN), item__in=among(items))
     return found.order_by(F("annotator").asc(nulls_last=True), "pk").values_list(
         "pk", "item", "annotator", "done_at", "revision"
     )

@@ -30,7 +30,7 @@ from .places import Finder, Place, SeenEntity, SeenItem, SeenRelation, states_of
 NEW_ANNOTATIONS = """
     INSERT INTO datasets_annotation (item_id, annotator_id, revision)
     SELECT i.id, %(person)s, %(batch)s + COALESCE(
-               (SELECT g.revision FROM datasets_annotation g WHERE g.item_id = i.id AND g.annotator_id IS NULL), 0)
+               (SELECT g.revision FROM datasets_annotation g WHERE g.item_id = i.id AND g.layer = 'given'), 0)
       FROM datasets_item i WHERE i.id IN ({items}) ORDER BY i.position
 """
 _MADE = "status, origin, batch_id, created_at, updated_at"

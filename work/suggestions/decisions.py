@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.db.models import Q
 
 from annotation_service.db import among
-from datasets.models import MARKS, Dataset, Mark, Rejection
+from datasets.models import MARKS, Dataset, Layer, Mark, Rejection
 from datasets.portions import token_lists
 from resources.matching import EntityForm
 from resources.models import PreannotationSet
@@ -63,7 +63,8 @@ def figures_of(preannotations: PreannotationSet, dataset: Dataset) -> dict[int, 
 def _decisions(kind: str, items: Collection[int]) -> Iterator[tuple[int, What, int, int]]:
     """What was suggested on items, and how many annotators accepted it and rejected it."""
     decided: dict[tuple[int, What], dict[int, bool]] = defaultdict(dict)
-    here = {"annotation__item__in": among(list(items))}
+    # Without gold, where marks keep their origin.
+    here = {"annotation__item__in": among(list(items)), "annotation__layer__in": (Layer.OWN, Layer.GIVEN)}
     rejections = {}
     for item, annotation, text in Rejection.objects.filter(**here).values_list(
         "annotation__item", "annotation", "what"

@@ -16,7 +16,7 @@ from django.utils import timezone
 from annotation_service.db import among, store
 from annotation_service.models import User
 from datasets.cleaned import key_of
-from datasets.models import Annotation, Dataset, Entity, Item, Mark, Rejection
+from datasets.models import Annotation, Dataset, Entity, Item, Layer, Mark, Rejection
 from datasets.models.marks import entity_key
 from ontologies.models import Ontology
 from resources.matching import SuggestedEntity
@@ -46,18 +46,21 @@ used (key, label) AS (
 )
 SELECT key, label FROM used WHERE label IS NOT NULL
 """
-# A subquery for each label: by a join, both databases would look at all marks.
+# A subquery for each label: by a join, both databases would look at all marks. So they would to leave out gold by one; behind its
+# mark, the newest of all, those of people would not be found.
 _SOME = f"""
 SELECT * FROM (
     SELECT words_key, label_id, annotation_id, batch_id, status, {{given}} AS given FROM datasets_entity
-     WHERE {_OF_WORDS} AND label_id = {{label}} ORDER BY id {{order}} LIMIT %(marks)s
+     WHERE {_OF_WORDS} AND label_id = {{label}}
+       AND (SELECT a.layer FROM datasets_annotation a WHERE a.id = annotation_id) <> 'gold'
+     ORDER BY id {{order}} LIMIT %(marks)s
 ) newest
 """
 # Whether they are the person's own. In an annotation that nobody has begun, only what a batch put there was meant by a person.
 _COUNTS = """
 SELECT m.words_key, m.label_id, m.given, COUNT(*), COALESCE(a.annotator_id = %(person)s, FALSE)
   FROM ({some}) m
-  JOIN datasets_annotation a ON a.id = m.annotation_id AND (a.annotator_id IS NULL) = m.given
+  JOIN datasets_annotation a ON a.id = m.annotation_id AND (a.layer = 'given') = m.given
   JOIN datasets_item i ON i.id = a.item_id AND i.removed_at IS NULL
  WHERE m.given OR m.status = 'accepted' AND (a.started_at IS NOT NULL OR m.batch_id IS NOT NULL)
  GROUP BY 1, 2, 3, 5
@@ -162,7 +165,8 @@ def _untouched(annotation: Annotation | None) -> dict[SuggestedEntity, int]:
 
 def figures_of(dataset: Dataset) -> Figures:
     """Of all annotators. One that was given another label or span was accepted as far as it helped, and counts so."""
-    marks = Entity.objects.filter(HISTORY, annotation__item__dataset=dataset, annotation__item__removed_at=None)
+    here = {"annotation__item__dataset": dataset, "annotation__item__removed_at": None, "annotation__layer": Layer.OWN}
+    marks = Entity.objects.filter(HISTORY, **here)
     counts = Counter(dict(marks.values_list("status").annotate(Count("pk"))))
     return Figures(counts.total(), *(counts[status] for status in ("accepted", "rejected", "suggested")))
 

@@ -135,18 +135,18 @@ _NEW_ENTITY = "t.id, s.label_id, s.uid, s.start, s.\"end\", s.words_key, 'sugges
 PREPARE = (
     # Every item with suggestions gets a given annotation.
     """
-    INSERT INTO datasets_annotation (item_id, started_at)
-    SELECT i.id, %(now)s FROM datasets_item i
+    INSERT INTO datasets_annotation (item_id, layer, started_at)
+    SELECT i.id, 'given', %(now)s FROM datasets_item i
     WHERE i.removed_at IS NULL AND i.id IN (SELECT item_id FROM suggested_entity)
-      AND NOT EXISTS (SELECT 1 FROM datasets_annotation a WHERE a.item_id = i.id AND a.annotator_id IS NULL)
+      AND NOT EXISTS (SELECT 1 FROM datasets_annotation a WHERE a.item_id = i.id AND a.layer = 'given')
     ORDER BY i.position
     """,
     """
     CREATE TEMPORARY TABLE suggested_to AS
-    SELECT a.id, a.item_id, a.annotator_id IS NULL AS is_given, (a.annotator_id IS NULL OR a.done_at IS NULL) AS is_open
+    SELECT a.id, a.item_id, a.layer = 'given' AS is_given, (a.layer = 'given' OR a.done_at IS NULL) AS is_open
     FROM suggested_item m
     JOIN datasets_item i ON i.id = m.item_id AND i.removed_at IS NULL AND i.text_version = m.text_version
-    JOIN datasets_annotation a ON a.item_id = i.id
+    JOIN datasets_annotation a ON a.item_id = i.id AND a.layer <> 'gold'
     ORDER BY a.id
     """,
     "CREATE INDEX suggested_to_id ON suggested_to (id)",

@@ -287,7 +287,7 @@ def test_a_blueprint_tells_its_own_datasets_from_projects(marked, page, alice):
     blueprint = marked.ontology.copied_from
     dataset = factories.dataset(owner=alice)
     label = factories.item(blueprint, "State")
-    dataset.items()[0].annotation_set.create(annotator=None).entity_set.create(label=label, uid="a", start=0, end=0)
+    factories.annotation(dataset.items()[0]).entity_set.create(label=label, uid="a", start=0, end=0)
     editor = Editor(page, blueprint).open()
     cells = "cells => cells.map((cell) => cell.textContent)"
     expect(editor.row("State").locator(".usage")).to_have_text("1")
