@@ -91,6 +91,7 @@ INSTALLED_APPS = [
     "work",
     "projects",
     "annotations",
+    "quality",
     "allauth",
     "allauth.account",
     "django_htmx",

@@ -89,6 +89,13 @@ class Project(HasMembers):
         OWN = "", "The annotator’s own marks, and those of the dataset"
         EVERYBODY = "everybody", "Everybody’s marks"
 
+    class Agreed(models.TextChoices):
+        """By how many of those who are done with an item a mark must be made to be taken over into its gold without asking."""
+
+        ALL = "all", "All of them"
+        MAJORITY = "majority", "More than half of them"
+        LEAST = "least", "At least so many"
+
     WORDS = {
         **Described.WORDS,
         "guidelines": clean_guidelines,
@@ -100,6 +107,13 @@ class Project(HasMembers):
     guidelines = models.TextField(blank=True, max_length=limits.MAX_GUIDELINES_CHARACTERS)
     history = models.CharField(max_length=9, choices=History, blank=True)
     counted = models.CharField(max_length=9, choices=Counted, blank=True)
+    # How items are reviewed that several people are done with; `agreed_least` goes with `Agreed.LEAST`.
+    agreed = models.CharField(max_length=8, choices=Agreed, default=Agreed.ALL)
+    agreed_least = models.PositiveSmallIntegerField(default=2)
+    given_voice = models.BooleanField(default=False)
+    is_blind = models.BooleanField(default=False)
+    reviews_own = models.BooleanField(default=False)
+    shows_decisions = models.BooleanField(default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
 
     archived_at = models.DateTimeField(null=True, editable=False)

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
-APPS = ("annotation_service", "ontologies", "resources", "datasets", "work", "projects", "annotations")
+APPS = ("annotation_service", "ontologies", "resources", "datasets", "work", "projects", "annotations", "quality")
 IN_A_FUNCTION = "\n\ndef later():\n    {}\n"
 FOR_TYPES_ONLY = "\n\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    {}\n"
 

@@ -7,7 +7,7 @@ the marks of a stale one up.
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -26,6 +26,8 @@ from datasets.models.marks import Entity, Mark, Relation
 ITEMS_AT_ONCE = 300
 ANNOTATIONS_IN_STEP = 100
 _counting: dict[int, object] = {}
+# Called with items, before they are counted and locked: which of them are disputed. The apps above say so.
+disputes_in: list[Callable[[Collection[int]], set[int]]] = []
 KEPT = (Mark.Status.ACCEPTED, Mark.Status.SUGGESTED)  # of marks with these, each annotation knows the number
 
 
@@ -38,7 +40,7 @@ class ItemWork(models.Model):
     done = models.PositiveIntegerField(default=0)
     # Accepted entities and relations of all of them.
     marks = models.PositiveIntegerField(default=0)
-    # Whether two who are done have other accepted marks.
+    # Whether it is to be decided what those who are done have marked differently.
     is_disputed = models.BooleanField(default=False)
     changed_at = models.DateTimeField(null=True)
 
@@ -142,9 +144,10 @@ def _count(items: Collection[int]) -> int:
     if connection.features.has_select_for_update_skip_locked:
         rows = rows.select_for_update(no_key=True, skip_locked=True)
     judging = Judging(items)
+    disputed = {item for find in disputes_in for item in find(items)}
     with write():
         unchanged = judging.store(list(rows.values_list("pk", flat=True)))
-        work = {pk: ItemWork(item_id=pk) for pk in sorted(unchanged)}
+        work = {pk: ItemWork(item_id=pk, is_disputed=pk in disputed) for pk in sorted(unchanged)}
         annotations = Annotation.objects.filter(item__in=among(list(work)), annotator__isnull=False)
         labels = _add_up(work, annotations)
         fields = [field.name for field in ItemWork._meta.fields if not field.primary_key]
@@ -159,17 +162,12 @@ def _add_up(work: dict[int, ItemWork], annotations: QuerySet[Annotation]) -> set
     """Fill the figures in; returns the items with the labels in them."""
     found = list(annotations.order_by().values_list("pk", "item", "started_at", "done_at", "changed_at"))
     marks = _marks_of({pk: started is not None for pk, _, started, *_ in found})
-    outcomes = defaultdict(set)
     for pk, item, started, done, changed in found:
         row, own = work[item], marks[pk]
         row.begun += started is not None
         row.done += done is not None
         row.marks += len(own)
         row.changed_at = max(filter(None, (row.changed_at, changed)), default=None)
-        if done:
-            outcomes[item].add(frozenset(own))
-    for item, different in outcomes.items():
-        work[item].is_disputed = len(different) > 1
     return {(item, mark[0]) for pk, item, *_ in found for mark in marks[pk]}
 
 

@@ -1,0 +1,79 @@
+"""What people who are done with items say about them, and how far the labels that they use are apart."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+
+from django.db.models import Q
+
+from annotation_service.db import among
+from datasets.models import GIVEN, Annotation, Entity, Layer, Mark, Relation
+from ontologies.labels import Label
+from ontologies.models import Ontology
+
+from .comparison import GIVEN_VOICE, EntityMark, Marked, RelationMark, Voice
+
+GOLD_VOICE = -1
+
+
+class Trees:
+    """The labels of all ontologies of a project, by their keys."""
+
+    def __init__(self, ontologies: Iterable[Ontology]) -> None:
+        self.of = {ontology.kind: ontology.labels() for ontology in ontologies}
+        self.labels: dict[int, Label] = {label.pk: label for labels in self.of.values() for label in labels}
+        self._paths: dict[int, tuple[int, ...]] = {}
+
+    def path(self, pk: int) -> tuple[int, ...]:
+        """The keys from the top of the tree down to the label."""
+        if pk not in self._paths:
+            labels = next(labels for labels in self.of.values() if pk in labels.by_pk)
+            self._paths[pk] = labels.line(pk)[::-1]
+        return self._paths[pk]
+
+    def apart(self, one: int, other: int) -> int:
+        """How many steps lead from one label to the other, by way of the root if need be."""
+        first, second = self.path(one), self.path(other)
+        shared = 0
+        while shared < min(len(first), len(second)) and first[shared] == second[shared]:
+            shared += 1
+        return len(first) + len(second) - 2 * shared
+
+    def is_on(self, pk: int) -> bool:
+        return pk in self.labels and self.labels[pk].active
+
+
+def voices_in(items: Collection[int], *, given: bool = False, gold: bool = False) -> dict[int, list[Voice]]:
+    """Of each item, those who are done with it with their accepted marks, by the keys of users. What came with the dataset is
+    one voice more, if that is wanted, and so is gold that is decided."""
+    done = Q(layer=Layer.OWN, done_at__isnull=False)
+    wanted = done | Q(layer=Layer.GIVEN) if given else done
+    wanted = wanted | Q(layer=Layer.GOLD, done_at__isnull=False) if gold else wanted
+    annotations = Annotation.objects.filter(wanted, item__in=among(list(items))).order_by()
+    who = {
+        pk: (item, annotator or (GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE))
+        for pk, item, layer, annotator in annotations.values_list("pk", "item", "layer", "annotator")
+    }
+    marked = _marked(list(who))
+    voices: dict[int, list[Voice]] = defaultdict(list)
+    for pk, (item, person) in who.items():
+        if person != GIVEN_VOICE or marked[pk].entities:
+            voices[item].append(Voice(person, marked[pk]))
+    return {item: sorted(each, key=lambda voice: voice.who) for item, each in voices.items()}
+
+
+def _marked(annotations: Collection[int]) -> dict[int, Marked]:
+    """What counts in annotations: accepted marks and, in given ones, what came with the dataset."""
+    counted = {"annotation__in": among(annotations)}
+    entities: dict[int, list[EntityMark]] = defaultdict(list)
+    relations: dict[int, list[RelationMark]] = defaultdict(list)
+    said: dict[int, EntityMark] = {}
+    is_counted = Q(status=Mark.Status.ACCEPTED) | GIVEN
+    rows = Entity.objects.filter(is_counted, **counted).order_by()
+    for pk, annotation, *mark in rows.values_list("pk", "annotation", "start", "end", "label"):
+        said[pk] = EntityMark(*mark)
+        entities[annotation].append(said[pk])
+    ends = Relation.objects.filter(is_counted, **counted).order_by()
+    for annotation, source, target, label in ends.values_list("annotation", "source", "target", "label"):
+        if source in said and target in said:
+            relations[annotation].append(RelationMark(said[source], said[target], label))
+    return {pk: Marked(frozenset(entities[pk]), frozenset(relations[pk])) for pk in annotations}

@@ -1,0 +1,207 @@
+"""Deciding about an item: what becomes of the marks, of undo, of what others do meanwhile, and of people's own work."""
+
+import pytest
+
+from annotation_service.inputs import Refused
+from datasets.models import Annotation, Entity, Layer, Relation
+from quality.models import Decision, Verdict
+from quality.review import disputed_among
+from tests import factories
+from tests.quality.conftest import label, review, say, told
+from work.models import ItemWork
+from work.models.item_work import refresh
+
+
+def gold(item):
+    return told(Annotation.objects.filter(item=item, layer=Layer.GOLD).first())
+
+
+def decide(item, place, choice, by, reason=""):
+    """About the group with this number."""
+    found = review(item)
+    return found.decide(found.seen[place].sign, choice, by=by, reason=reason)
+
+
+def states(item):
+    return [(each.standing.state.value, str(each.standing.why)) for each in review(item).seen]
+
+
+def test_agreed_marks_are_taken_over_and_a_dispute_is_decided(items, carol, dave, alice):
+    _, item, _ = items
+    say(item, carol, "Thermostat 1-3", "State 4-5", "hasPart: State 4-5 > Thermostat 1-3")
+    say(item, dave, "SensingObject 1-3", "State 4-5", "hasPart: State 4-5 > SensingObject 1-3")
+    assert states(item) == [("open", ""), ("agreed", ""), ("waits", "")]
+    decision = decide(item, 0, "2", alice, "a thermostat senses")
+    assert gold(item) == ["Thermostat 1-3", "State 4-5", "hasPart: State 4-5 > Thermostat 1-3"]
+    assert states(item) == [("decided", "")] * 3
+    assert [each.person for each in decision.overruled.all()] == [dave]
+    agreed = Verdict.objects.get(
+        decision=decision, what__endswith=str(label(item.dataset.project, "State").pk), place=1
+    )
+    assert (agreed.is_taken, agreed.people) == (True, sorted([carol.pk, dave.pk]))
+
+
+def test_people_s_own_work_is_never_written(items, carol, dave, alice):
+    item = items[1]
+    own = [say(item, carol, "Thermostat 1-3", "State 4-5"), say(item, dave, "SensingObject 1-3", "State 4")]
+    before = [list(model.objects.filter(annotation__in=own).order_by("pk").values()) for model in (Entity, Relation)]
+    rows = list(Annotation.objects.filter(pk__in=[each.pk for each in own]).order_by("pk").values())
+    decide(item, 0, "2", alice)
+    decide(item, 1, "both", alice)
+    found = review(item)
+    found.finish(by=alice)
+    found.reopen()
+    found.undo(by=alice)
+    assert before == [
+        list(model.objects.filter(annotation__in=own).order_by("pk").values()) for model in (Entity, Relation)
+    ]
+    assert rows == list(Annotation.objects.filter(pk__in=[each.pk for each in own]).order_by("pk").values())
+
+
+@pytest.mark.parametrize(
+    ("choice", "expected"),
+    [
+        ("1", ["SensingObject 1-3"]),
+        ("2", ["Thermostat 1-3"]),
+        ("both", ["SensingObject 1-3", "Thermostat 1-3"]),
+        ("neither", []),
+    ],
+)
+def test_each_choice(items, carol, dave, alice, choice, expected):
+    say(items[1], carol, "Thermostat 1-3")
+    say(items[1], dave, "SensingObject 1-3")
+    decide(items[1], 0, choice, alice)
+    assert gold(items[1]) == expected
+
+
+def test_a_choice_that_is_none_is_refused(items, carol, dave, alice):
+    say(items[1], carol, "Thermostat 1-3")
+    say(items[1], dave, "SensingObject 1-3")
+    for choice in ("3", "0", "", "-1", "x", "1,2"):
+        with pytest.raises(Refused, match="Choose"):
+            decide(items[1], 0, choice, alice)
+
+
+def test_undo_and_redo_lead_through_one_s_own_decisions(items, carol, dave, alice, bob):
+    item = items[1]
+    say(item, carol, "Thermostat 1-3", "State 4-5")
+    say(item, dave, "SensingObject 1-3", "State 4")
+    decide(item, 0, "1", alice)
+    decide(item, 1, "1", alice)
+    assert gold(item) == ["SensingObject 1-3", "State 4"]
+    review(item).undo(by=alice)
+    assert gold(item) == ["SensingObject 1-3"]
+    review(item).undo(by=alice)
+    assert gold(item) == []
+    with pytest.raises(Refused, match="nothing of yours"):
+        review(item).undo(by=alice)
+    review(item).redo(by=alice)
+    assert gold(item) == ["SensingObject 1-3"]
+    decide(item, 0, "2", bob)
+    with pytest.raises(Refused, match="bob decided about the same marks since"):
+        review(item).undo(by=alice)
+
+
+def test_two_who_review_one_item_do_not_overwrite_each_other(items, carol, dave, alice, bob):
+    item = items[1]
+    say(item, carol, "Thermostat 1-3", "State 4-5")
+    say(item, dave, "SensingObject 1-3", "State 4")
+    seen = [each.sign for each in review(item).seen]
+    review(item).decide(seen[0], "1", by=alice)
+    with pytest.raises(Refused, match="meanwhile"):
+        review(item).decide(seen[0], "2", by=bob)
+    review(item).decide(seen[1], "2", by=bob)  # another one
+    assert gold(item) == ["SensingObject 1-3", "State 4-5"]
+
+
+def test_a_decision_about_other_marks_than_those_seen_is_refused(items, carol, dave, alice):
+    item = items[1]
+    say(item, carol, "Thermostat 1-3")
+    say(item, dave, "SensingObject 1-3")
+    sign = review(item).seen[0].sign
+    say(item, dave, "DrivingObject 1-3")
+    with pytest.raises(Refused, match="meanwhile"):
+        review(item).decide(sign, "2", by=alice)
+    assert not Decision.objects.exists()
+
+
+def test_what_cannot_be_made_becomes_a_dispute(items, carol, dave, alice, project):
+    item = items[1]
+    for person in (carol, dave):
+        say(item, person, "Thermostat 1-3", "State 4-5")
+    factories.item(project.entity_ontology, "Thermostat").switch(False, by=alice)
+    assert states(item) == [("open", "The label is switched off."), ("agreed", "")]
+    with pytest.raises(Refused, match="switched off"):
+        decide(item, 0, "1", alice)
+    assert disputed_among([item.pk]) == {item.pk}
+    decide(item, 0, "neither", alice)
+    assert gold(item) == ["State 4-5"]
+
+
+def test_finishing_waits_for_disputes_and_is_taken_back_at_will(items, carol, dave, alice):
+    item = items[1]
+    say(item, carol, "Thermostat 1-3")
+    with pytest.raises(Refused, match="Fewer than two"):
+        review(item).finish(by=alice)
+    say(item, dave, "SensingObject 1-3")
+    with pytest.raises(Refused, match="1 dispute first"):
+        review(item).finish(by=alice)
+    decide(item, 0, "1", alice)
+    review(item).finish(by=alice)
+    with pytest.raises(Refused, match="Reopen"):
+        decide(item, 0, "2", alice)
+    review(item).reopen()
+    decide(item, 0, "2", alice)
+    assert gold(item) == ["Thermostat 1-3"]
+
+
+def test_an_item_with_nothing_in_it_is_decided_as_that(items, carol, dave, alice):
+    for person in (carol, dave):
+        say(items[0], person)
+    found = review(items[0])
+    found.finish(by=alice)
+    assert gold(items[0]) == [] and found.is_decided
+
+
+def test_what_is_edited_by_hand_follows_from_the_decisions_too(items, carol, dave, alice, project):
+    item = items[1]
+    say(item, carol, "Thermostat 1-3", "State 4-5", "hasPart: State 4-5 > Thermostat 1-3")
+    say(item, dave, "SensingObject 1-3", "State 4-5", "hasPart: State 4-5 > SensingObject 1-3")
+    decide(item, 0, "1", alice)
+    found = review(item)
+    before = found.marked
+    found.gold.entity_set.get(label__name="SensingObject").relabel(label(project, "DrivingObject"))
+    found._look_again()
+    found.note_edit(before, by=alice)
+    expected = ["DrivingObject 1-3", "State 4-5", "hasPart: State 4-5 > DrivingObject 1-3"]
+    assert gold(item) == expected
+    assert Decision.objects.last().kind == "edit"
+    review(item).undo(by=alice)
+    assert gold(item) == ["SensingObject 1-3", "State 4-5", "hasPart: State 4-5 > SensingObject 1-3"]
+    review(item).redo(by=alice)
+    assert gold(item) == expected
+
+
+def test_given_marks_can_become_gold_or_be_one_voice(items, carol, alice, project):
+    item = items[1]
+    given = say(item, None, "Thermostat 1-3", "State 4-5", done=False)
+    given.entity_set.update(origin="given", status="suggested")
+    say(item, carol, "SensingObject 1-3", "State 4-5")
+    assert not review(item).is_ready
+    project.given_voice = True
+    project.save(update_fields=["given_voice"])
+    assert states(item) == [("open", ""), ("agreed", "")]
+    review(item).take_given(by=alice)
+    assert gold(item) == ["Thermostat 1-3", "State 4-5"]
+
+
+def test_a_dispute_is_counted_until_it_is_decided(items, carol, dave, alice, project):
+    item = items[1]
+    say(item, carol, "Thermostat 1-3")
+    say(item, dave, "SensingObject 1-3")
+    refresh(project.dataset.pk, 60)
+    assert ItemWork.objects.get(item=item).is_disputed
+    decide(item, 0, "1", alice)
+    assert not ItemWork.objects.get(item=item).is_disputed
+    review(item).undo(by=alice)
+    assert ItemWork.objects.get(item=item).is_disputed
