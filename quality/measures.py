@@ -1,0 +1,182 @@
+"""How far people agree, from counts that can be added up, and how sure that is. Numbers alone: nothing here asks a database.
+
+Every measure is a function of a few counts that are kept for each item. Those of many items are the sums of theirs::
+
+    items = [Matches(both=3, one=4, other=5), Matches(both=1, one=1, other=2)]
+    sum(items, Matches()).f1
+
+A measure is None where it is not defined, never 0 or 1 by convention: who marked nothing has no precision.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, takewhile
+from operator import eq
+from typing import Any, NamedTuple, Self
+
+Labels = frozenset[int]
+"""What one person has put on a token: the keys of labels, empty for none."""
+
+# --- Marks that two people share -------------------------------------------------------------------------------------------
+
+
+class Matches(NamedTuple):
+    """Marks that are on both sides, and all of either side. The first person is the reference of the other.
+
+    Fractions are for partial credit: a mark that matches by half adds 0.5 to ``both``.
+    """
+
+    both: float = 0
+    one: float = 0
+    other: float = 0
+
+    def __add__(self, more: "Matches") -> "Matches":  # type: ignore[override]
+        """The counts of both, where a tuple would become longer."""
+        return Matches(self.both + more.both, self.one + more.one, self.other + more.other)
+
+    @property
+    def precision(self) -> float | None:
+        """0 to 1; None if the other person has marked nothing."""
+        return precision(*self)
+
+    @property
+    def recall(self) -> float | None:
+        """0 to 1; None if the reference has no marks."""
+        return recall(*self)
+
+    @property
+    def f1(self) -> float | None:
+        """0 to 1, the same from either side; None if nobody has marked anything."""
+        return f1(*self)
+
+
+def precision(both: float, one: float, other: float) -> float | None:
+    """How much of what the other person has marked is in the reference; see `Matches`."""
+    return both / other if other else None
+
+
+def recall(both: float, one: float, other: float) -> float | None:
+    """How much of the reference the other person has marked; see `Matches`."""
+    return both / one if one else None
+
+
+def f1(both: float, one: float, other: float) -> float | None:
+    """The harmonic mean of precision and recall (van Rijsbergen 1979); see `Matches`.
+
+    Also defined, as 0, where one side is empty and the mean is not.
+    """
+    return 2 * both / (one + other) if one + other else None
+
+
+def tree_credit(one_path: Sequence[Any], other_path: Sequence[Any]) -> float:
+    """How near two labels are in their tree, 0 to 1: ``2 * depth(c) / (depth(one) + depth(other))``, where ``c`` is their lowest
+    common ancestor (Wu & Palmer 1994, Verb semantics and lexical selection, ACL, pages 133-138).
+
+    Paths hold the keys of labels from the top level, whose depth is 1, to the label itself. The hidden root has depth 0, so that
+    labels of other branches share nothing. A parent for its child counts partly, and the more, the deeper both are.
+    """
+    shared = sum(1 for _ in takewhile(bool, map(eq, one_path, other_path)))
+    return 2 * shared / (len(one_path) + len(other_path)) if shared else 0.0
+
+
+# --- Agreement beyond chance -----------------------------------------------------------------------------------------------
+
+
+def kappa(both: float, only_one: float, only_other: float, neither: float) -> float | None:
+    """Cohen's kappa of two people who say yes or no to each token, -1 to 1, from how many tokens got which answers.
+
+    ``(p_o - p_e) / (1 - p_e)`` with numerator and denominator multiplied by the square of the number of tokens, which leaves
+    whole numbers whole. None if the expected agreement ``p_e`` is 1: both always say the same, or there are no tokens.
+    Cohen 1960, A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20(1), pages 37-46.
+    """
+    apart = (both + only_one) * (only_one + neither) + (both + only_other) * (only_other + neither)
+    return 2 * (both * neither - only_one * only_other) / apart if apart else None
+
+
+def masi(one: Labels, other: Labels) -> float:
+    """The distance of two sets of labels, 0 for the same to 1 for those that share none: ``1 - J * M``.
+
+    J is the shared part of all their labels (Jaccard), and M is 2/3 if one set holds the other, 1/3 if they cross.
+    No label is a value like any other: its distance is 0 to itself, and 1 to every set that has one.
+    Passonneau 2006, Measuring agreement on set-valued items (MASI) for semantic and pragmatic annotation, LREC, pages 831-836.
+    """
+    if one == other:
+        return 0.0
+    if not (shared := len(one & other)):
+        return 1.0
+    holds = 2 / 3 if shared == min(len(one), len(other)) else 1 / 3
+    return 1 - holds * shared / len(one | other)
+
+
+@dataclass(slots=True)
+class SetCounts:
+    """What Krippendorff's alpha needs of the sets of labels that any number of people have put on tokens.
+
+    Krippendorff 2011, Computing Krippendorff's alpha-reliability, with the distance `masi` of two sets.
+    A token says something only if two people or more have read it; others are left out.
+    """
+
+    observed: float = 0.0
+    """Of each token, the distances of all ordered pairs of its sets, divided by the number of its people less one."""
+    occurrences: Counter[Labels] = field(default_factory=Counter)
+    """How many times a person has put just these labels on a token."""
+
+    @classmethod
+    def of(cls, tokens: Iterable[Sequence[Labels]], bare: int = 0, people: int = 0) -> Self:
+        """Of the sets at each token, one for each person who has read it; and of as many ``bare`` tokens, to which each of so
+        many ``people`` has put no label. Those, most of a text, cost nothing."""
+        counts = cls()
+        for sets, times in Counter(map(tuple, tokens)).items():
+            if len(sets) > 1:
+                counts.observed += (
+                    times * 2 * sum(map(masi, *zip(*combinations(sets, 2), strict=True))) / (len(sets) - 1)
+                )
+                for labels in sets:
+                    counts.occurrences[labels] += times
+        if bare and people > 1:
+            counts.occurrences[Labels()] += bare * people
+        return counts
+
+    @classmethod
+    def total(cls, parts: Iterable["SetCounts"]) -> Self:
+        """The same as adding them one by one, which copies the sum each time."""
+        counts = cls()
+        for part in parts:
+            counts.observed += part.observed
+            counts.occurrences.update(part.occurrences)
+        return counts
+
+    def __add__(self, more: "SetCounts") -> "SetCounts":
+        return SetCounts.total((self, more))
+
+    def as_json(self) -> dict[str, Any]:
+        """``{"observed": 1.5, "sets": [[[], 40], [[3, 8], 2]]}``; the same for equal counts."""
+        sets = sorted([sorted(labels), times] for labels, times in self.occurrences.items())
+        return {"observed": self.observed, "sets": sets}
+
+    @classmethod
+    def of_json(cls, document: dict[str, Any]) -> Self:
+        return cls(document["observed"], Counter({Labels(labels): times for labels, times in document["sets"]}))
+
+    def distances(self) -> dict[Labels, float]:
+        """From each set to all occurrences together, itself included.
+
+        Sets that share no label are 1 apart, so that only those with a label in common are compared.
+        """
+        values = self.occurrences.total()
+        having: dict[int, list[Labels]] = defaultdict(list)
+        for labels in self.occurrences:
+            for label in labels:
+                having[label].append(labels)
+        found = {}
+        for labels in self.occurrences:
+            near = {labels}.union(*(having[label] for label in labels))
+            found[labels] = values - sum(self.occurrences[other] * (1 - masi(labels, other)) for other in near)
+        return found
+
+    def alpha(self) -> float | None:
+        """``1 - D_o / D_e``: 1 where all agree, 0 as by chance, and less where people disagree more than that. None if no token
+        has two people, or all sets are the same, so that no disagreement is expected."""
+        apart = sum(self.occurrences[labels] * distance for labels, distance in self.distances().items())
+        return 1 - self.observed * (self.occurrences.total() - 1) / apart if apart else None
