@@ -1,15 +1,18 @@
-"""Measures against published examples, nltk and plain computation."""
+"""Measures against published examples, nltk and plain computation; intervals against samples whose true value is known."""
 
 import json
+import random
+import time
 from collections import Counter
-from itertools import chain, product
+from itertools import chain, pairwise, product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quality import measures
-from quality.measures import Matches, SetCounts, kappa, masi, tree_credit
+from quality.measures import Matches, SetCounts, alpha_rows, f1, group_of, interval, kappa, masi, tree_credit
+from tests.soak import amount
 
 label_sets = st.frozensets(st.integers(1, 6), max_size=4)
 near = pytest.approx
@@ -173,3 +176,189 @@ def test_sets_without_a_common_label_are_not_compared(monkeypatch):
     counts = SetCounts(1.0, Counter({frozenset({2 * n, 2 * n + 1}): 2 for n in range(5_000)}))
     assert counts.alpha() == near(1 - (1 / 10_000) / (2 * 9_998 * 5_000 / (10_000 * 9_999)))
     assert len(compared) == 5_000
+
+
+@given(units_of_items)
+def test_rows_for_intervals_of_alpha_add_up_to_alpha(items):
+    counts = [SetCounts.of(*item) for item in items]
+    rows, statistic = alpha_rows(counts)
+    sums = [sum(row[n] for row in rows) for n in range(3)]
+    assert statistic(*sums) == near(SetCounts.total(counts).alpha(), abs=1e-9)
+
+
+# --- Intervals -----------------------------------------------------------------------------------------------------------
+
+
+def multinomial(draw, tries, chances):
+    drawn = Counter(draw.choices(range(len(chances)), chances, k=tries))
+    return [drawn[n] for n in range(len(chances))]
+
+
+# Kinds of items: short ones on which people agree, and long ones on which they do not. Numbers are of marks or tokens, and the
+# chances are of what becomes of one: found by both, by the first or by the other alone, and by neither.
+GOOD = [
+    (range(1, 6), (85, 6, 9, 0)),
+    (range(4, 21), (65, 20, 15, 0)),
+    (range(9, 12), (99, 1, 0, 0)),
+    (range(2, 9), (1, 8, 1, 0)),
+]
+SURE = [(range(1, 6), (97, 2, 1, 0)), (range(4, 21), (90, 4, 6, 0))]
+TOKENS = [(range(5, 20), (25, 2, 3, 70)), (range(10, 60), (12, 6, 4, 78)), (range(20, 40), (1, 3, 9, 87))]
+
+
+def f1_row(cells):
+    both, only_one, only_other, _ = cells
+    return both, both + only_one, both + only_other
+
+
+def of_cells(kinds, row, statistic):
+    """A sample of rows, and what the statistic is for all there are."""
+    expected = [
+        sum(sum(numbers) / len(numbers) * chances[n] / sum(chances) for numbers, chances in kinds) for n in range(4)
+    ]
+
+    def sample(draw, items):
+        some = (draw.choice(kinds) for _ in range(items))
+        return [row(multinomial(draw, draw.choice(numbers), chances)) for numbers, chances in some], statistic
+
+    return sample, statistic(*row(expected))
+
+
+def of_sets():
+    """The same for alpha: of two or three people, each puts one of these on a token, by a chance that depends on the token."""
+    sets = [frozenset(), frozenset({1}), frozenset({1, 2}), frozenset({3})]
+    kinds = [(90, 5, 3, 2), (5, 75, 15, 5), (5, 20, 70, 5), (10, 5, 5, 80)]
+    often = [6, 2, 1, 1]  # the kinds of tokens
+    share = [sum(o * chances[n] / 100 for o, chances in zip(often, kinds, strict=True)) / 10 for n in range(4)]
+    pairs = list(product(range(4), repeat=2))
+    observed = sum(
+        o / 10 * chances[one] / 100 * chances[other] / 100 * masi(sets[one], sets[other])
+        for o, chances in zip(often, kinds, strict=True)
+        for one, other in pairs
+    )
+    truth = 1 - observed / sum(share[one] * share[other] * masi(sets[one], sets[other]) for one, other in pairs)
+
+    def item(draw):
+        people = draw.choice([2, 2, 3])
+        kinds_of_tokens = draw.choices(kinds, often, k=draw.randint(3, 15))
+        return SetCounts.of([draw.choices(sets, chances, k=people) for chances in kinds_of_tokens])
+
+    return lambda draw, items: alpha_rows([item(draw) for _ in range(items)]), truth
+
+
+POPULATIONS = {
+    "good f1": of_cells(GOOD, f1_row, f1),
+    "sure f1": of_cells(SURE, f1_row, f1),
+    "kappa": of_cells(TOKENS, tuple, kappa),
+    "alpha": of_sets(),
+}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("items", "samples", "fewest"), [(30, 400, 90), (200, 300, 92), (600, 100, 92)])
+@pytest.mark.parametrize("name", POPULATIONS)
+def test_intervals_cover_the_true_value_about_as_often_as_they_say(name, items, samples, fewest):
+    sample, truth = POPULATIONS[name]
+    draw = random.Random(7)
+    if name == "alpha":
+        samples //= 4
+    samples = amount(samples, 10 * samples)
+    covered, widths = 0, 0.0
+    for _ in range(samples):
+        low, high = interval(*sample(draw, items))
+        covered += low <= truth <= high
+        widths += high - low
+    print(f"{name} of {items} items, truly {truth:.3f}: {covered / samples:.1%} covered, {widths / samples:.3f} wide")
+    assert fewest <= 100 * covered / samples <= 98
+
+
+def rows_of(items, seed=1):
+    return POPULATIONS["good f1"][0](random.Random(seed), items)[0]
+
+
+def test_the_same_rows_give_the_same_interval_in_every_process():
+    assert interval([(n % 4, 4, 5) for n in range(40)], f1) == near((0.24261, 0.41900), abs=5e-6)
+    assert interval(rows_of(500), f1) == interval(rows_of(500), f1)
+
+
+def test_an_interval_is_narrower_for_more_items_and_for_less_confidence():
+    widths = [high - low for low, high in (interval(rows_of(items), f1) for items in (20, 80, 320, 1280))]
+    assert all(1.4 < wide / narrow < 2.9 for wide, narrow in pairwise(widths))
+    (low, high), (lower, higher) = (interval(rows_of(80), f1, level) for level in (0.8, 0.95))
+    measure = Matches(*map(sum, zip(*rows_of(80), strict=True))).f1
+    assert lower < low < measure < high < higher
+
+
+def test_the_order_of_items_makes_no_interval_narrower():
+    """Where people get better from item to item, groups that follow the order would all be alike."""
+    rows = [(both, 10, 10) for both in range(10) for _ in range(200)]
+    shuffled = random.Random(1).sample(rows, len(rows))
+    widths = [high - low for low, high in (interval(rows, f1), interval(shuffled, f1))]
+    assert widths == near([2 * 1.96 * 0.287 / 2_000**0.5] * 2, rel=0.15)
+
+
+def test_resampled_sums_are_those_of_rows_drawn_so_often():
+    draw = random.Random(3)
+    drawn = [[weight >> 32 * n & 0xFFFFFFFF for n in range(measures.RESAMPLES)] for weight in measures._weights()]
+    assert len(drawn) == measures.GROUPS and {*chain.from_iterable(drawn)} <= {*range(measures.MOST_DRAWN + 1)}
+    assert sum(map(sum, drawn)) / measures.GROUPS / measures.RESAMPLES == near(1, abs=0.01)
+    for column in (
+        [draw.randint(0, 2_000) for _ in range(measures.GROUPS)],
+        [draw.random() for _ in range(57)],
+        [0, 2**28, 0.5, 1 / 3],
+    ):
+        plain = [
+            sum(count * row[n] for count, row in zip(column, drawn, strict=False)) for n in range(measures.RESAMPLES)
+        ]
+        whole = all(isinstance(count, int) for count in column)
+        found = measures._resampled(column)
+        assert found == plain if whole else found == near(plain, abs=1e-6 * sum(column))
+
+
+def test_what_says_too_little_has_no_interval():
+    assert interval([(1, 2, 2)] * 4, f1) is None
+    assert interval([(1, 2, 2)] * 4 + [(0, 0, 0)] * 100, f1) is None
+    assert interval([], f1) is None
+    assert interval([(0, 3, 0)] * 20, measures.precision) is None
+    assert interval([(n, 0, 0, 0) for n in range(20)], kappa) is None
+    assert interval([(2, 2, 2)] * 20, f1) == (1, 1)
+    with pytest.raises(ValueError, match="negative"):
+        interval([(1, 2, -2)] * 20, f1)
+
+
+def test_items_without_counts_change_nothing():
+    rows = rows_of(60)
+    assert interval([*rows[:20], *[(0, 0, 0)] * 500, *rows[20:]], f1) == interval(rows, f1)
+
+
+def test_the_ends_of_few_rows_are_those_of_student():
+    """Two-sided quantiles as in any table of t."""
+    for freedom, quantile in ((4, 2.776), (9, 2.262), (29, 2.045), (199, 1.972)):
+        assert measures._student(0.95, freedom) == near(quantile, rel=0.005)
+
+
+def test_groups_are_even_and_do_not_follow_the_order_of_items():
+    sizes = Counter(map(group_of, range(20_000)))
+    assert set(sizes) == {*range(measures.GROUPS)} and min(sizes.values()) > 60 and max(sizes.values()) < 145
+    together = sum(group_of(n) == group_of(n + step) for n in range(2_000) for step in (1, 2, measures.GROUPS))
+    assert together == near(6_000 / measures.GROUPS, abs=20)
+    assert [group_of(n) for n in range(4)] == [189, 110, 100, 161]
+
+
+def test_an_interval_takes_milliseconds():
+    rows = [tuple(map(sum, zip(*rows_of(50, seed), strict=True))) for seed in range(measures.GROUPS)]
+    times = []
+    for _ in range(30):
+        start = time.perf_counter()
+        interval(rows, f1)
+        times.append(1000 * (time.perf_counter() - start))
+    print(f"{min(times):.2f} ms at best, {sorted(times)[15]:.2f} ms in the middle")
+    assert min(times) < 6
+
+
+@given(st.lists(st.tuples(cells, cells, cells, cells), max_size=30))
+def test_whatever_is_counted_the_measure_lies_in_its_interval(rows):
+    found = interval(rows, kappa)
+    if found:
+        low, high = found
+        assert -1 <= low <= kappa(*map(sum, zip(*rows, strict=True))) <= high <= 1
