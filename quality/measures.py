@@ -23,7 +23,7 @@ from random import Random
 from statistics import NormalDist
 from typing import Any, NamedTuple, Self
 
-Labels = frozenset[int]
+LabelSet = frozenset[int]
 """What one person has put on a token: the keys of labels, empty for none."""
 
 # --- Marks that two people share -------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def kappa(both: float, only_one: float, only_other: float, neither: float) -> fl
     return 2 * (both * neither - only_one * only_other) / apart if apart else None
 
 
-def masi(one: Labels, other: Labels) -> float:
+def masi(one: LabelSet, other: LabelSet) -> float:
     """The distance of two sets of labels, 0 for the same to 1 for those that share none: ``1 - J * M``.
 
     J is the shared part of all their labels (Jaccard), and M is 2/3 if one set holds the other, 1/3 if they cross.
@@ -127,11 +127,11 @@ class SetCounts:
 
     observed: float = 0.0
     """Of each token, the distances of all ordered pairs of its sets, divided by the number of its people less one."""
-    occurrences: Counter[Labels] = field(default_factory=Counter)
+    occurrences: Counter[LabelSet] = field(default_factory=Counter)
     """How many times a person has put just these labels on a token."""
 
     @classmethod
-    def of(cls, tokens: Iterable[Sequence[Labels]], bare: int = 0, people: int = 0) -> Self:
+    def of(cls, tokens: Iterable[Sequence[LabelSet]], bare: int = 0, people: int = 0) -> Self:
         """Of the sets at each token, one for each person who has read it; and of as many ``bare`` tokens, to which each of so
         many ``people`` has put no label. Those, most of a text, cost nothing."""
         counts = cls()
@@ -143,7 +143,7 @@ class SetCounts:
                 for labels in sets:
                     counts.occurrences[labels] += times
         if bare and people > 1:
-            counts.occurrences[Labels()] += bare * people
+            counts.occurrences[LabelSet()] += bare * people
         return counts
 
     @classmethod
@@ -165,15 +165,15 @@ class SetCounts:
 
     @classmethod
     def of_json(cls, document: dict[str, Any]) -> Self:
-        return cls(document["observed"], Counter({Labels(labels): times for labels, times in document["sets"]}))
+        return cls(document["observed"], Counter({LabelSet(labels): times for labels, times in document["sets"]}))
 
-    def distances(self) -> dict[Labels, float]:
+    def distances(self) -> dict[LabelSet, float]:
         """From each set to all occurrences together, itself included.
 
         Sets that share no label are 1 apart, so that only those with a label in common are compared.
         """
         values = self.occurrences.total()
-        having: dict[int, list[Labels]] = defaultdict(list)
+        having: dict[int, list[LabelSet]] = defaultdict(list)
         for labels in self.occurrences:
             for label in labels:
                 having[label].append(labels)
