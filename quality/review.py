@@ -1,7 +1,8 @@
 """Items in review: what those say who are done with them, what was decided about that, and deciding."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,10 +12,13 @@ from django.utils import timezone
 from annotation_service import words
 from annotation_service.db import among, store
 from annotation_service.edits import fingerprint
+from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.models import User
+from annotations.requests import Desk, desks
 from datasets.models import Annotation, Item, Layer
 from datasets.models.broken import judge_of
+from projects import access
 from projects.models import Project
 from work.models import ItemWork
 from work.models.item_work import disputes_in
@@ -236,6 +240,20 @@ class Review:
         for name in ("deliberation", "seen"):
             self.__dict__.pop(name, None)
         ItemWork.objects.filter(item=self.item).update(is_disputed=self.is_disputed)
+
+
+@contextmanager
+def editing(request: Request, pk: int, item_pk: int) -> Iterator[Annotation]:
+    """The gold of an item for changes by hand, which are recorded."""
+    with access.reviewing(request, pk, item_pk) as (project, item):
+        [review] = Review.of(project, [item])
+        yield review._begin()
+        before = review.marked
+        review._look_again()
+        review.note_edit(before, by=request.user)
+
+
+desks[Layer.GOLD] = Desk(access.item_to_read, editing, lambda person, item: Annotation.gold(item))
 
 
 def disputed_among(items: Collection[int]) -> set[int]:

@@ -40,8 +40,8 @@ STATES = {
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewItems(ItemList):
-    """Those that at least two people are done with, or about which something is decided. ``mine``: those that are for the user, or
-    for all."""
+    """Those that at least two people are done with, or about which something is decided. ``mine``: those that are for the user,
+    or for all."""
 
     names: ClassVar = ("q", "state", "mine", "sort")
     all_columns: ClassVar = COLUMNS
@@ -91,7 +91,9 @@ def for_person(project: Project, person: User) -> Q:
     found = Q(review=None) | Q(review__person=person)
     if project.reviews_own:
         return found
-    return found & ~Exists(Annotation.objects.filter(item=OuterRef("pk"), annotator=person, started_at__isnull=False))
+    return found & ~Q(
+        Exists(Annotation.objects.filter(item=OuterRef("pk"), annotator=person, started_at__isnull=False))
+    )
 
 
 class ReviewProgress(NamedTuple):
@@ -112,8 +114,8 @@ def reviewers(project: Project) -> QuerySet[User]:
 
 
 def share_out(project: Project, people: Sequence[User], *, by: User) -> int:
-    """Let items that are not decided be for these people, evenly and in turn, nobody those that they annotated themselves; returns
-    how many that are."""
+    """Let items that are not decided be for these people, evenly and in turn, for nobody those that they annotated themselves;
+    returns how many that are."""
     if not people:
         raise Refused("Choose somebody who reviews.")
     with write():

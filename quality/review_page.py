@@ -182,6 +182,10 @@ class ReviewPage:
         return self.review.item.token_count
 
     @property
+    def earlier(self) -> int:
+        return max(0, self.start - MOST)
+
+    @property
     def end(self) -> int:
         return min(self.start + MOST, self.token_count)
 

@@ -1,5 +1,8 @@
 from django.urls import URLPattern, URLResolver, include, path
 
+from annotations import requests
+from datasets.models import Layer
+
 from . import views
 
 app_name = "quality"
@@ -11,6 +14,21 @@ item_urls = [
     path("redo/", views.turn, {"verb": "redo"}, name="redo"),
     path("done/", views.finish, name="finish"),
     path("reopen/", views.reopen, name="reopen"),
+    path("edit/", views.edit, name="edit"),
+]
+# The operations of the workspace, on the gold; an item is done by `finish` alone.
+gold_urls = [
+    path("entities/add/", requests.add, {"kind": "entity"}),
+    path("entities/label/", requests.relabel, {"kind": "entity"}),
+    path("entities/resize/", requests.resize),
+    path("entities/remove/", requests.remove, {"kind": "entity"}),
+    path("relations/add/", requests.add, {"kind": "relation"}),
+    path("relations/label/", requests.relabel, {"kind": "relation"}),
+    path("relations/reverse/", requests.reverse),
+    path("relations/remove/", requests.remove, {"kind": "relation"}),
+    path("operations/", requests.operations),
+    path("marks/", requests.current, name="gold_marks"),
+    path("text/", requests.text),
 ]
 project_urls: list[URLPattern | URLResolver] = [
     path("review/", views.reviews, name="reviews"),
@@ -20,5 +38,6 @@ project_urls: list[URLPattern | URLResolver] = [
     path("review/agreed/", views.take_over, {"what": "agreed"}, name="take_agreed"),
     path("review/given/", views.take_over, {"what": "given"}, name="take_given"),
     path("review/<int:item_pk>/", include(item_urls)),
+    path("gold/<int:item_pk>/", include(gold_urls), {"layer": Layer.GOLD}),
 ]
 urlpatterns = [path("projects/<int:pk>/", include(project_urls))]

@@ -1,7 +1,6 @@
 """Reviews: the list of items, an item side by side, deciding, the gold edited by hand, the rule and sharing out."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from django import forms
@@ -18,16 +17,16 @@ from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
-from annotation_service.models import start_job
+from annotation_service.models import start_job, with_defaults
+from annotations.views import page_of
 from datasets.models import Annotation
 from projects import access
 from projects.forms import refusals_in, toasts_refusals
 from projects.models import Project
 from work.models.item_work import refresh, refresh_item
 
-from .models.decision import marked_in
 from .review import Review
-from .review_list import ReviewItems, ReviewProgress, golds_of, reviewers, share_out, texts
+from .review_list import STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, texts
 from .review_page import ReviewPage
 
 # After so long the page is shown with the figures that are there; the worker goes on.
@@ -56,8 +55,10 @@ def reviews(request: Request, pk: int) -> HttpResponse:
         "manages": Right.MANAGE in rights,
         "keeps": Right.KEEP in rights,
     }
-    query = shown.query_string(page=page.number)
-    return show_table(request, query, "quality/_reviews.html", "quality/reviews.html", context)
+    query, states = shown.query_string(page=page.number), [(name, words) for name, (words, _) in STATES.items()]
+    return show_table(
+        request, query, "quality/_reviews.html", "quality/reviews.html", context, choices=lambda: {"states": states}
+    )
 
 
 @require_GET
@@ -125,7 +126,9 @@ def _changed(request: Request, pk: int, item_pk: int, change: Callable[[Review],
         [found] = Review.of(project, [item])
     at = whole_number(request.POST.get("number", ""), digits=9)
     page = ReviewPage(found, after=None if error else at, at=at if error else None)
-    response = _show(request, page, reason=request.POST.get("reason", "") if error else "", status=422 if error else 200)
+    response = _show(
+        request, page, reason=request.POST.get("reason", "") if error else "", status=422 if error else 200
+    )
     return trigger_client_event(response, "toast", {"text": str(error), "kind": "error"}) if error else response
 
 
@@ -160,10 +163,44 @@ def finish(request: Request, pk: int, item_pk: int) -> HttpResponse:
     return HttpResponseClientRedirect(f"{reverse('quality:next', args=[pk])}?{query}")
 
 
+@require_GET
+def edit(request: Request, pk: int, item_pk: int) -> HttpResponse:
+    """The gold in the workspace, with what the rule takes over in it."""
+    try:
+        with access.reviewing(request, pk, item_pk) as (project, item):
+            [found] = Review.of(project, [item])
+            if found.is_decided:
+                found.reopen()
+            found.take_agreed(by=request.user)
+    except Refused as error:
+        messages.error(request, str(error))
+        return redirect("quality:review", pk=pk, item_pk=item_pk)
+    here, person = reverse("quality:review", args=[pk, item_pk]), request.user
+    query = ReviewItems.of(project, person, request.GET).query_string()
+    context = page_of(project, None, [item], lambda key: here, (None, None))
+    member = project.membership_set.filter(user=person).first()
+    gold = reverse("quality:gold_marks", args=[pk, item_pk]).removesuffix("marks/")
+    context["items"][0]["state"]["urls"]["item"] = gold
+    context["state"] |= {
+        "reading": False,
+        "gold": here + (query and f"?{query}"),
+        "annotator": person.pk,
+        "shortcuts": member.shortcuts if member else {},
+        "comfort": with_defaults(person.comfort),
+    }
+    context["state"]["urls"] |= {
+        "words": reverse("annotations:words", args=[pk]),
+        "shortcuts": reverse("annotations:shortcuts", args=[pk]),
+        "comfort": reverse("annotations:comfort"),
+    }
+    place = {"number": item.number, "last": item.number, "count": project.dataset.item_count}
+    return render(request, "annotations/workspace.html", {**context, "item": item, "place": place})
+
+
 # --- The rule, and many items at once ------------------------------------------------------------------------------------
 
 
-class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
+class RuleForm(forms.ModelForm):
     """How a project is reviewed."""
 
     class Meta:
@@ -183,7 +220,9 @@ class RuleForm(forms.ModelForm):  # type: ignore[type-arg]
         }
         widgets = {"agreed": forms.RadioSelect}
 
-    agreed_least = forms.IntegerField(min_value=1, max_value=100, label="At least", help_text="people, for the last choice")
+    agreed_least = forms.IntegerField(
+        min_value=1, max_value=100, label="At least", help_text="people, for the last choice"
+    )
 
 
 @require_http_methods(["GET", "POST"])
