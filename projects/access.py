@@ -194,6 +194,20 @@ def items_of(project: Project, person: User) -> ItemQuerySet:
 # --- Reviews ---------------------------------------------------------------------------------------------------------
 
 
+def reviewed(request: Request, pk: int) -> Project:
+    """A project whose reviews the user may see: those who read everybody's marks, and where names are hidden those who review."""
+    found = project(request, pk)
+    rights = found.rights_of(request.user)
+    require(Right.REVIEW if Right.REVIEW in rights else Right.READ, rights, found.reason_not_to_change())
+    return found
+
+
+def item_in_review(request: Request, project_pk: int, item_pk: int) -> tuple[Project, Item]:
+    """The same, and one of its items."""
+    found = reviewed(request, project_pk)
+    return found, get_object_or_404(found.all_items(), pk=item_pk)
+
+
 def reason_not_to_review(user: User, project: Project, item: Item) -> str:
     """Why somebody who reviews the project may not decide about an item of it, or the empty string."""
     own = Annotation.objects.filter(item=item, annotator=user, started_at__isnull=False)

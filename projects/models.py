@@ -362,6 +362,8 @@ class Project(HasMembers):
         """What is left of the rights of a role."""
         if self.deleted_at:
             return frozenset()
+        if self.is_blind and Right.MANAGE not in rights:
+            rights -= {Right.READ}  # who marked what is not known to those who review
         return rights & ARCHIVE_RIGHTS if self.archived_at else rights
 
     def locked_as_it_is(self) -> Self:

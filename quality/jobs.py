@@ -25,7 +25,9 @@ def take_over(job: Job, progress: Progress) -> None:
     if project is None:
         raise Refused("The project was deleted.")
     given = job.target["what"] == "given"
-    items = project.all_items() if given else ReviewItems(project=project, dataset=project.dataset, user=job.by).matching()
+    items = (
+        project.all_items() if given else ReviewItems(project=project, dataset=project.dataset, user=job.by).matching()
+    )
     keys = list(items.order_by("position").values_list("pk", flat=True))
     taken = decided = 0
     for first in range(0, len(keys), ITEMS_AT_ONCE):

@@ -173,7 +173,7 @@ class ReviewPage:
         count = len(group.options[0].who)
         if count == len(self.review.voices):
             return "Everybody says so", ""
-        return f"Only {group_letters(self.people, group.options[0].who)} of {len(self.review.voices)}", ""
+        return f"Only {group_letters(self.people, group.options[0].who)} of {len(self.review.voices)} people", ""
 
     # --- The text ---
 

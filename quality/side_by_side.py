@@ -48,13 +48,23 @@ class Row:
     """How many marks lie above each other at most."""
 
 
+class Cell(NamedTuple):
+    row: Row
+    strips: list[Strip]
+
+    @property
+    def color(self) -> str:
+        """That of the innermost mark."""
+        return next((strip.shown.label.color for strip in self.strips if strip.shown), "")
+
+
 @dataclass(slots=True)
 class Column:
     """Some words, with the strips of each row below them."""
 
     words: str
     gap: bool
-    cells: list[tuple[Row, list[Strip]]] = field(default_factory=list)
+    cells: list[Cell] = field(default_factory=list)
 
 
 def columns(text: CleanedText, rows: Sequence[Row], first: int, last: int) -> list[Column]:
@@ -71,7 +81,7 @@ def columns(text: CleanedText, rows: Sequence[Row], first: int, last: int) -> li
         column = Column(text.between(start, end - 1), bool(start and text.gaps[start]))
         for row in rows:
             strips = [_strip(text, lane, start, end, first) for lane in lanes[id(row)]]
-            column.cells.append((row, strips))
+            column.cells.append(Cell(row, strips))
         found.append(column)
     return found
 

@@ -3,7 +3,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from annotations import requests
 from datasets.models import Layer
 
-from . import views
+from . import lessons, views
 
 app_name = "quality"
 
@@ -37,6 +37,7 @@ project_urls: list[URLPattern | URLResolver] = [
     path("review/share/", views.share, name="share"),
     path("review/agreed/", views.take_over, {"what": "agreed"}, name="take_agreed"),
     path("review/given/", views.take_over, {"what": "given"}, name="take_given"),
+    path("decided/", lessons.lessons, name="lessons"),
     path("review/<int:item_pk>/", include(item_urls)),
     path("gold/<int:item_pk>/", include(gold_urls), {"layer": Layer.GOLD}),
 ]

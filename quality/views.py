@@ -36,7 +36,7 @@ COUNT_SECONDS = 1
 @require_GET
 def reviews(request: Request, pk: int) -> HttpResponse:
     """The items that can be reviewed, with the way to the next dispute, and how far that is."""
-    project = access.project(request, pk, Right.READ)
+    project = access.reviewed(request, pk)
     is_counted = refresh(project.dataset.pk, COUNT_SECONDS)
     shown, rights = ReviewItems.of(project, request.user, request.GET), project.rights_of(request.user)
     page = shown.page(request.GET.get("page"), texts())
@@ -54,6 +54,7 @@ def reviews(request: Request, pk: int) -> HttpResponse:
         "reviews": Right.REVIEW in rights,
         "manages": Right.MANAGE in rights,
         "keeps": Right.KEEP in rights,
+        "reads": Right.READ in rights,
     }
     query, states = shown.query_string(page=page.number), [(name, words) for name, (words, _) in STATES.items()]
     return show_table(
@@ -82,7 +83,7 @@ def _address(project: Project, item: int, shown: ReviewItems) -> str:
 @require_GET
 def review(request: Request, pk: int, item_pk: int) -> HttpResponse:
     """An item with all who are done with it, or the part of the page that changes, for another place in it."""
-    project, item = access.item_to_read(request, pk, item_pk)
+    project, item = access.item_in_review(request, pk, item_pk)
     refresh_item(item)
     [found] = Review.of(project, [item])
     at, start = (whole_number(request.GET.get(name, ""), digits=9) for name in ("at", "start"))
@@ -122,7 +123,7 @@ def _changed(request: Request, pk: int, item_pk: int, change: Callable[[Review],
             change(found)
     except Refused as refusal:
         error = refusal
-        project, item = access.item_to_read(request, pk, item_pk)
+        project, item = access.item_in_review(request, pk, item_pk)
         [found] = Review.of(project, [item])
     at = whole_number(request.POST.get("number", ""), digits=9)
     page = ReviewPage(found, after=None if error else at, at=at if error else None)
