@@ -41,7 +41,7 @@ def scatter(dataset, rng, people):
                     end=place[2],
                     uid=f"e{number}",
                     status=rng.choice(Entity.Status.values),
-                    origin="person" if person else "given",
+                    origin="given" if person in (None, GOLD) else "person",
                 )
             Entity.objects.bulk_create(entities.values())
             relations = {}
@@ -55,7 +55,7 @@ def scatter(dataset, rng, people):
                     target=target,
                     uid=f"r{number}",
                     status=rng.choice(Relation.Status.values),
-                    origin="person" if person else "given",
+                    origin="given" if person in (None, GOLD) else "person",
                 )
             Relation.objects.bulk_create(relations.values())
     dataset.items().filter(position=3).update(removed_at=timezone.now())
