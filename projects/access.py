@@ -208,6 +208,12 @@ def item_in_review(request: Request, project_pk: int, item_pk: int) -> tuple[Pro
     return found, get_object_or_404(found.all_items(), pk=item_pk)
 
 
+def item_to_review(request: Request, project_pk: int, item_pk: int) -> tuple[Project, Item]:
+    """One about which the user may decide, unless it is their own."""
+    found = project(request, project_pk, Right.REVIEW)
+    return found, get_object_or_404(found.all_items(), pk=item_pk)
+
+
 def reason_not_to_review(user: User, project: Project, item: Item) -> str:
     """Why somebody who reviews the project may not decide about an item of it, or the empty string."""
     own = Annotation.objects.filter(item=item, annotator=user, started_at__isnull=False)
@@ -221,8 +227,7 @@ def reviewing(request: Request, project_pk: int, item_pk: int) -> Iterator[tuple
     """An item of a project that the user reviews, for deciding about it: the item is locked, then the right is checked."""
     with write():
         _lock_item(item_pk)
-        found = project(request, project_pk, Right.REVIEW)
-        item = get_object_or_404(found.all_items(), pk=item_pk)
+        found, item = item_to_review(request, project_pk, item_pk)
         if reason := reason_not_to_review(request.user, found, item):
             raise PermissionDenied(reason)
         yield found, item

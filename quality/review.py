@@ -253,7 +253,7 @@ def editing(request: Request, pk: int, item_pk: int) -> Iterator[Annotation]:
         review.note_edit(before, by=request.user)
 
 
-desks[Layer.GOLD] = Desk(access.item_in_review, editing, lambda person, item: Annotation.gold(item))
+desks[Layer.GOLD] = Desk(access.item_to_review, editing, lambda person, item: Annotation.gold(item))
 
 
 def disputed_among(items: Collection[int]) -> set[int]:

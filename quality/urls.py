@@ -18,17 +18,17 @@ item_urls = [
 ]
 # The operations of the workspace, on the gold; an item is done by `finish` alone.
 gold_urls = [
-    path("entities/add/", requests.add, {"kind": "entity"}),
-    path("entities/label/", requests.relabel, {"kind": "entity"}),
-    path("entities/resize/", requests.resize),
-    path("entities/remove/", requests.remove, {"kind": "entity"}),
-    path("relations/add/", requests.add, {"kind": "relation"}),
-    path("relations/label/", requests.relabel, {"kind": "relation"}),
-    path("relations/reverse/", requests.reverse),
-    path("relations/remove/", requests.remove, {"kind": "relation"}),
-    path("operations/", requests.operations),
+    path("entities/add/", requests.add, {"kind": "entity"}, name="add_entity"),
+    path("entities/label/", requests.relabel, {"kind": "entity"}, name="relabel_entity"),
+    path("entities/resize/", requests.resize, name="resize_entity"),
+    path("entities/remove/", requests.remove, {"kind": "entity"}, name="remove_entity"),
+    path("relations/add/", requests.add, {"kind": "relation"}, name="add_relation"),
+    path("relations/label/", requests.relabel, {"kind": "relation"}, name="relabel_relation"),
+    path("relations/reverse/", requests.reverse, name="reverse_relation"),
+    path("relations/remove/", requests.remove, {"kind": "relation"}, name="remove_relation"),
+    path("operations/", requests.operations, name="operations"),
     path("marks/", requests.current, name="gold_marks"),
-    path("text/", requests.text),
+    path("text/", requests.text, name="gold_text"),
 ]
 project_urls: list[URLPattern | URLResolver] = [
     path("review/", views.reviews, name="reviews"),

@@ -2,6 +2,7 @@
 
 import pytest
 
+from annotation_service.db import write
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Layer, Relation
 from quality.models import Decision, Verdict
@@ -18,8 +19,9 @@ def gold(item):
 
 def decide(item, place, choice, by, reason=""):
     """About the group with this number."""
-    found = review(item)
-    return found.decide(found.seen[place].sign, choice, by=by, reason=reason)
+    with write():
+        found = review(item)
+        return found.decide(found.seen[place].sign, choice, by=by, reason=reason)
 
 
 def states(item):
