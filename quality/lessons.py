@@ -20,7 +20,7 @@ from projects import access
 from projects.models import Project
 
 from .comparison import AnyMark, RelationMark
-from .models import Decision, Verdict
+from .models import GoldDecision, Verdict
 from .models.decision import in_force
 from .voices import Trees
 
@@ -33,7 +33,7 @@ class Said(NamedTuple):
     label: Label
 
 
-class Lesson(NamedTuple):
+class Overruling(NamedTuple):
     """What somebody marked at a place, and what was decided; nothing at all may be either."""
 
     own: list[Said]
@@ -41,9 +41,9 @@ class Lesson(NamedTuple):
 
 
 class Decided(NamedTuple):
-    decision: Decision
+    decision: GoldDecision
     item: Item
-    lessons: list[Lesson]
+    lessons: list[Overruling]
 
 
 @require_GET
@@ -52,7 +52,7 @@ def lessons(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk, Right.LOOK)
     if not project.shows_decisions:
         raise PermissionDenied("In this project, what is decided is not shown to annotators.")
-    found = Decision.objects.filter(
+    found = GoldDecision.objects.filter(
         overruled__person=request.user,
         undone_at=None,
         annotation__done_at__isnull=False,
@@ -67,7 +67,7 @@ def lessons(request: Request, pk: int) -> HttpResponse:
     return render(request, "quality/lessons.html", context)
 
 
-def decided_against(project: Project, person: User, decisions: Sequence[Decision]) -> list[Decided]:
+def decided_against(project: Project, person: User, decisions: Sequence[GoldDecision]) -> list[Decided]:
     """Each decision with what is still in force of it."""
     trees = Trees(project.ontology_set.all())
     last: dict[tuple[int, str], int] = {}
@@ -86,13 +86,13 @@ def decided_against(project: Project, person: User, decisions: Sequence[Decision
     return rows
 
 
-def _lesson(item: Item, trees: Trees, person: int, verdicts: Sequence[Verdict]) -> Lesson | None:
+def _lesson(item: Item, trees: Trees, person: int, verdicts: Sequence[Verdict]) -> Overruling | None:
     known = [verdict for verdict in verdicts if verdict.mark.label in trees.labels]  # or deleted since
     own = [verdict for verdict in known if person in verdict.people]
     gold = [verdict for verdict in known if verdict.is_taken]
     if {verdict.what for verdict in own} == {verdict.what for verdict in gold}:
         return None
-    return Lesson(*([said(item, trees, each.mark) for each in some] for some in (own, gold)))
+    return Overruling(*([said(item, trees, each.mark) for each in some] for some in (own, gold)))
 
 
 def said(item: Item, trees: Trees, mark: AnyMark) -> Said:

@@ -17,9 +17,9 @@ from projects.models import Project
 
 from .comparison import GIVEN_VOICE, Likeness, Option
 from .deciding import GroupState
-from .models import Decision
+from .models import GoldDecision
 from .review import Review, Seen
-from .side_by_side import MOST, Column, Row, ShownMark, columns
+from .side_by_side import MOST, ShownMark, TextColumn, TextRow, columns
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SHOWN_WORDS = 80
@@ -33,7 +33,7 @@ STATES = {
 }
 
 
-class Said(NamedTuple):
+class SaidOption(NamedTuple):
     """An option as it is shown: with its key, its label, the words, and the letters of those who say so."""
 
     key: str
@@ -48,7 +48,7 @@ class Said(NamedTuple):
 class ShownGroup:
     number: int
     seen: Seen
-    options: list[Said]
+    options: list[SaidOption]
     title: str
     kind: str
     """Such as “Same words, other label: 1 step apart in the tree”."""
@@ -144,7 +144,7 @@ class ReviewPage:
         for key, option in enumerate(standing.group.options, start=1):
             letters = ", ".join(sorted(self.people[who].letter for who in option.who))
             taken = option in standing.taken
-            said = Said(str(key), option, self._label(option.mark), self._words(option.mark), letters, taken)
+            said = SaidOption(str(key), option, self._label(option.mark), self._words(option.mark), letters, taken)
             options.append(said)
         kind, path = self._kind(seen)
         return ShownGroup(number, seen, options, options[0].words, kind, path)
@@ -190,7 +190,7 @@ class ReviewPage:
         return min(self.start + MOST, self.token_count)
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[TextRow]:
         rows = [self.people[voice.who] for voice in self.review.voices]
         numbers = {mark: group for group in self.groups for mark in group.seen.standing.group.marks}
         for voice, row in zip(self.review.voices, rows, strict=True):
@@ -200,7 +200,7 @@ class ReviewPage:
             ]
         return [*sorted(rows, key=lambda row: row.letter), self._gold(numbers)]
 
-    def _gold(self, numbers: dict[Any, ShownGroup]) -> Row:
+    def _gold(self, numbers: dict[Any, ShownGroup]) -> TextRow:
         """What is stored, what the rule takes over, and what is undecided, each in its way."""
         marks = []
         for mark in self.review.marked.entities:
@@ -217,10 +217,10 @@ class ReviewPage:
                 mark = group.options[0].option.mark
                 marks.append(ShownMark(mark, self._label(mark), group.number, "planned undecided", "undecided"))
         settled = sum(not group.is_open for group in self.groups)
-        return Row("★", "Gold", marks, f"{settled} of {len(self.groups)}", is_gold=True)
+        return TextRow("★", "Gold", marks, f"{settled} of {len(self.groups)}", is_gold=True)
 
     @property
-    def columns(self) -> list[Column]:
+    def columns(self) -> list[TextColumn]:
         return columns(self.review.item.cleaned, self.rows, self.start, self.end)
 
     # --- Beside it ---
@@ -242,10 +242,10 @@ class ReviewPage:
             (self.review.trees.labels[label], count) for label, count in counts if label in self.review.trees.labels
         ]
 
-    def history(self) -> list[Decision]:
+    def history(self) -> list[GoldDecision]:
         if self.review.gold is None:
             return []
-        found = Decision.objects.filter(annotation=self.review.gold).select_related("by").order_by("-pk")
+        found = GoldDecision.objects.filter(annotation=self.review.gold).select_related("by").order_by("-pk")
         return list(found[:SHOWN_DECISIONS])
 
 
@@ -253,11 +253,11 @@ def _look(group: ShownGroup) -> str:
     return f"{group.state}{' now' if group.is_now else ''}"
 
 
-def group_letters(people: dict[int, Row], who: Iterable[int]) -> str:
+def group_letters(people: dict[int, TextRow], who: Iterable[int]) -> str:
     return words.listed(sorted(people[each].letter for each in who))
 
 
-def people_of(review: Review) -> dict[int, Row]:
+def people_of(review: Review) -> dict[int, TextRow]:
     """A row for each voice. Where names are hidden, another letter stands for the same person in each item."""
     project: Project = review.project
     keys = [voice.who for voice in review.voices]
@@ -268,5 +268,6 @@ def people_of(review: Review) -> dict[int, Row]:
         order = sorted(keys, key=lambda key: names[key].casefold())
     letters = [*LETTERS, *(f"{a}{b}" for a in LETTERS for b in LETTERS)]
     return {
-        key: Row(letter, "" if project.is_blind else names[key]) for key, letter in zip(order, letters, strict=False)
+        key: TextRow(letter, "" if project.is_blind else names[key])
+        for key, letter in zip(order, letters, strict=False)
     }

@@ -26,7 +26,7 @@ class ShownMark:
     """What stands in the place of the label’s name."""
 
 
-class Strip(NamedTuple):
+class MarkStrip(NamedTuple):
     """The part of a mark in a column, or the room that it leaves there."""
 
     shown: ShownMark | None = None
@@ -36,7 +36,7 @@ class Strip(NamedTuple):
 
 
 @dataclass(slots=True)
-class Row:
+class TextRow:
     """What one person marked, or the gold."""
 
     letter: str
@@ -48,9 +48,9 @@ class Row:
     """How many marks lie above each other at most."""
 
 
-class Cell(NamedTuple):
-    row: Row
-    strips: list[Strip]
+class TextCell(NamedTuple):
+    row: TextRow
+    strips: list[MarkStrip]
 
     @property
     def color(self) -> str:
@@ -59,15 +59,15 @@ class Cell(NamedTuple):
 
 
 @dataclass(slots=True)
-class Column:
+class TextColumn:
     """Some words, with the strips of each row below them."""
 
     words: str
     gap: bool
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[TextCell] = field(default_factory=list)
 
 
-def columns(text: CleanedText, rows: Sequence[Row], first: int, last: int) -> list[Column]:
+def columns(text: CleanedText, rows: Sequence[TextRow], first: int, last: int) -> list[TextColumn]:
     """The tokens from ``first`` to before ``last``, cut wherever a mark of any row begins or ends; words that nobody marked are
     columns of their own."""
     covered = [shown.mark for row in rows for shown in row.marks]
@@ -78,15 +78,15 @@ def columns(text: CleanedText, rows: Sequence[Row], first: int, last: int) -> li
     lanes = {id(row): _lanes(row) for row in rows}
     found = []
     for start, end in pairwise(starts):
-        column = Column(text.between(start, end - 1), bool(start and text.gaps[start]))
+        column = TextColumn(text.between(start, end - 1), bool(start and text.gaps[start]))
         for row in rows:
             strips = [_strip(text, lane, start, end, first) for lane in lanes[id(row)]]
-            column.cells.append(Cell(row, strips))
+            column.cells.append(TextCell(row, strips))
         found.append(column)
     return found
 
 
-def _lanes(row: Row) -> list[list[ShownMark]]:
+def _lanes(row: TextRow) -> list[list[ShownMark]]:
     """The marks of a row in lanes, in each of which they lie side by side; the shorter ones above."""
     lanes: list[list[ShownMark]] = []
     for shown in sorted(row.marks, key=lambda each: (each.mark.end - each.mark.start, each.mark)):
@@ -103,11 +103,11 @@ def _meet(one: EntityMark, other: EntityMark) -> bool:
     return one.start <= other.end and other.start <= one.end
 
 
-def _strip(text: CleanedText, lane: Iterable[ShownMark], start: int, end: int, first: int) -> Strip:
+def _strip(text: CleanedText, lane: Iterable[ShownMark], start: int, end: int, first: int) -> MarkStrip:
     for shown in lane:
         mark = shown.mark
         if mark.start < end and mark.end >= start:
             begins = max(mark.start, first) == start
             goes_on = mark.end >= end
-            return Strip(shown, begins, len(text.between(start, mark.end)) if begins and goes_on else 0)
-    return Strip()
+            return MarkStrip(shown, begins, len(text.between(start, mark.end)) if begins and goes_on else 0)
+    return MarkStrip()

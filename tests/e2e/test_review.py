@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 
 from datasets.models import Annotation, Item, Layer
 from quality.comparison import Marked
-from quality.deciding import Deliberation, Rule, options_chosen, rulings
-from quality.models import Decision
+from quality.deciding import Deliberation, TakeOverRule, options_chosen, rulings
+from quality.models import GoldDecision
 from quality.models.decision import marked_in
 from quality.review import Review
 from tests import factories
@@ -85,7 +85,7 @@ def test_three_people_and_thirty_items_by_keys_alone(page, sign_in, project, peo
     for review in Review.of(project, items):
         assert marked_in([review.gold.pk])[review.gold.pk] == expected(review, made.get(review.item.pk, []))
         assert not review.is_disputed
-    assert Decision.objects.filter(kind="choice").count() == sum(map(len, made.values())) > ITEMS
+    assert GoldDecision.objects.filter(kind="choice").count() == sum(map(len, made.values())) > ITEMS
 
 
 def expected(review: Review, made: list[tuple[int, str]]) -> Marked:
@@ -96,7 +96,7 @@ def expected(review: Review, made: list[tuple[int, str]]) -> Marked:
     def deliberate():
         trees = review.trees
         return Deliberation(
-            review.voices, ruled, stored, rule=Rule("all"), apart=trees.apart, is_on=trees.is_on, judge=None
+            review.voices, ruled, stored, rule=TakeOverRule("all"), apart=trees.apart, is_on=trees.is_on, judge=None
         )
 
     for number, key in made:
@@ -125,7 +125,7 @@ def test_a_decision_is_taken_back_looked_at_again_and_edited(page, sign_in, proj
     press(page, "Escape")
     press(page, "2")
     assert gold() == thermostat
-    assert Decision.objects.get().reason == "a thermostat 1 senses, and 0 else"
+    assert GoldDecision.objects.get().reason == "a thermostat 1 senses, and 0 else"
     press(page, "Control+z")
     assert gold() == []
     press(page, "Control+y")
@@ -152,7 +152,7 @@ def test_a_decision_is_taken_back_looked_at_again_and_edited(page, sign_in, proj
     page.keyboard.press("Control+Enter")
     page.wait_for_url(lambda url: "/edit/" not in url)
     assert gold() == ["State 5-6"]
-    assert Decision.objects.last().kind == "edit"
+    assert GoldDecision.objects.last().kind == "edit"
 
 
 def test_where_names_are_hidden_none_is_shown(page, sign_in, project, people, rita, alice):
