@@ -4,12 +4,13 @@ from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
-from annotation_service.models import Job
+from annotation_service.models import Job, new_file
 from annotation_service.words import number
 from datasets.models import Item
 from projects.jobs import started_with
 from projects.models import Project
 
+from .gold_files import FORMATS, file_name, make_dataset, write_gold
 from .review import Review
 from .review_list import ReviewItems
 
@@ -21,9 +22,7 @@ ITEMS_AT_ONCE = 20
 def take_over(job: Job, progress: Progress) -> None:
     """Take over what the rule says, or what came with the dataset, wherever nothing is decided yet. Items without disputes are
     decided with it."""
-    project = Project.objects.filter(pk=job.target["project"]).first()
-    if project is None:
-        raise Refused("The project was deleted.")
+    project = _project(job)
     given = job.target["what"] == "given"
     items = (
         project.all_items() if given else ReviewItems(project=project, dataset=project.dataset, user=job.by).matching()
@@ -45,3 +44,27 @@ def take_over(job: Job, progress: Progress) -> None:
     with write():
         text = f"Marks were taken over in {number(taken)} items, and {number(decided)} items are decided."
         job.finish(text=text, url=f"/projects/{project.pk}/review/")
+
+
+@kind("gold", started_with(Right.KEEP))
+def write_download(job: Job, progress: Progress) -> None:
+    """Write the gold of a project in a download format."""
+    project, format = _project(job), FORMATS[job.target["format"]]
+    progress(0, 0, "writing")
+    with new_file() as (name, target):
+        write_gold(project, format, target)
+        target.flush()
+        items = number(project.dataset.decided_items().count())
+        job.finish(file=name, name=file_name(project, format), text=f"The gold of {items} items is ready.")
+
+
+@kind("gold_dataset", started_with(Right.KEEP))
+def make_gold_dataset(job: Job, progress: Progress) -> None:
+    progress(0, 0, "copying")
+    make_dataset(_project(job), by=job.by, name=job.target["name"], job=job)
+
+
+def _project(job: Job) -> Project:
+    if project := Project.objects.filter(pk=job.target["project"]).first():
+        return project
+    raise Refused("The project was deleted.")

@@ -3,7 +3,8 @@ from django.urls import URLPattern, URLResolver, include, path
 from annotations import requests
 from datasets.models import Layer
 
-from . import lessons, views
+from . import gold_views, lessons, views
+from .gold_files import FORMATS
 
 app_name = "quality"
 
@@ -39,6 +40,11 @@ project_urls: list[URLPattern | URLResolver] = [
     path("review/given/", views.take_over, {"what": "given"}, name="take_given"),
     path("decided/", lessons.lessons, name="lessons"),
     path("review/<int:item_pk>/", include(item_urls)),
+    *(
+        path(f"gold/download/{name}/", gold_views.download, {"format": format}, name=f"download_{name}")
+        for name, format in FORMATS.items()
+    ),
+    path("gold/dataset/", gold_views.dataset, name="gold_dataset"),
     path("gold/<int:item_pk>/", include(gold_urls), {"layer": Layer.GOLD}),
 ]
 urlpatterns = [path("projects/<int:pk>/", include(project_urls))]

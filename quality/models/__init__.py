@@ -1,12 +1,14 @@
 from datasets.models.correction import Follower, moved_what, moves_with_text
-from datasets.models.dataset import goes_with_annotations, goes_with_items
+from datasets.models.dataset import goes_along, goes_with_annotations, goes_with_items
 
+from .copied import copy_reviews
 from .decision import GoldDecision, Overruled, Verdict
 from .review_assignment import ReviewAssignment
 
 # In this order: the first point to those that follow.
 goes_with_annotations += [Overruled, Verdict, GoldDecision]
 goes_with_items.append((ReviewAssignment, "item"))
+goes_along.append(copy_reviews)
 moves_with_text.append(
     Follower(
         Verdict,
