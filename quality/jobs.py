@@ -5,16 +5,19 @@ from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job
-from annotation_service.words import number
+from annotation_service.words import plural
 from datasets.models import Item
 from projects.jobs import started_with
 from projects.models import Project
+from work.models.item_work import refresh
 
 from .review import Review
 from .review_list import ReviewItems
 
 # So many items are locked at a time.
 ITEMS_AT_ONCE = 20
+# So long the figures are brought up to date that tell which items several people are done with.
+COUNT_SECONDS = 600
 
 
 @kind("take_over", started_with(Right.REVIEW))
@@ -25,6 +28,8 @@ def take_over(job: Job, progress: Progress) -> None:
     if project is None:
         raise Refused("The project was deleted.")
     given = job.target["what"] == "given"
+    progress(0, 0, "counting")
+    refresh(project.dataset.pk, COUNT_SECONDS)
     items = (
         project.all_items() if given else ReviewItems(project=project, dataset=project.dataset, user=job.by).matching()
     )
@@ -43,5 +48,6 @@ def take_over(job: Job, progress: Progress) -> None:
                     review.finish(by=job.by)
                     decided += 1
     with write():
-        text = f"Marks were taken over in {number(taken)} items, and {number(decided)} items are decided."
+        items_in_words, are = plural(taken, "item,items"), plural(decided, "item is,items are")
+        text = f"Marks were taken over in {items_in_words}, and {are} decided."
         job.finish(text=text, url=f"/projects/{project.pk}/review/")

@@ -133,7 +133,9 @@ class Review:
 
     def take_given(self, *, by: User) -> GoldDecision | None:
         """Take over what came with the dataset, as far as nothing is decided about it and it can be made."""
-        given = [voice for voice in voices_in([self.item.pk], given=True)[self.item.pk] if voice.who == GIVEN_VOICE]
+        given = [
+            voice for voice in voices_in([self.item.pk], given=True).get(self.item.pk, []) if voice.who == GIVEN_VOICE
+        ]
         taken = [(group, [option]) for group, option in self._deliberate(voices=given).by_rule]
         return self._store(GoldDecision.Kind.GIVEN, taken, by=by) if taken else None
 
