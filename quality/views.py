@@ -26,7 +26,7 @@ from projects.models import Project
 from work.models.item_work import refresh, refresh_item
 
 from .review import Review
-from .review_list import STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, texts
+from .review_list import STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, shares, texts
 from .review_page import ReviewPage
 
 # After so long the page is shown with the figures that are there; the worker goes on.
@@ -51,6 +51,7 @@ def reviews(request: Request, pk: int) -> HttpResponse:
         "everything": request.path,
         "is_counted": is_counted,
         "progress": ReviewProgress.of(shown),
+        "shares": shares(project),
         "reviews": Right.REVIEW in rights,
         "manages": Right.MANAGE in rights,
         "keeps": Right.KEEP in rights,
