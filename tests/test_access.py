@@ -23,7 +23,7 @@ from annotation_service.blueprints import Described
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, User, start_job
 from datasets.exports import DOWNLOAD_FORMATS
-from datasets.models import Annotation, Dataset, TextCorrection
+from datasets.models import Dataset, TextCorrection
 from datasets.models.correction import cut_anew
 from ontologies.models import Ontology
 from projects.assignment import item_counts
@@ -497,7 +497,7 @@ def build_world(folder):
     item = project.dataset.items().first()
     label, relation_label = project.entity_ontology.items().first(), project.relation_ontology.items().first()
     for person in (None, carol, alice):  # the same marks for everybody, so that the same address works for all
-        annotation = Annotation.objects.create(item=item, annotator=person)
+        annotation = factories.annotation(item, person)
         for place in (0, 1, 2):
             annotation.add_entity(uid=f"given-mark-{place}", label=label, start=place, end=place)
         annotation.add_relation(uid="given-rel", label=relation_label, source="given-mark-0", target="given-mark-1")
