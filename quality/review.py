@@ -18,6 +18,7 @@ from annotation_service.models import User
 from annotations.requests import Desk, desks
 from datasets.models import Annotation, Item, Layer
 from datasets.models.broken import judge_of
+from datasets.models.judged import Judging
 from projects import access
 from projects.models import Project
 from work.models import ItemWork
@@ -242,6 +243,8 @@ class Review:
         for name in ("deliberation", "seen"):
             self.__dict__.pop(name, None)
         ItemWork.objects.filter(item=self.item).update(is_disputed=self.is_disputed)
+        if judge_of(self.item.dataset_id):
+            Judging([self.item.pk]).store([self.item.pk])
 
 
 @contextmanager

@@ -119,7 +119,7 @@ def shares(project: Project) -> list[ReviewerShare]:
     rows = ReviewAssignment.objects.filter(item__dataset__project=project, item__removed_at=None)
     gold = Annotation.objects.filter(item=OuterRef("item"), layer=Layer.GOLD, done_at__isnull=False)
     counts = rows.order_by("person__username_folded").values_list("person__username").alias(decided=Exists(gold))
-    found = counts.annotate(Count("pk"), Count("pk", filter=Q(decided=True)))
+    found = counts.annotate(given=Count("pk"), done=Count("pk", filter=Q(decided=True)))
     return [ReviewerShare(*row) for row in found]
 
 
