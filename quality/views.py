@@ -213,8 +213,8 @@ class RuleForm(forms.ModelForm):
             "agreed_least": "At least",
             "given_voice": "What came with the dataset is one voice",
             "is_blind": "Names are hidden from those who review",
-            "reviews_own": "People decide about items that they annotated, too",
-            "shows_decisions": "Annotators see what was decided differently from their marks",
+            "reviews_own": "People decide about their own items, too",
+            "shows_decisions": "Annotators see what was decided differently",
         }
         help_texts = {
             "agreed": "All else becomes a dispute, and so does what breaks a constraint or has a label that is off.",
