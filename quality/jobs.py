@@ -5,10 +5,11 @@ from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job, new_file
-from annotation_service.words import number
+from annotation_service.words import plural
 from datasets.models import Item
 from projects.jobs import started_with
 from projects.models import Project
+from work.models.item_work import refresh
 
 from .gold_files import FORMATS, file_name, make_dataset, write_gold
 from .review import Review
@@ -16,6 +17,8 @@ from .review_list import ReviewItems
 
 # So many items are locked at a time.
 ITEMS_AT_ONCE = 20
+# So long the figures are brought up to date that tell which items several people are done with.
+COUNT_SECONDS = 600
 
 
 @kind("take_over", started_with(Right.REVIEW))
@@ -24,6 +27,8 @@ def take_over(job: Job, progress: Progress) -> None:
     decided with it."""
     project = _project(job)
     given = job.target["what"] == "given"
+    progress(0, 0, "counting")
+    refresh(project.dataset.pk, COUNT_SECONDS)
     items = (
         project.all_items() if given else ReviewItems(project=project, dataset=project.dataset, user=job.by).matching()
     )
@@ -42,7 +47,8 @@ def take_over(job: Job, progress: Progress) -> None:
                     review.finish(by=job.by)
                     decided += 1
     with write():
-        text = f"Marks were taken over in {number(taken)} items, and {number(decided)} items are decided."
+        items_in_words, are = plural(taken, "item,items"), plural(decided, "item is,items are")
+        text = f"Marks were taken over in {items_in_words}, and {are} decided."
         job.finish(text=text, url=f"/projects/{project.pk}/review/")
 
 
@@ -54,8 +60,8 @@ def write_download(job: Job, progress: Progress) -> None:
     with new_file() as (name, target):
         write_gold(project, format, target)
         target.flush()
-        items = number(project.dataset.decided_items().count())
-        job.finish(file=name, name=file_name(project, format), text=f"The gold of {items} items is ready.")
+        items = plural(project.dataset.decided_items().count(), "item,items")
+        job.finish(file=name, name=file_name(project, format), text=f"The gold of {items} is ready.")
 
 
 @kind("gold_dataset", started_with(Right.KEEP))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
 
@@ -105,6 +105,22 @@ class ReviewProgress(NamedTuple):
     def of(cls, shown: ReviewItems) -> "ReviewProgress":
         ready = replace(shown, q="", state="", mine="").matching().order_by()
         return cls(ready.count(), ready.filter(work__is_disputed=True).count(), ready.filter(_DECIDED).count())
+
+
+class ReviewerShare(NamedTuple):
+    """How far somebody is with the items that are for them."""
+
+    name: str
+    given: int
+    decided: int
+
+
+def shares(project: Project) -> list[ReviewerShare]:
+    rows = ReviewAssignment.objects.filter(item__dataset__project=project, item__removed_at=None)
+    gold = Annotation.objects.filter(item=OuterRef("item"), layer=Layer.GOLD, done_at__isnull=False)
+    counts = rows.order_by("person__username_folded").values_list("person__username").alias(decided=Exists(gold))
+    found = counts.annotate(given=Count("pk"), done=Count("pk", filter=Q(decided=True)))
+    return [ReviewerShare(*row) for row in found]
 
 
 def reviewers(project: Project) -> QuerySet[User]:

@@ -26,7 +26,7 @@ from projects.models import Project
 from work.models.item_work import refresh, refresh_item
 
 from .review import Review
-from .review_list import STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, texts
+from .review_list import STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, shares, texts
 from .review_page import ReviewPage
 
 # After so long the page is shown with the figures that are there; the worker goes on.
@@ -51,6 +51,7 @@ def reviews(request: Request, pk: int) -> HttpResponse:
         "everything": request.path,
         "is_counted": is_counted,
         "progress": ReviewProgress.of(shown),
+        "shares": shares(project),
         "reviews": Right.REVIEW in rights,
         "manages": Right.MANAGE in rights,
         "keeps": Right.KEEP in rights,
@@ -212,8 +213,8 @@ class RuleForm(forms.ModelForm):
             "agreed_least": "At least",
             "given_voice": "What came with the dataset is one voice",
             "is_blind": "Names are hidden from those who review",
-            "reviews_own": "People decide about items that they annotated, too",
-            "shows_decisions": "Annotators see what was decided differently from their marks",
+            "reviews_own": "People decide about their own items, too",
+            "shows_decisions": "Annotators see what was decided differently",
         }
         help_texts = {
             "agreed": "All else becomes a dispute, and so does what breaks a constraint or has a label that is off.",
