@@ -10,7 +10,7 @@ from django.db.models import Index, QuerySet
 from django.utils import timezone
 
 from annotation_service.db import among, store
-from annotation_service.inputs import clean_prose
+from annotation_service.inputs import Refused, clean_prose
 from annotation_service.models import User
 from datasets.cleaned import key_of
 from datasets.models import Annotation, Entity, Item, Layer, Mark, Relation
@@ -164,8 +164,12 @@ def _rows(annotations: Collection[int]) -> dict[int, tuple[dict[EntityMark, int]
 
 
 def apply(gold: Annotation, wanted: Marked, checking: Collection[AnyMark] = ()) -> None:
-    """Let the gold have these marks and no others. Raises `Refused` where one of those that are to be checked cannot be made."""
+    """Let the gold have these marks and no others. Raises `Refused` where one of those that are to be checked cannot be made, and
+    where a label was deleted, which verdicts that were taken back do not hold."""
     entities, relations = _rows([gold.pk])[gold.pk]
+    labels = {mark.label for mark in (*wanted.entities - entities.keys(), *wanted.relations - relations.keys())}
+    if labels and OntologyItem.objects.filter(pk__in=labels).count() < len(labels):
+        raise Refused("A label of these marks was deleted since: decide anew instead.")
     Relation.objects.filter(pk__in=[pk for mark, pk in relations.items() if mark not in wanted.relations]).delete()
     for entity in Entity.objects.filter(pk__in=[pk for mark, pk in entities.items() if mark not in wanted.entities]):
         entity.delete()
