@@ -28,6 +28,7 @@ from datasets.models.correction import cut_anew
 from ontologies.models import Ontology
 from projects.assignment import item_counts
 from projects.models import Invitation, Project
+from quality.gold_files import FORMATS
 from tests import factories, faults
 from tests.resource_sets import make
 from work.models import Batch, Comment, item_work
@@ -431,6 +432,8 @@ ROWS = [
     *of_project("quality:share", data={"people": "{alice}"}),
     Row("quality:take_agreed", MANAGERS, ("project",), {}),
     Row("quality:take_given", MANAGERS, ("project",), {}),
+    *[Row(f"quality:download_{name}", MANAGERS, ("project",), {}) for name in FORMATS],
+    *(Row("quality:gold_dataset", "302 403 403 404 200 200", ("project",), data) for data in (None, {"name": "New"})),
     Row("quality:lessons", WORK, ("project",)),
     *gold_rows("quality:review"),
     *gold_rows("quality:decide", data={"sign": "", "choice": "1"}, answer="422"),
@@ -541,6 +544,7 @@ def build_world(folder):
             marks.update(origin="given")
     factories.gold(item, *((label, place, place) for place in (0, 1, 2)), relations=[(relation_label, 0, 1)])
     Annotation.objects.filter(item=item, layer="gold").update(done_at=None)
+    factories.gold(project.dataset.items()[1], (label, 0, 0)).finish()
     project.reviews_own = project.shows_decisions = True
     project.save(update_fields=["reviews_own", "shows_decisions"])
     for tree in (ontology, project.entity_ontology):  # the first steps of both
@@ -707,7 +711,8 @@ REVIEWS = {f"projects:{verb}_comment" for verb in ("answer", "edit", "delete", "
     "annotations:words",
 }
 REVIEWS |= {row.name for row in ROWS if row.name.startswith("quality:")} - READS - {"quality:lessons"}
-REVIEWS -= {f"quality:{name}" for name in ("rule", "share", "take_given")}
+REVIEWS -= {f"quality:{name}" for name in ("rule", "share", "take_given", "gold_dataset")}
+REVIEWS -= {f"quality:download_{name}" for name in FORMATS}
 ROWS_OF_PROJECT = [row for row in ROWS if row.args and (row.args[0] == "project" or row.args[0].endswith("_copy"))]
 
 
@@ -887,6 +892,7 @@ def test_what_is_in_the_bin_answers_like_what_never_was(world):
 
 # What those who manage an archived project may still do with it, or only looks like an action.
 STILL_DONE = {"projects:download", "projects:duplicate", "projects:restore", "projects:delete", "ontologies:tree"}
+STILL_DONE |= {"quality:gold_dataset", *(f"quality:download_{name}" for name in FORMATS)}
 STILL_DONE |= {f"{app}:duplicate" for app in ("ontologies", "datasets", "resources", "preannotations")}
 
 
