@@ -103,8 +103,12 @@ class ReviewProgress(NamedTuple):
 
     @classmethod
     def of(cls, shown: ReviewItems) -> "ReviewProgress":
-        ready = replace(shown, q="", state="", mine="").matching().order_by()
-        return cls(ready.count(), ready.filter(work__is_disputed=True).count(), ready.filter(_DECIDED).count())
+        ready = replace(shown, q="", state="", mine="").matching().order_by().alias(is_decided=_DECIDED)
+        disputed, decided = Q(work__is_disputed=True), Q(is_decided=True)
+        counts = ready.aggregate(
+            ready=Count("pk"), disputed=Count("pk", filter=disputed), decided=Count("pk", filter=decided)
+        )
+        return cls(**counts)
 
 
 class ReviewerShare(NamedTuple):
