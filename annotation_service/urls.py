@@ -25,6 +25,7 @@ urlpatterns = [
     path("datasets/learn/<int:pk>/", include("work.urls")),
     path("datasets/", include("datasets.urls")),
     path("", include("annotations.urls")),
+    path("", include("quality.urls")),
     path("projects/", include("projects.urls")),
     path("accounts/", include("allauth.account.urls")),
     path("admin/", admin.site.urls),

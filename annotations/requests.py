@@ -5,11 +5,12 @@ A mark's uid is in the body: those that came with a dataset may be any text.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from itertools import count
 from types import MappingProxyType
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
@@ -24,9 +25,10 @@ from annotation_service.inputs import Problem, Refused, check_size, decode
 from annotation_service.json_input import parse_json
 from annotation_service.models import User, with_defaults
 from annotation_service.words import number
-from datasets.models import MARKS, Annotation, Entity, Item, Mark, Relation
+from datasets.models import MARKS, Annotation, Entity, Item, Layer, Mark, Relation
 from projects import access
 from projects.comment_list import show_comment
+from projects.models import Project
 from work.models import Comment, Flag
 from work.suggestions import history
 from work.suggestions.history import labels_before
@@ -79,11 +81,30 @@ def _answer_of(view: Callable[..., Answer], *args: Any, **kwargs: Any) -> tuple[
         return {"error": _GONE["item_pk" in kwargs]}, 404
 
 
+class Desk(NamedTuple):
+    """Whose marks of an item requests are about. Each function is called with the request and the keys of project and item."""
+
+    item: Callable[[Request, int, int], tuple[Project, Item]]
+    write: Callable[[Request, int, int], AbstractContextManager[Annotation]]
+    """Locks the item and gives its annotation, with the next revision."""
+    read: Callable[[User, Item], Annotation | None]
+
+
+@contextmanager
+def _own(request: Request, pk: int, item_pk: int) -> Iterator[Annotation]:
+    with access.annotating(request, pk, item_pk) as item:
+        yield Annotation.start(item, request.user)
+
+
+# By the layer in the address. The apps above add theirs.
+desks: dict[str, Desk] = {Layer.OWN: Desk(access.item_given, _own, Annotation.visible_to)}
+
+
 def changes_marks(
     *, places: Mapping[str, Mapping[str, Any]] = MappingProxyType({}), **fields: Any
 ) -> Callable[[Callable[..., Answer]], Callable[..., JsonResponse]]:
-    """A request that calls the function with the user's annotation of an item and with the fields of the body; ``places`` are
-    those that depend on the kind of the mark.
+    """A request that calls the function with an annotation of an item, as a rule the user's own (see `Desk`), and with the fields
+    of the body; ``places`` are those that depend on the kind of the mark.
 
     The answer, a refusal too, has the state of the annotation after it. A client may send the ``revision`` that it knows: if that
     is not the one of before the request, something else has changed the marks since, and the answer says so. The
@@ -91,20 +112,20 @@ def changes_marks(
     """
 
     def decorate(change: Callable[..., Answer]) -> Callable[..., JsonResponse]:
-        def perform(request: Request, body: Any, pk: int, item_pk: int, **kind: str) -> Answer:
+        def perform(request: Request, body: Any, pk: int, item_pk: int, layer: str = Layer.OWN, **kind: str) -> Answer:
             of_kind = {**places.get(kind.get("kind", ""), {}), "revision": int | None, "text_version": int | None}
             values = _checked(body, **fields, **of_kind)
             known, version = values.pop("revision", None), values.pop("text_version", 0)
             annotation: Annotation | None
             try:
-                with access.annotating(request, pk, item_pk) as item:
-                    annotation = Annotation.start(item, request.user)
+                with desks[layer].write(request, pk, item_pk) as annotation:
+                    item = annotation.item
                     if (version or 1) != item.text_version:
                         _move(annotation, values, version)
                     answer = change(annotation, **kind, **values)
                 before = annotation.revision - 1
             except Refused as error:
-                annotation = Annotation.visible_to(request.user, item)
+                annotation = desks[layer].read(request.user, item)
                 answer = {"error": str(error)}
                 before = _revision(annotation)
             state = {**_state(annotation), "text_version": item.text_version}
@@ -202,11 +223,11 @@ def done(annotation: Annotation, done: bool) -> Answer:
 
 @require_POST
 @answers_json
-def operations(request: Request, pk: int, item_pk: int) -> Answer:
+def operations(request: Request, pk: int, item_pk: int, layer: str = Layer.OWN) -> Answer:
     """Several operations on an item, each named by the ``path`` at which it could be sent alone and by the ``body`` that it would
     have there. Each is stored and answered by itself, in their order, with its status; but the item is not done if one of those
     before was refused."""
-    access.item_given(request, pk, item_pk)  # also where nothing is sent
+    desks[layer].item(request, pk, item_pk)  # also where nothing is sent
     rows = read_body(request, most=MAX_LONG_BODY, operations=list)["operations"]
     if len(rows) > MAX_OPERATIONS:
         raise Refused(f"Send at most {MAX_OPERATIONS} operations at once.", place="$.operations")
@@ -237,25 +258,25 @@ def _operation(request: Request, number: int, row: Any) -> tuple[Callable[..., A
 
 @require_GET
 @answers_json
-def current(request: Request, pk: int, item_pk: int) -> Answer:
-    """The user's marks as they are now: they may have another tab."""
+def current(request: Request, pk: int, item_pk: int, layer: str = Layer.OWN) -> Answer:
+    """The marks as they are now: the user may have another tab."""
     with snapshot():
-        _, item = access.item_given(request, pk, item_pk)
-        state = marks_states([Annotation.visible_to(request.user, item)])[0]
+        _, item = desks[layer].item(request, pk, item_pk)
+        state = marks_states([desks[layer].read(request.user, item)])[0]
     return {**state, "text_version": item.text_version}
 
 
 @require_POST
 @answers_json
-def text(request: Request, pk: int, item_pk: int) -> Answer:
+def text(request: Request, pk: int, item_pk: int, layer: str = Layer.OWN) -> Answer:
     """The text and the marks as they are now, who corrected it last, and where words of earlier versions of it stand now: each is
     asked for by its version, first and last token, and null if it is not there any more."""
     spans = read_body(request, most=MAX_LONG_BODY, spans=list)["spans"]
     if not all(isinstance(span, list) and [*map(type, span)] == [int, int, int] for span in spans):
         raise Refused("This must be a list of versions, each with two tokens.", place="$.spans")
     with snapshot():
-        _, item = access.item_given(request, pk, item_pk)
-        state = marks_states([Annotation.visible_to(request.user, item)])[0]
+        _, item = desks[layer].item(request, pk, item_pk)
+        state = marks_states([desks[layer].read(request.user, item)])[0]
         alignments = {version: item.alignment_from(version) for version in {version for version, *_ in spans}}
         correction = item.corrections.select_related("by").first()
     return {
@@ -300,7 +321,9 @@ def suggest_history(request: Request, pk: int, item_pk: int) -> Answer:
 @answers_json
 def words(request: Request, pk: int) -> Answer:
     """How these words were labelled before. Of what others marked, annotators see only what the project lets them."""
-    project, text = access.project(request, pk, Right.ANNOTATE), request.GET.get("text", "")
+    project, text = access.project(request, pk), request.GET.get("text", "")
+    if not {Right.ANNOTATE, Right.REVIEW} & project.rights_of(request.user):
+        access.project(request, pk, Right.ANNOTATE)  # tells why not
     if len(text) > MAX_WORDS:
         raise Refused(f"Ask for at most {number(MAX_WORDS)} characters.")
     before = labels_before(text, project.entity_ontology, request.user)
@@ -417,7 +440,7 @@ def comment_on(request: Request, pk: int, who: str, item_pk: int) -> HttpRespons
     return show_comment(request, pk, new.pk)
 
 
-def flags_of(items: Sequence[Item], person: User) -> dict[int, list[dict[str, str]]]:
+def flags_of(items: Sequence[Item], person: User | None) -> dict[int, list[dict[str, str]]]:
     """Those of each item, in the order of their kinds."""
     flags: dict[int, list[dict[str, str]]] = {item.pk: [] for item in items}
     kinds = Flag.Kind.values
@@ -426,7 +449,7 @@ def flags_of(items: Sequence[Item], person: User) -> dict[int, list[dict[str, st
     return flags
 
 
-def comments_on(items: Sequence[Item], person: User) -> dict[int, list[Any]]:
+def comments_on(items: Sequence[Item], person: User | None) -> dict[int, list[Any]]:
     """Those on each item, the open ones first."""
     comments: dict[int, list[Any]] = {item.pk: [] for item in items}
     found = Comment.objects.filter(item__in=items, person=person).with_words().order_by("pk")

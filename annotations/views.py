@@ -44,7 +44,7 @@ def page_to_annotate(request: Request, project: Project, item: Item, shown: OwnI
     keys, *neighbours = shown.page_from(item, int(size))
     others = shown.given.in_bulk(keys[1:])
     items = [item, *(others[key] for key in keys[1:] if key in others)]
-    context = _page(project, person, items, lambda key: item_address(shown, project, key), neighbours)
+    context = page_of(project, person, items, lambda key: item_address(shown, project, key), neighbours)
     for each in context["items"]:
         each["state"]["urls"] |= own_addresses(each["item"])
         each["state"]["isLater"] = each["item"].pk in shown.later
@@ -74,7 +74,7 @@ def page_to_read(request: Request, project: Project, item: Item, person: User, g
     """An item with somebody's marks."""
     before, after = given.filter(position__lt=item.position), given.filter(position__gt=item.position)
     neighbours = [way.values_list("pk", flat=True).first() for way in (before.reverse(), after)]
-    context = _page(
+    context = page_of(
         project, person, [item], lambda key: reverse("annotations:read", args=[project.pk, person.pk, key]), neighbours
     )
     context["state"] |= {"reading": True, "annotator": request.user.pk}
@@ -89,14 +89,14 @@ def undone_after(shown: OwnItems, project_pk: int, item: Item) -> str:
     return f"{reverse('annotations:start', args=[project_pk])}?after={item.position}{query and f'&{query}'}"
 
 
-def _page(
+def page_of(
     project: Project,
-    person: User,
+    person: User | None,
     items: Sequence[Item],
     address: Callable[[int], str],
     neighbours: Sequence[int | None],
 ) -> dict[str, Any]:
-    """What those who annotate and those who read have in common."""
+    """What those who annotate and those who read have in common; with nobody's marks, those of the gold."""
     steps = [address(key) if key else None for key in neighbours]
     found = _with_work(project, person, items, address)
     if len(items) == 1 and items[0].token_count <= SHORT:
@@ -127,7 +127,7 @@ def _around(neighbours: Sequence[int | None], addresses: Sequence[str | None]) -
 
 
 def _with_work(
-    project: Project, person: User, items: Sequence[Item], address: Callable[[int], str]
+    project: Project, person: User | None, items: Sequence[Item], address: Callable[[int], str]
 ) -> list[dict[str, Any]]:
     """Each item with what its person did and said in it, with a fixed number of queries. ``state`` is what the scripts know."""
     with snapshot():
@@ -135,7 +135,9 @@ def _with_work(
         for item in items:
             if versions[item.pk] != item.text_version:  # corrected since it was read
                 item.refresh_from_db()
-        seen = Annotation.all_visible_to(person, items)
+        seen = (
+            Annotation.all_visible_to(person, items) if person else {item.pk: Annotation.gold(item) for item in items}
+        )
         annotations = [seen.get(item.pk) for item in items]
         states = marks_states(annotations)
     flags, comments = flags_of(items, person), comments_on(items, person)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 from django.http import Http404
@@ -188,6 +189,48 @@ def items_of(project: Project, person: User) -> ItemQuerySet:
     talked about."""
     begun = Annotation.objects.filter(item=OuterRef("pk"), annotator=person, started_at__isnull=False)
     return project.all_items().filter(given_to(person, project.rule) | Exists(begun) | talked_about(person))
+
+
+# --- Reviews ---------------------------------------------------------------------------------------------------------
+
+
+def reviewed(request: Request, pk: int) -> Project:
+    """A project whose reviews the user may see: those who read everybody's marks, and where names are hidden those who review."""
+    found = project(request, pk)
+    rights = found.rights_of(request.user)
+    require(Right.REVIEW if Right.REVIEW in rights else Right.READ, rights, found.reason_not_to_change())
+    return found
+
+
+def item_in_review(request: Request, project_pk: int, item_pk: int) -> tuple[Project, Item]:
+    """The same, and one of its items."""
+    found = reviewed(request, project_pk)
+    return found, get_object_or_404(found.all_items(), pk=item_pk)
+
+
+def item_to_review(request: Request, project_pk: int, item_pk: int) -> tuple[Project, Item]:
+    """One about which the user may decide, unless it is their own."""
+    found = project(request, project_pk, Right.REVIEW)
+    return found, get_object_or_404(found.all_items(), pk=item_pk)
+
+
+def reason_not_to_review(user: User, project: Project, item: Item) -> str:
+    """Why somebody who reviews the project may not decide about an item of it, or the empty string."""
+    own = Annotation.objects.filter(item=item, annotator=user, started_at__isnull=False)
+    if project.reviews_own or not own.exists():
+        return ""
+    return "You annotated this item yourself, so that somebody else decides about it."
+
+
+@contextmanager
+def reviewing(request: Request, project_pk: int, item_pk: int) -> Iterator[tuple[Project, Item]]:
+    """An item of a project that the user reviews, for deciding about it: the item is locked, then the right is checked."""
+    with write():
+        _lock_item(item_pk)
+        found, item = item_to_review(request, project_pk, item_pk)
+        if reason := reason_not_to_review(request.user, found, item):
+            raise PermissionDenied(reason)
+        yield found, item
 
 
 # --- What is said about items ------------------------------------------------------------------------------------------

@@ -147,6 +147,15 @@ class Project(HasMembers):
             found for model in RESOURCE_SETS for found in model._default_manager.filter(project=self).order_by("kind")
         ]
 
+    @property
+    def agreed_in_words(self) -> str:
+        """By whom marks must be made to be taken over without asking."""
+        if self.agreed == self.Agreed.LEAST:
+            return f"at least {words.plural(self.agreed_least, 'person,people')}"
+        return {self.Agreed.ALL: "all who are done", self.Agreed.MAJORITY: "more than half of them"}[
+            self.Agreed(self.agreed)
+        ]
+
     def constraint_sets(self) -> QuerySet[ConstraintSet]:
         return ConstraintSet.objects.filter(project=self).order_by("kind")
 
@@ -353,6 +362,8 @@ class Project(HasMembers):
         """What is left of the rights of a role."""
         if self.deleted_at:
             return frozenset()
+        if self.is_blind and Right.MANAGE not in rights:
+            rights -= {Right.READ}  # who marked what is not known to those who review
         return rights & ARCHIVE_RIGHTS if self.archived_at else rights
 
     def locked_as_it_is(self) -> Self:

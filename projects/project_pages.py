@@ -34,6 +34,7 @@ TABS = {
         "Overview", "projects:page", Right.SEE, "project figures progress statistics assignment resources"
     ),
     "items": ProjectPage("Items", "projects:items", Right.READ, "texts give take"),
+    "review": ProjectPage("Review", "quality:reviews", Right.READ, "adjudication gold disputes compare decide"),
     "people": ProjectPage("People", "projects:people", Right.READ, "members annotators roles invite"),
     "comments": ProjectPage("Comments", "projects:comments", Right.SEE, "flags questions answers"),
     "settings": ProjectPage("Settings", "projects:settings", Right.KEEP, "archive duplicate delete"),

@@ -86,6 +86,7 @@ def page(request: Request, pk: int) -> HttpResponse:
         "project": project,
         "manages": Right.MANAGE in rights,
         "keeps": Right.KEEP in rights,
+        "reviews": Right.REVIEW in rights,
     }
     context |= progress.overview(project, request.user)
     said = access.flags(request, project), access.comments(request, project)

@@ -67,7 +67,7 @@ class Ends:
         return found[0] if len(found) == 1 else None
 
 
-class Rule(NamedTuple):
+class TakeOverRule(NamedTuple):
     """By how many people a mark must be made to be taken over without asking."""
 
     agreed: str = "all"
@@ -110,7 +110,7 @@ class Deliberation:
         rulings: Sequence[Ruling],
         stored: Marked,
         *,
-        rule: Rule,
+        rule: TakeOverRule,
         apart: Apart,
         is_on: Callable[[int], bool],
         judge: Judge | None,

@@ -1,3 +1,47 @@
 """What the worker does for reviews."""
 
-from . import review  # noqa: F401  registers which items are disputed
+from annotation_service.blueprints import Right
+from annotation_service.db import write
+from annotation_service.inputs import Refused
+from annotation_service.jobs import Progress, kind
+from annotation_service.models import Job
+from annotation_service.words import number
+from datasets.models import Item
+from projects.jobs import started_with
+from projects.models import Project
+
+from .review import Review
+from .review_list import ReviewItems
+
+# So many items are locked at a time.
+ITEMS_AT_ONCE = 20
+
+
+@kind("take_over", started_with(Right.REVIEW))
+def take_over(job: Job, progress: Progress) -> None:
+    """Take over what the rule says, or what came with the dataset, wherever nothing is decided yet. Items without disputes are
+    decided with it."""
+    project = Project.objects.filter(pk=job.target["project"]).first()
+    if project is None:
+        raise Refused("The project was deleted.")
+    given = job.target["what"] == "given"
+    items = (
+        project.all_items() if given else ReviewItems(project=project, dataset=project.dataset, user=job.by).matching()
+    )
+    keys = list(items.order_by("position").values_list("pk", flat=True))
+    taken = decided = 0
+    for first in range(0, len(keys), ITEMS_AT_ONCE):
+        progress(first, len(keys), "deciding")
+        with write():
+            project.locked()
+            locked = Item.objects.select_for_update(no_key=True).filter(pk__in=keys[first : first + ITEMS_AT_ONCE])
+            for review in Review.of(project, list(locked.order_by("pk"))):
+                if review.is_decided:
+                    continue
+                taken += bool(review.take_given(by=job.by) if given else review.take_agreed(by=job.by))
+                if review.is_ready and not review.deliberation.disputes:
+                    review.finish(by=job.by)
+                    decided += 1
+    with write():
+        text = f"Marks were taken over in {number(taken)} items, and {number(decided)} items are decided."
+        job.finish(text=text, url=f"/projects/{project.pk}/review/")

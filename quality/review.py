@@ -1,7 +1,8 @@
 """Items in review: what those say who are done with them, what was decided about that, and deciding."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -11,17 +12,20 @@ from django.utils import timezone
 from annotation_service import words
 from annotation_service.db import among, store
 from annotation_service.edits import fingerprint
+from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.models import User
+from annotations.requests import Desk, desks
 from datasets.models import Annotation, Item, Layer
 from datasets.models.broken import judge_of
+from projects import access
 from projects.models import Project
 from work.models import ItemWork
 from work.models.item_work import disputes_in
 
 from .comparison import GIVEN_VOICE, AnyMark, Marked, MarkGroup, Option, Voice
-from .deciding import Deliberation, Ends, Rule, Ruling, Standing, options_chosen, rulings, settle
-from .models.decision import Decision, Verdict, apply, begin, in_force, marked_in
+from .deciding import Deliberation, Ends, Ruling, Standing, TakeOverRule, options_chosen, rulings, settle
+from .models.decision import GoldDecision, Verdict, apply, begin, in_force, marked_in
 from .voices import Trees, voices_in
 
 
@@ -29,7 +33,7 @@ class Seen(NamedTuple):
     """A group as it is shown to those who decide about it."""
 
     standing: Standing
-    decision: Decision | None
+    decision: GoldDecision | None
     """The last about it."""
     sign: str
     """Another one whenever something else is said or decided about it."""
@@ -90,7 +94,7 @@ class Review:
             self.voices if voices is None else voices,
             [*(verdict.ruling for verdict in self.verdicts), *more],
             self.marked,
-            rule=Rule(self.project.agreed, self.project.agreed_least),
+            rule=TakeOverRule(self.project.agreed, self.project.agreed_least),
             apart=self.trees.apart,
             is_on=self.trees.is_on,
             judge=judge_of(self.item.dataset_id),
@@ -101,7 +105,7 @@ class Review:
         last = {verdict.mark: verdict.decision for verdict in self.verdicts}
         return [self._seen(standing, last) for standing in self.deliberation.standings]
 
-    def _seen(self, standing: Standing, last: Mapping[AnyMark, Decision]) -> Seen:
+    def _seen(self, standing: Standing, last: Mapping[AnyMark, GoldDecision]) -> Seen:
         decisions = {decision.pk: decision for mark in standing.group.marks if (decision := last.get(mark))}
         said = [[sorted(map(str, option.marks)), option.who] for option in standing.group.options]
         newest = decisions[max(decisions)] if decisions else None
@@ -109,7 +113,7 @@ class Review:
 
     # --- Deciding ---
 
-    def decide(self, sign: str, choice: str, *, by: User, reason: str = "") -> Decision:
+    def decide(self, sign: str, choice: str, *, by: User, reason: str = "") -> GoldDecision:
         """Take one, all or none of the options of the group with this sign, and with it what the rule takes over. Raises
         `Refused` if there is no such group any more, or if what is chosen cannot be made."""
         self._check_ready()
@@ -117,21 +121,21 @@ class Review:
         if found is None:
             raise Refused("This was marked or decided otherwise meanwhile. Look at it again.")
         group = found.standing.group
-        decision = self._store(Decision.Kind.CHOICE, [(group, options_chosen(group, choice))], by=by, reason=reason)
+        decision = self._store(GoldDecision.Kind.CHOICE, [(group, options_chosen(group, choice))], by=by, reason=reason)
         if why := next((each.why for each in self.deliberation.standings if each.group == group), ""):
             raise Refused(why)
         return decision
 
-    def take_agreed(self, *, by: User) -> Decision | None:
+    def take_agreed(self, *, by: User) -> GoldDecision | None:
         """Take over what the rule says, if there is something."""
         self._check_ready()
-        return self._store(Decision.Kind.RULE, [], by=by) if self.deliberation.by_rule else None
+        return self._store(GoldDecision.Kind.RULE, [], by=by) if self.deliberation.by_rule else None
 
-    def take_given(self, *, by: User) -> Decision | None:
+    def take_given(self, *, by: User) -> GoldDecision | None:
         """Take over what came with the dataset, as far as nothing is decided about it and it can be made."""
         given = [voice for voice in voices_in([self.item.pk], given=True)[self.item.pk] if voice.who == GIVEN_VOICE]
         taken = [(group, [option]) for group, option in self._deliberate(voices=given).by_rule]
-        return self._store(Decision.Kind.GIVEN, taken, by=by) if taken else None
+        return self._store(GoldDecision.Kind.GIVEN, taken, by=by) if taken else None
 
     def finish(self, *, by: User) -> None:
         """Let the gold be decided as it is. Refused while there are disputes."""
@@ -143,13 +147,13 @@ class Review:
     def reopen(self) -> None:
         self._begin().reopen()
 
-    def undo(self, *, by: User) -> Decision:
+    def undo(self, *, by: User) -> GoldDecision:
         """Take back the newest decision of somebody that they have not taken back yet."""
         if decision := self._decisions(by).filter(undone_at=None).last():
             return self._turn(decision, undone_at=timezone.now())
         raise Refused("There is nothing of yours to take back.")
 
-    def redo(self, *, by: User) -> Decision:
+    def redo(self, *, by: User) -> GoldDecision:
         """Bring back what somebody has taken back last, if they have decided nothing since."""
         last = self._decisions(by).filter(undone_at=None).last()
         if decision := self._decisions(by).filter(undone_at__isnull=False, pk__gt=last.pk if last else 0).first():
@@ -170,9 +174,9 @@ class Review:
         options = [Option((mark,), who.get(mark, ())) for mark in sorted(gone | now - was, key=str)]
         together = [option for option in options if not option.mark.is_relation]
         groups = [together, *([option] for option in options if option.mark.is_relation)]
-        decision = Decision.make(
+        decision = GoldDecision.make(
             self.gold,
-            Decision.Kind.EDIT,
+            GoldDecision.Kind.EDIT,
             [
                 (MarkGroup(tuple(some), frozenset()), [each for each in some if each.mark in now])
                 for some in groups
@@ -186,22 +190,22 @@ class Review:
 
     def _store(
         self, kind: str, chosen: list[tuple[MarkGroup, list[Option]]], *, by: User, reason: str = ""
-    ) -> Decision:
+    ) -> GoldDecision:
         """A decision with the marks that follow from it."""
         gold = self._begin()
         gold.check_open()
         more = [ruling for place, (group, taken) in enumerate(chosen) for ruling in rulings(group, taken, place)]
         groups = [*chosen, *((group, [option]) for group, option in self._deliberate(more).by_rule)]
-        decision = Decision.make(gold, kind, groups, by=by, voices=[who for who, _ in self.voices], reason=reason)
+        decision = GoldDecision.make(gold, kind, groups, by=by, voices=[who for who, _ in self.voices], reason=reason)
         self._add(decision)
-        is_asked = kind == Decision.Kind.CHOICE
+        is_asked = kind == GoldDecision.Kind.CHOICE
         self._follow({mark for _, taken in chosen for option in taken for mark in option.marks} if is_asked else ())
         return decision
 
-    def _decisions(self, by: User) -> QuerySet[Decision]:
-        return Decision.objects.filter(annotation=self.gold, by=by).order_by("pk")
+    def _decisions(self, by: User) -> QuerySet[GoldDecision]:
+        return GoldDecision.objects.filter(annotation=self.gold, by=by).order_by("pk")
 
-    def _turn(self, decision: Decision, **undone_at: Any) -> Decision:
+    def _turn(self, decision: GoldDecision, **undone_at: Any) -> GoldDecision:
         gold = self._begin()
         gold.check_open()
         later = in_force([gold]).filter(decision__gt=decision.pk, what__in=decision.verdict_set.values("what"))
@@ -221,7 +225,7 @@ class Review:
         if not self.is_ready:
             raise Refused("Fewer than two people are done with this item.")
 
-    def _add(self, decision: Decision) -> None:
+    def _add(self, decision: GoldDecision) -> None:
         self.verdicts += in_force([decision.annotation]).filter(decision=decision).select_related("decision__by")
 
     def _follow(self, asked: Collection[AnyMark] = ()) -> None:
@@ -236,6 +240,20 @@ class Review:
         for name in ("deliberation", "seen"):
             self.__dict__.pop(name, None)
         ItemWork.objects.filter(item=self.item).update(is_disputed=self.is_disputed)
+
+
+@contextmanager
+def editing(request: Request, pk: int, item_pk: int) -> Iterator[Annotation]:
+    """The gold of an item for changes by hand, which are recorded."""
+    with access.reviewing(request, pk, item_pk) as (project, item):
+        [review] = Review.of(project, [item])
+        yield review._begin()
+        before = review.marked
+        review._look_again()
+        review.note_edit(before, by=request.user)
+
+
+desks[Layer.GOLD] = Desk(access.item_to_review, editing, lambda person, item: Annotation.gold(item))
 
 
 def disputed_among(items: Collection[int]) -> set[int]:

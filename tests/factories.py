@@ -7,7 +7,6 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group
 from django.core.files.base import ContentFile
-from django.utils import timezone
 
 from annotation_service.models import PROJECT_MANAGERS, User
 from datasets.models import Annotation, Layer, Upload
@@ -98,7 +97,7 @@ def annotation(item, annotator=None, **fields):
 def gold(item, *entities, relations=(), **fields):
     """What was decided about an item: ``gold(item, (label, 0, 1), (label, 2, 2), relations=[(label, 0, 1)])``. The numbers of a
     relation are places in the list of entities."""
-    made = Annotation.objects.create(item=item, layer=Layer.GOLD, done_at=timezone.now())
+    made = Annotation.objects.create(item=item, layer=Layer.GOLD)
     ends = [
         made.entity_set.create(uid=f"gold{n}", label=label, start=start, end=end, **fields)
         for n, (label, start, end) in enumerate(entities)

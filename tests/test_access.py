@@ -133,6 +133,14 @@ def of_project(name, *args, data, expected=MANAGERS):
     return [Row(name, expected, ("project", *args), each) for each in (None, data)]
 
 
+def gold_rows(name, answer="200", **fields):
+    """What those who review ask about an item of the project, and about one that is not in it."""
+    return [
+        Row(name, MANAGERS.replace("200", answer), ("project", "item_copy"), **fields),
+        Row(name, "302 404 403 404 404 404", ("project", "item"), **fields),
+    ]
+
+
 def comment_rows(name, data, *, own="200", of_others="200"):
     """What is done with carol's comment, with one on alice's own work, and with one of another project."""
     return [
@@ -385,7 +393,7 @@ ROWS = [
     Row("annotations:read", "302 404 403 404 404 404", ("project", "dave", "item_copy")),
     *item_rows("annotations:marks"),
     *item_rows("annotations:text", json={"spans": [[1, 0, 0]]}),
-    Row("annotations:words", WORK, ("project",), query="?text=pump"),
+    Row("annotations:words", "302 404 200 404 200 200", ("project",), query="?text=pump"),
     Row("annotations:shortcuts", WORK, ("project",), json={"kind": "entity", "key": "1", "label": "{label}"}),
     Row("annotations:alike_preview", WORK, ("project",), json=ALIKE),
     Row("annotations:alike_places", WORK, ("project",), json={**ALIKE, "after": "0:0-0"}),
@@ -417,6 +425,34 @@ ROWS = [
     Row("annotations:comment_on", MANAGERS, ("project", "carol", "item_copy"), {"text": "Why?"}),
     Row("annotations:comment_on", "302 404 403 404 404 404", ("project", "dave", "item_copy"), {"text": "Why?"}),
     Row("annotations:comment_on", "302 404 403 404 404 404", ("project", "carol", "item"), {"text": "Why?"}),
+    Row("quality:reviews", MANAGERS, ("project",), query="?q=pump&state=disputed&mine=1&sort=-done"),
+    Row("quality:next", MANAGERS.replace("200", "302"), ("project",), query="?after=0"),
+    *of_project("quality:rule", data={"agreed": "all", "agreed_least": "2"}),
+    *of_project("quality:share", data={"people": "{alice}"}),
+    Row("quality:take_agreed", MANAGERS, ("project",), {}),
+    Row("quality:take_given", MANAGERS, ("project",), {}),
+    Row("quality:lessons", WORK, ("project",)),
+    *gold_rows("quality:review"),
+    *gold_rows("quality:decide", data={"sign": "", "choice": "1"}, answer="422"),
+    *gold_rows("quality:undo", data={}, answer="422"),
+    *gold_rows("quality:redo", data={}, answer="422"),
+    *gold_rows("quality:finish", data={}),
+    *gold_rows("quality:reopen", data={}),
+    *gold_rows("quality:edit"),
+    *gold_rows("quality:gold_marks"),
+    *gold_rows("quality:gold_text", json={"spans": [[1, 0, 0]]}),
+    *gold_rows("quality:operations", json={"operations": []}),
+    *gold_rows("quality:add_entity", json={"uid": "new-entity", "label": "{label}", "start": 0, "end": 1}),
+    *gold_rows("quality:relabel_entity", json={"uid": "gold0", "label": "{label}"}),
+    *gold_rows("quality:resize_entity", json={"uid": "gold0", "start": 0, "end": 1}),
+    *gold_rows("quality:remove_entity", json={"uid": "gold0"}),
+    *gold_rows(
+        "quality:add_relation",
+        json={"uid": "new-relation", "label": "{relation_label}", "source": "gold0", "target": "gold1"},
+    ),
+    *gold_rows("quality:relabel_relation", json={"uid": "goldr0", "label": "{relation_label}"}),
+    *gold_rows("quality:reverse_relation", json={"uid": "goldr0"}),
+    *gold_rows("quality:remove_relation", json={"uid": "goldr0"}),
 ]
 
 
@@ -497,12 +533,16 @@ def build_world(folder):
     item = project.dataset.items().first()
     label, relation_label = project.entity_ontology.items().first(), project.relation_ontology.items().first()
     for person in (None, carol, alice):  # the same marks for everybody, so that the same address works for all
-        annotation = Annotation.objects.create(item=item, annotator=person)
+        annotation = factories.annotation(item, person)
         for place in (0, 1, 2):
             annotation.add_entity(uid=f"given-mark-{place}", label=label, start=place, end=place)
         annotation.add_relation(uid="given-rel", label=relation_label, source="given-mark-0", target="given-mark-1")
         for marks in (annotation.entity_set, annotation.relation_set):
             marks.update(origin="given")
+    factories.gold(item, *((label, place, place) for place in (0, 1, 2)), relations=[(relation_label, 0, 1)])
+    Annotation.objects.filter(item=item, layer="gold").update(done_at=None)
+    project.reviews_own = project.shows_decisions = True
+    project.save(update_fields=["reviews_own", "shows_decisions"])
     for tree in (ontology, project.entity_ontology):  # the first steps of both
         while tree.version < 2:
             tree.items().last().describe(f"Step {tree.version}", by=alice)
@@ -660,8 +700,14 @@ READS = {
     ),
     "projects:preannotation_figures",
     *("annotations:read_start", "annotations:read"),
+    *("quality:reviews", "quality:review"),
 }
-REVIEWS = {f"projects:{verb}_comment" for verb in ("answer", "edit", "delete", "reopen")} | {"annotations:comment_on"}
+REVIEWS = {f"projects:{verb}_comment" for verb in ("answer", "edit", "delete", "reopen")} | {
+    "annotations:comment_on",
+    "annotations:words",
+}
+REVIEWS |= {row.name for row in ROWS if row.name.startswith("quality:")} - READS - {"quality:lessons"}
+REVIEWS -= {f"quality:{name}" for name in ("rule", "share", "take_given")}
 ROWS_OF_PROJECT = [row for row in ROWS if row.args and (row.args[0] == "project" or row.args[0].endswith("_copy"))]
 
 
@@ -671,7 +717,7 @@ def expected_of(row, role):
     if row.name in READS:
         return staff
     if row.name in REVIEWS:
-        is_not_there = staff == "404" and row.name != "annotations:comment_on"
+        is_not_there = staff == "404" and row.name.startswith("projects:")  # what it is about is found first
         return staff if role == "reviewer" or is_not_there else "403"
     return "403" if staff == "403" else annotator  # staff annotate nothing
 

@@ -1,10 +1,12 @@
 from datasets.models.correction import Follower, moved_what, moves_with_text
-from datasets.models.dataset import goes_with_annotations
+from datasets.models.dataset import goes_with_annotations, goes_with_items
 
-from .decision import Decision, Overruled, Verdict
+from .decision import GoldDecision, Overruled, Verdict
+from .review_assignment import ReviewAssignment
 
 # In this order: the first point to those that follow.
-goes_with_annotations += [Overruled, Verdict, Decision]
+goes_with_annotations += [Overruled, Verdict, GoldDecision]
+goes_with_items.append((ReviewAssignment, "item"))
 moves_with_text.append(
     Follower(
         Verdict,
@@ -14,4 +16,4 @@ moves_with_text.append(
     )
 )
 
-__all__ = ["Decision", "Overruled", "Verdict"]
+__all__ = ["GoldDecision", "Overruled", "ReviewAssignment", "Verdict"]

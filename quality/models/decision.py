@@ -22,7 +22,7 @@ from ..deciding import Ruling
 MAX_REASON_CHARACTERS = 500
 
 
-class Decision(models.Model):
+class GoldDecision(models.Model):
     """Somebody's decision about some marks of an item; ``annotation`` is the item's gold. The verbs expect that the item is
     locked."""
 
@@ -55,7 +55,7 @@ class Decision(models.Model):
         by: User,
         voices: Collection[int] = (),
         reason: str = "",
-    ) -> "Decision":
+    ) -> "GoldDecision":
         """Record what is taken of groups of marks; those of the ``voices`` who said otherwise are told."""
         decision = cls.objects.create(
             annotation=gold, kind=kind, by=by, reason=clean_prose(reason, MAX_REASON_CHARACTERS)
@@ -88,7 +88,7 @@ class Verdict(models.Model):
     were decided together. ``people`` are the keys of those who had made the mark, 0 for the dataset."""
 
     annotation = models.ForeignKey(Annotation, on_delete=models.RESTRICT)
-    decision = models.ForeignKey(Decision, on_delete=models.RESTRICT)
+    decision = models.ForeignKey(GoldDecision, on_delete=models.RESTRICT)
     place = models.PositiveIntegerField()
     what = models.CharField(max_length=200)
     is_taken = models.BooleanField()
@@ -113,7 +113,7 @@ class Overruled(models.Model):
     """Somebody who had marked it otherwise than it was decided."""
 
     annotation = models.ForeignKey(Annotation, on_delete=models.RESTRICT, db_index=False)
-    decision = models.ForeignKey(Decision, on_delete=models.RESTRICT, related_name="overruled")
+    decision = models.ForeignKey(GoldDecision, on_delete=models.RESTRICT, related_name="overruled")
     person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
 
     class Meta:

@@ -40,8 +40,7 @@ def label(item, name):
 
 
 def mark(item, person, name, start, end, uid="", **fields):
-    annotation = Annotation.objects.filter(item=item, annotator=person).first()
-    annotation = annotation or Annotation.objects.create(item=item, annotator=person)
+    annotation = factories.annotation(item, person)
     uid = uid or f"{name}-{start}-{end}"
     return annotation.entity_set.create(label=label(item, name), uid=uid, start=start, end=end, **fields)
 
@@ -275,8 +274,7 @@ def test_any_marks_move_with_any_correction_and_an_undo_brings_all_of_them_back(
         item.token_count = len(item.tokens)
         item.save()
         made.dataset.touch(token_count=item.token_count)
-        for person in (None, carol, dave):
-            annotation = Annotation.objects.create(item=item, annotator=person)
+        for annotation in (*(factories.annotation(item, who) for who in (None, carol, dave)), factories.gold(item)):
             put_any(draw, annotation, trees, batch)
         before, text = rows_of(item), item.original
         hidden = set(Entity.objects.filter(status="rejected").values_list("pk", flat=True))

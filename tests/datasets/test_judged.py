@@ -84,7 +84,8 @@ def test_what_is_kept_is_what_every_two_marks_break(project, alice, carol, dave,
     items = list(project.dataset.items())
     for item in items:
         for person in (None, carol, dave):
-            mark(Annotation.objects.create(item=item, annotator=person), chance)
+            mark(factories.annotation(item, person), chance)
+        mark(factories.gold(item), chance)
     assert kept(project) == naive(project) and naive(project)
     Annotation.start(items[0], carol)  # a change is a new revision
     mark(Annotation.objects.get(item=items[0], annotator=carol), chance)

@@ -311,7 +311,7 @@ def test_a_row_tells_who_has_the_item_and_how_far_they_are(project, as_alice, ca
 def test_a_row_tells_what_peoples_marks_break_and_not_those_of_the_dataset(alice, as_alice, carol):
     project = factories.project(by=alice, annotators=[carol], text="pump\n")
     for owner in (None, carol):
-        annotation = Annotation.objects.create(item=item(project, 1), annotator=owner)
+        annotation = factories.annotation(item(project, 1), owner)
         for name in ("PhysicalObject", "State"):
             label = project.entity_ontology.items().get(name=name)
             annotation.entity_set.create(uid=name, label=label, start=0, end=0, status="accepted", origin="given")

@@ -15,7 +15,7 @@ from quality.comparison import (
     groups_of,
     read_mark,
 )
-from quality.deciding import Deliberation, GroupState, Rule, Ruling, options_chosen, rulings, settle
+from quality.deciding import Deliberation, GroupState, Ruling, TakeOverRule, options_chosen, rulings, settle
 
 E, R = EntityMark, RelationMark
 
@@ -150,7 +150,7 @@ def test_a_mark_can_be_read_from_what_it_says(source, target, label):
 # --- The gold ----------------------------------------------------------------------------------------------------------
 
 
-ALL = Rule("all")
+ALL = TakeOverRule("all")
 
 
 def deliberate(voices, made=(), stored=None, rule=ALL, judge=None) -> Deliberation:
@@ -162,7 +162,7 @@ def deliberate(voices, made=(), stored=None, rule=ALL, judge=None) -> Deliberati
 VOICES = st.lists(somebody(), min_size=2, max_size=4).map(
     lambda all: [Voice(n, each) for n, each in enumerate(all, start=1)]
 )
-RULES = st.sampled_from([Rule("all"), Rule("majority"), Rule("least", 2)])
+RULES = st.sampled_from([TakeOverRule("all"), TakeOverRule("majority"), TakeOverRule("least", 2)])
 
 
 def decide_all(voices, order, choose, rule) -> tuple[list[Ruling], Deliberation]:
@@ -221,7 +221,9 @@ def test_relations_follow_their_ends():
 def test_a_minority_does_not_make_a_dispute_of_what_is_taken_over():
     a, b, c = E(0, 0, 1), E(0, 0, 12), E(3, 3, 2)
     voices = [Voice(1, marked(a)), Voice(2, marked(a)), Voice(3, marked(b, c))]
-    states = [(each.group.options[0].mark, each.state) for each in deliberate(voices, rule=Rule("majority")).standings]
+    states = [
+        (each.group.options[0].mark, each.state) for each in deliberate(voices, rule=TakeOverRule("majority")).standings
+    ]
     assert states == [(a, GroupState.AGREED), (c, GroupState.OPEN)]
     assert [each.state for each in deliberate(voices).standings] == [GroupState.OPEN, GroupState.OPEN]
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from annotation_service.db import write
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Layer, Relation
-from quality.models import Decision, Verdict
+from quality.models import GoldDecision, Verdict
 from quality.review import disputed_among
 from tests import factories
 from tests.quality.conftest import label, review, say, told
@@ -18,8 +19,9 @@ def gold(item):
 
 def decide(item, place, choice, by, reason=""):
     """About the group with this number."""
-    found = review(item)
-    return found.decide(found.seen[place].sign, choice, by=by, reason=reason)
+    with write():
+        found = review(item)
+        return found.decide(found.seen[place].sign, choice, by=by, reason=reason)
 
 
 def states(item):
@@ -122,7 +124,7 @@ def test_a_decision_about_other_marks_than_those_seen_is_refused(items, carol, d
     say(item, dave, "DrivingObject 1-3")
     with pytest.raises(Refused, match="meanwhile"):
         review(item).decide(sign, "2", by=alice)
-    assert not Decision.objects.exists()
+    assert not GoldDecision.objects.exists()
 
 
 def test_what_cannot_be_made_becomes_a_dispute(items, carol, dave, alice, project):
@@ -175,7 +177,7 @@ def test_what_is_edited_by_hand_follows_from_the_decisions_too(items, carol, dav
     found.note_edit(before, by=alice)
     expected = ["DrivingObject 1-3", "State 4-5", "hasPart: State 4-5 > DrivingObject 1-3"]
     assert gold(item) == expected
-    assert Decision.objects.last().kind == "edit"
+    assert GoldDecision.objects.last().kind == "edit"
     review(item).undo(by=alice)
     assert gold(item) == ["SensingObject 1-3", "State 4-5", "hasPart: State 4-5 > SensingObject 1-3"]
     review(item).redo(by=alice)

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from django.utils import timezone
 
-from datasets.models import Annotation, Entity, Relation
+from datasets.models import Annotation, Entity, Layer, Relation
 from resources.proposals import can_contain, relating
 from tests import factories, resource_sets
 from tests.datasets import marked
@@ -18,14 +18,17 @@ def alice(db):
     return factories.manager("alice")
 
 
+GOLD = "what was decided"
+
+
 def scatter(dataset, rng, people):
     """Marks of all kinds on ten texts: given ones, and of people who are done with some of them."""
     labels = {kind: list(getattr(dataset, f"{kind}_ontology").items()) for kind in ("entity", "relation")}
     for position in range(10):
         item = marked.add(dataset, position, "a b c d e f g h i j")
-        for person in (None, *people):
+        for person in (None, *people, GOLD):
             done = timezone.now() if person and rng.random() < 0.7 else None
-            annotation = Annotation.objects.create(item=item, annotator=person, done_at=done)
+            annotation = factories.gold(item) if person == GOLD else factories.annotation(item, person, done_at=done)
             entities = {}
             for number in range(8):
                 start = rng.randrange(8)
@@ -38,7 +41,7 @@ def scatter(dataset, rng, people):
                     end=place[2],
                     uid=f"e{number}",
                     status=rng.choice(Entity.Status.values),
-                    origin="person" if person else "given",
+                    origin="given" if person in (None, GOLD) else "person",
                 )
             Entity.objects.bulk_create(entities.values())
             relations = {}
@@ -52,7 +55,7 @@ def scatter(dataset, rng, people):
                     target=target,
                     uid=f"r{number}",
                     status=rng.choice(Relation.Status.values),
-                    origin="person" if person else "given",
+                    origin="given" if person in (None, GOLD) else "person",
                 )
             Relation.objects.bulk_create(relations.values())
     dataset.items().filter(position=3).update(removed_at=timezone.now())
@@ -67,7 +70,7 @@ def counted(dataset, source):
         for label in ontology.labels()
     }
     for annotation in Annotation.objects.filter(item__in=dataset.items()):
-        if (annotation.annotator_id is None) != (source == Source.GIVEN):
+        if annotation.layer != (Layer.GIVEN if source == Source.GIVEN else Layer.OWN):
             continue
         if source == Source.DONE and annotation.done_at is None:
             continue

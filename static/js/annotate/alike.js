@@ -29,7 +29,7 @@ let request = new AbortController();
 let isBusy = false; // storing
 
 export async function findAlike() {
-  if (state.reading) return;
+  if (state.reading || state.gold) return;
   if (!chosen()) return toast("Select a mark first: the same is then looked for in all items that you have not done.");
   if (!now.labels) return toast(LOADING);
   form.reset();

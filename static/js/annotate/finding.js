@@ -5,7 +5,7 @@ import { number, plural } from "../words.js";
 import { enter, neighbour } from "./entering.js";
 import { current, fetchAhead, forget, isAway, undoneAhead } from "./pages.js";
 import { post } from "./post.js";
-import { leave } from "./saving.js";
+import { leave, load } from "./saving.js";
 import { $, active, focusText, items, marks, state, toast } from "./workspace.js";
 
 const drawer = $("items-drawer");
@@ -92,6 +92,7 @@ const urlOf = (step) => neighbour(step)?.here.page ?? state.urls[step > 0 ? "nex
 
 /** To the next item that is not done; with `wraps`, what stands before on this page comes before the next page. */
 export function nextUndone({ wraps = false } = {}) {
+  if (state.gold) return load(state.gold);
   const at = items.indexOf(active);
   const others = [...items.slice(at + 1), ...(wraps ? items.slice(0, at) : [])];
   const next = others.find((item) => !item.marks.done && !item.isLater);
@@ -101,7 +102,7 @@ export function nextUndone({ wraps = false } = {}) {
 
 /** Leave the item for later, and go on. */
 export async function skip() {
-  if (state.reading || marks.done || isLeaving) return;
+  if (state.reading || state.gold || marks.done || isLeaving) return;
   isLeaving = true;
   const item = active;
   const answer = await post(item.urls.skip, state.annotator, {}).catch(() => null);

@@ -4,13 +4,14 @@ import { plural } from "../words.js";
 import { act } from "./changes.js";
 import { accept, remove } from "./deciding.js";
 import { nextUndone } from "./finding.js";
+import { load } from "./saving.js";
 import { select } from "./selection.js";
 import { $, DONE, NOT_SAVED, dismiss, focusText, marks, readOnly, state } from "./workspace.js";
 
 const dialog = $("undecided-dialog");
 
 function setDone(done) {
-  if (state.reading || !act([{ kind: "item", verb: "done", done }])) return;
+  if (state.reading || state.gold || !act([{ kind: "item", verb: "done", done }])) return;
   select();
   if (!done) dismiss(DONE, NOT_SAVED + DONE);
 }
@@ -19,6 +20,7 @@ export const reopen = () => setDone(false);
 
 function finish() {
   if (state.reading) return;
+  if (state.gold) return load(state.gold);
   setDone(true);
   nextUndone({ wraps: true });
 }

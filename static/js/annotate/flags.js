@@ -12,7 +12,7 @@ const partsOf = (choice) => [choice.querySelector("button"), choice.querySelecto
 let drawn = ""; // the flags whose badges are shown
 
 export function openFlags(kind = active.flags[0]?.kind) {
-  if (!menu) return;
+  if (!menu || state.gold) return;
   menu.open = true;
   const [button, why] = partsOf(choices.find(({ dataset }) => dataset.kind === kind) ?? choices[0]);
   (why.hidden ? button : why).focus();

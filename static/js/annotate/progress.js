@@ -7,7 +7,8 @@ export class Progress {
   isBehind = false; // to be counted anew when the server knows of everything
   isCurrent = () => true; // whether the server knows of everything that was done here
 
-  constructor({ project, annotator, urls }) {
+  constructor({ project, annotator, urls, gold }) {
+    this.isOff = Boolean(gold);
     this.key = `done ${project} ${annotator}`;
     this.url = urls.progress;
   }
@@ -17,6 +18,7 @@ export class Progress {
   }
 
   async load() {
+    if (this.isOff) return;
     let known = null;
     try { known = sessionStorage.getItem(this.key); } catch { /* storage may be off */ }
     if (known !== null) this.#show(Number(known));

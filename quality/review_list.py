@@ -1,0 +1,149 @@
+"""The items of a project that several people are done with: found by a filter in the address, in an order, and shared out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Coalesce
+from django.http import QueryDict
+
+from annotation_service.blueprints import Right
+from annotation_service.db import among, write
+from annotation_service.inputs import Refused
+from annotation_service.models import User
+from annotation_service.paging import Column
+from datasets.item_lists import NOTHING, ItemList
+from datasets.models import Annotation, Item, Layer
+from datasets.models.item import ItemQuerySet
+from projects.models import Project
+from projects.roles import with_right
+from work.models import ItemWork
+from work.own_items import LONG_AGO
+
+from .models import ReviewAssignment
+
+_GOLD = Annotation.objects.filter(layer=Layer.GOLD, item=OuterRef("pk"))
+_DECIDED = Exists(_GOLD.filter(done_at__isnull=False))
+COLUMNS = [
+    Column("number", "No.", F("position"), number=True),
+    Column("done", "Done by", Coalesce(F("work__done"), 0), number=True, big_first=True),
+    Column("changed", "Last change", Coalesce(F("work__changed_at"), LONG_AGO), big_first=True),
+]
+STATES = {
+    "disputed": ("disputed", Q(work__is_disputed=True)),
+    "left": ("not decided yet", ~Q(_DECIDED)),
+    "decided": ("decided", Q(_DECIDED)),
+    "changed": ("decided, but disputed since", Q(_DECIDED, work__is_disputed=True)),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewItems(ItemList):
+    """Those that at least two people are done with, or about which something is decided. ``mine``: those that are for the user,
+    or for all."""
+
+    names: ClassVar = ("q", "state", "mine", "sort")
+    all_columns: ClassVar = COLUMNS
+
+    project: Project
+    user: User
+    state: str = ""
+    mine: str = ""
+
+    @classmethod
+    def of(cls, project: Project, user: User, data: QueryDict) -> Self:
+        return cls.read(data, project=project, dataset=project.dataset, user=user)
+
+    def _asked(self) -> Iterator[tuple[Any, str]]:
+        yield from super()._asked()
+        yield self.state, STATES[self.state][0] if self.state in STATES else self.state
+        yield self.mine, "for you"
+
+    @property
+    def known_count(self) -> int | None:
+        return None
+
+    def all_items(self) -> ItemQuerySet:
+        least = 1 if self.project.given_voice else 2
+        return self.project.all_items().filter(Q(work__done__gte=least) | Exists(_GOLD))
+
+    def conditions(self) -> Iterator[Q]:
+        yield from super().conditions()
+        if self.state:
+            yield STATES[self.state][1] if self.state in STATES else NOTHING
+        if self.mine:
+            yield for_person(self.project, self.user)
+
+    def next_after(self, position: int) -> int | None:
+        """The key of the next item that the user can decide about, of those that match: after a position, or the first one."""
+        found = self.matching().filter(for_person(self.project, self.user)).order_by("position")
+        keys = found.values_list("pk", flat=True)
+        return keys.filter(position__gt=position).first() or keys.exclude(position=position).first()
+
+    def left(self) -> Self:
+        """The same, without what is decided already."""
+        return self if self.state else replace(self, state="left")
+
+
+def for_person(project: Project, person: User) -> Q:
+    """The items about which somebody decides: those that are for them or for all, and that they did not annotate themselves."""
+    found = Q(review=None) | Q(review__person=person)
+    if project.reviews_own:
+        return found
+    return found & ~Q(
+        Exists(Annotation.objects.filter(item=OuterRef("pk"), annotator=person, started_at__isnull=False))
+    )
+
+
+class ReviewProgress(NamedTuple):
+    ready: int
+    disputed: int
+    decided: int
+
+    @classmethod
+    def of(cls, shown: ReviewItems) -> "ReviewProgress":
+        ready = replace(shown, q="", state="", mine="").matching().order_by()
+        return cls(ready.count(), ready.filter(work__is_disputed=True).count(), ready.filter(_DECIDED).count())
+
+
+def reviewers(project: Project) -> QuerySet[User]:
+    """Those among whom reviews can be shared out."""
+    rights = {"membership__project": project, "membership__role__in": with_right(Right.REVIEW)}
+    return User.objects.filter(is_active=True, **rights).order_by("username_folded")
+
+
+def share_out(project: Project, people: Sequence[User], *, by: User) -> int:
+    """Let items that are not decided be for these people, evenly and in turn, for nobody those that they annotated themselves;
+    returns how many that are."""
+    if not people:
+        raise Refused("Choose somebody who reviews.")
+    with write():
+        items = ReviewItems(project=project.locked(), dataset=project.dataset, user=by).matching()
+        keys = list(items.exclude(_DECIDED).order_by("position").values_list("pk", flat=True))
+        own: set[tuple[int, int]] = set()
+        if not project.reviews_own:
+            begun = Annotation.objects.filter(item__in=among(keys), annotator__in=people, started_at__isnull=False)
+            own = set(begun.values_list("item", "annotator"))
+        counts, person_of = {person.pk: 0 for person in people}, dict[int, int | None]()
+        for key in keys:
+            able = [person for person in counts if (key, person) not in own]
+            person_of[key] = chosen = min(able, key=counts.__getitem__, default=None)
+            if chosen:
+                counts[chosen] += 1
+        ReviewAssignment.put(person_of)
+    return sum(counts.values())
+
+
+def texts() -> ItemQuerySet:
+    """Items as the rows of the table want them."""
+    return Item.objects.select_related("work", "review__person")
+
+
+def golds_of(items: Sequence[Item]) -> dict[int, Annotation]:
+    found = Annotation.objects.filter(item__in=items, layer=Layer.GOLD)
+    return {gold.item_id: gold for gold in found}
+
+
+def work_of(item: Item) -> ItemWork:
+    return getattr(item, "work", None) or ItemWork()

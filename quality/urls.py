@@ -1,0 +1,44 @@
+from django.urls import URLPattern, URLResolver, include, path
+
+from annotations import requests
+from datasets.models import Layer
+
+from . import lessons, views
+
+app_name = "quality"
+
+item_urls = [
+    path("", views.review, name="review"),
+    path("decide/", views.decide, name="decide"),
+    path("undo/", views.turn, {"verb": "undo"}, name="undo"),
+    path("redo/", views.turn, {"verb": "redo"}, name="redo"),
+    path("done/", views.finish, name="finish"),
+    path("reopen/", views.reopen, name="reopen"),
+    path("edit/", views.edit, name="edit"),
+]
+# The operations of the workspace, on the gold; an item is done by `finish` alone.
+gold_urls = [
+    path("entities/add/", requests.add, {"kind": "entity"}, name="add_entity"),
+    path("entities/label/", requests.relabel, {"kind": "entity"}, name="relabel_entity"),
+    path("entities/resize/", requests.resize, name="resize_entity"),
+    path("entities/remove/", requests.remove, {"kind": "entity"}, name="remove_entity"),
+    path("relations/add/", requests.add, {"kind": "relation"}, name="add_relation"),
+    path("relations/label/", requests.relabel, {"kind": "relation"}, name="relabel_relation"),
+    path("relations/reverse/", requests.reverse, name="reverse_relation"),
+    path("relations/remove/", requests.remove, {"kind": "relation"}, name="remove_relation"),
+    path("operations/", requests.operations, name="operations"),
+    path("marks/", requests.current, name="gold_marks"),
+    path("text/", requests.text, name="gold_text"),
+]
+project_urls: list[URLPattern | URLResolver] = [
+    path("review/", views.reviews, name="reviews"),
+    path("review/next/", views.next_item, name="next"),
+    path("review/rule/", views.rule, name="rule"),
+    path("review/share/", views.share, name="share"),
+    path("review/agreed/", views.take_over, {"what": "agreed"}, name="take_agreed"),
+    path("review/given/", views.take_over, {"what": "given"}, name="take_given"),
+    path("decided/", lessons.lessons, name="lessons"),
+    path("review/<int:item_pk>/", include(item_urls)),
+    path("gold/<int:item_pk>/", include(gold_urls), {"layer": Layer.GOLD}),
+]
+urlpatterns = [path("projects/<int:pk>/", include(project_urls))]
