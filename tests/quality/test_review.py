@@ -280,3 +280,25 @@ def test_a_refused_decision_says_why_and_keeps_the_reason(as_alice, items, carol
     sign = review(items[1]).seen[0].sign
     long = as_alice.post(address, {"sign": sign, "choice": "1", "reason": "x" * 501})
     assert long.status_code == 422 and not GoldDecision.objects.exists()
+
+
+def test_the_list_is_filtered_by_kind_label_and_person(as_alice, items, carol, dave, erin, project):
+    say(items[0], carol, "Thermostat 1-2", "State 0")
+    say(items[0], dave, "SensingObject 1-2", "State 0")
+    say(items[1], carol, "State 1-2")
+    say(items[1], erin, "State 1")
+    say(items[2], dave, "State 1", "Activity 2", "hasPart: State 1 > Activity 2")
+    say(items[2], erin, "State 1", "Activity 2")
+    refresh(project.dataset.pk, 60)
+
+    def found(query):
+        page = as_alice.get(f"/projects/{project.pk}/review/?{query}").content.decode()
+        return [int(number) for number in re.findall(r'id="item-(\d+)"', page)]
+
+    assert found("") == [1, 2, 3]
+    assert found("kind=label") == [1] and found("kind=span") == [2] and found("kind=relation") == [3]
+    assert found("label=Thermostat") == [1] and found("label=State") == [2]
+    assert found(f"person={dave.pk}") == [1, 3] and found(f"person={carol.pk}&kind=span") == [2]
+    assert found("kind=nonsense") == [] and found("person=x") == []
+    say(items[1], erin, "State 1-2")
+    assert found("kind=span") == []
