@@ -11,6 +11,7 @@ from quality.models import GoldDecision, Verdict
 from quality.review import disputed_among
 from quality.review_list import share_out
 from tests import factories
+from tests.annotations.test_constraints import constrain
 from tests.answers import text_of, toast
 from tests.quality.conftest import label, review, say, told
 from work.models import ItemWork
@@ -302,3 +303,22 @@ def test_the_list_is_filtered_by_kind_label_and_person(as_alice, items, carol, d
     assert found("kind=nonsense") == [] and found("person=x") == []
     say(items[1], erin, "State 1-2")
     assert found("kind=span") == []
+
+
+def test_agreed_marks_that_break_a_constraint_become_disputes(items, carol, dave, alice, project):
+    for person in (carol, dave):
+        say(items[1], person, "Thermostat 1-3", "State 2-3", "Activity 5")
+    constrain(project, entities=[{"domain": "State", "excludes": ["Thermostat"]}], relations=None)
+    assert [(state, bool(why)) for state, why in states(items[1])] == [
+        ("open", True),
+        ("open", True),
+        ("agreed", False),
+    ]
+    assert disputed_among([items[1].pk]) == {items[1].pk}
+    decide(items[1], 0, "1", alice)
+    assert gold(items[1]) == ["Thermostat 1-3", "Activity 5"]
+    with pytest.raises(Refused, match="State"):
+        decide(items[1], 1, "1", alice)
+    assert gold(items[1]) == ["Thermostat 1-3", "Activity 5"]
+    decide(items[1], 1, "neither", alice)
+    review(items[1]).finish(by=alice)
