@@ -261,8 +261,8 @@ def count_of(rows: models.QuerySet[Any], field: str, of: str = "pk") -> Coalesce
 
 def copy_rows(rows: models.QuerySet[Any], **others: Any) -> None:
     """Insert a copy of each row, in their order, inside the database: none travels through Python. ``others`` are the values or
-    expressions of the fields that copies have otherwise."""
-    fields = [field for field in rows.model._meta.concrete_fields if not field.primary_key]
+    expressions of the fields that copies have otherwise; a key of their own is one if it is named there."""
+    fields = [field for field in rows.model._meta.concrete_fields if not field.primary_key or field.name in others]
     values = [others.get(field.name, models.F(field.attname)) for field in fields]
     chosen = [
         each if hasattr(each, "resolve_expression") else models.Value(each, output_field=field)

@@ -1,4 +1,5 @@
-"""The documents of a dataset, as it can be uploaded, written piece by piece: memory stays flat at any size.
+"""The documents of a dataset, as it can be uploaded, written piece by piece: memory stays flat at any size. Those with
+marks have the given ones or, of the layer of gold, what was decided.
 
 A new format is a function that writes a dataset in pieces, and its entry in `DOWNLOAD_FORMATS`.
 """
@@ -8,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
-from django.db.models import TextField
+from django.db.models import Q, TextField
 from django.db.models.functions import Cast
 from django.utils.text import slugify
 
@@ -20,19 +21,22 @@ from ontologies.labels import Label
 from .cleaned import CleanedText
 from .extra_fields import with_floats
 from .kinds import DatasetKind
-from .models import GIVEN, Dataset, Entity, Relation
+from .models import Dataset, Entity, Layer, Relation
 from .models.item import ItemQuerySet
+from .models.marks import NOBODYS
 from .portions import by_texts
 
 
-def json_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
-    """A JSON array, one item a line, of the given or all items of the dataset, with their given marks."""
-    return json_array(",\n".join(objects) for objects in _objects(dataset, items))
+def json_document(dataset: Dataset, items: ItemQuerySet | None = None, layer: Layer = Layer.GIVEN) -> Iterator[str]:
+    """A JSON array, one item a line, of the given or all items of the dataset, with their marks."""
+    return json_array(",\n".join(objects) for objects in _objects(dataset, items, layer))
 
 
-def json_lines_document(dataset: Dataset, items: ItemQuerySet | None = None) -> Iterator[str]:
+def json_lines_document(
+    dataset: Dataset, items: ItemQuerySet | None = None, layer: Layer = Layer.GIVEN
+) -> Iterator[str]:
     """The same items, each a line and nothing else."""
-    for objects in _objects(dataset, items):
+    for objects in _objects(dataset, items, layer):
         yield "".join(f"{item}\n" for item in objects)
 
 
@@ -68,23 +72,31 @@ class DownloadFormat:
     note: str
     extension: str
     content_type: str
-    document: Callable[[Dataset, ItemQuerySet | None], Iterator[str]]
+    document: Callable[..., Iterator[str]]
     kinds: Collection[str] = tuple(DatasetKind)
+    has_marks: bool = False
+    """Whether there is a place for marks in it; its document is then told of which layer."""
 
-    def file_name(self, dataset: Dataset) -> str:
-        return f"{slugify(dataset.name, allow_unicode=True)[:80] or 'dataset'}.{self.extension}"
+    def file_name(self, dataset: Dataset, part: str = "") -> str:
+        return f"{slugify(dataset.name, allow_unicode=True)[:80] or 'dataset'}{part}.{self.extension}"
 
-    def write(self, dataset: Dataset, items: ItemQuerySet, target: IO[bytes]) -> None:
+    def write(self, dataset: Dataset, items: ItemQuerySet, target: IO[bytes], layer: Layer = Layer.GIVEN) -> None:
         """Read everything at one moment: items, their marks and the names of the labels belong together."""
         with snapshot():
             now = Dataset.objects.filter(pk=dataset.pk).first() or dataset
-            for piece in self.document(now, items):
+            for piece in self.document(now, items, *([layer] if self.has_marks else [])):
                 target.write(piece.encode())
 
 
-JSON = DownloadFormat("json", "JSON", "one array", "json", "application/json", json_document)
+JSON = DownloadFormat("json", "JSON", "one array", "json", "application/json", json_document, has_marks=True)
 JSON_LINES = DownloadFormat(
-    "json-lines", "JSON Lines", "one item a line", "jsonl", "application/jsonl", json_lines_document
+    "json-lines",
+    "JSON Lines",
+    "one item a line",
+    "jsonl",
+    "application/jsonl",
+    json_lines_document,
+    has_marks=True,
 )
 # Standard datasets only: the items of the others may have line ends in them.
 TEXT = DownloadFormat(
@@ -107,15 +119,15 @@ CLEANED = DownloadFormat(
 DOWNLOAD_FORMATS = (JSON, JSON_LINES, TEXT, CLEANED)
 
 
-def _objects(dataset: Dataset, items: ItemQuerySet | None) -> Iterator[list[str]]:
+def _objects(dataset: Dataset, items: ItemQuerySet | None, layer: Layer) -> Iterator[list[str]]:
     """Write items as JSON, a list for each batch. Fields that are JSON in the database are not parsed."""
-    kind = DatasetKind(dataset.kind)
-    names = {pk: _label(label) for pk, label in dataset.labels().items()} if kind.has_entities else {}
+    kind, which = dataset.kind_with(layer), NOBODYS[layer]
+    names = {label.pk: _label(label) for each in dataset.ontologies_of(layer) for label in each.labels()}
     texts = (Cast("tokens", TextField()), Cast("extra_fields", TextField()))
     for batch in by_texts(dataset.items() if items is None else items, "pk", "original", "external_id", *texts):
         keys = [row[0] for row in batch]
-        entities = _entities(keys, names, with_ids=kind.has_relations) if kind.has_entities else {}
-        relations = _relations(keys, names) if kind.has_relations else {}
+        entities = _entities(keys, which, names, with_ids=kind.has_relations) if kind.has_entities else {}
+        relations = _relations(keys, which, names) if kind.has_relations else {}
         objects = []
         for pk, original, external_id, tokens, extra_fields in batch:
             parts = [f'"original": {to_json(original)}, "tokens": {tokens}']
@@ -136,21 +148,21 @@ def _label(label: Label) -> str:
     return to_json(label.fullname) + ("" if label.active else ', "active": false')
 
 
-def _entities(items: list[int], names: dict[int, str], *, with_ids: bool) -> dict[int, list[str]]:
-    """The given entities of some items, as JSON, by the keys of the items."""
+def _entities(items: list[int], which: Q, names: dict[int, str], *, with_ids: bool) -> dict[int, list[str]]:
+    """The entities of some items, as JSON, by the keys of the items."""
     found = defaultdict(list)
-    given = Entity.objects.filter(GIVEN, annotation__item__in=items).order_by("pk")
-    for item, uid, start, end, label in given.values_list("annotation__item_id", "uid", "start", "end", "label_id"):
+    rows = Entity.objects.filter(which, annotation__item__in=items).order_by("pk")
+    for item, uid, start, end, label in rows.values_list("annotation__item_id", "uid", "start", "end", "label_id"):
         id = f'"id": {to_json(uid)}, ' if with_ids else ""
         found[item].append(f'{{{id}"start": {start}, "end": {end}, "label": {names[label]}}}')
     return found
 
 
-def _relations(items: list[int], names: dict[int, str]) -> dict[int, list[str]]:
+def _relations(items: list[int], which: Q, names: dict[int, str]) -> dict[int, list[str]]:
     found = defaultdict(list)
-    given = Relation.objects.filter(GIVEN, annotation__item__in=items).order_by("pk")
+    rows = Relation.objects.filter(which, annotation__item__in=items).order_by("pk")
     ends = ("source__uid", "target__uid")
-    for item, source, target, label in given.values_list("annotation__item_id", *ends, "label_id"):
+    for item, source, target, label in rows.values_list("annotation__item_id", *ends, "label_id"):
         ids = f'"source_id": {to_json(source)}, "target_id": {to_json(target)}'
         found[item].append(f'{{{ids}, "label": {names[label]}}}')
     return found

@@ -1,16 +1,16 @@
 """The project bundle: everything of a project in one zip file.
 
 ``manifest.json`` says what is in it, with counts, and what was left out and why. Beside it there are one file for each resource
-and dataset, in its download format, ``batches.json``: what somebody had done on many items at once, and ``annotations.json``:
-every annotator's work on every item, and the suggestions there.
+and dataset, in its download format, ``batches.json``: what somebody had done on many items at once, ``annotations.json``: every
+annotator's work on every item, and the suggestions there; and the files of the apps above.
 """
 
 import json
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Coalesce
@@ -26,6 +26,7 @@ from datasets.cleaned import CleanedText
 from datasets.importing.document import Progress, no_progress
 from datasets.kinds import DatasetKind
 from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation, TextCorrection
+from datasets.models.item import ItemQuerySet
 from datasets.portions import by_tokens
 from ontologies.documents import write_time
 from ontologies.models import Ontology
@@ -45,11 +46,30 @@ PROJECT_FIELDS = (
     "calibration",
     "history",
     "counted",
+    "agreed",
+    "agreed_least",
+    "given_voice",
+    "is_blind",
+    "reviews_own",
+    "shows_decisions",
 )
 
 Key = tuple[int, int, int]  # the position and the key of an item, and the key of the person whose work it is about
+Counts = dict[str, int]
 _ABOUT = ("item__position", "item_id", "person_id")
 _WORDS = ("author_id", "text", Written("written_at"), Written("edited_at"))
+
+
+class Part(NamedTuple):
+    """A file of an app above. ``write`` yields its text in pieces, and enters into the counts of the manifest what it writes;
+    ``notes`` are what the manifest explains."""
+
+    name: str
+    write: Callable[[Project, Counts, Progress], Iterator[str]]
+    notes: Mapping[str, str]
+
+
+parts: list[Part] = []
 
 
 def file_name(project: Project) -> str:
@@ -76,6 +96,8 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
         _write_all(archive, "batches.json", json_array(map(to_json, _batches(project, ontologies, counts))))
         annotations = _annotations(project, ontologies, counts, progress)
         _write_all(archive, "annotations.json", json_array(map(to_json, annotations)))
+        for part in parts:
+            _write_all(archive, part.name, part.write(project, counts, progress))
         manifest = _manifest(project, counts, archive.namelist())
         _write_all(archive, "manifest.json", iter([json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"]))
     return manifest
@@ -97,7 +119,7 @@ def _write_all(archive: zipfile.ZipFile, name: str, chunks: Iterator[str]) -> No
             target.write(part.encode())
 
 
-def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dict[str, Any]:
+def _manifest(project: Project, counts: Counts, files: list[str]) -> dict[str, Any]:
     removed = Item.with_removed.filter(dataset__project=project).exclude(removed_at=None)
     left_out = []
     if count := removed.count():
@@ -154,6 +176,7 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
             "violations": "how often marks break a constraint: those of the dataset, where the annotator is null, and accepted"
             " ones; position is that of the constraint in its file, counted from 0, and null where a relation has constraints,"
             " but none for its source",
+            **{name: note for part in parts for name, note in part.notes.items()},
         },
     }
 
@@ -178,29 +201,49 @@ def _violations(project: Project) -> list[dict[str, Any]]:
     ]
 
 
+def names_of(ontologies: Iterable[Ontology]) -> dict[int, str]:
+    """What labels are called in the files."""
+    return {label.pk: label.fullname for ontology in ontologies for label in ontology.labels()}
+
+
+def in_portions(project: Project, progress: Progress) -> Iterator[tuple[dict[int, int], ItemQuerySet]]:
+    """The items, some at a time, each time with the numbers that those have in the files, by position."""
+    items, number, total = project.all_items(), 0, project.dataset.item_count
+    for positions in by_tokens(items):
+        progress(number, total, "writing")
+        numbers = {position: number + place for place, position in enumerate(positions, start=1)}
+        number += len(positions)
+        yield numbers, items.filter(position__range=(positions[0], positions[-1]))
+
+
+def marks_in(annotations: QuerySet[Annotation], names: Mapping[int, str]) -> dict[int, dict[str, list[dict[str, Any]]]]:
+    """What the files say of the marks of each annotation."""
+    texts = _texts(annotations)
+    entities = _marks(Entity, annotations, names, {"start": "start", "end": "end"})
+    relations = _marks(Relation, annotations, names, {"source_id": "source__uid", "target_id": "target__uid"})
+    return {
+        pk: {
+            "entities": [texts[item].with_place(entity) for entity in entities.get(pk, ())],
+            "relations": relations.get(pk, []),
+        }
+        for pk, item in annotations.values_list("pk", "item_id")
+    }
+
+
 def _annotations(
-    project: Project, ontologies: dict[str, Ontology], counts: dict[str, int], progress: Progress
+    project: Project, ontologies: dict[str, Ontology], counts: Counts, progress: Progress
 ) -> Iterator[dict[str, Any]]:
     """The entries of ``annotations.json``, on each item the suggestions first; counts what goes into it."""
-    names = {label.pk: label.fullname for o in ontologies.values() for label in o.labels()}
-    people = dict(User.objects.values_list("pk", "username"))
-    items_of_project, number = project.all_items(), 0
+    names, people = names_of(ontologies.values()), dict(User.objects.values_list("pk", "username"))
     ours = Annotation.objects.filter(
         Q(layer=Layer.OWN) | Q(layer=Layer.GIVEN) & (_suggested(Entity) | _suggested(Relation)),
         item__dataset=project.dataset,
         item__removed_at=None,
     ).order_by("item__position", F("annotator").asc(nulls_first=True))
-    for positions in by_tokens(items_of_project):
-        progress(number, counts["items"], "writing")
-        numbers = {position: number + place for place, position in enumerate(positions, start=1)}
-        number += len(positions)
-        places = positions[0], positions[-1]
-        annotations = ours.filter(item__position__range=places)
-        items = items_of_project.filter(position__range=places)
+    for numbers, items in in_portions(project, progress):
+        annotations = ours.filter(item__position__range=(min(numbers), max(numbers)))
         said, external_ids = _said_about(items, people), dict(items.values_list("pk", "external_id"))
-        texts = _texts(annotations)
-        entities = _marks(Entity, annotations, names, {"start": "start", "end": "end"})
-        relations = _marks(Relation, annotations, names, {"source_id": "source__uid", "target_id": "target__uid"})
+        marks = marks_in(annotations, names)
         rows = annotations.values_list(
             "item__position", "item_id", "annotator_id", "pk", Written("started_at"), Written("done_at")
         )
@@ -214,8 +257,7 @@ def _annotations(
                 "annotator": people.get(annotator),
                 "started_at": started_at,
                 "done_at": done_at,
-                "entities": [texts[item].with_place(entity) for entity in entities.get(pk, ())],
-                "relations": relations.get(pk, []),
+                **marks.get(pk, {"entities": [], "relations": []}),
                 **said.get(key, {"flags": [], "comments": []}),
             }
             made = "" if annotator else "suggested_"
@@ -229,7 +271,7 @@ def _annotations(
             yield annotation
 
 
-def _batches(project: Project, ontologies: dict[str, Ontology], counts: dict[str, int]) -> Iterator[dict[str, Any]]:
+def _batches(project: Project, ontologies: dict[str, Ontology], counts: Counts) -> Iterator[dict[str, Any]]:
     """What people had done on many items at once. The label is null if it was deleted since."""
     names = {(kind, label.uid): label.fullname for kind, o in ontologies.items() for label in o.labels()}
     counts["batches"] = 0
@@ -288,7 +330,7 @@ class _Text:
 
 
 def _marks(
-    model: type[Mark], annotations: QuerySet[Annotation], names: dict[int, str], place: dict[str, str]
+    model: type[Mark], annotations: QuerySet[Annotation], names: Mapping[int, str], place: dict[str, str]
 ) -> dict[int, list[dict[str, Any]]]:
     """The marks of each annotation; ``place`` are their fields beside those that all marks have.
 

@@ -4,15 +4,15 @@ from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
-from annotation_service.models import Job
+from annotation_service.models import Job, new_file
 from annotation_service.words import plural
 from datasets.models import Item
 from projects.jobs import started_with
 from projects.models import Project
-from work.models.item_work import refresh
 
-from .review import Review
-from .review_list import ReviewItems
+from .gold_files import FORMATS, file_name, make_dataset, write_gold
+from .review import Review, refresh_disputes
+from .review_list import ReviewItems, for_person
 
 # So many items are locked at a time.
 ITEMS_AT_ONCE = 20
@@ -24,24 +24,23 @@ COUNT_SECONDS = 600
 def take_over(job: Job, progress: Progress) -> None:
     """Take over what the rule says, or what came with the dataset, wherever nothing is decided yet. Items without disputes are
     decided with it."""
-    project = Project.objects.filter(pk=job.target["project"]).first()
-    if project is None:
-        raise Refused("The project was deleted.")
+    project = _project(job)
     given = job.target["what"] == "given"
     progress(0, 0, "counting")
-    refresh(project.dataset.pk, COUNT_SECONDS)
-    items = (
-        project.all_items() if given else ReviewItems(project=project, dataset=project.dataset, user=job.by).matching()
-    )
+    refresh_disputes(project, COUNT_SECONDS)
+    items = project.all_items()
+    if not given:
+        shown = ReviewItems(project=project, dataset=project.dataset, user=job.by)
+        items = shown.matching().filter(for_person(project, job.by))
     keys = list(items.order_by("position").values_list("pk", flat=True))
     taken = decided = 0
     for first in range(0, len(keys), ITEMS_AT_ONCE):
         progress(first, len(keys), "deciding")
         with write():
-            project.locked()
+            project = project.locked()
             locked = Item.objects.select_for_update(no_key=True).filter(pk__in=keys[first : first + ITEMS_AT_ONCE])
             for review in Review.of(project, list(locked.order_by("pk"))):
-                if review.is_decided:
+                if review.is_decided or not (given or review.is_ready):
                     continue
                 taken += bool(review.take_given(by=job.by) if given else review.take_agreed(by=job.by))
                 if review.is_ready and not review.deliberation.disputes:
@@ -51,3 +50,27 @@ def take_over(job: Job, progress: Progress) -> None:
         items_in_words, are = plural(taken, "item,items"), plural(decided, "item is,items are")
         text = f"Marks were taken over in {items_in_words}, and {are} decided."
         job.finish(text=text, url=f"/projects/{project.pk}/review/")
+
+
+@kind("gold", started_with(Right.KEEP))
+def write_download(job: Job, progress: Progress) -> None:
+    """Write the gold of a project in a download format."""
+    project, format = _project(job), FORMATS[job.target["format"]]
+    progress(0, 0, "writing")
+    with new_file() as (name, target):
+        write_gold(project, format, target)
+        target.flush()
+        items = plural(project.dataset.decided_items().count(), "item,items")
+        job.finish(file=name, name=file_name(project, format), text=f"The gold of {items} is ready.")
+
+
+@kind("gold_dataset", started_with(Right.KEEP))
+def make_gold_dataset(job: Job, progress: Progress) -> None:
+    progress(0, 0, "copying")
+    make_dataset(_project(job), by=job.by, name=job.target["name"], job=job)
+
+
+def _project(job: Job) -> Project:
+    if project := Project.objects.filter(pk=job.target["project"]).first():
+        return project
+    raise Refused("The project was deleted.")

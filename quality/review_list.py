@@ -14,11 +14,10 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User
 from annotation_service.paging import Column
 from datasets.item_lists import NOTHING, ItemList, labels_named
-from datasets.models import Annotation, Item, Layer
+from datasets.models import GIVEN, Annotation, Entity, Item, Layer
 from datasets.models.item import ItemQuerySet
 from projects.models import Project
 from projects.roles import with_right
-from work.models import ItemWork
 from work.own_items import LONG_AGO
 
 from .comparison import Likeness
@@ -90,8 +89,11 @@ class ReviewItems(ItemList):
         return None
 
     def all_items(self) -> ItemQuerySet:
-        least = 1 if self.project.given_voice else 2
-        return self.project.all_items().filter(Q(work__done__gte=least) | Exists(_GOLD))
+        compared = Q(work__done__gte=2) | Q(Exists(_GOLD))
+        if self.project.given_voice:
+            given = Entity.objects.filter(GIVEN, annotation__item=OuterRef("pk"))
+            compared |= Q(work__done=1) & Q(Exists(given))
+        return self.project.all_items().filter(compared)
 
     def conditions(self) -> Iterator[Q]:
         yield from super().conditions()
@@ -117,13 +119,15 @@ class ReviewItems(ItemList):
 
 
 def for_person(project: Project, person: User) -> Q:
-    """The items about which somebody decides: those that are for them or for all, and that they did not annotate themselves."""
-    found = Q(review=None) | Q(review__person=person)
-    if project.reviews_own:
-        return found
-    return found & ~Q(
-        Exists(Annotation.objects.filter(item=OuterRef("pk"), annotator=person, started_at__isnull=False))
-    )
+    """The items about which somebody decides: those that are for them, for all, or for somebody who does not review any more, and
+    that they did not annotate themselves."""
+    able = reviewers(project).order_by().values("pk")
+    found = Q(review=None) | Q(review__person=person) | ~Q(review__person__in=able)
+    return found if project.reviews_own else found & ~Q(Exists(begun_by([person]).filter(item=OuterRef("pk"))))
+
+
+def begun_by(people: Sequence[User]) -> QuerySet[Annotation]:
+    return Annotation.objects.filter(annotator__in=people, started_at__isnull=False)
 
 
 class ReviewProgress(NamedTuple):
@@ -173,7 +177,7 @@ def share_out(project: Project, people: Sequence[User], *, by: User) -> int:
         keys = list(items.exclude(_DECIDED).order_by("position").values_list("pk", flat=True))
         own: set[tuple[int, int]] = set()
         if not project.reviews_own:
-            begun = Annotation.objects.filter(item__in=among(keys), annotator__in=people, started_at__isnull=False)
+            begun = begun_by(people).filter(item__in=among(keys))
             own = set(begun.values_list("item", "annotator"))
         counts, person_of = {person.pk: 0 for person in people}, dict[int, int | None]()
         for key in keys:
@@ -193,7 +197,3 @@ def texts() -> ItemQuerySet:
 def golds_of(items: Sequence[Item]) -> dict[int, Annotation]:
     found = Annotation.objects.filter(item__in=items, layer=Layer.GOLD)
     return {gold.item_id: gold for gold in found}
-
-
-def work_of(item: Item) -> ItemWork:
-    return getattr(item, "work", None) or ItemWork()

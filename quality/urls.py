@@ -3,7 +3,8 @@ from django.urls import URLPattern, URLResolver, include, path
 from annotations import requests
 from datasets.models import Layer
 
-from . import lessons, views
+from . import gold_views, lessons, views
+from .gold_files import FORMATS
 
 app_name = "quality"
 
@@ -15,6 +16,7 @@ item_urls = [
     path("done/", views.finish, name="finish"),
     path("reopen/", views.reopen, name="reopen"),
     path("edit/", views.edit, name="edit"),
+    path("edit/begin/", views.begin_edit, name="begin_edit"),
 ]
 # The operations of the workspace, on the gold; an item is done by `finish` alone.
 gold_urls = [
@@ -39,6 +41,11 @@ project_urls: list[URLPattern | URLResolver] = [
     path("review/given/", views.take_over, {"what": "given"}, name="take_given"),
     path("decided/", lessons.lessons, name="lessons"),
     path("review/<int:item_pk>/", include(item_urls)),
+    *(
+        path(f"gold/download/{name}/", gold_views.download, {"format": format}, name=f"download_{name}")
+        for name, format in FORMATS.items()
+    ),
+    path("gold/dataset/", gold_views.dataset, name="gold_dataset"),
     path("gold/<int:item_pk>/", include(gold_urls), {"layer": Layer.GOLD}),
 ]
 urlpatterns = [path("projects/<int:pk>/", include(project_urls))]

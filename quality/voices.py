@@ -58,7 +58,7 @@ def voices_in(items: Collection[int], *, given: bool = False, gold: bool = False
         pk: (item, annotator or (GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE))
         for pk, item, layer, annotator in annotations.values_list("pk", "item", "layer", "annotator")
     }
-    marked = _marked(list(who))
+    marked = marked_in(list(who))
     voices: dict[int, list[Voice]] = defaultdict(list)
     for pk, (item, person) in who.items():
         if person != GIVEN_VOICE or marked[pk].entities:
@@ -66,7 +66,7 @@ def voices_in(items: Collection[int], *, given: bool = False, gold: bool = False
     return {item: sorted(each, key=lambda voice: voice.who) for item, each in voices.items()}
 
 
-def _marked(annotations: Collection[int]) -> dict[int, Marked]:
+def marked_in(annotations: Collection[int]) -> dict[int, Marked]:
     """What counts in annotations: accepted marks and, in given ones, what came with the dataset."""
     counted = {"annotation__in": among(annotations)}
     entities: dict[int, list[EntityMark]] = defaultdict(list)

@@ -2,13 +2,13 @@
 
 import time
 from collections import ChainMap, Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, F, Max, OuterRef, Q, QuerySet, Subquery, TextField, UniqueConstraint
+from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, TextField, UniqueConstraint
 from django.db.models.functions import Cast, Coalesce
 from django.utils import timezone
 
@@ -29,7 +29,7 @@ from ..preprocessing import Preprocessing
 from .annotation import Annotation
 from .item import BIN, Item, ItemQuerySet
 from .judged import BrokenRule, Judged
-from .marks import GIVEN, Entity, Layer, Mark, Rejection, Relation
+from .marks import DECIDED, GIVEN, NOBODYS, Entity, Layer, Mark, Rejection, Relation, relabel
 
 # Models with a field `annotation`, and models with the field that points to items or datasets. The apps above add theirs.
 goes_with_annotations: list[type[models.Model]] = [Relation, Entity, Rejection, BrokenRule]
@@ -37,8 +37,14 @@ goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
 goes_with_datasets: list[tuple[type[models.Model], str]] = [(Judged, "dataset")]
 # Marks point to these.
 goes_after_marks: list[tuple[type[models.Model], str]] = []
+# What is copied after everybody's marks: the apps above add functions that get the dataset, its copy, and the keys of the copy's
+# labels by those of the dataset's. The temporary table `annotation_map` has the keys of the annotations.
+goes_along: list[Callable[["Dataset", "Dataset", Mapping[int, int]], None]] = []
 # When many items are deleted, so many are locked and deleted with their marks before the next.
 ITEMS_AT_ONCE = 500
+
+# The annotations of a layer that become the given ones of a copy.
+_COPIED = {Layer.GIVEN: Q(layer=Layer.GIVEN), Layer.GOLD: Q(layer=Layer.GOLD, done_at__isnull=False)}
 
 
 class MarkCount(NamedTuple):
@@ -145,6 +151,15 @@ class Dataset(PagedBlueprint):
         removed = Item.with_removed.filter(dataset=self, removed_at__gt=timezone.now() - BIN)
         return removed.order_by("-removed_at", "position")
 
+    def decided_items(self) -> ItemQuerySet:
+        """Those whose gold is decided."""
+        decided = Annotation.objects.filter(_COPIED[Layer.GOLD], item=OuterRef("pk"))
+        return self.items().filter(Exists(decided))
+
+    def decided_marks(self) -> int:
+        here = {"annotation__item__dataset": self, "annotation__item__removed_at": None}
+        return sum(model.objects.filter(DECIDED, **here).count() for model in (Entity, Relation))
+
     def marks_of(self, items: ItemQuerySet) -> MarkCount:
         """Those that are removed together with items."""
         return MarkCount.of(items.filter(dataset=self))
@@ -168,9 +183,20 @@ class Dataset(PagedBlueprint):
     def ontologies(self) -> list[Ontology]:
         """The ontologies of its given marks or, if it came without marks, those of its project."""
         given = self.given_ontologies()
-        if given or self.is_blueprint:
-            return given
+        return given if given or self.is_blueprint else self.ontologies_of(Layer.GOLD)
+
+    def ontologies_of(self, layer: Layer) -> list[Ontology]:
+        """The ontologies of its given marks or, of gold, those of its project."""
+        if layer == Layer.GIVEN:
+            return self.given_ontologies()
         return list(Ontology.objects.filter(project=self.project_id).order_by("kind"))
+
+    def kind_with(self, layer: Layer) -> DatasetKind:
+        """What its items come with, if the marks of a layer do."""
+        if layer == Layer.GIVEN:
+            return DatasetKind(self.kind)
+        kinds = [ontology.kind for ontology in self.ontologies_of(layer)]
+        return next(kind for kind in DatasetKind if kind.label_kinds == kinds)
 
     def labels(self) -> Mapping[int, Label]:
         """The labels that its marks may carry, by primary key."""
@@ -195,9 +221,7 @@ class Dataset(PagedBlueprint):
         which are made if necessary. Everybody's marks are copied only from one project to another, with all its ontologies.
         """
         with write():
-            to = ontologies or {
-                o.pk: (self._blueprint_of(o.locked()) or o.copy_to(by=by)).locked() for o in self.given_ontologies()
-            }
+            to = ontologies or {o.pk: self._locked_blueprint(o, by) for o in self.given_ontologies()}
             source = self.locked()
             copy = source.copy_row(by=by, project=project, name=name)
             copy.touch(
@@ -206,6 +230,27 @@ class Dataset(PagedBlueprint):
                 relation_ontology=to.get(source.relation_ontology_id or 0, source.relation_ontology),
             )
             source._copy_content(copy, to, contents)
+        return copy
+
+    def copy_gold(self, *, by: User, name: str) -> "Dataset":
+        """A new blueprint of the user with the items whose gold is decided, and the gold as the marks that came with them. The
+        ontologies are found or made as for any copy of a project's dataset."""
+        with write():
+            to = {o.kind: self._locked_blueprint(o, by, Layer.GOLD) for o in self.ontologies_of(Layer.GOLD)}
+            source = self.locked()
+            items, copy = source.decided_items(), source.copy_row(by=by, name=name)
+            copy.touch(
+                kind=source.kind_with(Layer.GOLD),
+                given_status=Mark.Status.SUGGESTED,
+                item_count=items.count(),
+                token_count=items.token_count(),
+                **{f"{kind}_ontology": ontology for kind, ontology in to.items()},
+            )
+            if not copy.item_count:
+                raise Refused("No item of this project is decided.")
+            with json_unchecked():
+                copy_rows(items, dataset=copy.pk, text_version=1)
+            source._copy_marks(copy, source.labels_in(to, layer=Layer.GOLD), Layer.GOLD)
         return copy
 
     def _copy_content(self, copy: "Dataset", ontologies: dict[int, Ontology], contents: str) -> None:
@@ -219,14 +264,13 @@ class Dataset(PagedBlueprint):
             for own in Ontology.objects.filter(pk__in=ontologies):
                 labels |= counterparts(own.items(), own, ontologies[own.pk], f"The marks of “{self}” have")
             self._copy_marks(copy, labels)
-            Rejection.relabel(copy.pk, labels)
         elif contents == Contents.GIVEN and self.entity_ontology_id:
             to_kinds = {ontology.kind: ontology for ontology in copy.given_ontologies()}
-            self._copy_marks(copy, self.labels_in(to_kinds), given_status=copy.given_status)
+            self._copy_marks(copy, self.labels_in(to_kinds), Layer.GIVEN)
 
-    def _copy_marks(self, copy: "Dataset", labels: Mapping[int, int], *, given_status: str = "") -> None:
-        """Copy everybody's marks, and what was decided, with the annotations that hold them or, with a status for them, the given
-        marks alone.
+    def _copy_marks(self, copy: "Dataset", labels: Mapping[int, int], layer: Layer | None = None) -> None:
+        """Copy everybody's marks, and what was decided, with the annotations that hold them or, of a layer that is nobody's,
+        those alone, as the given marks of the copy.
 
         ``labels`` has the keys of the copy's labels by those of this dataset's: without one for each mark the copy fails.
 
@@ -235,12 +279,15 @@ class Dataset(PagedBlueprint):
         annotations = Annotation.objects.filter(item__dataset=self, item__removed_at=None).order_by("item__position")
         # What a batch or the history put on items that nobody has begun stays behind.
         begun = Q(started_at__isnull=False)
-        annotations = annotations.filter(Q(layer=Layer.GIVEN) if given_status else ~Q(layer=Layer.OWN) | begun)
+        annotations = annotations.filter(_COPIED[layer] if layer else ~Q(layer=Layer.OWN) | begun)
         items = Item.objects.filter(dataset=copy, position=OuterRef("item__position"))
-        copy_rows(annotations, item=Subquery(items.values("pk")), counted=0, accepted=0, suggested=0)
+        became = {"layer": Layer.GIVEN, "done_at": None, "changed_at": None} if layer == Layer.GOLD else {}
+        copy_rows(annotations, item=Subquery(items.values("pk")), counted=0, accepted=0, suggested=0, **became)
         copies = Annotation.objects.filter(item__dataset=copy, item__position=OuterRef("item__position"))
         theirs = copies.alias(who=Coalesce("annotator", 0))
-        theirs = theirs.filter(layer=OuterRef("layer"), who=Coalesce(OuterRef("annotator"), 0))
+        theirs = theirs.filter(
+            layer=Layer.GIVEN if layer else OuterRef("layer"), who=Coalesce(OuterRef("annotator"), 0)
+        )
         pairs = annotations.values_list("pk", Subquery(theirs.values("pk")))
         with label_map(labels), key_map("annotation_map", pairs):
 
@@ -249,30 +296,42 @@ class Dataset(PagedBlueprint):
                 return Subquery(Entity.objects.filter(annotation=within, uid=OuterRef(f"{name}__uid")).values("pk"))
 
             others: dict[str, Any] = {"annotation": counterpart("annotation", "annotation_map")}
-            copy_rows(Rejection.objects.filter(annotation__in=annotations), **others)
+            if layer is None:
+                copy_rows(Rejection.objects.filter(annotation__in=annotations), **others)
+                relabel(Rejection.objects.filter(annotation__item__dataset=copy), labels)
             others |= {"label": counterpart("label"), "batch": None, "source": end("source"), "target": end("target")}
             for model in (Entity, Relation):
                 marks = model.objects.filter(annotation__in=annotations).order_by("pk")
-                if given_status:
-                    marks, others["status"] = marks.filter(GIVEN), given_status
+                if layer:
+                    others |= {"status": copy.given_status, "origin": Mark.Origin.GIVEN}
+                    marks = marks.filter(NOBODYS[layer])
                 copy_rows(marks, **others)
+            for copy_along in () if layer else goes_along:
+                copy_along(self, copy, labels)
 
     def labels_in(
-        self, ontologies: Mapping[str, Ontology], made_with: Iterable[Ontology] | None = None
+        self,
+        ontologies: Mapping[str, Ontology],
+        made_with: Iterable[Ontology] | None = None,
+        *,
+        layer: Layer = Layer.GIVEN,
     ) -> dict[int, int]:
-        """For the key of every label of the given marks, that of the one which stands for it in other ontologies, given by kind.
-        Raises `Refused` if they do not have all; asked only for some of those that it was ``made_with``, if these are given."""
+        """For the key of every label of the given marks, or of gold, that of the one which stands for it in other ontologies,
+        given by kind. Raises `Refused` if they do not have all; asked only for some of those that it was ``made_with``, if these
+        are given."""
         labels: dict[int, int] = {}
-        for own in self.given_ontologies() if made_with is None else made_with:
+        for own in self.ontologies_of(layer) if made_with is None else made_with:
             if own.kind not in ontologies:
                 raise Refused(f"The marks of “{self}” need labels: choose the {own.kind_in_words} that has them.")
-            labels |= counterparts(self._given_labels(own), own, ontologies[own.kind], f"The marks of “{self}” have")
+            labels |= counterparts(
+                self._labels_used(own, layer), own, ontologies[own.kind], f"The marks of “{self}” have"
+            )
         return labels
 
-    def _given_labels(self, ontology: Ontology) -> QuerySet[OntologyItem]:
-        marks = Entity if ontology.is_entity else Relation
-        given = marks.objects.filter(GIVEN, annotation__item__in=self.items().order_by())
-        return OntologyItem.objects.filter(pk__in=given.values("label"))
+    def _labels_used(self, ontology: Ontology, layer: Layer) -> QuerySet[OntologyItem]:
+        model = Entity if ontology.is_entity else Relation
+        marks = model.objects.filter(NOBODYS[layer], annotation__item__in=self.items().order_by())
+        return OntologyItem.objects.filter(pk__in=marks.values("label"))
 
     # --- Changing what items there are ---
 
@@ -373,21 +432,30 @@ class Dataset(PagedBlueprint):
             return delete_rows(with_marks(old.order_by("removed_at")), time.monotonic() + seconds)
 
     def note_on_duplicate(self) -> str:
-        if self.is_blueprint:
-            return ""
-        used = [(ontology, self._blueprint_of(ontology)) for ontology in self.given_ontologies()]
+        return "" if self.is_blueprint else self.note_on_labels(Layer.GIVEN)
+
+    def note_on_labels(self, layer: Layer) -> str:
+        """Which ontologies a blueprint has that is made of the marks of a layer, in words."""
+        used = [(ontology, self._blueprint_of(ontology, layer)) for ontology in self.ontologies_of(layer)]
         known = [f"“{blueprint}”" for _, blueprint in used if blueprint]
         new = [f"“{ontology}”" for ontology, blueprint in used if not blueprint]
-        notes = [f"The marks that came with it get the labels of {' and '.join(known)}."] if known else []
+        is_gold = layer == Layer.GOLD
+        its = "Its marks" if is_gold else "The marks that came with it"
+        notes = [f"{its} get the labels of {' and '.join(known)}."] if known else []
         if new:
+            marks = "marks" if is_gold else "marks that came with the dataset"
             notes.append(
-                f"A copy of the project’s {' and '.join(new)} becomes yours as well, because marks that came with the dataset"
-                " carry labels that are in no blueprint."
+                f"A copy of the project’s {' and '.join(new)} becomes yours as well, because {marks} carry labels that are in no"
+                " blueprint."
             )
         return " ".join(notes)
 
-    def _blueprint_of(self, ontology: Ontology) -> Ontology | None:
-        """The blueprint of an ontology: itself, or the one that it was copied from if that has all labels of the given marks."""
+    def _locked_blueprint(self, ontology: Ontology, by: User, layer: Layer = Layer.GIVEN) -> Ontology:
+        """That of an ontology, which is made if necessary."""
+        return (self._blueprint_of(ontology.locked(), layer) or ontology.copy_to(by=by)).locked()
+
+    def _blueprint_of(self, ontology: Ontology, layer: Layer) -> Ontology | None:
+        """The blueprint of an ontology: itself, or the one that it was copied from if that has all labels of the marks."""
         if ontology.is_blueprint:
             return ontology
         origin = Ontology.objects.filter(copies=ontology, project=None).first()
@@ -395,7 +463,7 @@ class Dataset(PagedBlueprint):
             return None
         return (
             None
-            if self._given_labels(ontology).exclude(uid__in=origin.items().order_by().values("uid")).exists()
+            if self._labels_used(ontology, layer).exclude(uid__in=origin.items().order_by().values("uid")).exists()
             else origin
         )
 

@@ -31,6 +31,16 @@ def entity_key(start: int, end: int, label: int) -> str:
     return f"{start}-{end}:{label}"
 
 
+def relabel(rows: QuerySet[Any], labels: Mapping[int, int]) -> None:
+    """Let rows that have a ``what``, as `Rejection` has, name other labels, given by the keys of those that they name now."""
+    last = 0
+    while some := list(rows.filter(pk__gt=last).order_by("pk").only("what")[:1000]):
+        for row in some:
+            row.what = re.sub(r"(?<=:)\d+", lambda key: str(labels.get(int(key[0]), key[0])), row.what)
+        rows.model._base_manager.bulk_update(some, ["what"])
+        last = some[-1].pk
+
+
 class Layer(models.TextChoices):
     """Whose marks an annotation holds: what somebody thinks of an item, what it came with, and what was decided about it."""
 
@@ -59,14 +69,6 @@ class Rejection(models.Model):
     def note(annotation: int, what: Iterable[str]) -> None:
         rejections = [Rejection(annotation_id=annotation, what=each) for each in what]
         Rejection.objects.bulk_create(rejections, ignore_conflicts=True)
-
-    @classmethod
-    def relabel(cls, dataset: int, labels: Mapping[int, int]) -> None:
-        """Let those in a dataset name other labels, given by the keys of the labels that they name now."""
-        rows = list(cls.objects.filter(annotation__item__dataset=dataset))
-        for row in rows:
-            row.what = re.sub(r"(?<=:)\d+", lambda key: str(labels.get(int(key[0]), key[0])), row.what)
-        cls.objects.bulk_update(rows, ["what"], batch_size=1000)
 
 
 class Mark(models.Model):
@@ -434,6 +436,9 @@ MARKS: dict[str, type[Entity] | type[Relation]] = {"entity": Entity, "relation":
 
 # What came with the dataset: the given annotation also holds what preannotations suggest.
 GIVEN = Q(annotation__layer=Layer.GIVEN, origin=Mark.Origin.GIVEN)
+DECIDED = Q(annotation__layer=Layer.GOLD, annotation__done_at__isnull=False, status=Mark.Status.ACCEPTED)
+# What a dataset can come with: the marks of a layer that is nobody's.
+NOBODYS = {Layer.GIVEN: GIVEN, Layer.GOLD: DECIDED}
 # A suggestion counts from when it is accepted; those on texts that were removed do not. What was decided about an item uses its
 # labels as people do.
 COUNTED = (Q(status=Mark.Status.ACCEPTED) | GIVEN) & Q(annotation__item__removed_at=None)

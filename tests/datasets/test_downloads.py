@@ -174,10 +174,10 @@ def test_a_download_is_the_dataset_at_one_moment(as_alice, monkeypatch):
         Entity.objects.filter(annotation__item__dataset=dataset).delete()
         dataset.remove(dataset.items(), by=as_alice.user)
 
-    def read_and_change(items, names, **options):
+    def read_and_change(*args, **options):
         if dataset.bin().count() == 0:
             at_once(change)
-        return read(items, names, **options)
+        return read(*args, **options)
 
     monkeypatch.setattr(exports, "_entities", read_and_change)
     assert body(as_alice.get(f"/datasets/{dataset.pk}/download/json/")) == whole

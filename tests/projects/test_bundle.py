@@ -56,6 +56,7 @@ def test_it_holds_each_resource_in_its_download_format(project):
         "dataset.json",
         "batches.json",
         "annotations.json",
+        "gold.json",
     }
     assert files["entity_ontology.json"] == json.loads(project.entity_ontology.as_json())
     assert [item["original"] for item in files["dataset.json"]] == [
@@ -63,7 +64,7 @@ def test_it_holds_each_resource_in_its_download_format(project):
         "left thermostat not working",
         "last one",
     ]
-    assert files["annotations.json"] == files["batches.json"] == []
+    assert files["annotations.json"] == files["batches.json"] == files["gold.json"] == []
 
 
 def test_annotations_carry_tokens_characters_text_and_full_names(project, carol):
@@ -124,6 +125,11 @@ def test_the_manifest_counts_what_is_in_it_and_says_what_is_left_out(project, ca
         "flags": 0,
         "comments": 0,
         "open_comments": 0,
+        "gold": 0,
+        "gold_decided": 0,
+        "gold_entities": 0,
+        "gold_relations": 0,
+        "gold_decisions": 0,
     }
     assert manifest["version"] == 2
     assert len(files["annotations.json"]) == 2
@@ -213,7 +219,7 @@ def test_more_items_than_one_portion_come_in_order(alice, carol, monkeypatch, li
 def test_it_takes_a_fixed_number_of_queries(project, carol, django_assert_max_num_queries):
     for item in project.dataset.items():
         mark(project, item, carol)
-    with django_assert_max_num_queries(33):
+    with django_assert_max_num_queries(41):
         read(project)
 
 

@@ -16,11 +16,12 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from projects import bundle
 from projects.models import Project
+from quality.gold_files import FORMATS, write_gold
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 
 
 class Command(ServiceCommand):
-    help = "Write a resource or dataset as JSON, or a project as its bundle, to a file or to stdout."
+    help = "Write a resource, a dataset or gold as JSON, or a project as its bundle, to a file or to stdout."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("what", choices=list(WRITERS))
@@ -67,4 +68,5 @@ WRITERS: dict[str, tuple[type[Model], Callable[[Any, IO[bytes]], object]]] = {
     "preannotations": (PreannotationSet, _write_document),
     "dataset": (Dataset, lambda dataset, target: exports.JSON.write(dataset, dataset.items(), target)),
     "project": (Project, bundle.write),
+    "gold": (Project, lambda project, target: write_gold(project, FORMATS["json"], target)),
 }

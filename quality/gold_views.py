@@ -1,0 +1,69 @@
+"""What can be taken of gold: downloads, and a dataset made of it."""
+
+from functools import partial
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRedirect
+
+from annotation_service import access as blueprint_access
+from annotation_service import http
+from annotation_service.blueprint_views import NameForm
+from annotation_service.blueprints import Right
+from annotation_service.http import Request
+from annotation_service.models import start_job
+from datasets.exports import DownloadFormat
+from datasets.models import Layer
+from projects import access
+from projects.forms import IDS_IN_DIALOGS, refusals_in
+from projects.models import Project
+
+from .gold_files import file_name, make_dataset, write_gold
+
+
+@require_POST
+def download(request: Request, pk: int, format: DownloadFormat) -> HttpResponseBase:
+    """At once, or by a job if there is much. A POST, because a job may be stored."""
+    project = access.project(request, pk, Right.KEEP)
+    if sum(_size(project)) > settings.JOB_ROWS:
+        title, target = f"Download the gold of “{project}”", {"project": pk, "format": format.name}
+        return redirect("job", pk=start_job("gold", title=title, by=request.user, target=target).pk)
+    write = partial(write_gold, project, format)
+    return http.download(request, write, file_name(project, format), format.content_type)
+
+
+@require_http_methods(["GET", "POST"])
+def dataset(request: Request, pk: int) -> HttpResponse:
+    """A dataset of the gold: at once, or by a job if there is much. Says first what would be in it."""
+    blueprint_access.require_creator(request)
+    project = access.project(request, pk, Right.KEEP)
+    initial = {"name": f"{project.dataset} (gold)"[: settings.MAX_NAME_CHARACTERS]}
+    form = NameForm(request.POST if request.method == "POST" else None, initial=initial, auto_id=IDS_IN_DIALOGS)
+    items, marks = _size(project)
+    if form.is_valid():
+        with refusals_in(form):
+            return HttpResponseClientRedirect(_make(request, project, form.cleaned_data["name"], items + marks))
+    note = project.dataset.note_on_labels(Layer.GOLD)
+    context = {"project": project, "form": form, "items": items, "marks": marks, "note": note}
+    return render(request, "quality/_gold_dataset.html", context, status=422 if form.is_bound else 200)
+
+
+def _make(request: Request, project: Project, name: str, size: int) -> str:
+    """The address of the dataset, or of the job that makes it."""
+    if size > settings.JOB_ROWS:
+        target = {"project": project.pk, "name": name}
+        title = f"Make a dataset of the gold of “{project}”"
+        return reverse("job", args=[start_job("gold_dataset", title=title, by=request.user, target=target).pk])
+    made = make_dataset(project, by=request.user, name=name)
+    messages.success(request, f"“{made}” is yours: what is decided from now on does not reach it.")
+    return made.get_absolute_url()
+
+
+def _size(project: Project) -> tuple[int, int]:
+    """How many items are decided, and how many marks they have."""
+    return project.dataset.decided_items().count(), project.dataset.decided_marks()
