@@ -2,15 +2,15 @@
 
 ``manifest.json`` says what is in it, with counts, and what was left out and why. Beside it there are one file for each resource
 and dataset, in its download format, ``batches.json``: what somebody had done on many items at once, and ``annotations.json``:
-every annotator's work on every item, and the suggestions there.
+every annotator's work on every item, and the suggestions there. Apps above add theirs.
 """
 
 import json
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Coalesce
@@ -34,6 +34,18 @@ from work.models import Answer, Batch, Comment, Flag
 from .models import Project
 from .progress import given_marks
 from .violation_report import ViolationReport
+
+
+class BundleFile(NamedTuple):
+    """A file that an app above puts into bundles: ``content`` returns a document, or objects for a list, and adds to the
+    counts of the manifest. It may not write."""
+
+    name: str
+    content: Callable[[Project, dict[str, int]], dict[str, Any] | Iterator[dict[str, Any]]]
+    notes: Mapping[str, str] = {}
+
+
+more_files: list[BundleFile] = []
 
 PROJECT_FIELDS = (
     "name",
@@ -76,6 +88,10 @@ def write(project: Project, target: IO[bytes], progress: Progress = no_progress)
         _write_all(archive, "batches.json", json_array(map(to_json, _batches(project, ontologies, counts))))
         annotations = _annotations(project, ontologies, counts, progress)
         _write_all(archive, "annotations.json", json_array(map(to_json, annotations)))
+        for file in more_files:
+            content = file.content(project, counts)
+            is_list = not isinstance(content, dict)
+            _write_all(archive, file.name, json_array(map(to_json, content)) if is_list else iter([to_json(content)]))
         manifest = _manifest(project, counts, archive.namelist())
         _write_all(archive, "manifest.json", iter([json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"]))
     return manifest
@@ -154,6 +170,7 @@ def _manifest(project: Project, counts: dict[str, int], files: list[str]) -> dic
             "violations": "how often marks break a constraint: those of the dataset, where the annotator is null, and accepted"
             " ones; position is that of the constraint in its file, counted from 0, and null where a relation has constraints,"
             " but none for its source",
+            **{name: note for file in more_files for name, note in file.notes.items()},
         },
     }
 

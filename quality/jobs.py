@@ -1,15 +1,21 @@
-"""What the worker does for reviews."""
+"""What the worker does for reviews, and to compare marks; and what bundles have of that."""
+
+from django.urls import reverse
 
 from annotation_service.blueprints import Right
 from annotation_service.db import write
+from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job
 from annotation_service.words import number
 from datasets.models import Item
+from projects import access
+from projects.bundle import BundleFile, more_files
 from projects.jobs import started_with
 from projects.models import Project
 
+from .agreement import COMPARE, Agreement, make_report
 from .review import Review
 from .review_list import ReviewItems
 
@@ -45,3 +51,30 @@ def take_over(job: Job, progress: Progress) -> None:
     with write():
         text = f"Marks were taken over in {number(taken)} items, and {number(decided)} items are decided."
         job.finish(text=text, url=f"/projects/{project.pk}/review/")
+
+
+def reads(request: Request, job: Job) -> None:
+    """Whoever reads the project."""
+    access.project(request, job.target["project"], Right.READ)
+
+
+@kind(COMPARE, reads)
+def compare_marks(job: Job, progress: Progress) -> None:
+    project = Project.objects.filter(pk=job.target["project"]).first()
+    if project is None:
+        raise Refused("The project was deleted.")
+    done = {"text": "Everybody’s marks are compared.", "url": reverse("quality:agreement", args=[project.pk])}
+    make_report(project, progress, finish=lambda: job.finish(**done))
+
+
+more_files.append(
+    BundleFile(
+        "agreement.json",
+        lambda project, counts: Agreement.now(project).as_json(),
+        {
+            "agreement.json": "how far those agree who are done with an item, in all pairs; of two people the first is the"
+            " reference, and null is what came with the dataset. alpha is Krippendorff’s, with the distance MASI of the sets of"
+            " labels on each token; kappa is Cohen’s, of whether tokens are marked. Intervals are of 95 %. null: undefined",
+        },
+    )
+)
