@@ -27,7 +27,7 @@ MOST_CONFUSED = 500
 KEPT_SPLITS = 2**16
 
 
-class Figures(NamedTuple):
+class PairFigures(NamedTuple):
     """What all measures follow from; adds up. Of two voices, the first is the reference."""
 
     items: float = 0
@@ -55,17 +55,17 @@ class Figures(NamedTuple):
         """What `kappa` takes: whether tokens have labels."""
         return self.both, self.only_one, self.only_other, self.tokens - self.both - self.only_one - self.only_other
 
-    def turned(self) -> "Figures":
+    def turned(self) -> "PairFigures":
         """With the other as the reference."""
         names = {name: name.replace("one", "other") for name in self._fields if "one" in name}
         names |= {theirs: own for own, theirs in names.items()}
-        return Figures(*(getattr(self, names.get(name, name)) for name in self._fields))
+        return PairFigures(*(getattr(self, names.get(name, name)) for name in self._fields))
 
 
 class Measure(NamedTuple):
     words: str
     explained: str
-    of: Callable[[Figures], Matches]
+    of: Callable[[PairFigures], Matches]
 
 
 MEASURES = {
@@ -95,14 +95,14 @@ MEASURES = {
 # Of single pairs and labels, these have intervals: each takes a millisecond.
 WITH_INTERVALS = ("exact", "overlap", "relations")
 Sums = defaultdict[int, list[float]]
-"""`Figures` of groups of items: see `group_of`."""
+"""`PairFigures` of groups of items: see `group_of`."""
 ITEMS, SAME, SPAN, CREDIT, ONE, OTHER, SPANS, SPANS_ONE, SPANS_OTHER = range(9)
 RELATIONS, RELATIONS_ONE, RELATIONS_OTHER, ENDS, ENDS_ONE, ENDS_OTHER = range(9, 15)
 BOTH, ONLY_ONE, ONLY_OTHER, TOKENS = range(15, 19)
 
 
 def new_sums() -> Sums:
-    return defaultdict(lambda: [0] * len(Figures._fields))
+    return defaultdict(lambda: [0] * len(PairFigures._fields))
 
 
 class Shared(NamedTuple):
@@ -131,7 +131,7 @@ class Section:
 
     def add(self, group: int, pair: PairCounts, tokens: int, *, is_new_item: bool) -> None:
         """``is_new_item`` unless another pair of the item came before."""
-        found: list[float] = [0] * len(Figures._fields)
+        found: list[float] = [0] * len(PairFigures._fields)
         found[ITEMS], found[TOKENS], found[SPANS : SPANS_OTHER + 1] = 1, tokens, pair.spans
         self._add_entities(group, found, pair.entities)
         self._add_relations(group, found, pair.relations)
@@ -240,7 +240,7 @@ class Section:
 
 def _row(sums: Sums, measures: Iterable[str] = ()) -> list[Any]:
     """The sum of all groups, and the intervals of measures that have one."""
-    rows = [Figures(*sums[group]) for group in sorted(sums)]
+    rows = [PairFigures(*sums[group]) for group in sorted(sums)]
     whole = [round(sum(column), 6) for column in zip(*rows, strict=True)]
     found = {name: interval([MEASURES[name].of(row) for row in rows], f1) for name in measures}
     if found:
@@ -329,7 +329,7 @@ def figures_now(project: Project) -> dict[str, Any]:
 class Row(NamedTuple):
     """The figures of something, with the intervals in which their measures lie."""
 
-    figures: Figures
+    figures: PairFigures
     intervals: Mapping[str, list[float]]
 
     def measure(self, name: str) -> Matches:
@@ -341,7 +341,7 @@ class Row(NamedTuple):
 
     @classmethod
     def of(cls, figures: list[float], intervals: Mapping[str, list[float]]) -> "Row":
-        return cls(Figures(*figures), intervals)
+        return cls(PairFigures(*figures), intervals)
 
 
 class Part:

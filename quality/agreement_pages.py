@@ -23,7 +23,7 @@ from projects.models import Project
 from . import agreement_tables as tables
 from .agreement import COMPARE, MEASURES, Agreement, Changed, make_report, report_of
 from .agreement_places import KINDS, Places
-from .agreement_tables import Asked
+from .agreement_tables import AskedFigures
 from .calibration import calibrated
 from .counting import PAIRS_AT_ONCE, Staleness
 from .models import AgreementReport
@@ -60,7 +60,7 @@ class Shown(NamedTuple):
         found = {"section": "projects", "project": self.project, "report": self.report, "agreement": self.agreement}
         return found | {"parts": PARTS, "keeps": Right.KEEP in self.project.rights_of(request.user)}
 
-    def asked(self, request: Request) -> Asked | None:
+    def asked(self, request: Request) -> AskedFigures | None:
         if self.agreement is None:
             return None
         measure = request.GET.get("measure", "")
@@ -70,7 +70,7 @@ class Shown(NamedTuple):
             query.setlist("open", [str(pk) for pk in sorted(opened) or [0]])
             return f"?{query.urlencode()}#labels"
 
-        return Asked(
+        return AskedFigures(
             self.project,
             self.agreement,
             measure if measure in MEASURES else "exact",
@@ -147,20 +147,12 @@ def as_json(request: Request, pk: int) -> HttpResponse:
 
 @require_GET
 def places(request: Request, pk: int) -> HttpResponse:
-    project = access.project(request, pk, Right.READ)
-    names = names_for(project, request.user)
-    asked = Places(project, request.GET, names)
+    shown = Shown.of(request, pk)
+    asked = Places(shown.project, request.GET, names_for(shown.project, request.user))
     found = Page.of(asked.items(), request.GET.get("page"), size=A_PAGE)
-    context = {
-        "section": "projects",
-        "project": project,
-        "keeps": Right.KEEP in project.rights_of(request.user),
-        "asked": asked,
-        "kinds": [(str(kind), words) for kind, words in KINDS.items()],
-        "people": [(name, name) for who, name in names.items()],
-        "page": found,
-        "rows": [(item, item.excerpt(), differences) for item, differences in asked.shown(list(found.object_list))],
-    }
+    rows = [(item, item.excerpt(), differences) for item, differences in asked.shown(list(found.object_list))]
+    context = shown.context(request) | {"asked": asked, "page": found, "rows": rows}
+    context["kinds"] = [(str(kind), words) for kind, words in KINDS.items()]
     return render(request, "quality/agreement_places.html", context)
 
 

@@ -65,7 +65,7 @@ class FiguresTable(NamedTuple):
             yield {name: value for (name, _), value in zip(self.head, values, strict=True)}
 
 
-class Asked(NamedTuple):
+class AskedFigures(NamedTuple):
     """What is looked at: people with each other, or gold with people, by one of the `MEASURES`."""
 
     project: Project
@@ -129,7 +129,7 @@ def _head(measure: str, *first: str) -> list[tuple[str, str]]:
     ]
 
 
-def totals(asked: Asked) -> FiguresTable:
+def totals(asked: AskedFigures) -> FiguresTable:
     row, nothing = asked.part.total, [TableCell("")] * 2
     places = {"spans": "", "overlap": Likeness.ONLY, "tree": Likeness.LABEL, "relations": RELATION, "ends": RELATION}
     rows = []
@@ -146,7 +146,7 @@ def totals(asked: Asked) -> FiguresTable:
     return FiguresTable([(name, "") for name in ("measure", "precision", "recall", "F1 or value", *INTERVAL)], rows)
 
 
-def pairs(asked: Asked) -> FiguresTable:
+def pairs(asked: AskedFigures) -> FiguresTable:
     names, rows = asked.agreement.names, []
     for (one, other), row in asked.part.pairs.items():
         url = asked.places(one=names[one], other=names[other])
@@ -155,7 +155,7 @@ def pairs(asked: Asked) -> FiguresTable:
     return FiguresTable(_head(asked.measure, "first", "second", "items"), rows)
 
 
-def pair_map(asked: Asked) -> tuple[list[str], list[tuple[str, list[TableCell]]]]:
+def pair_map(asked: AskedFigures) -> tuple[list[str], list[tuple[str, list[TableCell]]]]:
     """F1 of any two, with the first in the row."""
     found = asked.part.pairs
     people = list(dict.fromkeys(who for who in asked.agreement.names for pair in found if who in pair))
@@ -173,7 +173,7 @@ def pair_map(asked: Asked) -> tuple[list[str], list[tuple[str, list[TableCell]]]
     return [names[who] for who in people], [(names[one], [cell(one, other) for other in people]) for one in people]
 
 
-def weeks(asked: Asked) -> FiguresTable:
+def weeks(asked: AskedFigures) -> FiguresTable:
     rows = []
     for week, row in asked.part.weeks.items():
         url = asked.places(week=week)
@@ -187,7 +187,7 @@ def weeks(asked: Asked) -> FiguresTable:
 MOST_OPEN = 40
 
 
-def labels(asked: Asked) -> FiguresTable:
+def labels(asked: AskedFigures) -> FiguresTable:
     part, trees, rows = asked.part, asked.agreement.trees, []
     opened = asked.opened
     if opened is None:
@@ -221,12 +221,12 @@ def _walk(
             yield level, label, own, False
 
 
-def _name(asked: Asked, label: int, *, full: bool = True) -> str:
+def _name(asked: AskedFigures, label: int, *, full: bool = True) -> str:
     found = asked.agreement.trees.labels.get(label)
     return NO_MARK if found is None else found.fullname if full else found.name
 
 
-def _counted(asked: Asked, name: str) -> Counter[tuple[int, int]]:
+def _counted(asked: AskedFigures, name: str) -> Counter[tuple[int, int]]:
     """Of two people neither is first: their labels are counted in the order of the tree."""
     place = {pk: number for number, pk in enumerate((*asked.agreement.trees.labels, 0))}
     found = Counter[tuple[int, int]]()
@@ -236,7 +236,7 @@ def _counted(asked: Asked, name: str) -> Counter[tuple[int, int]]:
     return found
 
 
-def confusion(asked: Asked) -> FiguresTable:
+def confusion(asked: AskedFigures) -> FiguresTable:
     first, second = ("gold", "marked") if asked.with_gold else ("label", "other label")
     rows = [
         [
@@ -249,7 +249,7 @@ def confusion(asked: Asked) -> FiguresTable:
     return FiguresTable([(first, ""), (second, ""), ("times", "")], rows)
 
 
-def confusion_map(asked: Asked) -> tuple[list[tuple[str, str]], list[tuple[str, list[TableCell]]]]:
+def confusion_map(asked: AskedFigures) -> tuple[list[tuple[str, str]], list[tuple[str, list[TableCell]]]]:
     """How often labels meet on the same words; the darker, the larger the part of their row."""
     counts = defaultdict[tuple[int, int], int](int)
     for (one, other), number in _counted(asked, "matrix").items():

@@ -432,6 +432,14 @@ ROWS = [
     Row("quality:take_agreed", MANAGERS, ("project",), {}),
     Row("quality:take_given", MANAGERS, ("project",), {}),
     Row("quality:lessons", WORK, ("project",)),
+    *(
+        Row(f"quality:{name}", MANAGERS, ("project",))
+        for name in ("agreement", "agreement_changed", "agreement_json", "calibration")
+    ),
+    Row("quality:agreement_part", MANAGERS, ("project", "labels")),
+    Row("quality:agreement_csv", MANAGERS, ("project", "pairs")),
+    Row("quality:agreement_places", MANAGERS, ("project",), query="?kind=span&one=alice&label=1&week=2026-W01"),
+    Row("quality:count_agreement", MANAGERS.replace("200", "302"), ("project",), {}),
     *gold_rows("quality:review"),
     *gold_rows("quality:decide", data={"sign": "", "choice": "1"}, answer="422"),
     *gold_rows("quality:undo", data={}, answer="422"),
