@@ -243,7 +243,7 @@ def groups_of(voices: Sequence[Voice], apart: Apart) -> list[MarkGroup]:
         for pair in (*compared.entities, *compared.relations):
             for mark in {pair.one, pair.other} - {None}:
                 likenesses[mark].add(pair.likeness)
-            if pair.one and pair.other:
+            if pair.one and pair.other and pair.likeness != Likeness.SAME:
                 (relations if isinstance(pair.one, RelationMark) else entities).link(pair.one, pair.other)
                 if pair.likeness == Likeness.ENDS:
                     alike.link(pair.one, pair.other)

@@ -8,12 +8,13 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job
-from annotation_service.words import number
+from annotation_service.words import plural
 from datasets.models import Item
 from projects import access
 from projects.bundle import BundleFile, more_files
 from projects.jobs import started_with
 from projects.models import Project
+from work.models.item_work import refresh
 
 from .agreement import COMPARE, Agreement, make_report
 from .review import Review
@@ -21,6 +22,8 @@ from .review_list import ReviewItems
 
 # So many items are locked at a time.
 ITEMS_AT_ONCE = 20
+# So long the figures are brought up to date that tell which items several people are done with.
+COUNT_SECONDS = 600
 
 
 @kind("take_over", started_with(Right.REVIEW))
@@ -31,6 +34,8 @@ def take_over(job: Job, progress: Progress) -> None:
     if project is None:
         raise Refused("The project was deleted.")
     given = job.target["what"] == "given"
+    progress(0, 0, "counting")
+    refresh(project.dataset.pk, COUNT_SECONDS)
     items = (
         project.all_items() if given else ReviewItems(project=project, dataset=project.dataset, user=job.by).matching()
     )
@@ -49,7 +54,8 @@ def take_over(job: Job, progress: Progress) -> None:
                     review.finish(by=job.by)
                     decided += 1
     with write():
-        text = f"Marks were taken over in {number(taken)} items, and {number(decided)} items are decided."
+        items_in_words, are = plural(taken, "item,items"), plural(decided, "item is,items are")
+        text = f"Marks were taken over in {items_in_words}, and {are} decided."
         job.finish(text=text, url=f"/projects/{project.pk}/review/")
 
 

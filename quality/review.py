@@ -18,6 +18,7 @@ from annotation_service.models import User
 from annotations.requests import Desk, desks
 from datasets.models import Annotation, Item, Layer
 from datasets.models.broken import judge_of
+from datasets.models.judged import Judging
 from projects import access
 from projects.models import Project
 from work.models import ItemWork
@@ -133,7 +134,9 @@ class Review:
 
     def take_given(self, *, by: User) -> GoldDecision | None:
         """Take over what came with the dataset, as far as nothing is decided about it and it can be made."""
-        given = [voice for voice in voices_in([self.item.pk], given=True)[self.item.pk] if voice.who == GIVEN_VOICE]
+        given = [
+            voice for voice in voices_in([self.item.pk], given=True).get(self.item.pk, []) if voice.who == GIVEN_VOICE
+        ]
         taken = [(group, [option]) for group, option in self._deliberate(voices=given).by_rule]
         return self._store(GoldDecision.Kind.GIVEN, taken, by=by) if taken else None
 
@@ -240,6 +243,8 @@ class Review:
         for name in ("deliberation", "seen"):
             self.__dict__.pop(name, None)
         ItemWork.objects.filter(item=self.item).update(is_disputed=self.is_disputed)
+        if judge_of(self.item.dataset_id):
+            Judging([self.item.pk]).store([self.item.pk])
 
 
 @contextmanager

@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.http import QueryDict
 
 from annotation_service.blueprints import Right
 from annotation_service.db import among, write
-from annotation_service.inputs import Refused
+from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User
 from annotation_service.paging import Column
-from datasets.item_lists import NOTHING, ItemList
+from datasets.item_lists import NOTHING, ItemList, labels_named
 from datasets.models import Annotation, Item, Layer
 from datasets.models.item import ItemQuerySet
 from projects.models import Project
@@ -21,6 +21,8 @@ from projects.roles import with_right
 from work.models import ItemWork
 from work.own_items import LONG_AGO
 
+from .comparison import Likeness
+from .counting import RELATION, items_with
 from .models import ReviewAssignment
 
 _GOLD = Annotation.objects.filter(layer=Layer.GOLD, item=OuterRef("pk"))
@@ -37,18 +39,27 @@ STATES = {
     "changed": ("decided, but disputed since", Q(_DECIDED, work__is_disputed=True)),
 }
 
+KINDS = {
+    Likeness.ONLY.value: "a mark that one has alone",
+    Likeness.SPAN.value: "the same label on other words",
+    Likeness.LABEL.value: "another label on the same words",
+    RELATION: "a difference of relations",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewItems(ItemList):
     """Those that at least two people are done with, or about which something is decided. ``mine``: those that are for the user,
     or for all."""
 
-    names: ClassVar = ("q", "state", "mine", "sort")
+    names: ClassVar = ("q", "state", "kind", "label", "person", "mine", "sort")
     all_columns: ClassVar = COLUMNS
 
     project: Project
     user: User
     state: str = ""
+    kind: str = ""
+    person: str = ""
     mine: str = ""
 
     @classmethod
@@ -58,7 +69,21 @@ class ReviewItems(ItemList):
     def _asked(self) -> Iterator[tuple[Any, str]]:
         yield from super()._asked()
         yield self.state, STATES[self.state][0] if self.state in STATES else self.state
+        yield self.kind, f"with {KINDS.get(self.kind, self.kind)}"
+        yield self.label, f"with a difference about “{self.label_name}”"
+        yield self.person, f"where somebody differs from {self._name}"
         yield self.mine, "for you"
+
+    @property
+    def asks_differences(self) -> bool:
+        return bool(self.kind or self.label or self.person)
+
+    @property
+    def _name(self) -> str:
+        return str(self.project.members().filter(user=whole_number(self.person) or 0).first() or self.person)
+
+    def all_ontologies(self) -> QuerySet[Any]:
+        return self.project.ontology_set.order_by("kind")
 
     @property
     def known_count(self) -> int | None:
@@ -72,6 +97,11 @@ class ReviewItems(ItemList):
         yield from super().conditions()
         if self.state:
             yield STATES[self.state][1] if self.state in STATES else NOTHING
+        if self.asks_differences:
+            labels = labels_named(self.label, self.all_ontologies()) if self.label else None
+            person = (whole_number(self.person) or 0) if self.person else None
+            is_known = self.kind in ("", *KINDS)
+            yield items_with(kind=self.kind, label=labels, person=person) if is_known else NOTHING
         if self.mine:
             yield for_person(self.project, self.user)
 
@@ -103,8 +133,28 @@ class ReviewProgress(NamedTuple):
 
     @classmethod
     def of(cls, shown: ReviewItems) -> "ReviewProgress":
-        ready = replace(shown, q="", state="", mine="").matching().order_by()
-        return cls(ready.count(), ready.filter(work__is_disputed=True).count(), ready.filter(_DECIDED).count())
+        ready = replace(shown, q="", state="", mine="").matching().order_by().alias(is_decided=_DECIDED)
+        disputed, decided = Q(work__is_disputed=True), Q(is_decided=True)
+        counts = ready.aggregate(
+            ready=Count("pk"), disputed=Count("pk", filter=disputed), decided=Count("pk", filter=decided)
+        )
+        return cls(**counts)
+
+
+class ReviewerShare(NamedTuple):
+    """How far somebody is with the items that are for them."""
+
+    name: str
+    given: int
+    decided: int
+
+
+def shares(project: Project) -> list[ReviewerShare]:
+    rows = ReviewAssignment.objects.filter(item__dataset__project=project, item__removed_at=None)
+    gold = Annotation.objects.filter(item=OuterRef("item"), layer=Layer.GOLD, done_at__isnull=False)
+    counts = rows.order_by("person__username_folded").values_list("person__username").alias(decided=Exists(gold))
+    found = counts.annotate(given=Count("pk"), done=Count("pk", filter=Q(decided=True)))
+    return [ReviewerShare(*row) for row in found]
 
 
 def reviewers(project: Project) -> QuerySet[User]:

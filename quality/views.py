@@ -1,6 +1,7 @@
 """Reviews: the list of items, an item side by side, deciding, the gold edited by hand, the rule and sharing out."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -17,7 +18,7 @@ from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
-from annotation_service.models import start_job, with_defaults
+from annotation_service.models import User, start_job, with_defaults
 from annotations.views import page_of
 from datasets.models import Annotation
 from projects import access
@@ -25,12 +26,15 @@ from projects.forms import refusals_in, toasts_refusals
 from projects.models import Project
 from work.models.item_work import refresh, refresh_item
 
+from .counting import refresh_counts
 from .review import Review
-from .review_list import STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, texts
+from .review_list import KINDS, STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, shares, texts
 from .review_page import ReviewPage
 
 # After so long the page is shown with the figures that are there; the worker goes on.
 COUNT_SECONDS = 1
+# In larger projects a filter by differences finds those of the last time that agreement was computed.
+COUNTED_AT_ONCE = 500
 
 
 @require_GET
@@ -39,6 +43,8 @@ def reviews(request: Request, pk: int) -> HttpResponse:
     project = access.reviewed(request, pk)
     is_counted = refresh(project.dataset.pk, COUNT_SECONDS)
     shown, rights = ReviewItems.of(project, request.user, request.GET), project.rights_of(request.user)
+    if shown.asks_differences and shown.dataset.item_count <= COUNTED_AT_ONCE:
+        refresh_counts(project)
     page = shown.page(request.GET.get("page"), texts())
     golds = golds_of(list(page.object_list))
     context: dict[str, Any] = {
@@ -51,15 +57,23 @@ def reviews(request: Request, pk: int) -> HttpResponse:
         "everything": request.path,
         "is_counted": is_counted,
         "progress": ReviewProgress.of(shown),
+        "shares": shares(project),
         "reviews": Right.REVIEW in rights,
         "manages": Right.MANAGE in rights,
         "keeps": Right.KEEP in rights,
         "reads": Right.READ in rights,
     }
-    query, states = shown.query_string(page=page.number), [(name, words) for name, (words, _) in STATES.items()]
+    query = shown.query_string(page=page.number)
     return show_table(
-        request, query, "quality/_reviews.html", "quality/reviews.html", context, choices=lambda: {"states": states}
+        request, query, "quality/_reviews.html", "quality/reviews.html", context, choices=partial(_choices, shown)
     )
+
+
+def _choices(shown: ReviewItems) -> dict[str, Any]:
+    """What the form of the filter offers."""
+    states = [(name, in_words) for name, (in_words, _) in STATES.items()]
+    people = User.objects.filter(pk__in=shown.project.annotators()).order_by("username_folded")
+    return {"states": states, "kinds": list(KINDS.items()), "people": people}
 
 
 @require_GET
@@ -212,8 +226,8 @@ class RuleForm(forms.ModelForm):
             "agreed_least": "At least",
             "given_voice": "What came with the dataset is one voice",
             "is_blind": "Names are hidden from those who review",
-            "reviews_own": "People decide about items that they annotated, too",
-            "shows_decisions": "Annotators see what was decided differently from their marks",
+            "reviews_own": "People decide about their own items, too",
+            "shows_decisions": "Annotators see what was decided differently",
         }
         help_texts = {
             "agreed": "All else becomes a dispute, and so does what breaks a constraint or has a label that is off.",

@@ -23,7 +23,7 @@ from annotation_service.blueprints import Described
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, User, start_job
 from datasets.exports import DOWNLOAD_FORMATS
-from datasets.models import Annotation, Dataset, TextCorrection
+from datasets.models import Dataset, TextCorrection
 from datasets.models.correction import cut_anew
 from ontologies.models import Ontology
 from projects.assignment import item_counts

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from datasets.models import Annotation, Dataset, Entity, Relation
+from datasets.models import Dataset, Entity, Relation
 from datasets.sentences import AROUND, LONG, sentences
 from projects.models import Project
 from tests import factories
@@ -30,7 +30,7 @@ def found(ontology, person):
 
 def mark(dataset, position, label, start, end, person, status="accepted"):
     item = dataset.items().get(position=position)
-    annotation = Annotation.objects.get_or_create(item=item, annotator=person)[0]
+    annotation = factories.annotation(item, person)
     return Entity.objects.create(
         annotation=annotation,
         label_id=dataset.project.ontology_set.get(kind="entity").labels().by_fullname[label].pk,

@@ -75,7 +75,7 @@ def test_three_people_and_thirty_items_by_keys_alone(page, sign_in, project, peo
             press(page, "Control+Enter")
             page.wait_for_url(lambda url, pk=pk: f"/review/{pk}/" not in url)
             continue
-        keys = page.locator(".option[data-key]").evaluate_all("all => all.map(each => each.dataset.key)")
+        keys = page.locator(".deciding-option[data-key]").evaluate_all("all => all.map(each => each.dataset.key)")
         key = chance.choice([each for each in keys if each != "e"])
         made.setdefault(pk, []).append((int(number.input_value()), key))
         press(page, key)

@@ -414,7 +414,7 @@ def test_use_is_counted_in_one_query_without_removed_texts(alice, carol, django_
     top, state = labels.items()[0], labels.items().last()
     first, second, *_ = project.dataset.item_set.all()
     for person in (alice, carol, None):
-        annotation = first.annotation_set.create(annotator=person)
+        annotation = factories.annotation(first, person)
         annotation.entity_set.create(label=top, uid="aaaaaaaa", start=0, end=0)
     second.annotation_set.create(annotator=carol).entity_set.create(label=state, uid="aaaaaaaa", start=0, end=0)
     with django_assert_num_queries(1):
@@ -429,7 +429,7 @@ def test_annotators_see_only_how_often_they_used_a_label(as_alice, as_carol, as_
     label = project.entity_ontology.items()[0]
     item = project.dataset.item_set.first()
     for person in (alice, carol):
-        item.annotation_set.create(annotator=person).entity_set.create(label=label, uid="aaaaaaaa", start=0, end=0)
+        factories.annotation(item, person).entity_set.create(label=label, uid="aaaaaaaa", start=0, end=0)
     home = f"/ontologies/{project.entity_ontology.pk}/"
     for client, marks in ((as_alice, {label.uid: 2}), (as_carol, {label.uid: 1}), (as_dave, {})):
         assert client.get(f"{home}figures/").json()["columns"]["marks"]["own"] == marks
@@ -462,7 +462,7 @@ def test_a_blueprint_tells_the_marks_in_datasets_from_those_in_projects(alice, c
 def test_suggestions_are_counted_when_they_are_accepted(alice, carol):
     project = factories.project(by=alice, annotators=[carol])
     label = item(project.entity_ontology, "State")
-    given, mine = (project.dataset.items()[0].annotation_set.create(annotator=person) for person in (None, carol))
+    given, mine = (factories.annotation(project.dataset.items()[0], person) for person in (None, carol))
     for n, status in enumerate(("suggested", "rejected", "accepted")):
         mine.entity_set.create(label=label, uid=status, start=n, end=n, status=status, origin="preannotation")
     given.entity_set.create(label=label, uid="found", start=0, end=0, status="suggested", origin="preannotation")

@@ -107,6 +107,7 @@ def project(alice, carol, dave):
     first, second, _ = project.dataset.items()
     for item, person, name, place in (
         (first, carol, "State", 0),
+        (first, carol, "PhysicalObject", 0),  # which the rules forbid
         (second, carol, "State", 1),
         (first, dave, "Activity", 0),
     ):
@@ -194,9 +195,12 @@ def test_the_kept_figures_of_items_are_without_gold(project):
     assert figures() == before
 
 
-def test_the_bundle_is_without_gold(project):
+def test_the_bundle_is_without_gold(project, alice):
+    removed = project.dataset.items()[2]
+    project.dataset.remove(project.dataset.items().filter(pk=removed.pk), by=alice)
     before = read(project)
     decide(project)
+    factories.gold(removed)
     after = read(project)
     assert after["annotations.json"] == before["annotations.json"]
     assert after["dataset.json"] == before["dataset.json"]

@@ -1,5 +1,7 @@
 """Deciding about an item: what becomes of the marks, of undo, of what others do meanwhile, and of people's own work."""
 
+import re
+
 import pytest
 
 from annotation_service.db import write
@@ -7,7 +9,10 @@ from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Layer, Relation
 from quality.models import GoldDecision, Verdict
 from quality.review import disputed_among
+from quality.review_list import share_out
 from tests import factories
+from tests.annotations.test_constraints import constrain
+from tests.answers import text_of, toast
 from tests.quality.conftest import label, review, say, told
 from work.models import ItemWork
 from work.models.item_work import refresh
@@ -207,3 +212,113 @@ def test_a_dispute_is_counted_until_it_is_decided(items, carol, dave, alice, pro
     assert not ItemWork.objects.get(item=item).is_disputed
     review(item).undo(by=alice)
     assert ItemWork.objects.get(item=item).is_disputed
+
+
+def test_the_list_tells_who_has_what_and_how_far_that_is(as_alice, items, carol, dave, alice, project):
+    for item in items[:2]:
+        say(item, carol, "Thermostat 1-2")
+        say(item, dave, "SensingObject 1-2")
+    refresh(project.dataset.pk, 60)
+    assert share_out(project, [alice], by=alice) == 2
+    decide(items[0], 0, "1", alice)
+    review(items[0]).finish(by=alice)
+    page = text_of(as_alice.get(f"/projects/{project.pk}/review/"))
+    assert "alice: 1 of 2 items decided" in page and "50 %" in page
+    assert (
+        len(re.findall("disputed<", as_alice.get(f"/projects/{project.pk}/review/?state=disputed").content.decode()))
+        >= 1
+    )
+    found = as_alice.get(f"/projects/{project.pk}/review/next/?state=disputed")
+    assert found["Location"] == f"/projects/{project.pk}/review/{items[1].pk}/?state=disputed"
+
+
+def test_nobody_decides_about_their_own_work(as_carol, items, carol, dave, project):
+    project.membership_set.filter(user=carol).update(role="manager")
+    project.reviews_own = False
+    project.save(update_fields=["reviews_own"])
+    for item in items[:2]:
+        say(item, dave, "SensingObject 1-2")
+    say(items[0], carol, "Thermostat 1-2")
+    say(items[1], project.membership_set.get(user__username="erin").user, "Thermostat 1-2")
+    refresh(project.dataset.pk, 60)
+    answer = as_carol.post(f"/projects/{project.pk}/review/{items[0].pk}/decide/", {"choice": "1"})
+    assert answer.status_code == 403
+    assert "You annotated this item yourself" in text_of(as_carol.get(f"/projects/{project.pk}/review/{items[0].pk}/"))
+    found = as_carol.get(f"/projects/{project.pk}/review/next/")
+    assert found["Location"] == f"/projects/{project.pk}/review/{items[1].pk}/"
+    assert share_out(project, [carol], by=carol) == 1
+
+
+def test_annotators_learn_what_was_decided_differently(as_carol, items, carol, dave, alice, project):
+    item, address = items[1], f"/projects/{project.pk}/decided/"
+    assert as_carol.get(address).status_code == 403
+    project.shows_decisions = True
+    project.save(update_fields=["shows_decisions"])
+    assert "Nothing was decided differently" in text_of(as_carol.get(address))
+    say(item, carol, "Thermostat 1-3", "State 4-5")
+    say(item, dave, "SensingObject 1-3", "State 4-5", "DrivingObject 1-2")
+    decide(item, 1, "1", alice, "what measures is a sensor")
+    decide(item, 0, "1", alice)
+    assert "Nothing was decided differently" in text_of(as_carol.get(address))  # not decided yet
+    review(item).finish(by=alice)
+    page = text_of(as_carol.get(address))
+    assert "what measures is a sensor" in page and "SensingObject" in page and "DrivingObject" in page
+    assert "State" not in page and "dave" not in page
+    review(item).reopen()
+    decide(item, 1, "2", alice)
+    review(item).finish(by=alice)
+    assert "what measures is a sensor" not in text_of(as_carol.get(address))
+
+
+def test_a_refused_decision_says_why_and_keeps_the_reason(as_alice, items, carol, dave, project):
+    say(items[1], carol, "Thermostat 1-3")
+    say(items[1], dave, "SensingObject 1-3")
+    address = f"/projects/{project.pk}/review/{items[1].pk}/decide/"
+    answer = as_alice.post(address, {"sign": "old", "choice": "1", "reason": "my words", "number": "0"})
+    assert answer.status_code == 422
+    assert toast(answer).startswith("This was marked or decided otherwise meanwhile")
+    assert 'value="my words"' in answer.content.decode()
+    sign = review(items[1]).seen[0].sign
+    long = as_alice.post(address, {"sign": sign, "choice": "1", "reason": "x" * 501})
+    assert long.status_code == 422 and not GoldDecision.objects.exists()
+
+
+def test_the_list_is_filtered_by_kind_label_and_person(as_alice, items, carol, dave, erin, project):
+    say(items[0], carol, "Thermostat 1-2", "State 0")
+    say(items[0], dave, "SensingObject 1-2", "State 0")
+    say(items[1], carol, "State 1-2")
+    say(items[1], erin, "State 1")
+    say(items[2], dave, "State 1", "Activity 2", "hasPart: State 1 > Activity 2")
+    say(items[2], erin, "State 1", "Activity 2")
+    refresh(project.dataset.pk, 60)
+
+    def found(query):
+        page = as_alice.get(f"/projects/{project.pk}/review/?{query}").content.decode()
+        return [int(number) for number in re.findall(r'id="item-(\d+)"', page)]
+
+    assert found("") == [1, 2, 3]
+    assert found("kind=label") == [1] and found("kind=span") == [2] and found("kind=relation") == [3]
+    assert found("label=Thermostat") == [1] and found("label=State") == [2]
+    assert found(f"person={dave.pk}") == [1, 3] and found(f"person={carol.pk}&kind=span") == [2]
+    assert found("kind=nonsense") == [] and found("person=x") == []
+    say(items[1], erin, "State 1-2")
+    assert found("kind=span") == []
+
+
+def test_agreed_marks_that_break_a_constraint_become_disputes(items, carol, dave, alice, project):
+    for person in (carol, dave):
+        say(items[1], person, "Thermostat 1-3", "State 2-3", "Activity 5")
+    constrain(project, entities=[{"domain": "State", "excludes": ["Thermostat"]}], relations=None)
+    assert [(state, bool(why)) for state, why in states(items[1])] == [
+        ("open", True),
+        ("open", True),
+        ("agreed", False),
+    ]
+    assert disputed_among([items[1].pk]) == {items[1].pk}
+    decide(items[1], 0, "1", alice)
+    assert gold(items[1]) == ["Thermostat 1-3", "Activity 5"]
+    with pytest.raises(Refused, match="State"):
+        decide(items[1], 1, "1", alice)
+    assert gold(items[1]) == ["Thermostat 1-3", "Activity 5"]
+    decide(items[1], 1, "neither", alice)
+    review(items[1]).finish(by=alice)

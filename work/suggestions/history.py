@@ -46,8 +46,8 @@ used (key, label) AS (
 )
 SELECT key, label FROM used WHERE label IS NOT NULL
 """
-# A subquery for each label: by a join, both databases would look at all marks. So they would to leave out gold by one; behind its
-# mark, the newest of all, those of people would not be found.
+# A subquery for each label: by a join, both databases would look at all marks. So they would to leave out gold, which is newer
+# than what people marked and would hide it: 10,000 marks of a label are passed over one by one in 15 ms.
 _SOME = f"""
 SELECT * FROM (
     SELECT words_key, label_id, annotation_id, batch_id, status, {{given}} AS given FROM datasets_entity
