@@ -52,6 +52,10 @@ class TableCell(NamedTuple):
         return words.number(self.value) if isinstance(self.value, int) else str(self.value)
 
 
+ShadedMap = tuple[list[tuple[str, str]], list[tuple[str, list[TableCell]]]]
+"""The names of the columns, with longer ones; and the rows with their names."""
+
+
 class FiguresTable(NamedTuple):
     """``head`` has the names of the columns, and what they mean."""
 
@@ -155,7 +159,7 @@ def pairs(asked: AskedFigures) -> FiguresTable:
     return FiguresTable(_head(asked.measure, "first", "second", "items"), rows)
 
 
-def pair_map(asked: AskedFigures) -> tuple[list[str], list[tuple[str, list[TableCell]]]]:
+def pair_map(asked: AskedFigures) -> ShadedMap:
     """F1 of any two, with the first in the row."""
     found = asked.part.pairs
     people = list(dict.fromkeys(who for who in asked.agreement.names for pair in found if who in pair))
@@ -170,7 +174,9 @@ def pair_map(asked: AskedFigures) -> tuple[list[str], list[tuple[str, list[Table
         shade = None if value is None else round(100 * value)
         return TableCell(value, title, asked.places(one=names[one], other=names[other]), shade)
 
-    return [names[who] for who in people], [(names[one], [cell(one, other) for other in people]) for one in people]
+    return [(names[who], names[who]) for who in people], [
+        (names[one], [cell(one, other) for other in people]) for one in people
+    ]
 
 
 def weeks(asked: AskedFigures) -> FiguresTable:
@@ -249,7 +255,7 @@ def confusion(asked: AskedFigures) -> FiguresTable:
     return FiguresTable([(first, ""), (second, ""), ("times", "")], rows)
 
 
-def confusion_map(asked: AskedFigures) -> tuple[list[tuple[str, str]], list[tuple[str, list[TableCell]]]]:
+def confusion_map(asked: AskedFigures) -> ShadedMap:
     """How often labels meet on the same words; the darker, the larger the part of their row."""
     counts = defaultdict[tuple[int, int], int](int)
     for (one, other), number in _counted(asked, "matrix").items():

@@ -56,6 +56,7 @@ def test_it_holds_each_resource_in_its_download_format(project):
         "dataset.json",
         "batches.json",
         "annotations.json",
+        "agreement.json",
     }
     assert files["entity_ontology.json"] == json.loads(project.entity_ontology.as_json())
     assert [item["original"] for item in files["dataset.json"]] == [
@@ -213,7 +214,7 @@ def test_more_items_than_one_portion_come_in_order(alice, carol, monkeypatch, li
 def test_it_takes_a_fixed_number_of_queries(project, carol, django_assert_max_num_queries):
     for item in project.dataset.items():
         mark(project, item, carol)
-    with django_assert_max_num_queries(33):
+    with django_assert_max_num_queries(40):
         read(project)
 
 
