@@ -1,5 +1,6 @@
 """How far the people of a project agree, with each other and with gold: added up from the counts of items, and kept."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -10,22 +11,25 @@ from django.utils import timezone
 
 from annotation_service.db import write
 from annotation_service.edits import fingerprint
+from annotation_service.json_input import to_json
 from datasets.importing.document import Progress, no_progress
+from projects.bundle import Counts, Part, parts
 from projects.models import Project
 
 from .comparison import Likeness
-from .counting import LONELY, PairCounts, kept_documents, kept_of, refresh_counts, written
+from .counting import LONELY, PairCounts, Staleness, documents_now, kept_documents, kept_of, refresh_counts, written
 from .measures import Matches, SetCounts, alpha_rows, f1, group_of, interval, kappa, tree_credit
 from .models import AgreementReport
-from .voices import GOLD_VOICE, Trees
+from .voices import GOLD_VOICE, Trees, names_for
 
+COMPARE = "agreement"  # the kind of the job
 # So many labels have a row each in the matrix of what is confused; more are folded into their branches.
 MOST_LABELS = 40
 MOST_CONFUSED = 500
 KEPT_SPLITS = 2**16
 
 
-class Figures(NamedTuple):
+class PairFigures(NamedTuple):
     """What all measures follow from; adds up. Of two voices, the first is the reference."""
 
     items: float = 0
@@ -53,17 +57,17 @@ class Figures(NamedTuple):
         """What `kappa` takes: whether tokens have labels."""
         return self.both, self.only_one, self.only_other, self.tokens - self.both - self.only_one - self.only_other
 
-    def turned(self) -> "Figures":
+    def turned(self) -> "PairFigures":
         """With the other as the reference."""
         names = {name: name.replace("one", "other") for name in self._fields if "one" in name}
         names |= {theirs: own for own, theirs in names.items()}
-        return Figures(*(getattr(self, names.get(name, name)) for name in self._fields))
+        return PairFigures(*(getattr(self, names.get(name, name)) for name in self._fields))
 
 
 class Measure(NamedTuple):
     words: str
     explained: str
-    of: Callable[[Figures], Matches]
+    of: Callable[[PairFigures], Matches]
 
 
 MEASURES = {
@@ -90,16 +94,17 @@ MEASURES = {
         lambda f: Matches(f.ends, f.ends_one, f.ends_other),
     ),
 }
-OF_LABELS = ("exact", "overlap", "tree", "relations", "ends")  # `MEASURES` that are of single labels, too
+# Of single pairs and labels, these have intervals: each takes a millisecond.
+WITH_INTERVALS = ("exact", "overlap", "relations")
 Sums = defaultdict[int, list[float]]
-"""`Figures` of groups of items: see `group_of`."""
+"""`PairFigures` of groups of items: see `group_of`."""
 ITEMS, SAME, SPAN, CREDIT, ONE, OTHER, SPANS, SPANS_ONE, SPANS_OTHER = range(9)
 RELATIONS, RELATIONS_ONE, RELATIONS_OTHER, ENDS, ENDS_ONE, ENDS_OTHER = range(9, 15)
 BOTH, ONLY_ONE, ONLY_OTHER, TOKENS = range(15, 19)
 
 
 def new_sums() -> Sums:
-    return defaultdict(lambda: [0] * len(Figures._fields))
+    return defaultdict(lambda: [0] * len(PairFigures._fields))
 
 
 class Shared(NamedTuple):
@@ -128,7 +133,7 @@ class Section:
 
     def add(self, group: int, pair: PairCounts, tokens: int, *, is_new_item: bool) -> None:
         """``is_new_item`` unless another pair of the item came before."""
-        found: list[float] = [0] * len(Figures._fields)
+        found: list[float] = [0] * len(PairFigures._fields)
         found[ITEMS], found[TOKENS], found[SPANS : SPANS_OTHER + 1] = 1, tokens, pair.spans
         self._add_entities(group, found, pair.entities)
         self._add_relations(group, found, pair.relations)
@@ -208,9 +213,9 @@ class Section:
                 sums[group][TOKENS] = whole[TOKENS]
         return {
             "total": _row(self.total, MEASURES),
-            "pairs": [[*pair, *_row(sums, MEASURES)] for pair, sums in self.pairs.items()],
+            "pairs": [[*pair, *_row(sums, WITH_INTERVALS)] for pair, sums in self.pairs.items()],
             "weeks": [[week, *_row(sums)] for week, sums in sorted(self.weeks.items())],
-            "labels": [[key, *_row(sums, OF_LABELS)] for key, sums in self.labels.items()],
+            "labels": [[key, *_row(sums, WITH_INTERVALS)] for key, sums in self.labels.items()],
             "confused": [[*pair, number] for pair, number in self._different()],
             "matrix": self._matrix(),
         }
@@ -237,7 +242,7 @@ class Section:
 
 def _row(sums: Sums, measures: Iterable[str] = ()) -> list[Any]:
     """The sum of all groups, and the intervals of measures that have one."""
-    rows = [Figures(*sums[group]) for group in sorted(sums)]
+    rows = [PairFigures(*sums[group]) for group in sorted(sums)]
     whole = [round(sum(column), 6) for column in zip(*rows, strict=True)]
     found = {name: interval([MEASURES[name].of(row) for row in rows], f1) for name in measures}
     if found:
@@ -282,7 +287,7 @@ def signature_of(trees: Trees) -> str:
 def make_report(project: Project, progress: Progress = no_progress, finish: Callable[[], object] = bool) -> None:
     """Count what has changed and keep the figures, with what is to be stored together with them."""
     refresh_counts(project, progress)
-    count = kept_of(project).count()
+    made_at, count = timezone.now(), kept_of(project).count()
 
     def watched() -> Iterator[tuple[int, dict[str, Any]]]:
         for place, found in enumerate(kept_documents(project)):
@@ -290,25 +295,58 @@ def make_report(project: Project, progress: Progress = no_progress, finish: Call
                 progress(place, count, "adding up")
             yield found
 
-    figures = written(add_up(watched(), Trees(project.ontology_set.all())))
-    values = {"made_at": timezone.now(), "figures": figures}
+    values = {"made_at": made_at, "figures": written(add_up(watched(), Trees(project.ontology_set.all())))}
     with write():
         AgreementReport.objects.update_or_create(dataset=project.locked_as_it_is().dataset, defaults=values)
         finish()
 
 
+def report_of(project: Project) -> AgreementReport | None:
+    return AgreementReport.objects.filter(dataset__project=project).first()
+
+
+class Changed(NamedTuple):
+    """What has become other than in a report: the counts of so many items, and where labels stand."""
+
+    items: int
+    labels: bool
+
+    @classmethod
+    def since(cls, project: Project, report: AgreementReport) -> "Changed":
+        figures, kept = json.loads(report.figures), kept_of(project)
+        items = len(Staleness.of(project)) + kept.filter(counted_at__gt=report.made_at).count()
+        # Items may have gone to the bin, or come back from there.
+        items = items or abs(figures["items"] - kept.count())
+        return cls(items, figures["trees"] != signature_of(Trees(project.ontology_set.all())))
+
+
+def figures_now(project: Project) -> dict[str, Any]:
+    """Of now, where nothing may be written, such as in a `snapshot`."""
+    report = report_of(project)
+    if report and not any(Changed.since(project, report)):
+        return json.loads(report.figures)
+    return add_up(documents_now(project), Trees(project.ontology_set.all()))
+
+
 class Row(NamedTuple):
     """The figures of something, with the intervals in which their measures lie."""
 
-    figures: Figures
+    figures: PairFigures
     intervals: Mapping[str, list[float]]
+
+    def measure(self, name: str) -> Matches:
+        return MEASURES[name].of(self.figures)
+
+    @property
+    def kappa(self) -> float | None:
+        return kappa(*self.figures.yes_and_no)
 
     @classmethod
     def of(cls, figures: list[float], intervals: Mapping[str, list[float]]) -> "Row":
-        return cls(Figures(*figures), intervals)
+        return cls(PairFigures(*figures), intervals)
 
 
-class Part:
+class ReportPart:
     """A `Section` as it is kept: of people with each other, or of gold with people. Pairs are those of two names."""
 
     def __init__(self, document: Mapping[str, Any], names: Mapping[int, str], trees: Trees) -> None:
@@ -341,10 +379,19 @@ class Agreement:
         self.items: int = document["items"]
         self.signature: str = document["trees"]
         self.alpha, self.alpha_interval = document["alpha"]
-        self.people, self.gold = (Part(document[name], names, trees) for name in ("people", "gold"))
+        self.people, self.gold = (ReportPart(document[name], names, trees) for name in ("people", "gold"))
+
+    @classmethod
+    def read(cls, report: AgreementReport, names: Mapping[int, str], trees: Trees) -> "Agreement":
+        return cls(json.loads(report.figures), names, trees)
+
+    @classmethod
+    def now(cls, project: Project) -> "Agreement":
+        """As commands and files have it."""
+        return cls(figures_now(project), names_for(project), Trees(project.ontology_set.all()))
 
     def as_json(self) -> dict[str, Any]:
-        """As the command and the bundle have it; the dataset as a voice is null."""
+        """What is undefined is null, and so is the dataset as a voice."""
         return {
             "items": self.items,
             "alpha": self.alpha,
@@ -364,7 +411,7 @@ class Agreement:
         }
 
 
-def _labels_in_json(part: Part) -> dict[str, Any]:
+def _labels_in_json(part: ReportPart) -> dict[str, Any]:
     return {
         name: [{"label": part.trees.labels[pk].fullname, **_in_json(row)} for pk, row in rows.items()]
         for name, rows in (("labels", part.labels), ("branches", part.branches))
@@ -373,10 +420,25 @@ def _labels_in_json(part: Part) -> dict[str, Any]:
 
 def _in_json(row: Row) -> dict[str, Any]:
     found = {
-        name: {each: getattr(measure.of(row.figures), each) for each in ("precision", "recall", "f1")}
+        name: {each: getattr(row.measure(name), each) for each in ("precision", "recall", "f1")}
         | {"interval": row.intervals.get(name)}
-        for name, measure in MEASURES.items()
+        for name in MEASURES
     }
     relations = found.pop("relations") | {"given_matched_ends": found.pop("ends")}
-    chance = {"value": kappa(*row.figures.yes_and_no), "interval": row.intervals.get("kappa")}
+    chance = {"value": row.kappa, "interval": row.intervals.get("kappa")}
     return {"items": int(row.figures.items), "entities": found, "relations": relations, "kappa": chance}
+
+
+# --- In the bundle -------------------------------------------------------------------------------------------------------
+
+
+def _agreement(project: Project, counts: Counts, progress: Progress) -> Iterator[str]:
+    yield to_json(Agreement.now(project).as_json())
+
+
+NOTES = {
+    "agreement.json": "how far those agree who are done with an item, in all pairs; of two people the first is the reference, and"
+    " null is what came with the dataset. alpha is Krippendorff’s, with the distance MASI of the sets of labels on each token;"
+    " kappa is Cohen’s, of whether tokens are marked. Intervals are of 95 %. null: undefined",
+}
+parts.append(Part("agreement.json", _agreement, NOTES))

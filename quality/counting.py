@@ -9,9 +9,11 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
+from django.db import connection
 from django.db.models import CharField, Count, Exists, F, Max, OuterRef, Q, Sum, Value
 from django.db.models.functions import Cast, Coalesce, Concat
 from django.utils import timezone
@@ -33,6 +35,10 @@ LONELY = "lonely"
 # So many items are counted and written at once, or fewer that many people are done with: any two of them are compared.
 ITEMS_AT_ONCE, PAIRS_AT_ONCE = 200, 1000
 NOTHING: LabelSet = frozenset()
+# A million times in a large project: the ORM takes four times as long.
+_INSERT_DIFFERENCE = """
+INSERT INTO quality_markdifference (item_id, one, other, kind, label, other_label, count) VALUES (%s, %s, %s, %s, %s, %s, %s)
+"""
 
 Rows = dict[str, list[list[int]]]
 """By likeness: the label of one, that of the other, 0 without a mark, and how many."""
@@ -92,22 +98,25 @@ def _compared(one: Marked, other: Marked, apart: Callable[[int, int], int]) -> t
 def _rows(pairs: Iterable[Paired]) -> Rows:
     counts = Counter(
         (
-            pair.likeness.value if pair.has_ends else LONELY,
-            pair.one.label if pair.one else 0,
-            pair.other.label if pair.other else 0,
+            likeness if has_ends else LONELY,
+            one.label if one else 0,
+            other.label if other else 0,
         )
-        for pair in pairs
+        for likeness, one, other, _, has_ends in pairs
     )
     found: Rows = {}
-    for (kind, label, other_label), number in sorted(counts.items()):
+    for (kind, label, other_label), number in counts.items():
         found.setdefault(kind, []).append([label, other_label, number])
     return found
 
 
 def _words(labels: Mapping[int, Mapping[int, LabelSet]], one: int, other: int) -> list[list[Any]]:
     own, theirs = labels[one], labels[other]
-    counts = Counter((own.get(token, NOTHING), theirs.get(token, NOTHING)) for token in own.keys() | theirs.keys())
-    return sorted([sorted(a), sorted(b), number] for (a, b), number in counts.items())
+    counts = Counter([(own.get(token, NOTHING), theirs.get(token, NOTHING)) for token in own.keys() | theirs.keys()])
+    return [[_listed(a), _listed(b), number] for (a, b), number in counts.items()]
+
+
+_listed = lru_cache(2**16)(sorted)  # the same few sets come again and again
 
 
 # --- What is kept --------------------------------------------------------------------------------------------------------
@@ -121,6 +130,11 @@ class Staleness(NamedTuple):
 
     def __len__(self) -> int:
         return len(self.changed) + len(self.gone)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of voices are to be compared."""
+        return sum(voices * (voices - 1) // 2 for _, voices in self.changed.values())
 
     def portions(self) -> Iterator[list[int]]:
         """The keys of what is to be counted, some at a time."""
@@ -200,9 +214,8 @@ def _store(found: Mapping[int, tuple[str, dict[str, Any]]]) -> None:
         KeptAgreement.objects.bulk_create(
             KeptAgreement(item_id=pk, signature=texts[pk][0], counts=texts[pk][1]) for pk in there
         )
-        MarkDifference.objects.bulk_create(
-            (MarkDifference(*each) for pk in there for each in differences[pk]), batch_size=2000
-        )
+        with connection.cursor() as cursor:
+            cursor.executemany(_INSERT_DIFFERENCE, [row for pk in there for row in differences[pk]])
 
 
 def forget(items: Collection[int]) -> None:
@@ -218,7 +231,7 @@ def written(document: Any) -> str:
 
 
 def _differences(item: int, pairs: Iterable[PairCounts]) -> Iterator[tuple[Any, ...]]:
-    """The fields of `MarkDifference`, in their order."""
+    """The values of `_INSERT_DIFFERENCE`."""
     for pair in pairs:
         relations = Counter[tuple[int, int]]()
         for kind, rows in pair.relations.items():
@@ -227,13 +240,17 @@ def _differences(item: int, pairs: Iterable[PairCounts]) -> Iterator[tuple[Any, 
                     relations[label, other_label] += number
         for kind, rows in pair.entities.items():
             if kind != Likeness.SAME:
-                yield from ((None, item, pair.one, pair.other, kind, *row) for row in rows)
-        yield from ((None, item, pair.one, pair.other, RELATION, *key, n) for key, n in relations.items())
+                yield from ((item, pair.one, pair.other, kind, *row) for row in rows)
+        yield from ((item, pair.one, pair.other, RELATION, *key, n) for key, n in relations.items())
 
 
-def kept_documents(project: Project, without: Container[int] = ()) -> Iterator[tuple[int, dict[str, Any]]]:
+def kept_documents(
+    project: Project, without: Container[int] = (), among_items: Collection[int] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The keys of items, in their order, with what is kept of them."""
     rows, last = kept_of(project).order_by("item").values_list("item", "counts"), 0
+    if among_items is not None:
+        rows = rows.filter(item__in=among(list(among_items)))
     while some := list(rows.filter(item__gt=last)[:ITEMS_AT_ONCE]):
         last = some[-1][0]
         yield from ((pk, json.loads(text)) for pk, text in some if pk not in without)
@@ -259,8 +276,10 @@ def differing(
     other: int | None = None,
 ) -> Any:
     """The differences of a kind, a `Likeness` or `RELATION`, between ``person`` with one of the ``labels`` and ``other`` with one
-    of the ``other_labels``, whoever of both stands first. The label 0 stands for no mark at all."""
+    of the ``other_labels``, whoever of both stands first. The label 0 stands for no mark at all. Gold is only asked by name."""
     rows = MarkDifference.objects.filter(**{"kind": kind} if kind else {})
+    if GOLD_VOICE not in (person, other):
+        rows = rows.filter(one__gt=GOLD_VOICE)
     ways = []
     for own, theirs in (("", "other_"), ("other_", "")):
         way = Q()

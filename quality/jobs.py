@@ -1,15 +1,20 @@
-"""What the worker does for reviews."""
+"""What the worker does for reviews, and to compare marks; and what bundles have of that."""
+
+from django.urls import reverse
 
 from annotation_service.blueprints import Right
 from annotation_service.db import write
+from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job, new_file
 from annotation_service.words import plural
 from datasets.models import Item
+from projects import access
 from projects.jobs import started_with
 from projects.models import Project
 
+from .agreement import COMPARE, make_report
 from .gold_files import FORMATS, file_name, make_dataset, write_gold
 from .review import Review, refresh_disputes
 from .review_list import ReviewItems, for_person
@@ -68,6 +73,18 @@ def write_download(job: Job, progress: Progress) -> None:
 def make_gold_dataset(job: Job, progress: Progress) -> None:
     progress(0, 0, "copying")
     make_dataset(_project(job), by=job.by, name=job.target["name"], job=job)
+
+
+def reads(request: Request, job: Job) -> None:
+    """Whoever reads the project."""
+    access.project(request, job.target["project"], Right.READ)
+
+
+@kind(COMPARE, reads)
+def compare_marks(job: Job, progress: Progress) -> None:
+    project = _project(job)
+    done = {"text": "Everybody’s marks are compared.", "url": reverse("quality:agreement", args=[project.pk])}
+    make_report(project, progress, finish=lambda: job.finish(**done))
 
 
 def _project(job: Job) -> Project:

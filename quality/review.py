@@ -86,7 +86,7 @@ class Review:
 
     @property
     def is_disputed(self) -> bool:
-        return self.is_ready and bool(self.deliberation.disputes)
+        return len(self.voices) > 1 and bool(self.deliberation.disputes)
 
     @cached_property
     def groups(self) -> list[MarkGroup]:

@@ -93,8 +93,8 @@ NAMES_OF_NOBODY = {GOLD_VOICE: "the gold", GIVEN_VOICE: "the dataset"}
 
 def names_for(project: Project, user: User | None = None) -> dict[int, str]:
     """What pages, files and addresses call the voices of a project before somebody, in the order in which they are shown: gold,
-    the dataset, members and whoever has annotated there. In blind projects people are letters, but for those who manage them, and for
-    commands, which have no user."""
+    the dataset, members and whoever has annotated there. In blind projects people are letters, but for those who manage them,
+    and for commands, which have no user."""
     annotating = Annotation.objects.filter(item__in=project.all_items().order_by().values("pk"), layer=Layer.OWN)
     people = User.objects.filter(
         Q(pk__in=annotating.order_by().values("annotator"))

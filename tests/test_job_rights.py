@@ -18,6 +18,8 @@ OF_A_PROJECT = (
     "by_hand",
     "undo_by_hand",
     "match_preannotations",
+    "take_over",
+    "agreement",
     "check_upload of its dataset",
     "store_upload of its dataset",
 )

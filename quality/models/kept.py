@@ -2,6 +2,7 @@
 
 from django.db import models
 from django.db.models import Index
+from django.utils import timezone
 
 from datasets.models import Dataset, Item
 
@@ -12,6 +13,7 @@ class KeptAgreement(models.Model):
     item = models.OneToOneField(Item, primary_key=True, on_delete=models.RESTRICT, related_name="agreement")
     # Of what was counted: another one, as soon as somebody's marks, whether they are done, or the text are others.
     signature = models.CharField(max_length=150)
+    counted_at = models.DateTimeField(default=timezone.now)
     # As JSON. No database looks into it, and as text it is written and read in half the time.
     counts = models.TextField()
 

@@ -37,7 +37,8 @@ SELECT a.id, %(label)s + (i.position / 10 + {n} + CASE WHEN a.id %% 11 = {n} THE
 _RELATIONS = """
 INSERT INTO datasets_relation
        (annotation_id, label_id, uid, source_id, target_id, status, origin, created_at, updated_at)
-SELECT s.annotation_id, %(relation)s + s.annotation_id %% 3, 'relation', s.id, t.id, 'accepted', 'person', s.created_at, s.created_at
+SELECT s.annotation_id, %(relation)s + s.annotation_id %% 3, 'relation', s.id, t.id, 'accepted', 'person', s.created_at,
+       s.created_at
   FROM datasets_entity s
   JOIN datasets_entity t ON t.annotation_id = s.annotation_id AND t.uid = 'mark-1'
   JOIN datasets_annotation a ON a.id = s.annotation_id

@@ -7,7 +7,7 @@ import pytest
 from annotation_service.db import write
 from datasets.models import Annotation, Item, Layer
 from quality.comparison import compare
-from quality.counting import RELATION, Staleness, documents_now, items_with, kept_documents, refresh_counts, written
+from quality.counting import RELATION, Staleness, documents_now, items_with, kept_documents, refresh_counts
 from quality.models import KeptAgreement, MarkDifference
 from quality.voices import GOLD_VOICE, Trees, voices_in
 from tests import factories
@@ -83,11 +83,17 @@ def counted(documents):
     return found
 
 
+def in_order(value):
+    if isinstance(value, dict):
+        return {key: in_order(each) for key, each in value.items()}
+    return sorted(map(in_order, value), key=str) if isinstance(value, list) else value
+
+
 def stored(project):
     """Everything that is kept, signatures and keys of rows aside."""
     differences = MarkDifference.objects.filter(item__dataset__project=project)
     fields = ("item", "one", "other", "kind", "label", "other_label", "count")
-    return [(pk, written(document)) for pk, document in kept_documents(project)], sorted(
+    return [(pk, in_order(document)) for pk, document in kept_documents(project)], sorted(
         differences.values_list(*fields)
     )
 
