@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.db import connection
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 
@@ -33,7 +33,11 @@ def projects(user: User, right: Right = Right.SEE) -> QuerySet[Project]:
     everything = Project.objects.all() if right in roles.ARCHIVE_RIGHTS else Project.objects.filter(archived_at=None)
     if user.is_staff and right in roles.STAFF_RIGHTS:
         return everything
-    return everything.filter(membership__user=user, membership__role__in=roles.with_right(right))
+    found = everything.filter(membership__user=user, membership__role__in=roles.with_right(right))
+    if right == Right.READ:  # as in `Project.rights_now`
+        managed = everything.filter(membership__user=user, membership__role__in=roles.with_right(Right.MANAGE))
+        found = found.filter(Q(is_blind=False) | Q(pk__in=managed.values("pk")))
+    return found
 
 
 projects_seen.append(lambda user, right: projects(user, right).values_list("pk", flat=True))
@@ -279,4 +283,5 @@ def commenting_on(request: Request, project_pk: int, who: str, item_pk: int) -> 
     with write():
         _lock_item(item_pk)
         found, person = annotators_work(request, project_pk, who, Right.REVIEW)
+        require(Right.READ, found.rights_of(request.user))
         yield get_object_or_404(items_to_read(request, found, person), pk=item_pk), person

@@ -47,8 +47,10 @@ def waits_for(user: User, *, reads: bool) -> Q:
 
 def waiting_for(user: User, roles: Mapping[int, Role]) -> Counter[int]:
     """How many comments wait for somebody in each project, by their roles there: those in its list of them."""
-    read = Q(item__dataset__project__in=[pk for pk, role in roles.items() if Right.READ in role.rights])
-    shown = read & waits_for(user, reads=True) | is_given(user, "item__") & waits_for(user, reads=False)
+    read, managed = ([pk for pk, role in roles.items() if right in role.rights] for right in (Right.READ, Right.MANAGE))
+    is_open = {"item__dataset__project__is_blind": False}
+    seen = Q(item__dataset__project__in=managed) | Q(item__dataset__project__in=read, **is_open)
+    shown = seen & waits_for(user, reads=True) | is_given(user, "item__") & waits_for(user, reads=False)
     found = Comment.objects.filter(shown, item__dataset__project__in=roles, item__removed_at=None)
     return Counter(dict(found.order_by().values_list("item__dataset__project").annotate(Count("pk"))))
 

@@ -35,7 +35,17 @@ COPIED: tuple[type[Blueprint], ...] = (Ontology, *RESOURCE_SETS, Dataset)
 # What is deleted together with projects.
 GO_WITH_PROJECTS: tuple[type[models.Model], ...] = (Membership, FormerMember, Invitation, ItemCounts, HandChange)
 # What a duplicate has of its own.
-NOT_DUPLICATED = {"id", "name", "created_by", "created_at", "updated_at", "archived_at", "deleted_at", "next_below"}
+NOT_DUPLICATED = {
+    "id",
+    "name",
+    "created_by",
+    "created_at",
+    "updated_at",
+    "archived_at",
+    "deleted_at",
+    "next_below",
+    "review_key",
+}
 B = TypeVar("B", Ontology, ResourceSet, ConstraintSet)
 
 __all__ = [
@@ -114,6 +124,8 @@ class Project(HasMembers):
     is_blind = models.BooleanField(default=False)
     reviews_own = models.BooleanField(default=False)
     shows_decisions = models.BooleanField(default=False)
+    # By which rule, constraints and labels the disputed items were found.
+    review_key = models.CharField(max_length=24, blank=True, editable=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
 
     archived_at = models.DateTimeField(null=True, editable=False)

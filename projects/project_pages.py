@@ -35,6 +35,9 @@ TABS = {
     ),
     "items": ProjectPage("Items", "projects:items", Right.READ, "texts give take"),
     "review": ProjectPage("Review", "quality:reviews", Right.READ, "adjudication gold disputes compare decide"),
+    "agreement": ProjectPage(
+        "Agreement", "quality:agreement", Right.READ, "kappa alpha F1 confusion calibration compare"
+    ),
     "people": ProjectPage("People", "projects:people", Right.READ, "members annotators roles invite"),
     "comments": ProjectPage("Comments", "projects:comments", Right.SEE, "flags questions answers"),
     "settings": ProjectPage("Settings", "projects:settings", Right.KEEP, "archive duplicate delete"),

@@ -6,11 +6,11 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from annotation_service.inputs import Refused
+from annotation_service.inputs import Refused, whole_number
 from resources.judging import Judge
 from resources.spans import crowded_token, pairs_of
 
-from .comparison import AnyMark, Apart, EntityMark, Linked, Marked, MarkGroup, Option, RelationMark, Voice, groups_of
+from .comparison import AnyMark, EntityMark, Linked, Marked, MarkGroup, Option, RelationMark
 
 
 class Ruling(NamedTuple):
@@ -74,9 +74,10 @@ class TakeOverRule(NamedTuple):
     least: int = 2
 
     def takes(self, saying: int, voices: int) -> bool:
-        if self.agreed == "majority":
-            return 2 * saying > voices
-        return saying >= (min(self.least, voices) if self.agreed == "least" else voices)
+        """What one says alone agrees with nobody."""
+        if self.agreed == "least":
+            return saying >= self.least
+        return voices > 1 and (2 * saying > voices if self.agreed == "majority" else saying == voices)
 
 
 class GroupState(StrEnum):
@@ -98,26 +99,25 @@ class Standing(NamedTuple):
 
 
 class Deliberation:
-    """What the voices say about an item, together with the ``rulings`` that there are, in their order, and the marks that are
-    ``stored`` as its gold.
+    """What so many ``people`` say about an item, in ``groups``, together with the ``rulings`` that there are, in their order, and
+    the marks that are ``stored`` as its gold.
 
     ``is_on`` tells whether a label can be applied; ``judge`` has the constraints, if there are any.
     """
 
     def __init__(
         self,
-        voices: Sequence[Voice],
+        groups: Sequence[MarkGroup],
+        people: int,
         rulings: Sequence[Ruling],
         stored: Marked,
         *,
         rule: TakeOverRule,
-        apart: Apart,
         is_on: Callable[[int], bool],
         judge: Judge | None,
     ) -> None:
-        self.voices, self.rulings, self.stored, self.rule = voices, rulings, stored, rule
+        self.groups, self.people, self.rulings, self.stored, self.rule = groups, people, rulings, stored, rule
         self._is_on, self._judge = is_on, judge
-        self.groups = groups_of(voices, apart)
         self._ruled = settle(rulings).entities
         self._last = {mark: is_taken for _, mark, is_taken in rulings}
         self.standings = [*self._of_entities(), *self._of_relations()]
@@ -170,11 +170,12 @@ class Deliberation:
             covered = self._covered(group)
             taken = self._taken(group) if covered else tuple(filter(None, [self._agreed(group)]))
             why = next(filter(None, (self._against(became[mark]) for option in taken for mark in option.marks)), "")
-            if covered and not why:
+            is_there = any(became[mark] for option in taken for mark in option.marks)
+            if covered and not why and (is_there or not taken):
                 yield Standing(group, GroupState.DECIDED, taken)
             elif any(end in self._undecided for mark in marks for end in mark[:2]):
                 yield Standing(group, GroupState.WAITS, ())
-            elif not any(became.values()):
+            elif not any(became.values()) or (covered and not is_there):
                 yield Standing(group, GroupState.FALLS, ())
             elif taken and not why:
                 yield Standing(group, GroupState.AGREED, taken)
@@ -183,9 +184,9 @@ class Deliberation:
 
     def _agreed(self, group: MarkGroup) -> Option | None:
         first, *others = group.options
-        takes = self.rule.takes(len(first.who), len(self.voices))
+        takes = self.rule.takes(len(first.who), self.people)
         # Two of which each has enough people are for a person to decide.
-        return first if takes and not any(self.rule.takes(len(each.who), len(self.voices)) for each in others) else None
+        return first if takes and not any(self.rule.takes(len(each.who), self.people) for each in others) else None
 
     def _covered(self, group: MarkGroup) -> bool:
         return all(mark in self._last for mark in group.marks)
@@ -235,6 +236,6 @@ def options_chosen(group: MarkGroup, choice: str) -> list[Option]:
         return []
     if choice == BOTH:
         return list(group.options)
-    if choice.isdecimal() and 0 < int(choice) <= len(group.options):
-        return [group.options[int(choice) - 1]]
+    if (number := whole_number(choice, digits=4) or 0) and number <= len(group.options):
+        return [group.options[number - 1]]
     raise Refused(f"Choose “{BOTH}”, “{NEITHER}” or one of the numbers 1 to {len(group.options)}.")

@@ -1,19 +1,23 @@
-"""What the worker does for reviews."""
+"""What the worker does for reviews, and to compare marks; and what bundles have of that."""
+
+from django.urls import reverse
 
 from annotation_service.blueprints import Right
 from annotation_service.db import write
+from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
 from annotation_service.models import Job, new_file
 from annotation_service.words import plural
 from datasets.models import Item
+from projects import access
 from projects.jobs import started_with
 from projects.models import Project
-from work.models.item_work import refresh
 
+from .agreement import COMPARE, make_report
 from .gold_files import FORMATS, file_name, make_dataset, write_gold
-from .review import Review
-from .review_list import ReviewItems
+from .review import Review, refresh_disputes
+from .review_list import ReviewItems, for_person
 
 # So many items are locked at a time.
 ITEMS_AT_ONCE = 20
@@ -28,19 +32,20 @@ def take_over(job: Job, progress: Progress) -> None:
     project = _project(job)
     given = job.target["what"] == "given"
     progress(0, 0, "counting")
-    refresh(project.dataset.pk, COUNT_SECONDS)
-    items = (
-        project.all_items() if given else ReviewItems(project=project, dataset=project.dataset, user=job.by).matching()
-    )
+    refresh_disputes(project, COUNT_SECONDS)
+    items = project.all_items()
+    if not given:
+        shown = ReviewItems(project=project, dataset=project.dataset, user=job.by)
+        items = shown.matching().filter(for_person(project, job.by))
     keys = list(items.order_by("position").values_list("pk", flat=True))
     taken = decided = 0
     for first in range(0, len(keys), ITEMS_AT_ONCE):
         progress(first, len(keys), "deciding")
         with write():
-            project.locked()
+            project = project.locked()
             locked = Item.objects.select_for_update(no_key=True).filter(pk__in=keys[first : first + ITEMS_AT_ONCE])
             for review in Review.of(project, list(locked.order_by("pk"))):
-                if review.is_decided:
+                if review.is_decided or not (given or review.is_ready):
                     continue
                 taken += bool(review.take_given(by=job.by) if given else review.take_agreed(by=job.by))
                 if review.is_ready and not review.deliberation.disputes:
@@ -68,6 +73,18 @@ def write_download(job: Job, progress: Progress) -> None:
 def make_gold_dataset(job: Job, progress: Progress) -> None:
     progress(0, 0, "copying")
     make_dataset(_project(job), by=job.by, name=job.target["name"], job=job)
+
+
+def reads(request: Request, job: Job) -> None:
+    """Whoever reads the project."""
+    access.project(request, job.target["project"], Right.READ)
+
+
+@kind(COMPARE, reads)
+def compare_marks(job: Job, progress: Progress) -> None:
+    project = _project(job)
+    done = {"text": "Everybody’s marks are compared.", "url": reverse("quality:agreement", args=[project.pk])}
+    make_report(project, progress, finish=lambda: job.finish(**done))
 
 
 def _project(job: Job) -> Project:

@@ -1,5 +1,7 @@
 """Items in review: what those say who are done with them, what was decided about that, and deciding."""
 
+import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,10 +10,10 @@ from typing import Any, NamedTuple
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from annotation_service import words
-from annotation_service.db import among, store
-from annotation_service.edits import fingerprint
+from annotation_service.db import among, store, write
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.models import User
@@ -22,12 +24,12 @@ from datasets.models.judged import Judging
 from projects import access
 from projects.models import Project
 from work.models import ItemWork
-from work.models.item_work import disputes_in
+from work.models.item_work import disputes_in, refresh
 
-from .comparison import GIVEN_VOICE, AnyMark, Marked, MarkGroup, Option, Voice
+from .comparison import GIVEN_VOICE, AnyMark, Marked, MarkGroup, Option, Voice, groups_of
 from .deciding import Deliberation, Ends, Ruling, Standing, TakeOverRule, options_chosen, rulings, settle
-from .models.decision import GoldDecision, Verdict, apply, begin, in_force, marked_in
-from .voices import Trees, voices_in
+from .models.decision import GoldDecision, Verdict, apply, begin, in_force
+from .voices import Trees, marked_in, voices_in
 
 
 class Seen(NamedTuple):
@@ -84,19 +86,29 @@ class Review:
 
     @property
     def is_disputed(self) -> bool:
-        return self.is_ready and bool(self.deliberation.disputes)
+        return len(self.voices) > 1 and bool(self.deliberation.disputes)
+
+    @cached_property
+    def groups(self) -> list[MarkGroup]:
+        return groups_of(self.voices, self.trees.apart)
 
     @cached_property
     def deliberation(self) -> Deliberation:
         return self._deliberate()
 
-    def _deliberate(self, more: Iterable[Ruling] = (), voices: Sequence[Voice] | None = None) -> Deliberation:
+    def _deliberate(self, more: Iterable[Ruling] = ()) -> Deliberation:
+        rule = TakeOverRule(self.project.agreed, self.project.agreed_least)
+        return self._of_groups(self.groups, len(self.voices), rule, more)
+
+    def _of_groups(
+        self, groups: Sequence[MarkGroup], people: int, rule: TakeOverRule, more: Iterable[Ruling] = ()
+    ) -> Deliberation:
         return Deliberation(
-            self.voices if voices is None else voices,
+            groups,
+            people,
             [*(verdict.ruling for verdict in self.verdicts), *more],
             self.marked,
-            rule=TakeOverRule(self.project.agreed, self.project.agreed_least),
-            apart=self.trees.apart,
+            rule=rule,
             is_on=self.trees.is_on,
             judge=judge_of(self.item.dataset_id),
         )
@@ -110,7 +122,12 @@ class Review:
         decisions = {decision.pk: decision for mark in standing.group.marks if (decision := last.get(mark))}
         said = [[sorted(map(str, option.marks)), option.who] for option in standing.group.options]
         newest = decisions[max(decisions)] if decisions else None
-        return Seen(standing, newest, fingerprint([sorted(map(str, said)), sorted(decisions)]))
+        return Seen(standing, newest, _sign([sorted(map(str, said)), sorted(decisions)]))
+
+    @property
+    def sign(self) -> str:
+        """Another one whenever anything else is said or decided about the item."""
+        return _sign([each.sign for each in self.seen])
 
     # --- Deciding ---
 
@@ -137,11 +154,15 @@ class Review:
         given = [
             voice for voice in voices_in([self.item.pk], given=True).get(self.item.pk, []) if voice.who == GIVEN_VOICE
         ]
-        taken = [(group, [option]) for group, option in self._deliberate(voices=given).by_rule]
+        found = self._of_groups(groups_of(given, self.trees.apart), 1, TakeOverRule("least", 1)).by_rule
+        taken = [(group, [option]) for group, option in found]
         return self._store(GoldDecision.Kind.GIVEN, taken, by=by) if taken else None
 
-    def finish(self, *, by: User) -> None:
-        """Let the gold be decided as it is. Refused while there are disputes."""
+    def finish(self, *, by: User, sign: str | None = None) -> None:
+        """Let the gold be decided as it is. Refused while there are disputes, and if it is not as somebody with a ``sign`` saw
+        it."""
+        if sign not in (None, self.sign):
+            raise Refused("Something was marked or decided here meanwhile. Look at it again.")
         self.take_agreed(by=by)
         if left := len(self.deliberation.disputes):
             raise Refused(f"Decide {words.plural(left, 'dispute,disputes')} first.")
@@ -150,22 +171,39 @@ class Review:
     def reopen(self) -> None:
         self._begin().reopen()
 
-    def undo(self, *, by: User) -> GoldDecision:
-        """Take back the newest decision of somebody that they have not taken back yet."""
-        if decision := self._decisions(by).filter(undone_at=None).last():
-            return self._turn(decision, undone_at=timezone.now())
-        raise Refused("There is nothing of yours to take back.")
+    def last_of(self, by: User) -> GoldDecision | None:
+        """What somebody can undo: their newest decision. What the rule takes over comes and goes with others."""
+        return self._decisions(by).filter(undone_at=None).last()
 
-    def redo(self, *, by: User) -> GoldDecision:
-        """Bring back what somebody has taken back last, if they have decided nothing since."""
-        last = self._decisions(by).filter(undone_at=None).last()
-        if decision := self._decisions(by).filter(undone_at__isnull=False, pk__gt=last.pk if last else 0).first():
-            return self._turn(decision, undone_at=None)
-        raise Refused("There is nothing to bring back.")
+    def undone_by(self, by: User) -> GoldDecision | None:
+        """What somebody can bring back: what they have undone last, if they have decided nothing since."""
+        last = self.last_of(by)
+        return self._decisions(by).filter(undone_at__isnull=False, pk__gt=last.pk if last else 0).first()
 
-    def note_edit(self, before: Marked, *, by: User) -> None:
-        """Record what somebody has changed by hand in the gold, which had these marks before."""
+    def undo(self, *, by: User, seen: int | None = None) -> GoldDecision:
+        """Take back somebody's newest decision, if it is the one that they have ``seen``."""
+        decision = self.last_of(by)
+        if decision is None or seen not in (None, decision.pk):
+            raise Refused(
+                "There is nothing of yours to take back." if decision is None else "You took this back already."
+            )
+        return self._turn(decision, undone_at=timezone.now())
+
+    def redo(self, *, by: User, seen: int | None = None) -> GoldDecision:
+        decision = self.undone_by(by)
+        if decision is None or seen not in (None, decision.pk):
+            raise Refused("There is nothing to bring back.")
+        return self._turn(decision, undone_at=None)
+
+    def begin_editing(self) -> Annotation:
+        """The gold, to be changed by hand: then `note_edit` follows."""
+        self._check_ready()
+        return self._begin()
+
+    def note_edit(self, *, by: User) -> None:
+        """Record what somebody has changed by hand in the gold since this was read."""
         assert self.gold
+        before, self.marked = self.marked, marked_in([self.gold.pk])[self.gold.pk]
         was, now = ({*marked.entities, *marked.relations} for marked in (before, self.marked))
         if was == now:
             return
@@ -173,7 +211,7 @@ class Review:
         made = [verdict.ruling for verdict in self.verdicts]
         ends = Ends.ruled(made, before.entities)
         gone = was - now | {mark for _, mark, _ in made if mark.is_relation and ends.relation(mark) in was - now}
-        who = {mark: each.who for group in self.deliberation.groups for each in group.options for mark in each.marks}
+        who = {mark: each.who for group in self.groups for each in group.options for mark in each.marks}
         options = [Option((mark,), who.get(mark, ())) for mark in sorted(gone | now - was, key=str)]
         together = [option for option in options if not option.mark.is_relation]
         groups = [together, *([option] for option in options if option.mark.is_relation)]
@@ -189,7 +227,7 @@ class Review:
             voices={person for mark in gone for person in who.get(mark, ())},
         )
         self._add(decision)
-        self._follow()
+        self._look_again()
 
     def _store(
         self, kind: str, chosen: list[tuple[MarkGroup, list[Option]]], *, by: User, reason: str = ""
@@ -206,17 +244,20 @@ class Review:
         return decision
 
     def _decisions(self, by: User) -> QuerySet[GoldDecision]:
-        return GoldDecision.objects.filter(annotation=self.gold, by=by).order_by("pk")
+        own = GoldDecision.objects.filter(annotation=self.gold, by=by).exclude(kind=GoldDecision.Kind.RULE)
+        return own.select_related("by").order_by("pk")
 
     def _turn(self, decision: GoldDecision, **undone_at: Any) -> GoldDecision:
         gold = self._begin()
         gold.check_open()
         later = in_force([gold]).filter(decision__gt=decision.pk, what__in=decision.verdict_set.values("what"))
         if newer := later.select_related("decision__by").first():
-            raise Refused(f"{newer.decision.by} decided about the same marks since: decide anew instead.")
+            who = "Somebody" if self.project.is_blind else newer.decision.by
+            raise Refused(f"{who} decided about the same marks since: decide anew instead.")
         store(decision, **undone_at)
         self.verdicts = list(in_force([gold]).select_related("decision__by"))
-        apply(gold, settle([verdict.ruling for verdict in self.verdicts]))
+        wanted = settle([verdict.ruling for verdict in self.verdicts])
+        apply(gold, wanted, checking={*wanted.entities, *wanted.relations})
         self._look_again()
         return decision
 
@@ -241,7 +282,7 @@ class Review:
         assert self.gold
         self.marked = marked_in([self.gold.pk])[self.gold.pk]
         for name in ("deliberation", "seen"):
-            self.__dict__.pop(name, None)
+            vars(self).pop(name, None)
         ItemWork.objects.filter(item=self.item).update(is_disputed=self.is_disputed)
         if judge_of(self.item.dataset_id):
             Judging([self.item.pk]).store([self.item.pk])
@@ -252,13 +293,31 @@ def editing(request: Request, pk: int, item_pk: int) -> Iterator[Annotation]:
     """The gold of an item for changes by hand, which are recorded."""
     with access.reviewing(request, pk, item_pk) as (project, item):
         [review] = Review.of(project, [item])
-        yield review._begin()
-        before = review.marked
-        review._look_again()
-        review.note_edit(before, by=request.user)
+        yield review.begin_editing()
+        review.note_edit(by=request.user)
 
 
 desks[Layer.GOLD] = Desk(access.item_to_review, editing, lambda person, item: Annotation.gold(item))
+
+
+def refresh_disputes(project: Project, seconds: float) -> bool:
+    """Find anew, for so many seconds, which items are disputed, where something has changed; returns whether that was all. After
+    a change of the rule, of constraints, or of the labels that are on, these are all items."""
+    judge, labels = judge_of(project.dataset.pk), Trees(project.ontology_set.all()).labels.values()
+    off = sorted(label.pk for label in labels if not label.active)
+    rule = [project.agreed, project.agreed_least, project.given_voice, judge.key if judge else "", off]
+    key = hashlib.blake2b(json.dumps(rule).encode(), digest_size=12).hexdigest()
+    if project.review_key != key:
+        with write():
+            Project.objects.filter(pk=project.pk).update(review_key=key)
+            done = Annotation.objects.filter(item__dataset__project=project, layer=Layer.OWN, done_at__isnull=False)
+            done.update(counted=0)
+    return refresh(project.dataset.pk, seconds)
+
+
+def _sign(what: Any) -> str:
+    """A key of the service goes into it: it tells nobody who said what."""
+    return salted_hmac("quality.sign", json.dumps(what)).hexdigest()[:20]
 
 
 def disputed_among(items: Collection[int]) -> set[int]:

@@ -10,17 +10,18 @@ from django.http import QueryDict
 
 from annotation_service.blueprints import Right
 from annotation_service.db import among, write
-from annotation_service.inputs import Refused
+from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User
 from annotation_service.paging import Column
-from datasets.item_lists import NOTHING, ItemList
-from datasets.models import Annotation, Item, Layer
+from datasets.item_lists import NOTHING, ItemList, labels_named
+from datasets.models import GIVEN, Annotation, Entity, Item, Layer
 from datasets.models.item import ItemQuerySet
 from projects.models import Project
 from projects.roles import with_right
-from work.models import ItemWork
 from work.own_items import LONG_AGO
 
+from .comparison import Likeness
+from .counting import RELATION, items_with
 from .models import ReviewAssignment
 
 _GOLD = Annotation.objects.filter(layer=Layer.GOLD, item=OuterRef("pk"))
@@ -37,18 +38,27 @@ STATES = {
     "changed": ("decided, but disputed since", Q(_DECIDED, work__is_disputed=True)),
 }
 
+KINDS = {
+    Likeness.ONLY.value: "a mark that one has alone",
+    Likeness.SPAN.value: "the same label on other words",
+    Likeness.LABEL.value: "another label on the same words",
+    RELATION: "a difference of relations",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewItems(ItemList):
     """Those that at least two people are done with, or about which something is decided. ``mine``: those that are for the user,
     or for all."""
 
-    names: ClassVar = ("q", "state", "mine", "sort")
+    names: ClassVar = ("q", "state", "kind", "label", "person", "mine", "sort")
     all_columns: ClassVar = COLUMNS
 
     project: Project
     user: User
     state: str = ""
+    kind: str = ""
+    person: str = ""
     mine: str = ""
 
     @classmethod
@@ -58,20 +68,42 @@ class ReviewItems(ItemList):
     def _asked(self) -> Iterator[tuple[Any, str]]:
         yield from super()._asked()
         yield self.state, STATES[self.state][0] if self.state in STATES else self.state
+        yield self.kind, f"with {KINDS.get(self.kind, self.kind)}"
+        yield self.label, f"with a difference about “{self.label_name}”"
+        yield self.person, f"where somebody differs from {self._name}"
         yield self.mine, "for you"
+
+    @property
+    def asks_differences(self) -> bool:
+        return bool(self.kind or self.label or self.person)
+
+    @property
+    def _name(self) -> str:
+        return str(self.project.members().filter(user=whole_number(self.person) or 0).first() or self.person)
+
+    def all_ontologies(self) -> QuerySet[Any]:
+        return self.project.ontology_set.order_by("kind")
 
     @property
     def known_count(self) -> int | None:
         return None
 
     def all_items(self) -> ItemQuerySet:
-        least = 1 if self.project.given_voice else 2
-        return self.project.all_items().filter(Q(work__done__gte=least) | Exists(_GOLD))
+        compared = Q(work__done__gte=2) | Q(Exists(_GOLD))
+        if self.project.given_voice:
+            given = Entity.objects.filter(GIVEN, annotation__item=OuterRef("pk"))
+            compared |= Q(work__done=1) & Q(Exists(given))
+        return self.project.all_items().filter(compared)
 
     def conditions(self) -> Iterator[Q]:
         yield from super().conditions()
         if self.state:
             yield STATES[self.state][1] if self.state in STATES else NOTHING
+        if self.asks_differences:
+            labels = labels_named(self.label, self.all_ontologies()) if self.label else None
+            person = (whole_number(self.person) or 0) if self.person else None
+            is_known = self.kind in ("", *KINDS)
+            yield items_with(kind=self.kind, label=labels, person=person) if is_known else NOTHING
         if self.mine:
             yield for_person(self.project, self.user)
 
@@ -87,13 +119,15 @@ class ReviewItems(ItemList):
 
 
 def for_person(project: Project, person: User) -> Q:
-    """The items about which somebody decides: those that are for them or for all, and that they did not annotate themselves."""
-    found = Q(review=None) | Q(review__person=person)
-    if project.reviews_own:
-        return found
-    return found & ~Q(
-        Exists(Annotation.objects.filter(item=OuterRef("pk"), annotator=person, started_at__isnull=False))
-    )
+    """The items about which somebody decides: those that are for them, for all, or for somebody who does not review any more, and
+    that they did not annotate themselves."""
+    able = reviewers(project).order_by().values("pk")
+    found = Q(review=None) | Q(review__person=person) | ~Q(review__person__in=able)
+    return found if project.reviews_own else found & ~Q(Exists(begun_by([person]).filter(item=OuterRef("pk"))))
+
+
+def begun_by(people: Sequence[User]) -> QuerySet[Annotation]:
+    return Annotation.objects.filter(annotator__in=people, started_at__isnull=False)
 
 
 class ReviewProgress(NamedTuple):
@@ -103,8 +137,12 @@ class ReviewProgress(NamedTuple):
 
     @classmethod
     def of(cls, shown: ReviewItems) -> "ReviewProgress":
-        ready = replace(shown, q="", state="", mine="").matching().order_by()
-        return cls(ready.count(), ready.filter(work__is_disputed=True).count(), ready.filter(_DECIDED).count())
+        ready = replace(shown, q="", state="", mine="").matching().order_by().alias(is_decided=_DECIDED)
+        disputed, decided = Q(work__is_disputed=True), Q(is_decided=True)
+        counts = ready.aggregate(
+            ready=Count("pk"), disputed=Count("pk", filter=disputed), decided=Count("pk", filter=decided)
+        )
+        return cls(**counts)
 
 
 class ReviewerShare(NamedTuple):
@@ -139,7 +177,7 @@ def share_out(project: Project, people: Sequence[User], *, by: User) -> int:
         keys = list(items.exclude(_DECIDED).order_by("position").values_list("pk", flat=True))
         own: set[tuple[int, int]] = set()
         if not project.reviews_own:
-            begun = Annotation.objects.filter(item__in=among(keys), annotator__in=people, started_at__isnull=False)
+            begun = begun_by(people).filter(item__in=among(keys))
             own = set(begun.values_list("item", "annotator"))
         counts, person_of = {person.pk: 0 for person in people}, dict[int, int | None]()
         for key in keys:
@@ -159,7 +197,3 @@ def texts() -> ItemQuerySet:
 def golds_of(items: Sequence[Item]) -> dict[int, Annotation]:
     found = Annotation.objects.filter(item__in=items, layer=Layer.GOLD)
     return {gold.item_id: gold for gold in found}
-
-
-def work_of(item: Item) -> ItemWork:
-    return getattr(item, "work", None) or ItemWork()

@@ -15,7 +15,7 @@ from datasets.models import Entity, Layer
 from ontologies.labels import Label
 from projects.models import Project
 
-from .comparison import GIVEN_VOICE, Likeness, Option
+from .comparison import GIVEN_VOICE, EntityMark, Likeness, Option
 from .deciding import GroupState
 from .models import GoldDecision
 from .review import Review, Seen
@@ -24,6 +24,7 @@ from .side_by_side import MOST, ShownMark, TextColumn, TextRow, columns
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SHOWN_WORDS = 80
 SHOWN_DECISIONS = 50
+SHOWN_GROUPS = 200
 STATES = {
     GroupState.OPEN: "dispute",
     GroupState.DECIDED: "decided",
@@ -71,38 +72,35 @@ class ShownGroup:
     def is_relation(self) -> bool:
         return self.seen.standing.group.is_relation
 
-    @property
-    def letters(self) -> str:
-        """Of all who say something."""
-        return ", ".join(sorted({letter for said in self.options for letter in said.letters.split(", ") if letter}))
-
 
 @dataclass
 class ReviewPage:
     """``at`` is the number of a group, which is then the one to decide about; ``start`` the first word that is shown."""
 
     review: Review
+    user: User
     at: int | None = None
     after: int | None = None
     """Without ``at``: the first dispute behind this one is."""
-    start: int = 0
+    start: int | None = None
     groups: list[ShownGroup] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.people = people_of(self.review)
+        self.people, self._text = people_of(self.review), self.review.item.cleaned
         self.groups = [self._group(number, seen) for number, seen in enumerate(self.review.seen)]
-        if (now := self._now()) is not None:
-            self.groups[now].is_now = True
-            first = self.first_token(self.groups[now])
-            if self.after is not None or self.at is not None or not self.start:
-                self.start = first // MOST * MOST
+        self._choose()
+        begin = self.first_token(self.now) // MOST * MOST if self.start is None and self.now else self.start or 0
+        self.first = min(begin, max(0, self.review.item.token_count - 1))
 
-    def _now(self) -> int | None:
+    def _choose(self) -> None:
+        """The group to decide about."""
+        left = [group for group in self.groups if group.is_open]
+        later = (group for group in left if self.after is None or group.number > self.after)
+        now = next(later, left[0] if left else None)
         if self.at is not None and self.at < len(self.groups):
-            return self.at
-        left = [group.number for group in self.groups if group.is_open]
-        later = [number for number in left if number > (self.after if self.after is not None else -1)]
-        return (later or left or [None])[0]  # type: ignore[list-item]
+            now = self.groups[self.at]
+        if now:
+            now.is_now = True
 
     @property
     def now(self) -> ShownGroup | None:
@@ -115,6 +113,11 @@ class ReviewPage:
     @property
     def others(self) -> list[ShownGroup]:
         return [group for group in self.groups if not group.is_open]
+
+    @property
+    def listed(self) -> list[ShownGroup]:
+        """Of the others, so many that all can be looked through."""
+        return self.others[:SHOWN_GROUPS]
 
     @property
     def relations(self) -> list[ShownGroup]:
@@ -134,7 +137,7 @@ class ReviewPage:
     def _words(self, mark: Any) -> str:
         if mark.is_relation:
             return f"{self._words(mark.source)} → {self._words(mark.target)}"
-        return words.cut(self.review.item.cleaned.between(mark.start, mark.end), SHOWN_WORDS)
+        return words.cut(self._text.between(mark.start, mark.end), SHOWN_WORDS)
 
     def _label(self, mark: Any) -> Label:
         return self.review.trees.labels[mark.label]
@@ -183,11 +186,11 @@ class ReviewPage:
 
     @property
     def earlier(self) -> int:
-        return max(0, self.start - MOST)
+        return max(0, self.first - MOST)
 
     @property
     def end(self) -> int:
-        return min(self.start + MOST, self.token_count)
+        return min(self.first + MOST, self.token_count)
 
     @cached_property
     def rows(self) -> list[TextRow]:
@@ -197,31 +200,35 @@ class ReviewPage:
             row.marks = [
                 ShownMark(mark, self._label(mark), numbers[mark].number, _look(numbers[mark]))
                 for mark in voice.marked.entities
+                if self._is_shown(mark)
             ]
         return [*sorted(rows, key=lambda row: row.letter), self._gold(numbers)]
 
     def _gold(self, numbers: dict[Any, ShownGroup]) -> TextRow:
         """What is stored, what the rule takes over, and what is undecided, each in its way."""
         marks = []
-        for mark in self.review.marked.entities:
+        for mark in filter(self._is_shown, self.review.marked.entities):
             group = numbers.get(mark)
             marks.append(ShownMark(mark, self._label(mark), group.number if group else -1, "stored"))
         for group in self.groups:
             if group.is_relation:
                 continue
             for option in group.seen.standing.taken:
-                if option.mark not in self.review.marked.entities:
+                if option.mark not in self.review.marked.entities and self._is_shown(option.mark):
                     votes = f"{len(option.who)} of {len(self.review.voices)}"
                     marks.append(ShownMark(option.mark, self._label(option.mark), group.number, "planned", votes))
-            if group.is_open and not group.seen.decision:
-                mark = group.options[0].option.mark
+            mark = group.options[0].option.mark
+            if group.is_open and not group.seen.decision and self._is_shown(mark):
                 marks.append(ShownMark(mark, self._label(mark), group.number, "planned undecided", "undecided"))
         settled = sum(not group.is_open for group in self.groups)
         return TextRow("★", "Gold", marks, f"{settled} of {len(self.groups)}", is_gold=True)
 
+    def _is_shown(self, mark: EntityMark) -> bool:
+        return mark.start < self.end and mark.end >= self.first
+
     @property
     def columns(self) -> list[TextColumn]:
-        return columns(self.review.item.cleaned, self.rows, self.start, self.end)
+        return columns(self._text, self.rows, self.first, self.end)
 
     # --- Beside it ---
 
@@ -241,6 +248,14 @@ class ReviewPage:
         return [
             (self.review.trees.labels[label], count) for label, count in counts if label in self.review.trees.labels
         ]
+
+    @property
+    def undoable(self) -> GoldDecision | None:
+        return self.review.last_of(self.user)
+
+    @property
+    def redoable(self) -> GoldDecision | None:
+        return self.review.undone_by(self.user)
 
     def history(self) -> list[GoldDecision]:
         if self.review.gold is None:

@@ -1,6 +1,6 @@
 """An item with the marks of several people, one above the other over the same words, ready for ``quality/_columns.html``."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
@@ -80,34 +80,28 @@ def columns(text: CleanedText, rows: Sequence[TextRow], first: int, last: int) -
     for start, end in pairwise(starts):
         column = TextColumn(text.between(start, end - 1), bool(start and text.gaps[start]))
         for row in rows:
-            strips = [_strip(text, lane, start, end, first) for lane in lanes[id(row)]]
+            strips = [_strip(text, lane.get(start), start, end, first) for lane in lanes[id(row)]]
             column.cells.append(TextCell(row, strips))
         found.append(column)
     return found
 
 
-def _lanes(row: TextRow) -> list[list[ShownMark]]:
-    """The marks of a row in lanes, in each of which they lie side by side; the shorter ones above."""
-    lanes: list[list[ShownMark]] = []
+def _lanes(row: TextRow) -> list[dict[int, ShownMark]]:
+    """The marks of a row in lanes, in each of which they lie side by side, by their tokens; the shorter ones above."""
+    lanes: list[dict[int, ShownMark]] = []
     for shown in sorted(row.marks, key=lambda each: (each.mark.end - each.mark.start, each.mark)):
-        free = (lane for lane in lanes if not any(_meet(shown.mark, other.mark) for other in lane))
-        lane = next(free, None)
+        tokens = range(shown.mark.start, shown.mark.end + 1)
+        lane = next((lane for lane in lanes if not any(token in lane for token in tokens)), None)
         if lane is None:
-            lanes.append(lane := [])
-        lane.append(shown)
+            lanes.append(lane := {})
+        lane.update(dict.fromkeys(tokens, shown))
     row.lanes = max(1, len(lanes))
-    return lanes or [[]]
+    return lanes or [{}]
 
 
-def _meet(one: EntityMark, other: EntityMark) -> bool:
-    return one.start <= other.end and other.start <= one.end
-
-
-def _strip(text: CleanedText, lane: Iterable[ShownMark], start: int, end: int, first: int) -> MarkStrip:
-    for shown in lane:
-        mark = shown.mark
-        if mark.start < end and mark.end >= start:
-            begins = max(mark.start, first) == start
-            goes_on = mark.end >= end
-            return MarkStrip(shown, begins, len(text.between(start, mark.end)) if begins and goes_on else 0)
-    return MarkStrip()
+def _strip(text: CleanedText, shown: ShownMark | None, start: int, end: int, first: int) -> MarkStrip:
+    if shown is None:
+        return MarkStrip()
+    begins = max(shown.mark.start, first) == start
+    goes_on = shown.mark.end >= end
+    return MarkStrip(shown, begins, len(text.between(start, shown.mark.end)) if begins and goes_on else 0)

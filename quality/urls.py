@@ -3,7 +3,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from annotations import requests
 from datasets.models import Layer
 
-from . import gold_views, lessons, views
+from . import agreement_pages, gold_views, lessons, views
 from .gold_files import FORMATS
 
 app_name = "quality"
@@ -16,6 +16,7 @@ item_urls = [
     path("done/", views.finish, name="finish"),
     path("reopen/", views.reopen, name="reopen"),
     path("edit/", views.edit, name="edit"),
+    path("edit/begin/", views.begin_edit, name="begin_edit"),
 ]
 # The operations of the workspace, on the gold; an item is done by `finish` alone.
 gold_urls = [
@@ -45,6 +46,14 @@ project_urls: list[URLPattern | URLResolver] = [
         for name, format in FORMATS.items()
     ),
     path("gold/dataset/", gold_views.dataset, name="gold_dataset"),
+    path("agreement/", agreement_pages.page, name="agreement"),
+    path("agreement/changed/", agreement_pages.changed, name="agreement_changed"),
+    path("agreement/count/", agreement_pages.count, name="count_agreement"),
+    path("agreement/places/", agreement_pages.places, name="agreement_places"),
+    path("agreement/calibration/", agreement_pages.calibration, name="calibration"),
+    path("agreement/agreement.json", agreement_pages.as_json, name="agreement_json"),
+    path("agreement/<str:table>.csv", agreement_pages.as_csv, name="agreement_csv"),
+    path("agreement/<str:part>/", agreement_pages.page, name="agreement_part"),
     path("gold/<int:item_pk>/", include(gold_urls), {"layer": Layer.GOLD}),
 ]
 urlpatterns = [path("projects/<int:pk>/", include(project_urls))]

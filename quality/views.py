@@ -1,10 +1,12 @@
 """Reviews: the list of items, an item side by side, deciding, the gold edited by hand, the rule and sharing out."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,28 +19,33 @@ from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
-from annotation_service.models import start_job, with_defaults
+from annotation_service.models import User, start_job, with_defaults
 from annotations.views import page_of
 from datasets.models import Annotation
 from projects import access
 from projects.forms import refusals_in, toasts_refusals
 from projects.models import Project
-from work.models.item_work import refresh, refresh_item
+from work.models.item_work import refresh_item
 
-from .review import Review
-from .review_list import STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, shares, texts
+from .counting import refresh_counts
+from .review import Review, refresh_disputes
+from .review_list import KINDS, STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, shares, texts
 from .review_page import ReviewPage
 
 # After so long the page is shown with the figures that are there; the worker goes on.
 COUNT_SECONDS = 1
+# In larger projects a filter by differences finds those of the last time that agreement was computed.
+COUNTED_AT_ONCE = 500
 
 
 @require_GET
 def reviews(request: Request, pk: int) -> HttpResponse:
     """The items that can be reviewed, with the way to the next dispute, and how far that is."""
     project = access.reviewed(request, pk)
-    is_counted = refresh(project.dataset.pk, COUNT_SECONDS)
+    is_counted = refresh_disputes(project, COUNT_SECONDS)
     shown, rights = ReviewItems.of(project, request.user, request.GET), project.rights_of(request.user)
+    if shown.asks_differences and shown.dataset.item_count <= COUNTED_AT_ONCE:
+        refresh_counts(project)
     page = shown.page(request.GET.get("page"), texts())
     golds = golds_of(list(page.object_list))
     context: dict[str, Any] = {
@@ -57,17 +64,24 @@ def reviews(request: Request, pk: int) -> HttpResponse:
         "keeps": Right.KEEP in rights,
         "reads": Right.READ in rights,
     }
-    query, states = shown.query_string(page=page.number), [(name, words) for name, (words, _) in STATES.items()]
+    query = shown.query_string(page=page.number)
     return show_table(
-        request, query, "quality/_reviews.html", "quality/reviews.html", context, choices=lambda: {"states": states}
+        request, query, "quality/_reviews.html", "quality/reviews.html", context, choices=partial(_choices, shown)
     )
+
+
+def _choices(shown: ReviewItems) -> dict[str, Any]:
+    """What the form of the filter offers."""
+    states = [(name, in_words) for name, (in_words, _) in STATES.items()]
+    people = User.objects.filter(pk__in=shown.project.annotators()).order_by("username_folded")
+    return {"states": states, "kinds": list(KINDS.items()), "people": people}
 
 
 @require_GET
 def next_item(request: Request, pk: int) -> HttpResponse:
     """To the next item that the user can decide about, of those that match: after a position, if one is named."""
     project = access.project(request, pk, Right.REVIEW)
-    refresh(project.dataset.pk, COUNT_SECONDS)
+    refresh_disputes(project, COUNT_SECONDS)
     shown = ReviewItems.of(project, request.user, request.GET)
     after = whole_number(request.GET.get("after", ""), digits=9)
     if key := shown.left().next_after(-1 if after is None else after):
@@ -88,7 +102,7 @@ def review(request: Request, pk: int, item_pk: int) -> HttpResponse:
     refresh_item(item)
     [found] = Review.of(project, [item])
     at, start = (whole_number(request.GET.get(name, ""), digits=9) for name in ("at", "start"))
-    page = ReviewPage(found, at=at, start=min(start or 0, max(0, item.token_count - 1)))
+    page = ReviewPage(found, request.user, at=at, start=start)
     return _show(request, page)
 
 
@@ -96,7 +110,8 @@ def _show(request: Request, page: ReviewPage, *, reason: str = "", status: int =
     found, project = page.review, page.review.project
     shown = ReviewItems.of(project, request.user, request.GET)
     rights = project.rights_of(request.user)
-    why_not = "" if Right.REVIEW in rights else "You read this project, and do not decide in it."
+    reads_only = project.reason_not_to_change() or "You read this project, and do not decide in it."
+    why_not = "" if Right.REVIEW in rights else reads_only
     context = {
         "project": project,
         "item": found.item,
@@ -127,7 +142,7 @@ def _changed(request: Request, pk: int, item_pk: int, change: Callable[[Review],
         project, item = access.item_in_review(request, pk, item_pk)
         [found] = Review.of(project, [item])
     at = whole_number(request.POST.get("number", ""), digits=9)
-    page = ReviewPage(found, after=None if error else at, at=at if error else None)
+    page = ReviewPage(found, request.user, after=None if error else at, at=at if error else None)
     response = _show(
         request, page, reason=request.POST.get("reason", "") if error else "", status=422 if error else 200
     )
@@ -143,7 +158,8 @@ def decide(request: Request, pk: int, item_pk: int) -> HttpResponse:
 @require_POST
 def turn(request: Request, pk: int, item_pk: int, verb: str) -> HttpResponse:
     """Undo or redo one’s own last decision."""
-    return _changed(request, pk, item_pk, lambda found: getattr(found, verb)(by=request.user))
+    seen = whole_number(request.POST.get("seen", ""))
+    return _changed(request, pk, item_pk, lambda found: getattr(found, verb)(by=request.user, seen=seen))
 
 
 @require_POST
@@ -157,7 +173,7 @@ def finish(request: Request, pk: int, item_pk: int) -> HttpResponse:
     try:
         with access.reviewing(request, pk, item_pk) as (project, item):
             [found] = Review.of(project, [item])
-            found.finish(by=request.user)
+            found.finish(by=request.user, sign=request.POST.get("sign", ""))
     except Refused as error:
         return refused(error)
     shown = ReviewItems.of(project, request.user, request.GET)
@@ -165,17 +181,28 @@ def finish(request: Request, pk: int, item_pk: int) -> HttpResponse:
     return HttpResponseClientRedirect(f"{reverse('quality:next', args=[pk])}?{query}")
 
 
-@require_GET
-def edit(request: Request, pk: int, item_pk: int) -> HttpResponse:
-    """The gold in the workspace, with what the rule takes over in it."""
+@require_POST
+def begin_edit(request: Request, pk: int, item_pk: int) -> HttpResponse:
+    """Take over what the rule says, and go on in the workspace."""
     try:
         with access.reviewing(request, pk, item_pk) as (project, item):
             [found] = Review.of(project, [item])
-            if found.is_decided:
-                found.reopen()
+            found.begin_editing().check_open()
             found.take_agreed(by=request.user)
     except Refused as error:
-        messages.error(request, str(error))
+        return refused(error)
+    query = ReviewItems.of(project, request.user, request.GET).query_string()
+    return HttpResponseClientRedirect(reverse("quality:edit", args=[pk, item_pk]) + (query and f"?{query}"))
+
+
+@require_GET
+def edit(request: Request, pk: int, item_pk: int) -> HttpResponse:
+    """The gold in the workspace."""
+    project, item = access.item_to_review(request, pk, item_pk)
+    if reason := access.reason_not_to_review(request.user, project, item):
+        raise PermissionDenied(reason)
+    found = Annotation.gold(item)
+    if found is None or found.done_at:
         return redirect("quality:review", pk=pk, item_pk=item_pk)
     here, person = reverse("quality:review", args=[pk, item_pk]), request.user
     query = ReviewItems.of(project, person, request.GET).query_string()
@@ -237,10 +264,6 @@ def rule(request: Request, pk: int) -> HttpResponse:
             for name in form.changed_data:
                 setattr(locked, name, form.cleaned_data[name])
             locked.save(update_fields=form.changed_data)
-            if {"agreed", "agreed_least", "given_voice"} & set(form.changed_data):
-                # Which items are disputed is found again, by whoever reads first or by the worker.
-                of_project = Annotation.objects.filter(item__dataset__project=project, done_at__isnull=False)
-                of_project.filter(annotator__isnull=False).update(counted=0)
             return HttpResponseClientRedirect(reverse("quality:reviews", args=[pk]))
     status = 422 if form.errors else 200
     return render(request, "quality/_rule.html", {"project": project, "form": form}, status=status)

@@ -1,14 +1,19 @@
 """What people who are done with items say about them, and how far the labels that they use are apart."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
+from itertools import count
 
 from django.db.models import Q
+from django.utils.crypto import salted_hmac
 
+from annotation_service.blueprints import Right
 from annotation_service.db import among
+from annotation_service.models import User
 from datasets.models import GIVEN, Annotation, Entity, Layer, Mark, Relation
 from ontologies.labels import Label
 from ontologies.models import Ontology
+from projects.models import Project
 
 from .comparison import GIVEN_VOICE, EntityMark, Marked, RelationMark, Voice
 
@@ -53,7 +58,7 @@ def voices_in(items: Collection[int], *, given: bool = False, gold: bool = False
         pk: (item, annotator or (GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE))
         for pk, item, layer, annotator in annotations.values_list("pk", "item", "layer", "annotator")
     }
-    marked = _marked(list(who))
+    marked = marked_in(list(who))
     voices: dict[int, list[Voice]] = defaultdict(list)
     for pk, (item, person) in who.items():
         if person != GIVEN_VOICE or marked[pk].entities:
@@ -61,7 +66,7 @@ def voices_in(items: Collection[int], *, given: bool = False, gold: bool = False
     return {item: sorted(each, key=lambda voice: voice.who) for item, each in voices.items()}
 
 
-def _marked(annotations: Collection[int]) -> dict[int, Marked]:
+def marked_in(annotations: Collection[int]) -> dict[int, Marked]:
     """What counts in annotations: accepted marks and, in given ones, what came with the dataset."""
     counted = {"annotation__in": among(annotations)}
     entities: dict[int, list[EntityMark]] = defaultdict(list)
@@ -77,3 +82,44 @@ def _marked(annotations: Collection[int]) -> dict[int, Marked]:
         if source in said and target in said:
             relations[annotation].append(RelationMark(said[source], said[target], label))
     return {pk: Marked(frozenset(entities[pk]), frozenset(relations[pk])) for pk in annotations}
+
+
+# --- Names ---------------------------------------------------------------------------------------------------------------
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+NAMES_OF_NOBODY = {GOLD_VOICE: "the gold", GIVEN_VOICE: "the dataset"}
+"""No user has a space in the name."""
+
+
+def names_for(project: Project, user: User | None = None) -> dict[int, str]:
+    """What pages, files and addresses call the voices of a project before somebody, in the order in which they are shown: gold,
+    the dataset, members and whoever has annotated there. In blind projects people are letters, but for those who manage them,
+    and for commands, which have no user."""
+    annotating = Annotation.objects.filter(item__in=project.all_items().order_by().values("pk"), layer=Layer.OWN)
+    people = User.objects.filter(
+        Q(pk__in=annotating.order_by().values("annotator"))
+        | Q(pk__in=project.members().values("user"))
+        | Q(pk__in=project.former_members().values("user"))
+    )
+    names = dict(people.order_by("username_folded").values_list("pk", "username"))
+    if project.is_blind and user and Right.MANAGE not in project.rights_of(user):
+        names = dict(sorted(_letters(project, names).items(), key=lambda each: (len(each[1]), each[1])))
+    return NAMES_OF_NOBODY | names
+
+
+def _letters(project: Project, people: Iterable[int]) -> dict[int, str]:
+    """Each person's are tried in an order that only the key of the service tells; so they stay when others come."""
+    found: dict[str, int] = {}
+    for person in sorted(people):
+        for attempt in count():
+            drawn = salted_hmac("quality.names", f"{project.pk} {person} {attempt}", algorithm="sha256").digest()
+            name = "".join(LETTERS[byte % len(LETTERS)] for byte in drawn[: 1 + attempt // 5])
+            if name not in found:
+                found[name] = person
+                break
+    return {person: name for name, person in found.items()}
+
+
+def voice_named(names: Mapping[int, str], name: str) -> int | None:
+    """Whom an address means by one of these names; None for nobody."""
+    return next((who for who, known in names.items() if known == name), None)

@@ -23,11 +23,12 @@ from annotation_service.blueprints import Described
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, User, start_job
 from datasets.exports import DOWNLOAD_FORMATS
-from datasets.models import Annotation, Dataset, TextCorrection
+from datasets.models import Dataset, TextCorrection
 from datasets.models.correction import cut_anew
 from ontologies.models import Ontology
 from projects.assignment import item_counts
 from projects.models import Invitation, Project
+from quality.agreement import make_report
 from quality.gold_files import FORMATS
 from tests import factories, faults
 from tests.resource_sets import make
@@ -435,6 +436,14 @@ ROWS = [
     *[Row(f"quality:download_{name}", MANAGERS, ("project",), {}) for name in FORMATS],
     *(Row("quality:gold_dataset", "302 403 403 404 200 200", ("project",), data) for data in (None, {"name": "New"})),
     Row("quality:lessons", WORK, ("project",)),
+    *(
+        Row(f"quality:{name}", MANAGERS, ("project",))
+        for name in ("agreement", "agreement_changed", "agreement_json", "calibration")
+    ),
+    Row("quality:agreement_part", MANAGERS, ("project", "labels")),
+    Row("quality:agreement_csv", MANAGERS, ("project", "pairs")),
+    Row("quality:agreement_places", MANAGERS, ("project",), query="?kind=span&one=alice&label=1&week=2026-W01"),
+    Row("quality:count_agreement", MANAGERS.replace("200", "302"), ("project",), {}),
     *gold_rows("quality:review"),
     *gold_rows("quality:decide", data={"sign": "", "choice": "1"}, answer="422"),
     *gold_rows("quality:undo", data={}, answer="422"),
@@ -442,6 +451,7 @@ ROWS = [
     *gold_rows("quality:finish", data={}),
     *gold_rows("quality:reopen", data={}),
     *gold_rows("quality:edit"),
+    *gold_rows("quality:begin_edit", data={}),
     *gold_rows("quality:gold_marks"),
     *gold_rows("quality:gold_text", json={"spans": [[1, 0, 0]]}),
     *gold_rows("quality:operations", json={"operations": []}),
@@ -543,7 +553,6 @@ def build_world(folder):
         for marks in (annotation.entity_set, annotation.relation_set):
             marks.update(origin="given")
     factories.gold(item, *((label, place, place) for place in (0, 1, 2)), relations=[(relation_label, 0, 1)])
-    Annotation.objects.filter(item=item, layer="gold").update(done_at=None)
     factories.gold(project.dataset.items()[1], (label, 0, 0)).finish()
     project.reviews_own = project.shows_decisions = True
     project.save(update_fields=["reviews_own", "shows_decisions"])
@@ -574,6 +583,7 @@ def build_world(folder):
     asked.accept(dave)
     item_counts.refresh()  # so that no reader has to
     item_work.refresh(project.dataset.pk, 60)
+    make_report(project)
     return {
         "comment": comments[0].pk,
         "managers_comment": comments[1].pk,
@@ -704,7 +714,11 @@ READS = {
     ),
     "projects:preannotation_figures",
     *("annotations:read_start", "annotations:read"),
-    *("quality:reviews", "quality:review"),
+    *("quality:reviews", "quality:review", "quality:agreement", "quality:agreement_part", "quality:agreement_changed"),
+    *(
+        f"quality:{name}"
+        for name in ("agreement_csv", "agreement_json", "agreement_places", "calibration", "count_agreement")
+    ),
 }
 REVIEWS = {f"projects:{verb}_comment" for verb in ("answer", "edit", "delete", "reopen")} | {
     "annotations:comment_on",

@@ -21,6 +21,7 @@ OF_A_PROJECT = (
     "take_over",
     "gold",
     "gold_dataset",
+    "agreement",
     "check_upload of its dataset",
     "store_upload of its dataset",
 )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import Index, QuerySet
 from django.utils import timezone
 
@@ -13,7 +13,7 @@ from annotation_service.db import among, store
 from annotation_service.inputs import Refused, clean_prose
 from annotation_service.models import User
 from datasets.cleaned import key_of
-from datasets.models import Annotation, Entity, Item, Layer, Mark, Relation
+from datasets.models import Annotation, Entity, Item, Layer, Relation
 from ontologies.models import OntologyItem
 
 from ..comparison import AnyMark, EntityMark, Marked, MarkGroup, Option, RelationMark, read_mark
@@ -142,41 +142,24 @@ def begin(item: Item) -> Annotation:
     return gold
 
 
-def marked_in(annotations: Collection[int]) -> dict[int, Marked]:
-    """The accepted marks of annotations, by their keys."""
-    return {pk: Marked(frozenset(e), frozenset(r)) for pk, (e, r) in _rows(annotations).items()}
-
-
-def _rows(annotations: Collection[int]) -> dict[int, tuple[dict[EntityMark, int], dict[RelationMark, int]]]:
-    """The same, with the keys of their rows."""
-    found: dict[int, Any] = {pk: ({}, {}) for pk in annotations}
-    accepted = {"annotation__in": among(list(annotations)), "status": Mark.Status.ACCEPTED}
-    said: dict[int, EntityMark] = {}
-    rows = Entity.objects.filter(**accepted).order_by()
-    for pk, annotation, *mark in rows.values_list("pk", "annotation", "start", "end", "label"):
-        said[pk] = EntityMark(*mark)
-        found[annotation][0][said[pk]] = pk
-    ends = Relation.objects.filter(**accepted).order_by()
-    for pk, annotation, source, target, label in ends.values_list("pk", "annotation", "source", "target", "label"):
-        if source in said and target in said:
-            found[annotation][1][RelationMark(said[source], said[target], label)] = pk
-    return found
-
-
 def apply(gold: Annotation, wanted: Marked, checking: Collection[AnyMark] = ()) -> None:
     """Let the gold have these marks and no others. Raises `Refused` where one of those that are to be checked cannot be made, and
     where a label was deleted, which verdicts that were taken back do not hold."""
-    entities, relations = _rows([gold.pk])[gold.pk]
-    labels = {mark.label for mark in (*wanted.entities - entities.keys(), *wanted.relations - relations.keys())}
-    if labels and OntologyItem.objects.filter(pk__in=labels).count() < len(labels):
-        raise Refused("A label of these marks was deleted since: decide anew instead.")
-    Relation.objects.filter(pk__in=[pk for mark, pk in relations.items() if mark not in wanted.relations]).delete()
-    for entity in Entity.objects.filter(pk__in=[pk for mark, pk in entities.items() if mark not in wanted.entities]):
-        entity.delete()
-    there: dict[AnyMark, Entity] = {
-        EntityMark(each.start, each.end, each.label_id): each for each in gold.entity_set.all()
+    there: dict[Any, Entity] = {EntityMark(each.start, each.end, each.label_id): each for each in gold.entity_set.all()}
+    said = {each.pk: mark for mark, each in there.items()}
+    relations: dict[Any, Relation] = {
+        RelationMark(said[each.source_id], said[each.target_id], each.label_id): each
+        for each in gold.relation_set.all()
     }
-    new = sorted(wanted.entities - there.keys())
+    new: list[Any] = sorted(wanted.entities - there.keys())
+    related: list[Any] = sorted(wanted.relations - relations.keys())
+    labels = OntologyItem.objects.in_bulk({mark.label for mark in (*related, *new)})
+    if any(mark.label not in labels for mark in (*related, *new)):
+        raise Refused("A label of these marks was deleted since: decide anew instead.")
+    gone = [each.pk for mark, each in relations.items() if mark not in wanted.relations]
+    Relation.objects.filter(pk__in=among(gone))._raw_delete(connection.alias)
+    gone = [each.pk for mark, each in there.items() if mark not in wanted.entities]
+    Entity.objects.filter(pk__in=among(gone))._raw_delete(connection.alias)
     at_once = [mark for mark in new if mark not in checking]
     rows = [
         _new(Entity, gold, each, start=each.start, end=each.end, words_key=_words_key(gold, each)) for each in at_once
@@ -184,12 +167,15 @@ def apply(gold: Annotation, wanted: Marked, checking: Collection[AnyMark] = ()) 
     there |= dict(zip(at_once, Entity.objects.bulk_create(rows), strict=True))
     for mark in new:
         if mark in checking:
-            label = OntologyItem.objects.get(pk=mark.label)
-            there[mark] = gold.add_entity(uid=uuid.uuid4().hex, label=label, start=mark.start, end=mark.end)
-    Relation.objects.bulk_create(
-        _new(Relation, gold, mark, source=there[mark.source], target=there[mark.target])
-        for mark in sorted(wanted.relations - _rows([gold.pk])[gold.pk][1].keys())
-    )
+            uid, label = uuid.uuid4().hex, labels[mark.label]
+            there[mark] = gold.add_entity(uid=uid, label=label, start=mark.start, end=mark.end)
+    for relation in related:
+        ends = {"source": there[relation.source], "target": there[relation.target]}
+        if relation in checking:
+            uids = {name: end.uid for name, end in ends.items()}
+            gold.add_relation(uid=uuid.uuid4().hex, label=labels[relation.label], **uids)
+        else:
+            _new(Relation, gold, relation, **ends).save()
 
 
 def _new(model: type[Any], gold: Annotation, mark: AnyMark, **place: Any) -> Any:

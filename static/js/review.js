@@ -1,11 +1,14 @@
 // An item in review: its keys, and the letters of its rows at the beginning of each line. What is decided is sent by htmx, and
 // comes back as the whole of `#review`.
 
-import { showToast } from "./toasts.js";
+import { announce, showToast } from "./toasts.js";
 
 const $ = (selector) => document.querySelector(selector);
 const review = () => $("#review");
 let coming = 0; // requests that are on their way
+let changed = 0; // when the last answer came
+let last = ""; // the key that was taken last
+const DOUBLE = 400; // ms: two presses so near each other are one that trembled
 
 /* Letters: rows are told apart by them, wherever a line begins ------------------------------------------------------- */
 
@@ -34,6 +37,8 @@ document.addEventListener("htmx:afterRequest", () => (coming -= 1));
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target.id === "review" || detail.elt?.id === "review") {
     begin();
+    changed = performance.now();
+    announce($(".work-pane h2")?.parentElement.querySelector("p")?.textContent.trim().replace(/\s+/g, " ") ?? "");
     if (document.activeElement === document.body) review().focus({ preventScroll: true });
   }
 });
@@ -43,8 +48,9 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
 function press(name) {
   const button = $(`[data-key="${name}"]`);
   if (!button || button.matches(":disabled, [aria-disabled=true]") || button.closest("fieldset:disabled")) return false;
-  if (coming) showToast("Wait for the answer: this key was not taken.");
-  else button.click();
+  const isDouble = name === last && performance.now() - changed < DOUBLE;
+  if (coming || isDouble) showToast("This key was not taken: look at what comes first.");
+  else [last] = [name, button.click()];
   return true;
 }
 
@@ -68,7 +74,7 @@ const keys = {
   r: () => $(".reason input")?.focus(),
   "?": () => $("#keys").showModal(),
 };
-const withControl = { Enter: "finish", z: "undo", y: "redo", Z: "redo" };
+const withControl = { Enter: "finish", z: "undo", y: "redo" };
 
 document.addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing || event.repeat || $("dialog[open]")) return;
@@ -81,7 +87,8 @@ document.addEventListener("keydown", (event) => {
     if (!(control && key === "Enter")) return;
   }
   if (control) {
-    if (withControl[key] && press(withControl[key])) event.preventDefault();
+    const name = event.shiftKey && key.toLowerCase() === "z" ? "redo" : withControl[key.length > 1 ? key : key.toLowerCase()];
+    if (name && press(name)) event.preventDefault();
   } else if (event.altKey) {
     if (key === "Enter" && press("reopen")) event.preventDefault();
   } else if (keys[key]) {
@@ -89,6 +96,9 @@ document.addEventListener("keydown", (event) => {
     keys[key]();
   } else if (/^[0-9be]$/.test(key) && press(key)) event.preventDefault();
 });
+
+// The second click of a double one would meet what has just come.
+document.addEventListener("click", (event) => event.detail > 1 && event.target.closest(".deciding") && event.preventDefault(), true);
 
 document.addEventListener("click", ({ target }) => {
   const opener = target.closest("[data-open]");

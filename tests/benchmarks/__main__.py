@@ -31,6 +31,7 @@ MODULES = [
     "suggestions",
     "marks",
     "alike",
+    "quality",
     "constraints",
     "preannotations",
 ]

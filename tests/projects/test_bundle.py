@@ -57,6 +57,7 @@ def test_it_holds_each_resource_in_its_download_format(project):
         "batches.json",
         "annotations.json",
         "gold.json",
+        "agreement.json",
     }
     assert files["entity_ontology.json"] == json.loads(project.entity_ontology.as_json())
     assert [item["original"] for item in files["dataset.json"]] == [
@@ -219,7 +220,7 @@ def test_more_items_than_one_portion_come_in_order(alice, carol, monkeypatch, li
 def test_it_takes_a_fixed_number_of_queries(project, carol, django_assert_max_num_queries):
     for item in project.dataset.items():
         mark(project, item, carol)
-    with django_assert_max_num_queries(41):
+    with django_assert_max_num_queries(48):
         read(project)
 
 

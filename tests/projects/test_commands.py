@@ -84,7 +84,7 @@ def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, cap
     told = capsys.readouterr().out
     assert str(accounts) in told
     assert not any(password in told for password in passwords.values())
-    assert Annotation.objects.filter(done_at__isnull=False).count() == 8
+    assert Annotation.objects.filter(done_at__isnull=False).count() == 12
     project = Project.objects.get(name="Haul trucks")
     assert {each.kind for each in ConstraintSet.objects.filter(project=project)} == {"entity", "relation"}
     (broken,) = broken_places(project)  # a manager sees what the report of them is like

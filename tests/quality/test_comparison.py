@@ -154,8 +154,9 @@ ALL = TakeOverRule("all")
 
 
 def deliberate(voices, made=(), stored=None, rule=ALL, judge=None) -> Deliberation:
+    groups = groups_of(voices, apart)
     return Deliberation(
-        voices, made, stored or settle(made), rule=rule, apart=apart, is_on=lambda pk: True, judge=judge
+        groups, len(voices), made, stored or settle(made), rule=rule, is_on=lambda pk: True, judge=judge
     )
 
 

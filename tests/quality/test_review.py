@@ -3,14 +3,16 @@
 import re
 
 import pytest
+from django.test import override_settings
 
 from annotation_service.db import write
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Layer, Relation
 from quality.models import GoldDecision, Verdict
-from quality.review import disputed_among
+from quality.review import disputed_among, refresh_disputes
 from quality.review_list import share_out
 from tests import factories
+from tests.annotations.test_constraints import constrain
 from tests.answers import text_of, toast
 from tests.quality.conftest import label, review, say, told
 from work.models import ItemWork
@@ -175,10 +177,8 @@ def test_what_is_edited_by_hand_follows_from_the_decisions_too(items, carol, dav
     say(item, dave, "SensingObject 1-3", "State 4-5", "hasPart: State 4-5 > SensingObject 1-3")
     decide(item, 0, "1", alice)
     found = review(item)
-    before = found.marked
-    found.gold.entity_set.get(label__name="SensingObject").relabel(label(project, "DrivingObject"))
-    found._look_again()
-    found.note_edit(before, by=alice)
+    found.begin_editing().entity_set.get(label__name="SensingObject").relabel(label(project, "DrivingObject"))
+    found.note_edit(by=alice)
     expected = ["DrivingObject 1-3", "State 4-5", "hasPart: State 4-5 > DrivingObject 1-3"]
     assert gold(item) == expected
     assert GoldDecision.objects.last().kind == "edit"
@@ -280,3 +280,143 @@ def test_a_refused_decision_says_why_and_keeps_the_reason(as_alice, items, carol
     sign = review(items[1]).seen[0].sign
     long = as_alice.post(address, {"sign": sign, "choice": "1", "reason": "x" * 501})
     assert long.status_code == 422 and not GoldDecision.objects.exists()
+
+
+def test_the_list_is_filtered_by_kind_label_and_person(as_alice, items, carol, dave, erin, project):
+    say(items[0], carol, "Thermostat 1-2", "State 0")
+    say(items[0], dave, "SensingObject 1-2", "State 0")
+    say(items[1], carol, "State 1-2")
+    say(items[1], erin, "State 1")
+    say(items[2], dave, "State 1", "Activity 2", "hasPart: State 1 > Activity 2")
+    say(items[2], erin, "State 1", "Activity 2")
+    refresh(project.dataset.pk, 60)
+
+    def found(query):
+        page = as_alice.get(f"/projects/{project.pk}/review/?{query}").content.decode()
+        return [int(number) for number in re.findall(r'id="item-(\d+)"', page)]
+
+    assert found("") == [1, 2, 3]
+    assert found("kind=label") == [1] and found("kind=span") == [2] and found("kind=relation") == [3]
+    assert found("label=Thermostat") == [1] and found("label=State") == [2]
+    assert found(f"person={dave.pk}") == [1, 3] and found(f"person={carol.pk}&kind=span") == [2]
+    assert found("kind=nonsense") == [] and found("person=x") == []
+    say(items[1], erin, "State 1-2")
+    assert found("kind=span") == []
+
+
+def test_agreed_marks_that_break_a_constraint_become_disputes(items, carol, dave, alice, project):
+    for person in (carol, dave):
+        say(items[1], person, "Thermostat 1-3", "State 2-3", "Activity 5")
+    constrain(project, entities=[{"domain": "State", "excludes": ["Thermostat"]}], relations=None)
+    assert [(state, bool(why)) for state, why in states(items[1])] == [
+        ("open", True),
+        ("open", True),
+        ("agreed", False),
+    ]
+    assert disputed_among([items[1].pk]) == {items[1].pk}
+    decide(items[1], 0, "1", alice)
+    assert gold(items[1]) == ["Thermostat 1-3", "Activity 5"]
+    with pytest.raises(Refused, match="State"):
+        decide(items[1], 1, "1", alice)
+    assert gold(items[1]) == ["Thermostat 1-3", "Activity 5"]
+    decide(items[1], 1, "neither", alice)
+    review(items[1]).finish(by=alice)
+
+
+def test_what_is_brought_back_obeys_constraints_and_labels_that_are_off(items, carol, dave, alice, bob, project):
+    constrain(project, entities=[{"domain": "State", "excludes": ["Thermostat"]}], relations=None)
+    item = items[1]
+    say(item, carol, "Thermostat 1-3", "State 3-4")
+    say(item, dave, "SensingObject 1-3", "State 4")
+    decide(item, 0, "2", alice)  # the thermostat
+    review(item).undo(by=alice)
+    decide(item, 1, "1", bob)
+    assert gold(item) == ["State 3-4"]
+    with pytest.raises(Refused, match="State"), write():
+        review(item).redo(by=alice)
+    assert gold(item) == ["State 3-4"]
+
+
+def test_one_voice_alone_agrees_with_nobody(items, carol, dave, alice, project):
+    item = items[1]
+    say(item, carol, "Thermostat 1-3")
+    say(item, dave, "Thermostat 1-3", "State 4-5")
+    decide(item, 1, "neither", alice)
+    say(item, dave, done=False)  # reopens the item
+    say(item, carol, "Thermostat 1-3", "Activity 0")
+    assert ("open", "") in states(item)
+    project.agreed, project.agreed_least = "least", 3
+    project.save(update_fields=["agreed", "agreed_least"])
+    say(items[2], carol, "State 0")
+    say(items[2], dave, "State 0")
+    assert states(items[2]) == [("open", "")]
+
+
+def test_another_rule_or_label_finds_the_disputes_anew(items, carol, dave, erin, alice, project):
+    for person in (carol, dave):
+        say(items[0], person, "Thermostat 1-2")
+    say(items[0], erin, "SensingObject 1-2")
+    assert refresh_disputes(project, 60)
+    assert ItemWork.objects.get(item=items[0]).is_disputed
+    project.agreed = "majority"
+    project.save(update_fields=["agreed"])
+    project.refresh_from_db()
+    refresh_disputes(project, 60)
+    assert not ItemWork.objects.get(item=items[0]).is_disputed
+    factories.item(project.entity_ontology, "Thermostat").switch(False, by=alice)
+    project.refresh_from_db()
+    refresh_disputes(project, 60)
+    assert ItemWork.objects.get(item=items[0]).is_disputed
+
+
+def test_nothing_is_finished_or_taken_back_that_was_not_seen(as_alice, items, carol, dave, alice, bob, project):
+    item, address = items[1], f"/projects/{project.pk}/review/{items[1].pk}/"
+    say(item, carol, "Thermostat 1-3", "State 4-5")
+    say(item, dave, "SensingObject 1-3", "State 4-5")
+    first = decide(item, 0, "1", alice)
+    sign = review(item).sign
+    decide(item, 0, "2", bob)
+    answer = as_alice.post(f"{address}done/", {"sign": sign})
+    assert answer.status_code == 422 and "meanwhile" in toast(answer)
+    assert as_alice.post(f"{address}done/", {"sign": review(item).sign}).status_code == 200
+    as_alice.post(f"{address}reopen/", {})
+    second = decide(item, 0, "1", alice)
+    assert as_alice.post(f"{address}undo/", {"seen": str(first.pk)}).status_code == 422
+    assert as_alice.post(f"{address}undo/", {"seen": str(second.pk)}).status_code == 200
+    assert as_alice.post(f"{address}undo/", {"seen": str(second.pk)}).status_code == 422
+    assert gold(item) == ["Thermostat 1-3", "State 4-5"]
+
+
+@pytest.mark.parametrize("name", ["sign", "choice", "reason", "number", "seen"])
+@pytest.mark.parametrize("value", ["9" * 5000, "-1", "²", "١", "\0", "", "x" * 3000])
+def test_odd_input_is_refused_with_a_reason(as_alice, items, carol, dave, project, name, value):
+    say(items[1], carol, "Thermostat 1-3")
+    say(items[1], dave, "SensingObject 1-3")
+    data = {"sign": review(items[1]).seen[0].sign, "choice": "1", "reason": "", "number": "0", name: value}
+    address = f"/projects/{project.pk}/review/{items[1].pk}/"
+    assert as_alice.post(f"{address}decide/", data).status_code in (200, 422)
+    assert as_alice.post(f"{address}undo/", data).status_code in (200, 422)
+    for each in ("at", "start", "after"):
+        assert as_alice.get(address, {each: value}).status_code == (400 if value == "\0" else 200)
+
+
+def test_a_long_item_is_shown_in_parts(as_alice, alice, carol, dave):
+    text = " ".join(f"w{n}" for n in range(1000))
+    project = factories.project(by=alice, annotators=[carol, dave], text=text + "\n")
+    project.reviews_own = True
+    project.save(update_fields=["reviews_own"])
+    [item] = project.dataset.items()
+    say(item, carol, "State 500")
+    say(item, dave, "Activity 500")
+    address = f"/projects/{project.pk}/review/{item.pk}/"
+    assert "Words 401 to 800 of 1 000" in text_of(as_alice.get(address)).replace("\u202f", " ").replace(",", " ")
+    assert "Words 1 to 400" in text_of(as_alice.get(f"{address}?start=0"))
+    assert as_alice.get(f"{address}?start=999999999").status_code == 200
+
+
+def test_where_names_are_hidden_a_sign_tells_nothing(items, carol, dave, project):
+    say(items[1], carol, "Thermostat 1-3")
+    say(items[1], dave, "SensingObject 1-3")
+    sign = review(items[1]).seen[0].sign
+    with override_settings(SECRET_KEY="x" * 60):
+        assert review(items[1]).seen[0].sign != sign

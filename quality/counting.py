@@ -1,0 +1,302 @@
+"""How the marks of any two voices compare in each item, counted, kept, and counted again where something has changed.
+
+The counts of an item are a document that adds up: ``tokens``, how many it has; ``alpha``, the `SetCounts` of its people; and
+``pairs``, a list for any two voices (see `PairCounts`). Gold is compared with people alone, and is the first of its pairs. Labels
+are given by their keys, so that names and places in the tree may change.
+"""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from functools import lru_cache
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from django.db import connection
+from django.db.models import CharField, Count, Exists, F, Max, OuterRef, Q, Sum, Value
+from django.db.models.functions import Cast, Coalesce, Concat
+from django.utils import timezone
+
+from annotation_service.db import among, snapshot, write
+from datasets.importing.document import Progress, no_progress
+from datasets.models import Annotation, Item, Layer
+from datasets.portions import portions
+from projects.models import Project
+
+from .comparison import GIVEN_VOICE, EntityMark, Likeness, Marked, Paired, Voice, compare
+from .measures import LabelSet, SetCounts
+from .models import KeptAgreement, MarkDifference
+from .voices import GOLD_VOICE, Trees, voices_in
+
+RELATION = "relation"
+LONELY = "lonely"
+"""Of a relation: only one has it, and the other has not marked its ends."""
+# So many items are counted and written at once, or fewer that many people are done with: any two of them are compared.
+ITEMS_AT_ONCE, PAIRS_AT_ONCE = 200, 1000
+NOTHING: LabelSet = frozenset()
+# A million times in a large project: the ORM takes four times as long.
+_INSERT_DIFFERENCE = """
+INSERT INTO quality_markdifference (item_id, one, other, kind, label, other_label, count) VALUES (%s, %s, %s, %s, %s, %s, %s)
+"""
+
+Rows = dict[str, list[list[int]]]
+"""By likeness: the label of one, that of the other, 0 without a mark, and how many."""
+
+
+class PairCounts(NamedTuple):
+    one: int
+    other: int
+    week: str
+    """In which the later of both was done, such as “2026-W07”."""
+    entities: Rows
+    relations: Rows
+    spans: list[int]
+    """How many both have marked, one, and the other, with whatever labels."""
+    words: list[list[Any]]
+    """The labels that one has put on a token, those of the other, and on how many tokens, of which one has labels."""
+
+
+def count(
+    voices: Sequence[Voice], tokens: int, done: Mapping[int, datetime | None], apart: Callable[[int, int], int]
+) -> dict[str, Any]:
+    """The document of an item. ``done`` tells since when the voices are."""
+    labels = {who: _labels_at(marked.entities) for who, marked in voices}
+    people = [who for who, _ in voices if who != GOLD_VOICE]
+    covered = set().union(*(labels[who] for who in people))
+    sets = ([labels[who].get(token, NOTHING) for who in people] for token in covered)
+    alpha = SetCounts.of(sets, bare=max(0, tokens - len(covered)), people=len(people))
+    pairs = [
+        PairCounts(
+            one, other, _week(done.get(one), done.get(other)), *_compared(a, b, apart), _words(labels, one, other)
+        )
+        for (one, a), (other, b) in combinations(voices, 2)
+        if {one, other} != {GOLD_VOICE, GIVEN_VOICE}
+    ]
+    return {"tokens": tokens, "alpha": alpha.as_json(), "pairs": pairs}
+
+
+def _labels_at(entities: Iterable[EntityMark]) -> dict[int, LabelSet]:
+    found: dict[int, set[int]] = defaultdict(set)
+    for start, end, label in entities:
+        for token in range(start, end + 1):
+            found[token].add(label)
+    return {token: frozenset(labels) for token, labels in found.items()}
+
+
+def _week(*done: datetime | None) -> str:
+    year, week, _ = max(filter(None, done), default=timezone.now()).isocalendar()
+    return f"{year}-W{week:02}"
+
+
+def _compared(one: Marked, other: Marked, apart: Callable[[int, int], int]) -> tuple[Rows, Rows, list[int]]:
+    compared = compare(one, other, apart)
+    spans, others = ({mark[:2] for mark in marked.entities} for marked in (one, other))
+    return _rows(compared.entities), _rows(compared.relations), [len(spans & others), len(spans), len(others)]
+
+
+def _rows(pairs: Iterable[Paired]) -> Rows:
+    counts = Counter(
+        (
+            likeness if has_ends else LONELY,
+            one.label if one else 0,
+            other.label if other else 0,
+        )
+        for likeness, one, other, _, has_ends in pairs
+    )
+    found: Rows = {}
+    for (kind, label, other_label), number in counts.items():
+        found.setdefault(kind, []).append([label, other_label, number])
+    return found
+
+
+def _words(labels: Mapping[int, Mapping[int, LabelSet]], one: int, other: int) -> list[list[Any]]:
+    own, theirs = labels[one], labels[other]
+    counts = Counter([(own.get(token, NOTHING), theirs.get(token, NOTHING)) for token in own.keys() | theirs.keys()])
+    return [[_listed(a), _listed(b), number] for (a, b), number in counts.items()]
+
+
+_listed = lru_cache(2**16)(sorted)  # the same few sets come again and again
+
+
+# --- What is kept --------------------------------------------------------------------------------------------------------
+
+
+class Staleness(NamedTuple):
+    """The items whose counts are not those of now, with signature and number of voices, and those with nothing to count now."""
+
+    changed: dict[int, tuple[str, int]]
+    gone: set[int]
+
+    def __len__(self) -> int:
+        return len(self.changed) + len(self.gone)
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of voices are to be compared."""
+        return sum(voices * (voices - 1) // 2 for _, voices in self.changed.values())
+
+    def portions(self) -> Iterator[list[int]]:
+        """The keys of what is to be counted, some at a time."""
+        rows = sorted((pk, voices) for pk, (_, voices) in self.changed.items())
+        for portion in portions(rows, lambda row: row[1] ** 2 // 2, most=ITEMS_AT_ONCE, heaviest=PAIRS_AT_ONCE):
+            yield [pk for pk, _ in portion]
+
+    @classmethod
+    def of(cls, project: Project) -> "Staleness":
+        kept = dict(kept_of(project).order_by().values_list("item", "signature"))
+        now = {pk: (signature, voices) for pk, signature, voices in _signatures(project)}
+        return cls({pk: each for pk, each in now.items() if kept.get(pk) != each[0]}, kept.keys() - now.keys())
+
+
+def kept_of(project: Project) -> Any:
+    return KeptAgreement.objects.filter(item__in=project.all_items().order_by().values("pk"))
+
+
+def _signatures(project: Project) -> Iterable[tuple[int, str, int]]:
+    """The items of a project that more than one voice is done with, each with its signature and how many these are.
+
+    Each change of marks makes a revision greater, a correction the version of the text. Whoever finishes an item does so later
+    than all before, and whoever reopens it makes them fewer.
+    """
+    voices = Q(layer__in=(Layer.OWN, Layer.GOLD), done_at__isnull=False)
+    if project.given_voice:
+        voices |= Q(layer=Layer.GIVEN)
+    keyed = Sum(F("pk") * F("revision"))
+    parts = [Count("pk"), Sum("revision"), keyed, Max("item__text_version"), Coalesce(_text(Max("done_at")), Value(""))]
+    signature: list[Any] = [Value("given " if project.given_voice else "")]
+    for part in parts:
+        signature += [_text(part), Value(" ")]
+    items = project.all_items().order_by().values("pk")
+    found = Annotation.objects.filter(voices, item__in=items).order_by().values("item")
+    found = found.annotate(signature=Concat(*signature, output_field=CharField()), voices=Count("pk"))
+    return found.filter(voices__gt=1).values_list("item", "signature", "voices")
+
+
+def _text(value: Any) -> Cast:
+    return Cast(value, CharField())
+
+
+def refresh_counts(project: Project, progress: Progress = no_progress) -> int:
+    """Count what has changed, in short transactions; returns in how many items. What changes meanwhile is stale again."""
+    stale = Staleness.of(project)
+    forget(stale.gone)
+    done = 0
+    for keys in stale.portions():
+        progress(done, len(stale.changed), "comparing")
+        with snapshot():
+            found = documents_of(project, keys)
+        _store({pk: (stale.changed[pk][0], document) for pk, document in found.items()})
+        done += len(keys)
+    return len(stale)
+
+
+def documents_of(project: Project, keys: Collection[int]) -> dict[int, dict[str, Any]]:
+    """As they are now, by the keys of the items that are there. To be read in a `snapshot`."""
+    trees, some = Trees(project.ontology_set.all()), among(list(keys))
+    voices = voices_in(keys, given=project.given_voice, gold=True)
+    tokens = dict(Item.objects.filter(pk__in=some).order_by().values_list("pk", "token_count"))
+    done: dict[int, dict[int, datetime | None]] = defaultdict(dict)
+    finished = Annotation.objects.filter(item__in=some, done_at__isnull=False).order_by()
+    for item, person, at in finished.values_list("item", "annotator", "done_at"):
+        done[item][person or GOLD_VOICE] = at
+    return {pk: count(voices.get(pk, []), tokens[pk], done[pk], trees.apart) for pk in keys if pk in tokens}
+
+
+def _store(found: Mapping[int, tuple[str, dict[str, Any]]]) -> None:
+    differences = {pk: list(_differences(pk, document["pairs"])) for pk, (_, document) in found.items()}
+    texts = {pk: (signature, written(document)) for pk, (signature, document) in found.items()}
+    with write():
+        # Whoever is about to delete one waits, and so does another who counts.
+        items = Item.objects.select_for_update(no_key=True).filter(pk__in=among(list(found))).order_by("pk")
+        there = list(items.values_list("pk", flat=True))
+        forget(there)
+        KeptAgreement.objects.bulk_create(
+            KeptAgreement(item_id=pk, signature=texts[pk][0], counts=texts[pk][1]) for pk in there
+        )
+        with connection.cursor() as cursor:
+            cursor.executemany(_INSERT_DIFFERENCE, [row for pk in there for row in differences[pk]])
+
+
+def forget(items: Collection[int]) -> None:
+    if items:
+        with write():
+            for model in (KeptAgreement, MarkDifference):
+                rows = model._default_manager.filter(item__in=among(list(items)))
+                rows._raw_delete(rows.db)
+
+
+def written(document: Any) -> str:
+    return json.dumps(document, separators=(",", ":"))
+
+
+def _differences(item: int, pairs: Iterable[PairCounts]) -> Iterator[tuple[Any, ...]]:
+    """The values of `_INSERT_DIFFERENCE`."""
+    for pair in pairs:
+        relations = Counter[tuple[int, int]]()
+        for kind, rows in pair.relations.items():
+            if kind != Likeness.SAME:
+                for label, other_label, number in rows:
+                    relations[label, other_label] += number
+        for kind, rows in pair.entities.items():
+            if kind != Likeness.SAME:
+                yield from ((item, pair.one, pair.other, kind, *row) for row in rows)
+        yield from ((item, pair.one, pair.other, RELATION, *key, n) for key, n in relations.items())
+
+
+def kept_documents(
+    project: Project, without: Container[int] = (), among_items: Collection[int] | None = None
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The keys of items, in their order, with what is kept of them."""
+    rows, last = kept_of(project).order_by("item").values_list("item", "counts"), 0
+    if among_items is not None:
+        rows = rows.filter(item__in=among(list(among_items)))
+    while some := list(rows.filter(item__gt=last)[:ITEMS_AT_ONCE]):
+        last = some[-1][0]
+        yield from ((pk, json.loads(text)) for pk, text in some if pk not in without)
+
+
+def documents_now(project: Project) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The same of now, where nothing may be written: what is stale is compared. To be read in a `snapshot`."""
+    stale = Staleness.of(project)
+    yield from kept_documents(project, stale.changed.keys() | stale.gone)
+    for keys in stale.portions():
+        yield from documents_of(project, keys).items()
+
+
+# --- Where marks differ --------------------------------------------------------------------------------------------------
+
+
+def differing(
+    *,
+    kind: str = "",
+    labels: Collection[int] | None = None,
+    person: int | None = None,
+    other_labels: Collection[int] | None = None,
+    other: int | None = None,
+) -> Any:
+    """The differences of a kind, a `Likeness` or `RELATION`, between ``person`` with one of the ``labels`` and ``other`` with one
+    of the ``other_labels``, whoever of both stands first. The label 0 stands for no mark at all. Gold is only asked by name."""
+    rows = MarkDifference.objects.filter(**{"kind": kind} if kind else {})
+    if GOLD_VOICE not in (person, other):
+        rows = rows.filter(one__gt=GOLD_VOICE)
+    ways = []
+    for own, theirs in (("", "other_"), ("other_", "")):
+        way = Q()
+        for voice, prefix, its_labels in ((person, own, labels), (other, theirs, other_labels)):
+            if voice is not None:
+                way &= Q(**{"other" if prefix else "one": voice})
+            if its_labels is not None:
+                way &= Q(**{f"{prefix}label__in": among(list(its_labels))})
+        ways.append(way)
+    return rows.filter(ways[0] | ways[1])
+
+
+def items_with(
+    *, kind: str = "", label: int | Collection[int] | None = None, person: int | None = None, **more: Any
+) -> Q:
+    """The items in which marks differ in a way: see `differing`. They are those of the last time that they were counted."""
+    labels = [label] if isinstance(label, int) else label
+    rows = differing(kind=kind, labels=labels, person=person, **more)
+    # Few items have a label, and are found by it; without one each item is asked for its own differences.
+    return Q(pk__in=rows.values("item")) if labels is not None else Q(Exists(rows.filter(item=OuterRef("pk"))))
