@@ -899,7 +899,14 @@ def test_what_is_in_the_bin_answers_like_what_never_was(world):
 
 
 # What those who manage an archived project may still do with it, or only looks like an action.
-STILL_DONE = {"projects:download", "projects:duplicate", "projects:restore", "projects:delete", "ontologies:tree"}
+STILL_DONE = {
+    "quality:count_agreement",
+    "projects:download",
+    "projects:duplicate",
+    "projects:restore",
+    "projects:delete",
+    "ontologies:tree",
+}
 STILL_DONE |= {f"{app}:duplicate" for app in ("ontologies", "datasets", "resources", "preannotations")}
 
 

@@ -60,7 +60,7 @@ def agreement(service: Service) -> Iterator[Figure]:
     before = service.memory("status", "VmHWM")
 
     def count() -> None:
-        browser.follow(browser.submit(f"{place}count/"))
+        browser.follow(browser.submit(f"{place}count/", expected=302))
 
     yield Figure(large, seconds(count), "s")
     yield Figure("  memory that it takes", service.memory("status", "VmHWM") - before, "MB")
