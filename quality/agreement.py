@@ -314,7 +314,7 @@ class Changed(NamedTuple):
     @classmethod
     def since(cls, project: Project, report: AgreementReport) -> "Changed":
         figures, kept = json.loads(report.figures), kept_of(project)
-        items = len(Staleness.of(project)) + kept.filter(counted_at__gt=report.made_at).count()
+        items = Staleness.of(project).items + kept.filter(counted_at__gt=report.made_at).count()
         # Items may have gone to the bin, or come back from there.
         items = items or abs(figures["items"] - kept.count())
         return cls(items, figures["trees"] != signature_of(Trees(project.ontology_set.all())))

@@ -22,11 +22,12 @@ from projects.models import Project
 
 from . import agreement_tables as tables
 from .agreement import COMPARE, MEASURES, Agreement, Changed, make_report, report_of
-from .agreement_places import KINDS, Places
+from .agreement_places import Places
 from .agreement_tables import AskedFigures
 from .calibration import calibrated
 from .counting import PAIRS_AT_ONCE, Staleness
 from .models import AgreementReport
+from .review_list import KINDS
 from .voices import Trees, names_for
 
 A_PAGE = 50
@@ -152,7 +153,7 @@ def places(request: Request, pk: int) -> HttpResponse:
     found = Page.of(asked.items(), request.GET.get("page"), size=A_PAGE)
     rows = [(item, item.excerpt(), differences) for item, differences in asked.shown(list(found.object_list))]
     context = shown.context(request) | {"asked": asked, "page": found, "rows": rows}
-    context["kinds"] = [(str(kind), words) for kind, words in KINDS.items()]
+    context["kinds"] = list(KINDS.items())
     return render(request, "quality/agreement_places.html", context)
 
 

@@ -16,17 +16,11 @@ from projects.models import Project
 from .comparison import Likeness, Paired, compare
 from .counting import RELATION, differing, items_with
 from .lessons import Said, said
+from .review_list import KINDS
 from .voices import Trees, voice_named, voices_in
 
 PLACES = 5
 """So many are shown of an item; the item itself has more."""
-KINDS = {
-    Likeness.SPAN: "the same label on other words",
-    Likeness.LABEL: "the same words with another label",
-    Likeness.ONLY: "marked by one alone",
-    RELATION: "relations",
-}
-
 
 ShownSides = list[tuple[str, Said | None]]
 """What each of two voices says at a place, by their names."""

@@ -18,7 +18,7 @@ from .counting import RELATION
 from .voices import GOLD_VOICE
 
 NO_MARK = "no mark"
-FEW = "Too few items for an interval."
+FEW = "There are too few items, or only all together have this interval."
 UNDEFINED = {
     "precision": "The second of both has marked nothing.",
     "recall": "The first of both has marked nothing.",
@@ -37,7 +37,8 @@ class TableCell(NamedTuple):
     """How dark it is, in percent."""
     level: int = 0
     toggle: str = ""
-    """Where a branch is opened or closed."""
+    """Where a branch is opened or, if it is, closed."""
+    is_open: bool = False
 
     @property
     def percent(self) -> int:
@@ -208,7 +209,8 @@ def labels(asked: AskedFigures) -> FiguresTable:
             name = f"{label.fullname} itself" if is_itself else label.fullname
             marks = TableCell(int(sum(row.measure(measure)[1:])), "", url)
             title = f"{name}, with all below it" if is_branch else name
-            rows.append([TableCell(name, title, "", None, level, toggle), marks, *_measured(row, measure, url)])
+            branch = TableCell(name, title, level=level, toggle=toggle, is_open=label.pk in opened)
+            rows.append([branch, marks, *_measured(row, measure, url)])
     return FiguresTable(_head(asked.measure, "label", "marks"), rows)
 
 

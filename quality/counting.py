@@ -128,7 +128,9 @@ class Staleness(NamedTuple):
     changed: dict[int, tuple[str, int]]
     gone: set[int]
 
-    def __len__(self) -> int:
+    @property
+    def items(self) -> int:
+        """How many these are."""
         return len(self.changed) + len(self.gone)
 
     @property
@@ -188,7 +190,7 @@ def refresh_counts(project: Project, progress: Progress = no_progress) -> int:
             found = documents_of(project, keys)
         _store({pk: (stale.changed[pk][0], document) for pk, document in found.items()})
         done += len(keys)
-    return len(stale)
+    return stale.items
 
 
 def documents_of(project: Project, keys: Collection[int]) -> dict[int, dict[str, Any]]:

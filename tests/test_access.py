@@ -906,7 +906,7 @@ def test_what_is_in_the_bin_answers_like_what_never_was(world):
 
 # What those who manage an archived project may still do with it, or only looks like an action.
 STILL_DONE = {"projects:download", "projects:duplicate", "projects:restore", "projects:delete", "ontologies:tree"}
-STILL_DONE |= {"quality:gold_dataset", *(f"quality:download_{name}" for name in FORMATS)}
+STILL_DONE |= {"quality:gold_dataset", "quality:count_agreement", *(f"quality:download_{name}" for name in FORMATS)}
 STILL_DONE |= {f"{app}:duplicate" for app in ("ontologies", "datasets", "resources", "preannotations")}
 
 

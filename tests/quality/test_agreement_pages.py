@@ -137,7 +137,9 @@ def test_undefined_figures_are_dashes_that_say_why(project, items, carol, dave, 
     say(items[0], dave)
     page = get(as_alice, project)
     assert "1 item was done by several people, and nothing is marked there." in text(page)
-    assert "Neither has marked anything." in page.content.decode() and "Too few items" in page.content.decode()
+    assert (
+        "Neither has marked anything." in page.content.decode() and "There are too few items" in page.content.decode()
+    )
 
 
 def test_nothing_to_compare(project, as_alice):
