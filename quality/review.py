@@ -4,10 +4,11 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from django.db import DatabaseError
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
@@ -308,7 +309,7 @@ def refresh_disputes(project: Project, seconds: float) -> bool:
     rule = [project.agreed, project.agreed_least, project.given_voice, judge.key if judge else "", off]
     key = hashlib.blake2b(json.dumps(rule).encode(), digest_size=12).hexdigest()
     if project.review_key != key:
-        with write():
+        with suppress(DatabaseError), write():
             Project.objects.filter(pk=project.pk).update(review_key=key)
             done = Annotation.objects.filter(item__dataset__project=project, layer=Layer.OWN, done_at__isnull=False)
             done.update(counted=0)

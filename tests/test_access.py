@@ -30,6 +30,7 @@ from projects.assignment import item_counts
 from projects.models import Invitation, Project
 from quality.agreement import make_report
 from quality.gold_files import FORMATS
+from quality.review import refresh_disputes
 from tests import factories, faults
 from tests.resource_sets import make
 from work.models import Batch, Comment, item_work
@@ -448,7 +449,7 @@ ROWS = [
     *gold_rows("quality:decide", data={"sign": "", "choice": "1"}, answer="422"),
     *gold_rows("quality:undo", data={}, answer="422"),
     *gold_rows("quality:redo", data={}, answer="422"),
-    *gold_rows("quality:finish", data={}),
+    *gold_rows("quality:finish", data={"sign": ""}, answer="422"),
     *gold_rows("quality:reopen", data={}),
     *gold_rows("quality:edit"),
     *gold_rows("quality:begin_edit", data={}),
@@ -567,6 +568,7 @@ def build_world(folder):
         TextCorrection.make(each, cut_anew(each, "left air conditioner"), by=alice, was_version=1) for each in corrected
     ]
     (folder / "done").write_text("done")
+    refresh_disputes(project, 60)
     finished.finish(file="done", name="done.txt")
     upload, upload_copy = (
         factories.upload("[]", by=alice, options=READ_AS, dataset=target) for target in (None, project.dataset)

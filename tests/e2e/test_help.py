@@ -43,7 +43,7 @@ def test_search_finds_answers_as_one_types_and_the_address_keeps_it(page, sign_i
 
 def test_a_link_to_an_answer_that_the_search_hides_shows_it(page, sign_in, alice):
     sign_in(page, alice)
-    page.goto("/help/?q=kappa#compare")
+    page.goto("/help/?q=adjudicate#compare")
     expect(page.locator(".answer:visible")).to_have_count(1)
     page.locator("#compare").get_by_role("link", name="Annotators per item").click()
     expect(page.locator("#share-out")).to_be_in_viewport()

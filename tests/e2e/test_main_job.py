@@ -234,6 +234,7 @@ def check_bundle(files: dict, document) -> None:
         "flags": 0,
         "comments": 0,
         "open_comments": 0,
+        **dict.fromkeys(("gold", "gold_decided", "gold_decisions", "gold_entities", "gold_relations"), 0),
     }
     assert [item["original"] for item in files["dataset.json"]] == [TEXT.splitlines()[0], TEXT.splitlines()[2]]
     anna, _, ben, ben_too = sorted(files["annotations.json"], key=lambda row: (row["annotator"], row["item_id"]))
