@@ -43,10 +43,11 @@ ENOUGH = 80
 class Shown(NamedTuple):
     project: Project
     report: AgreementReport | None
+    names: dict[int, str]
     agreement: Agreement | None
 
     @classmethod
-    def of(cls, request: Request, pk: int) -> "Shown":
+    def of(cls, request: Request, pk: int, *, with_figures: bool = True) -> "Shown":
         project = access.project(request, pk, Right.READ)
         report = report_of(project)
         if project.dataset.item_count <= ITEMS_AT_ONCE and Staleness.of(project).pairs <= PAIRS_AT_ONCE:
@@ -55,7 +56,8 @@ class Shown(NamedTuple):
                     make_report(project)
                     report = report_of(project)
         names, trees = names_for(project, request.user), Trees(project.ontology_set.all())
-        return cls(project, report, Agreement.read(report, names, trees) if report else None)
+        agreement = Agreement.read(report, names, trees) if report and with_figures else None
+        return cls(project, report, names, agreement)
 
     def context(self, request: Request) -> dict[str, Any]:
         found = {"section": "projects", "project": self.project, "report": self.report, "agreement": self.agreement}
@@ -148,8 +150,8 @@ def as_json(request: Request, pk: int) -> HttpResponse:
 
 @require_GET
 def places(request: Request, pk: int) -> HttpResponse:
-    shown = Shown.of(request, pk)
-    asked = Places(shown.project, request.GET, names_for(shown.project, request.user))
+    shown = Shown.of(request, pk, with_figures=False)
+    asked = Places(shown.project, request.GET, shown.names)
     found = Page.of(asked.items(), request.GET.get("page"), size=A_PAGE)
     rows = [(item, item.excerpt(), differences) for item, differences in asked.shown(list(found.object_list))]
     context = shown.context(request) | {"asked": asked, "page": found, "rows": rows}
@@ -165,5 +167,5 @@ def calibration(request: Request, pk: int) -> HttpResponse:
     least = ENOUGH if least is None else min(least, 100)
     items = list(shown.project.all_items().filter(position__lt=shown.project.calibration).values_list("pk", flat=True))
     context = shown.context(request) | {"part": "calibration", "count": len(items), "least": least}
-    context["rows"] = calibrated(shown.project, items, names_for(shown.project, request.user), least / 100)
+    context["rows"] = calibrated(shown.project, items, shown.names, least / 100)
     return render(request, "quality/agreement_calibration.html", context)
