@@ -55,7 +55,7 @@ class Shown(NamedTuple):
                 if report is None or any(Changed.since(project, report)):
                     make_report(project)
                     report = report_of(project)
-        names, trees = names_for(project, request.user), Trees(project.ontology_set.all())
+        names, trees = names_for(project), Trees(project.ontology_set.all())
         agreement = Agreement.read(report, names, trees) if report and with_figures else None
         return cls(project, report, names, agreement)
 

@@ -2,12 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from itertools import count
 
 from django.db.models import Q
-from django.utils.crypto import salted_hmac
 
-from annotation_service.blueprints import Right
 from annotation_service.db import among
 from annotation_service.models import User
 from datasets.models import GIVEN, Annotation, Entity, Layer, Mark, Relation
@@ -86,38 +83,20 @@ def marked_in(annotations: Collection[int]) -> dict[int, Marked]:
 
 # --- Names ---------------------------------------------------------------------------------------------------------------
 
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 NAMES_OF_NOBODY = {GOLD_VOICE: "the gold", GIVEN_VOICE: "the dataset"}
 """No user has a space in the name."""
 
 
-def names_for(project: Project, user: User | None = None) -> dict[int, str]:
-    """What pages, files and addresses call the voices of a project before somebody, in the order in which they are shown: gold,
-    the dataset, members and whoever has annotated there. In blind projects people are letters, but for those who manage them,
-    and for commands, which have no user."""
+def names_for(project: Project) -> dict[int, str]:
+    """What pages, files and addresses call the voices of a project, in the order in which they are shown: gold, the dataset,
+    members and whoever has annotated there."""
     annotating = Annotation.objects.filter(item__in=project.all_items().order_by().values("pk"), layer=Layer.OWN)
     people = User.objects.filter(
         Q(pk__in=annotating.order_by().values("annotator"))
         | Q(pk__in=project.members().values("user"))
         | Q(pk__in=project.former_members().values("user"))
     )
-    names = dict(people.order_by("username_folded").values_list("pk", "username"))
-    if project.is_blind and user and Right.MANAGE not in project.rights_of(user):
-        names = dict(sorted(_letters(project, names).items(), key=lambda each: (len(each[1]), each[1])))
-    return NAMES_OF_NOBODY | names
-
-
-def _letters(project: Project, people: Iterable[int]) -> dict[int, str]:
-    """Each person's are tried in an order that only the key of the service tells; so they stay when others come."""
-    found: dict[str, int] = {}
-    for person in sorted(people):
-        for attempt in count():
-            drawn = salted_hmac("quality.names", f"{project.pk} {person} {attempt}", algorithm="sha256").digest()
-            name = "".join(LETTERS[byte % len(LETTERS)] for byte in drawn[: 1 + attempt // 5])
-            if name not in found:
-                found[name] = person
-                break
-    return {person: name for name, person in found.items()}
+    return NAMES_OF_NOBODY | dict(people.order_by("username_folded").values_list("pk", "username"))
 
 
 def voice_named(names: Mapping[int, str], name: str) -> int | None:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from functools import cache, partial
+from itertools import cycle
 
 from annotation_service.db import execute, write
 from annotation_service.models import User
@@ -10,7 +11,7 @@ from projects.models import Project
 from work.models.item_work import refresh
 
 from . import data
-from .figures import ADDING_UP, RUNS, Figure, benchmark, milliseconds, seconds
+from .figures import ADDING_UP, ALL_DAY, RUNS, Figure, benchmark, milliseconds, seconds
 from .service import Browser, Service
 
 ITEMS, PEOPLE, LINES_AN_ITEM, MARKS = 20_000, 50, 4, 16
@@ -65,6 +66,13 @@ def agreement(service: Service) -> Iterator[Figure]:
     yield Figure(large, seconds(count), "s")
     yield Figure("  memory that it takes", service.memory("status", "VmHWM") - before, "MB")
     yield Figure("  again, when nothing has changed", seconds(count), "s")
+    items = list(project.dataset.items().values_list("pk", flat=True)[: 10 * RUNS : 10])
+    sides = cycle(f"/projects/{project.pk}/review/{item}/" for item in items)
+    p50, p95 = milliseconds(RUNS, lambda: browser.get(next(sides)))
+    yield Figure("  an item side by side, p50 / p95", (p50, p95), "ms", ALL_DAY)
+    for query in ("", "?state=disputed", "?kind=span"):
+        p50, p95 = milliseconds(RUNS, partial(browser.get, f"/projects/{project.pk}/review/{query}"))
+        yield Figure(f"  review/{query}, p50 / p95", (p50, p95), "ms", ALL_DAY)
     for page in PAGES:
         p50, p95 = milliseconds(RUNS, partial(browser.get, f"{place}{page}"))
         yield Figure(f"  agreement/{page}, p50 / p95", (p50, p95), "ms", ADDING_UP)
