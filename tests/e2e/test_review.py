@@ -1,12 +1,15 @@
 """Reviewing in a browser, by keys alone: three people, marks inside each other and on the same words, relations."""
 
+import json
 import random
+from pathlib import Path
 
 import pytest
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 
-from datasets.models import Annotation, Item, Layer
+from datasets.exports import json_document
+from datasets.models import Annotation, Dataset, Item, Layer
 from quality.comparison import Marked
 from quality.deciding import Deliberation, TakeOverRule, options_chosen, rulings
 from quality.models import GoldDecision
@@ -14,6 +17,7 @@ from quality.review import Review
 from quality.voices import marked_in
 from tests import factories
 from tests.e2e.test_axe import serious
+from tests.e2e.test_imports import check, choose, create, kind
 from tests.e2e.waiting import settled
 from tests.quality.conftest import say, told
 
@@ -65,7 +69,7 @@ def press(page: Page, key: str) -> None:
     settled(page)
 
 
-def test_three_people_and_thirty_items_by_keys_alone(page, sign_in, project, people, rita):
+def test_three_people_and_thirty_items_by_keys_alone(page, other_page, sign_in, project, people, rita, alice):
     chance = random.Random(26)
     for item in project.dataset.items():
         for person in people:
@@ -93,6 +97,25 @@ def test_three_people_and_thirty_items_by_keys_alone(page, sign_in, project, peo
         assert marked_in([review.gold.pk])[review.gold.pk] == expected(review, made.get(review.item.pk, []))
         assert not review.is_disputed
     assert GoldDecision.objects.filter(kind="choice").count() == sum(map(len, made.values())) > ITEMS
+    sign_in(other_page, alice)
+    uploaded_again(other_page, project)
+
+
+def uploaded_again(page: Page, project) -> None:
+    """The gold as a file is the same as a dataset that is made of this file."""
+    page.goto(reverse("quality:reviews", args=[project.pk]))
+    page.get_by_text("More", exact=True).click()
+    with page.expect_download() as started:
+        page.get_by_role("button", name="Download the gold JSON", exact=True).click()
+    document = Path(started.value.path()).read_text()
+    page.goto("/datasets/new/")
+    choose(page, document, "gold.json")
+    expect(kind(page, "Preannotated relations")).to_be_checked()
+    check(page)
+    create(page)
+    made = Dataset.objects.filter(project=None, name="gold").get()
+    assert json.loads("".join(json_document(made))) == json.loads(document)
+    assert made.item_count == ITEMS
 
 
 def expected(review: Review, made: list[tuple[int, str]]) -> Marked:
