@@ -4,21 +4,26 @@ from . import batches, own_lists, requests, views
 
 app_name = "annotations"
 
-item_urls = [
+# What changes marks, whosever they are (see `requests.Desk`).
+mark_urls = [
     path("entities/add/", requests.add, {"kind": "entity"}, name="add_entity"),
     path("entities/label/", requests.relabel, {"kind": "entity"}, name="relabel_entity"),
     path("entities/resize/", requests.resize, name="resize_entity"),
     path("entities/remove/", requests.remove, {"kind": "entity"}, name="remove_entity"),
-    path("entities/suggest/", requests.suggest, {"kind": "entity"}, name="suggest_entity"),
     path("relations/add/", requests.add, {"kind": "relation"}, name="add_relation"),
     path("relations/label/", requests.relabel, {"kind": "relation"}, name="relabel_relation"),
     path("relations/reverse/", requests.reverse, name="reverse_relation"),
     path("relations/remove/", requests.remove, {"kind": "relation"}, name="remove_relation"),
-    path("relations/suggest/", requests.suggest, {"kind": "relation"}, name="suggest_relation"),
-    path("done/", requests.done, name="done"),
     path("operations/", requests.operations, name="operations"),
     path("marks/", requests.current, name="marks"),
     path("text/", requests.text, name="text"),
+]
+
+item_urls = [
+    *mark_urls,
+    path("entities/suggest/", requests.suggest, {"kind": "entity"}, name="suggest_entity"),
+    path("relations/suggest/", requests.suggest, {"kind": "relation"}, name="suggest_relation"),
+    path("done/", requests.done, name="done"),
     path("history/", requests.suggest_history, name="suggest_history"),
     path("flags/", requests.flag, name="flag"),
     path("comments/", requests.comment, name="comment"),

@@ -1,6 +1,6 @@
 from django.urls import URLPattern, URLResolver, include, path
 
-from annotations import requests
+from annotations.urls import mark_urls
 from datasets.models import Layer
 
 from . import agreement_pages, gold_views, lessons, views
@@ -17,20 +17,6 @@ item_urls = [
     path("reopen/", views.reopen, name="reopen"),
     path("edit/", views.edit, name="edit"),
     path("edit/begin/", views.begin_edit, name="begin_edit"),
-]
-# The operations of the workspace, on the gold; an item is done by `finish` alone.
-gold_urls = [
-    path("entities/add/", requests.add, {"kind": "entity"}, name="add_entity"),
-    path("entities/label/", requests.relabel, {"kind": "entity"}, name="relabel_entity"),
-    path("entities/resize/", requests.resize, name="resize_entity"),
-    path("entities/remove/", requests.remove, {"kind": "entity"}, name="remove_entity"),
-    path("relations/add/", requests.add, {"kind": "relation"}, name="add_relation"),
-    path("relations/label/", requests.relabel, {"kind": "relation"}, name="relabel_relation"),
-    path("relations/reverse/", requests.reverse, name="reverse_relation"),
-    path("relations/remove/", requests.remove, {"kind": "relation"}, name="remove_relation"),
-    path("operations/", requests.operations, name="operations"),
-    path("marks/", requests.current, name="gold_marks"),
-    path("text/", requests.text, name="gold_text"),
 ]
 project_urls: list[URLPattern | URLResolver] = [
     path("review/", views.reviews, name="reviews"),
@@ -54,6 +40,6 @@ project_urls: list[URLPattern | URLResolver] = [
     path("agreement/agreement.json", agreement_pages.as_json, name="agreement_json"),
     path("agreement/<str:table>.csv", agreement_pages.as_csv, name="agreement_csv"),
     path("agreement/<str:part>/", agreement_pages.page, name="agreement_part"),
-    path("gold/<int:item_pk>/", include(gold_urls), {"layer": Layer.GOLD}),
+    path("gold/<int:item_pk>/", include(mark_urls), {"layer": Layer.GOLD}),
 ]
 urlpatterns = [path("projects/<int:pk>/", include(project_urls))]

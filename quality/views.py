@@ -208,7 +208,7 @@ def edit(request: Request, pk: int, item_pk: int) -> HttpResponse:
     query = ReviewItems.of(project, person, request.GET).query_string()
     context = page_of(project, None, [item], lambda key: here, (None, None))
     member = project.membership_set.filter(user=person).first()
-    gold = reverse("quality:gold_marks", args=[pk, item_pk]).removesuffix("marks/")
+    gold = reverse("quality:marks", args=[pk, item_pk]).removesuffix("marks/")
     context["items"][0]["state"]["urls"]["item"] = gold
     context["state"] |= {
         "reading": False,
