@@ -17,8 +17,7 @@ from ontologies.documents import write_time
 from projects import bundle
 from projects.models import Project
 
-from .comparison import AnyMark, EntityMark, RelationMark
-from .deciding import Ends, settle
+from .comparison import AnyMark, EntityMark
 from .models import GoldDecision, Verdict
 
 FORMATS = {format.name: format for format in DOWNLOAD_FORMATS if format.has_marks}
@@ -55,10 +54,9 @@ NOTES = {
     "gold.json": "what was decided about items; done_at is null where that is not finished. Of the verdicts about a mark the last"
     " counts whose decision was not undone. A relation is there if each of its ends has become one mark",
     "agreed": "of the project: whose marks are taken over as gold without asking, all who are done with an item, most, or at"
-    " least agreed_least of them; if given_voice is true, what came with the dataset is one of them. In gold.json: by the id of"
-    " each mark, who had made it when that was decided, null being the dataset",
-    "verdicts": "taken tells whether the mark belongs into the gold, people who had made it; those with one place were decided"
-    " together. A label is null that was deleted since",
+    " least agreed_least of them; if given_voice is true, what came with the dataset is one of them",
+    "verdicts": "taken tells whether the mark belongs into the gold, people who had made it, null being the dataset; those with"
+    " one place were decided together. A label is null that was deleted since",
 }
 
 
@@ -93,13 +91,11 @@ def _entries(project: Project, counts: bundle.Counts, progress: Progress) -> Ite
             continue
         marks, decisions = bundle.marks_in(golds, names.labels), _decisions([pk for pk, *_ in found])
         for pk, position, external_id, done_at in found:
-            in_force = [verdict for made, said in decisions[pk] if made.undone_at is None for verdict in said]
             entry = {
                 "item_id": numbers[position],
                 "external_id": external_id or None,
                 "done_at": done_at,
                 **marks[pk],
-                "agreed": _agreed(marks[pk], in_force, names),
                 "decisions": [_written(decision, said, names) for decision, said in decisions[pk]],
             }
             counts["gold"] += 1
@@ -118,24 +114,6 @@ def _decisions(golds: Collection[int]) -> dict[int, list[tuple[GoldDecision, lis
     for decision in GoldDecision.objects.filter(annotation__in=among(golds)).order_by("pk").select_related("by"):
         found[decision.annotation_id].append((decision, verdicts[decision.pk]))
     return found
-
-
-def _agreed(marks: Mapping[str, Any], in_force: Sequence[Verdict], names: _Names) -> dict[str, list[str | None]]:
-    """Who had made each mark: of a relation those, too, who had placed its ends otherwise."""
-    rulings = [verdict.ruling for verdict in in_force]
-    ends = Ends.ruled(rulings, settle(rulings).entities)
-    people: dict[str, set[int]] = defaultdict(set)
-    for verdict in {verdict.mark: verdict for verdict in in_force}.values():
-        mark = verdict.mark
-        became = ends.relation(mark) if isinstance(mark, RelationMark) else mark
-        if verdict.is_taken and became:
-            people[to_json(names.mark(became))] |= {*verdict.people}
-    said = {each["id"]: {name: each[name] for name in ("start", "end", "label")} for each in marks["entities"]}
-    written: dict[str, dict[str, Any]] = {uid: {"kind": "entity", **place} for uid, place in said.items()}
-    for each in marks["relations"]:
-        between = {"source": said[each["source_id"]], "target": said[each["target_id"]]}
-        written[each["id"]] = {"kind": "relation", **between, "label": each["label"]}
-    return {uid: names.who(people[to_json(mark)]) for uid, mark in written.items()}
 
 
 def _written(decision: GoldDecision, verdicts: Sequence[Verdict], names: _Names) -> dict[str, Any]:
