@@ -8,7 +8,7 @@ from itertools import cycle
 from annotation_service.db import execute, write
 from annotation_service.models import User
 from projects.models import Project
-from work.models.item_work import refresh
+from quality.review import refresh_disputes
 
 from . import data
 from .figures import ADDING_UP, ALL_DAY, RUNS, Figure, benchmark, milliseconds, seconds
@@ -54,9 +54,10 @@ PAGES = ("", "labels/", "confusion/", "weeks/", "places/?kind=span", "places/?ki
 def agreement(service: Service) -> Iterator[Figure]:
     """Of a project in which 50 people have made a million marks on 20,000 items, each of which three are done with."""
     project = fill()
-    refresh(project.dataset.pk, math.inf)
+    counting = seconds(lambda: refresh_disputes(project, math.inf))
     browser, place = Browser(service, data.MANAGER), f"/projects/{project.pk}/agreement/"
     large = f"agreement in {ITEMS:,} items, {PEOPLE} people, 1,000,000 marks"
+    yield Figure(f"{large}: to find what is disputed, for the first time", counting, "s")
     service.forget_peaks()
     before = service.memory("status", "VmHWM")
 
