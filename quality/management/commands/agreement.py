@@ -65,7 +65,7 @@ def _line(row: Row) -> str:
         (relations.f1, 13),
     ]
     figures = (f"{_figure(value):>{width}}" for value, width in columns)
-    return f"{int(row.figures.items):5} {' '.join(figures)}"
+    return f"{int(row.figures.items) or '':>5} {' '.join(figures)}"
 
 
 def _figure(value: float | None) -> str:
