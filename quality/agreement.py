@@ -246,7 +246,7 @@ def _row(sums: Sums, measures: Iterable[str] = ()) -> list[Any]:
     whole = [round(sum(column), 6) for column in zip(*rows, strict=True)]
     found = {name: interval([MEASURES[name].of(row) for row in rows], f1) for name in measures}
     if found:
-        found["kappa"] = interval([row.yes_and_no for row in rows], kappa)
+        found["kappa"] = interval([row.yes_and_no for row in rows], kappa, least=-1)
     return [whole, {name: [round(end, 4) for end in ends] for name, ends in found.items() if ends}]
 
 
@@ -272,7 +272,7 @@ def add_up(documents: Iterable[tuple[int, Mapping[str, Any]]], trees: Trees) -> 
         "trees": signature_of(trees),
         "people": people.document(),
         "gold": gold.document(),
-        "alpha": [SetCounts.total(groups).alpha(), interval(*alpha_rows(groups))],
+        "alpha": [SetCounts.total(groups).alpha(), interval(*alpha_rows(groups), least=-1)],
     }
 
 

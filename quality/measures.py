@@ -1,7 +1,7 @@
 """How far people agree, from counts that can be added up, and how sure that is. Numbers alone: nothing here asks a database.
 
 Every measure is a function of a few counts that are kept for each item. Those of many items are the sums of theirs, and so
-intervals come from the same counts, by weighing items anew instead of reading them again::
+intervals come from the same counts, without reading marks again::
 
     rows = [Matches(both=3, one=4, other=5), Matches(both=1, one=1, other=2)]  # one for each item
     sum(rows, Matches()).f1, interval(rows, f1)
@@ -9,17 +9,14 @@ intervals come from the same counts, by weighing items anew instead of reading t
 A measure is None where it is not defined, never 0 or 1 by convention: who marked nothing has no precision.
 """
 
-import sys
-from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import combinations, takewhile
-from math import ceil, exp, factorial, floor, frexp
-from operator import eq, mul, sub
-from random import Random
+from math import fsum, sqrt
+from operator import eq, sub
 from statistics import NormalDist
 from typing import Any, NamedTuple, Self
 
@@ -219,53 +216,41 @@ def alpha_rows(
 # --- Intervals -------------------------------------------------------------------------------------------------------------
 
 GROUPS = 200
-RESAMPLES = 400
 FEWEST_ROWS = 5
-SEED = 1960
-# More is drawn once in 100,000 times. With this bound, counts of less than 2**29 altogether have sums that fit into 32 bits.
-MOST_DRAWN = 7
-
-_normal = NormalDist()
 
 
 def interval(
-    rows: Iterable[Sequence[float]], statistic: Callable[..., float | None], level: float = 0.95
+    rows: Iterable[Sequence[float]],
+    statistic: Callable[..., float | None],
+    level: float = 0.95,
+    least: float = 0,
 ) -> tuple[float, float] | None:
-    """Where a measure would lie for all texts of which these items are a sample, at this level of confidence.
+    """Where a measure, from ``least`` to 1, would lie for all texts of which these items are a sample, at this level of
+    confidence.
 
-    ``rows`` has for each item as many counts, none below 0, as ``statistic`` has arguments: it gets their sums, and must be the
-    same for twice as many of all. Rows of nothing but 0 count as none. Items are what is drawn, since marks of one text are
-    alike. More than `GROUPS` are added up here, by place; whoever has many statistics does it once, by `group_of` of their keys.
+    ``rows`` has for each item as many counts as ``statistic`` has arguments, which gets their sums. Rows of nothing but 0 count
+    as none. Items are what is drawn, since marks of one text are alike: the measure is computed anew without each of them, and
+    from how far that moves it follows how far another sample would (the jackknife: Tukey 1958, Bias and confidence in not
+    quite large samples; Efron & Tibshirani 1993, An introduction to the bootstrap, chapter 11), with Student's t for few rows.
+    More than `GROUPS` rows are added up here, by place; whoever has many statistics does it once, by `group_of` of their keys.
 
-    Resamples are drawn as weights from a Poisson distribution with mean 1, which does not depend on the number of rows, so that
-    all statistics share them (Hanley & MacGibbon 2006, Creating non-parametric bootstrap samples using Poisson frequencies).
-    The ends are corrected for bias and skewness (BCa: Efron 1987, Better bootstrap confidence intervals), and moved outwards as
-    Student's t does for few rows (Hesterberg 2015, What teachers should know about the bootstrap). The same rows in the
-    same order give the same.
-
-    None with fewer than `FEWEST_ROWS` rows, or if the statistic is undefined for all or for most resamples. Where all items
+    None with fewer than `FEWEST_ROWS` rows, or if the statistic is undefined for all, or without one of them. Where all items
     agree fully it is (1, 1), which says only that no disagreement was seen.
     """
     rows = [row for row in rows if any(row)]
     if len(rows) > GROUPS:
         rows = _grouped(rows)
-    if len(rows) < FEWEST_ROWS:
+    if (count := len(rows)) < FEWEST_ROWS:
         return None
-    columns = list(zip(*rows, strict=True))
-    sums = [sum(column) for column in columns]
-    whole = statistic(*sums)
-    found = sorted(value for value in map(statistic, *map(_resampled, columns)) if value is not None)
-    if whole is None or len(found) * 2 < RESAMPLES:
+    sums = [sum(column) for column in zip(*rows, strict=True)]
+    whole, without = statistic(*sums), [statistic(*map(sub, sums, row)) for row in rows]
+    known = [value for value in without if value is not None]
+    if whole is None or len(known) < count:
         return None
-    below = sum((value < whole) + (value <= whole) for value in found) / 2 / len(found)
-    bias = _normal.inv_cdf(min(max(below, 1 / RESAMPLES), 1 - 1 / RESAMPLES))
-    without = (statistic(*map(sub, sums, row)) for row in rows)
-    skewness = _skewness([value for value in without if value is not None])
-    ends = []
-    for side in (-1, 1):
-        moved = bias + side * _student(level, len(rows) - 1)
-        ends.append(_quantile(found, _normal.cdf(bias + moved / max(1 - skewness * moved, 0.05))))
-    return min(ends[0], whole), max(ends[1], whole)
+    mean = fsum(known) / count
+    error = sqrt(fsum((value - mean) ** 2 for value in known) * (count - 1) / count)
+    half = _student(level, count - 1) * error
+    return max(whole - half, min(least, whole)), min(whole + half, max(1, whole))
 
 
 @lru_cache(maxsize=2**15)
@@ -281,49 +266,12 @@ def _grouped(rows: Sequence[Sequence[float]]) -> list[Sequence[float]]:
     return [[sum(column) for column in zip(*group, strict=True)] for group in groups.values()]
 
 
-@lru_cache(maxsize=1)
-def _weights() -> list[int]:
-    """How many times a row is drawn in each resample: for each row one number that holds them all, 32 bits for each.
-
-    One multiplication then weighs a count for all resamples, which takes a tenth of the time of doing it one by one.
-    """
-    draw, drawn = Random(SEED), range(MOST_DRAWN + 1)
-    chances = [exp(-1) / factorial(times) for times in drawn]
-    rows = (array("I", draw.choices(drawn, chances, k=RESAMPLES)) for _ in range(GROUPS))
-    return [int.from_bytes(row.tobytes(), sys.byteorder) for row in rows]
-
-
-def _resampled(column: Sequence[float]) -> list[float]:
-    """The sum of the counts in each resample: exact for whole numbers below 2**29 altogether, else to 8 digits."""
-    if min(column) < 0:
-        raise ValueError("Counts cannot be negative.")
-    scale = 2.0 ** (29 - frexp(sum(column))[1])
-    total = sum(map(mul, _weights(), [round(count * scale) for count in column]))
-    sums = memoryview(total.to_bytes(4 * RESAMPLES, sys.byteorder)).cast("I")
-    return [value / scale for value in sums]
-
-
-def _skewness(without: Sequence[float]) -> float:
-    """The acceleration of BCa, from the statistic without each of the rows: 0 where all are the same."""
-    mean = sum(without) / max(len(without), 1)
-    apart = [mean - value for value in without]
-    spread = sum(value**2 for value in apart)
-    return sum(value**3 for value in apart) / (6 * spread**1.5) if spread > 1e-24 else 0.0
-
-
 def _student(level: float, freedom: int) -> float:
     """The quantile of Student's t that leaves half of what is outside of the level on either side, to 0.5 % at 95 %.
 
     Abramowitz & Stegun 1964, Handbook of mathematical functions, 26.7.5.
     """
-    z = _normal.inv_cdf((1 + level) / 2)
+    z = NormalDist().inv_cdf((1 + level) / 2)
     first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
     third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
     return z + first / freedom + second / freedom**2 + third / freedom**3
-
-
-def _quantile(values: Sequence[float], part: float) -> float:
-    """Of sorted values, between the two nearest."""
-    place = min(max(part * (len(values) + 1) - 1, 0), len(values) - 1)
-    low, high = values[floor(place)], values[ceil(place)]
-    return low + (high - low) * (place % 1)

@@ -2,7 +2,6 @@
 
 import json
 import random
-import time
 from collections import Counter
 from itertools import chain, pairwise, product
 
@@ -255,7 +254,7 @@ POPULATIONS = {
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize(("items", "samples", "fewest"), [(30, 400, 90), (200, 300, 92), (600, 100, 92)])
+@pytest.mark.parametrize(("items", "samples", "fewest"), [(30, 400, 90), (200, 300, 92), (600, 300, 92)])
 @pytest.mark.parametrize("name", POPULATIONS)
 def test_intervals_cover_the_true_value_about_as_often_as_they_say(name, items, samples, fewest):
     sample, truth = POPULATIONS[name]
@@ -276,8 +275,14 @@ def rows_of(items, seed=1):
     return POPULATIONS["good f1"][0](random.Random(seed), items)[0]
 
 
-def test_the_same_rows_give_the_same_interval_in_every_process():
-    assert interval([(n % 4, 4, 5) for n in range(40)], f1) == near((0.24261, 0.41900), abs=5e-6)
+def test_an_interval_by_hand():
+    """Of a mean it is the textbook's: 2 of 5 are 1, the standard error is 0.245, and t with 4 degrees of freedom 2.776."""
+    rows = [(hit, 1, 1) for hit in (1, 1, 0, 0, 0)]
+    assert interval(rows, f1, least=-1) == near((0.4 - 2.776 * 0.245, 1), rel=0.01)
+    assert interval(rows, f1) == (0, 1)
+
+
+def test_the_same_rows_give_the_same_interval():
     assert interval(rows_of(500), f1) == interval(rows_of(500), f1)
 
 
@@ -297,24 +302,6 @@ def test_the_order_of_items_makes_no_interval_narrower():
     assert widths == near([2 * 1.96 * 0.287 / 2_000**0.5] * 2, rel=0.15)
 
 
-def test_resampled_sums_are_those_of_rows_drawn_so_often():
-    draw = random.Random(3)
-    drawn = [[weight >> 32 * n & 0xFFFFFFFF for n in range(measures.RESAMPLES)] for weight in measures._weights()]
-    assert len(drawn) == measures.GROUPS and {*chain.from_iterable(drawn)} <= {*range(measures.MOST_DRAWN + 1)}
-    assert sum(map(sum, drawn)) / measures.GROUPS / measures.RESAMPLES == near(1, abs=0.01)
-    for column in (
-        [draw.randint(0, 2_000) for _ in range(measures.GROUPS)],
-        [draw.random() for _ in range(57)],
-        [0, 2**28, 0.5, 1 / 3],
-    ):
-        plain = [
-            sum(count * row[n] for count, row in zip(column, drawn, strict=False)) for n in range(measures.RESAMPLES)
-        ]
-        whole = all(isinstance(count, int) for count in column)
-        found = measures._resampled(column)
-        assert found == plain if whole else found == near(plain, abs=1e-6 * sum(column))
-
-
 def test_what_says_too_little_has_no_interval():
     assert interval([(1, 2, 2)] * 4, f1) is None
     assert interval([(1, 2, 2)] * 4 + [(0, 0, 0)] * 100, f1) is None
@@ -322,8 +309,6 @@ def test_what_says_too_little_has_no_interval():
     assert interval([(0, 3, 0)] * 20, measures.precision) is None
     assert interval([(n, 0, 0, 0) for n in range(20)], kappa) is None
     assert interval([(2, 2, 2)] * 20, f1) == (1, 1)
-    with pytest.raises(ValueError, match="negative"):
-        interval([(1, 2, -2)] * 20, f1)
 
 
 def test_items_without_counts_change_nothing():
@@ -343,17 +328,6 @@ def test_groups_are_even_and_do_not_follow_the_order_of_items():
     together = sum(group_of(n) == group_of(n + step) for n in range(2_000) for step in (1, 2, measures.GROUPS))
     assert together == near(6_000 / measures.GROUPS, abs=20)
     assert [group_of(n) for n in range(4)] == [189, 110, 100, 161]
-
-
-def test_an_interval_takes_milliseconds():
-    rows = [tuple(map(sum, zip(*rows_of(50, seed), strict=True))) for seed in range(measures.GROUPS)]
-    times = []
-    for _ in range(30):
-        start = time.perf_counter()
-        interval(rows, f1)
-        times.append(1000 * (time.perf_counter() - start))
-    print(f"{min(times):.2f} ms at best, {sorted(times)[15]:.2f} ms in the middle")
-    assert min(times) < 6
 
 
 @given(st.lists(st.tuples(cells, cells, cells, cells), max_size=30))
