@@ -219,7 +219,7 @@ class ReviewPage:
                     marks.append(ShownMark(option.mark, self._label(option.mark), group.number, "planned", votes))
             mark = group.options[0].option.mark
             if group.is_open and not group.seen.decision and self._is_shown(mark):
-                marks.append(ShownMark(mark, self._label(mark), group.number, "planned undecided", "undecided"))
+                marks.append(ShownMark(mark, self._label(mark), group.number, "planned awaited", "undecided"))
         settled = sum(not group.is_open for group in self.groups)
         return TextRow("★", "Gold", marks, f"{settled} of {len(self.groups)}", is_gold=True)
 
