@@ -216,10 +216,10 @@ class ReviewPage:
             for option in group.seen.standing.taken:
                 if option.mark not in self.review.marked.entities and self._is_shown(option.mark):
                     votes = f"{len(option.who)} of {len(self.review.voices)}"
-                    marks.append(ShownMark(option.mark, self._label(option.mark), group.number, "planned", votes))
+                    marks.append(ShownMark(option.mark, self._label(option.mark), group.number, "coming", votes))
             mark = group.options[0].option.mark
             if group.is_open and not group.seen.decision and self._is_shown(mark):
-                marks.append(ShownMark(mark, self._label(mark), group.number, "planned awaited", "undecided"))
+                marks.append(ShownMark(mark, self._label(mark), group.number, "coming awaited", "undecided"))
         settled = sum(not group.is_open for group in self.groups)
         return TextRow("★", "Gold", marks, f"{settled} of {len(self.groups)}", is_gold=True)
 
