@@ -321,9 +321,7 @@ def suggest_history(request: Request, pk: int, item_pk: int) -> Answer:
 @answers_json
 def words(request: Request, pk: int) -> Answer:
     """How these words were labelled before. Of what others marked, annotators see only what the project lets them."""
-    project, text = access.project(request, pk), request.GET.get("text", "")
-    if not {Right.ANNOTATE, Right.REVIEW} & project.rights_of(request.user):
-        access.project(request, pk, Right.ANNOTATE)  # tells why not
+    project, text = access.project(request, pk, Right.ANNOTATE, instead=Right.REVIEW), request.GET.get("text", "")
     if len(text) > MAX_WORDS:
         raise Refused(f"Ask for at most {number(MAX_WORDS)} characters.")
     before = labels_before(text, project.entity_ontology, request.user)

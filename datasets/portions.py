@@ -46,6 +46,14 @@ def by_tokens(items: QuerySet[Any]) -> Iterator[list[int]]:
             yield [position for position, _ in portion]
 
 
+def by_keys(items: QuerySet[Any], most: int) -> Iterator[list[int]]:
+    """The keys of items of one dataset in their order, so many at a time, those that come meanwhile included."""
+    rows, last = items.order_by("position").values_list("position", "pk"), -1
+    while some := list(rows.filter(position__gt=last)[:most]):
+        last = some[-1][0]
+        yield [pk for _, pk in some]
+
+
 def token_lists(items: QuerySet[Any]) -> Iterator[tuple[int, list[str]]]:
     """The keys of items of one dataset with their tokens, by position."""
     rows = items.order_by("position").values_list("pk", Cast("tokens", TextField()))

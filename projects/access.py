@@ -1,6 +1,6 @@
 """Who may see and do what in projects: the rights that the roles of `projects.roles` give."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,14 +43,14 @@ def projects(user: User, right: Right = Right.SEE) -> QuerySet[Project]:
 projects_seen.append(lambda user, right: projects(user, right).values_list("pk", flat=True))
 
 
-def project(request: Request, pk: int, right: Right = Right.SEE) -> Project:
-    """A project in which the user has a right."""
+def project(request: Request, pk: int, right: Right = Right.SEE, instead: Right | None = None) -> Project:
+    """A project in which the user has a right, or the one that is enough ``instead``."""
     # project__pk, not project: the lookup of a key knows that no row has a number beyond 64 bits.
     members = Membership.objects.select_related("project").filter(project__pk=pk, project__deleted_at=None)
     member = members.filter(user=request.user).first()
     found = member.project if member else get_object_or_404(Project, pk=pk)
     rights = found.rights_now(roles.rights_of(request.user, member.role if member else None))
-    require(right, rights, found.reason_not_to_change())
+    require(instead if instead in rights else right, rights, found.reason_not_to_change())
     return found
 
 
@@ -200,10 +200,7 @@ def items_of(project: Project, person: User) -> ItemQuerySet:
 
 def reviewed(request: Request, pk: int) -> Project:
     """A project whose reviews the user may see: those who read everybody's marks, and where names are hidden those who review."""
-    found = project(request, pk)
-    rights = found.rights_of(request.user)
-    require(Right.REVIEW if Right.REVIEW in rights else Right.READ, rights, found.reason_not_to_change())
-    return found
+    return project(request, pk, Right.READ, instead=Right.REVIEW)
 
 
 def item_in_review(request: Request, project_pk: int, item_pk: int) -> tuple[Project, Item]:
@@ -213,15 +210,22 @@ def item_in_review(request: Request, project_pk: int, item_pk: int) -> tuple[Pro
 
 
 def item_to_review(request: Request, project_pk: int, item_pk: int) -> tuple[Project, Item]:
-    """One about which the user may decide, unless it is their own."""
+    """One about which the user may decide."""
     found = project(request, project_pk, Right.REVIEW)
-    return found, get_object_or_404(found.all_items(), pk=item_pk)
+    item = get_object_or_404(found.all_items(), pk=item_pk)
+    if reason := reason_not_to_review(request.user, found, item):
+        raise PermissionDenied(reason)
+    return found, item
+
+
+def begun_by(people: Collection[User]) -> QuerySet[Annotation]:
+    """What people have annotated themselves: as a rule, others decide about those items."""
+    return Annotation.objects.filter(annotator__in=people, started_at__isnull=False)
 
 
 def reason_not_to_review(user: User, project: Project, item: Item) -> str:
     """Why somebody who reviews the project may not decide about an item of it, or the empty string."""
-    own = Annotation.objects.filter(item=item, annotator=user, started_at__isnull=False)
-    if project.reviews_own or not own.exists():
+    if project.reviews_own or not begun_by([user]).filter(item=item).exists():
         return ""
     return "You annotated this item yourself, so that somebody else decides about it."
 
@@ -231,10 +235,7 @@ def reviewing(request: Request, project_pk: int, item_pk: int) -> Iterator[tuple
     """An item of a project that the user reviews, for deciding about it: the item is locked, then the right is checked."""
     with write():
         _lock_item(item_pk)
-        found, item = item_to_review(request, project_pk, item_pk)
-        if reason := reason_not_to_review(request.user, found, item):
-            raise PermissionDenied(reason)
-        yield found, item
+        yield item_to_review(request, project_pk, item_pk)
 
 
 # --- What is said about items ------------------------------------------------------------------------------------------

@@ -17,7 +17,17 @@ from projects.bundle import Counts, Part, parts
 from projects.models import Project
 
 from .comparison import Likeness
-from .counting import LONELY, PairCounts, Staleness, documents_now, kept_documents, kept_of, refresh_counts, written
+from .counting import (
+    LONELY,
+    PairCounts,
+    documents_now,
+    kept_documents,
+    kept_of,
+    outlived,
+    refresh_counts,
+    stale,
+    written,
+)
 from .measures import Matches, SetCounts, alpha_rows, f1, group_of, interval, kappa, tree_credit
 from .models import AgreementReport
 from .voices import GOLD_VOICE, Trees, names_for
@@ -207,15 +217,15 @@ class Section:
 
     # --- As it is kept ---
 
-    def document(self) -> dict[str, Any]:
+    def document(self, measures: Iterable[str] = WITH_INTERVALS) -> dict[str, Any]:
         for sums in self.labels.values():  # all have read all tokens, whatever labels they have put there
             for group, whole in self.total.items():
                 sums[group][TOKENS] = whole[TOKENS]
         return {
-            "total": _row(self.total, MEASURES),
-            "pairs": [[*pair, *_row(sums, WITH_INTERVALS)] for pair, sums in self.pairs.items()],
+            "total": _row(self.total, MEASURES if measures else ()),
+            "pairs": [[*pair, *_row(sums, measures)] for pair, sums in self.pairs.items()],
             "weeks": [[week, *_row(sums)] for week, sums in sorted(self.weeks.items())],
-            "labels": [[key, *_row(sums, WITH_INTERVALS)] for key, sums in self.labels.items()],
+            "labels": [[key, *_row(sums, measures)] for key, sums in self.labels.items()],
             "confused": [[*pair, number] for pair, number in self._different()],
             "matrix": self._matrix(),
         }
@@ -250,9 +260,10 @@ def _row(sums: Sums, measures: Iterable[str] = ()) -> list[Any]:
     return [whole, {name: [round(end, 4) for end in ends] for name, ends in found.items() if ends}]
 
 
-def add_up(documents: Iterable[tuple[int, Mapping[str, Any]]], trees: Trees) -> dict[str, Any]:
+def add_up(project: Project, documents: Iterable[tuple[int, Mapping[str, Any]]], trees: Trees) -> dict[str, Any]:
     """The figures of the items that these are the counts of."""
-    people, gold = Section(trees), Section(trees)
+    people, gold, calibration = Section(trees), Section(trees), Section(trees)
+    first_items = set(project.all_items().filter(position__lt=project.calibration).values_list("pk", flat=True))
     alphas: dict[int, SetCounts] = defaultdict(SetCounts)
     items = 0
     for item, document in documents:
@@ -265,20 +276,24 @@ def add_up(documents: Iterable[tuple[int, Mapping[str, Any]]], trees: Trees) -> 
             pair = PairCounts(*values)
             is_gold = pair.one == GOLD_VOICE
             (gold if is_gold else people).add(group, pair, document["tokens"], is_new_item=is_gold in new)
+            if item in first_items:
+                calibration.add(group, pair, document["tokens"], is_new_item=True)
             new.discard(is_gold)
     groups = [alphas[group] for group in sorted(alphas)]
     return {
         "items": items,
-        "trees": signature_of(trees),
+        "setup": setup_of(project, trees),
         "people": people.document(),
         "gold": gold.document(),
+        "calibration": calibration.document(()),
         "alpha": [SetCounts.total(groups).alpha(), interval(*alpha_rows(groups), least=-1)],
     }
 
 
-def signature_of(trees: Trees) -> str:
-    """Another one when labels have moved, come or gone: branches and credits follow from where they stand."""
-    return fingerprint([[label.pk, label.parent_uid] for label in trees.labels.values()])
+def setup_of(project: Project, trees: Trees) -> str:
+    """Another one when labels have moved, come or gone, since branches and credits follow from where they stand, and when other
+    items are for calibration."""
+    return fingerprint([project.calibration, *([label.pk, label.parent_uid] for label in trees.labels.values())])
 
 
 # --- The report of a project -----------------------------------------------------------------------------------------------
@@ -295,7 +310,8 @@ def make_report(project: Project, progress: Progress = no_progress, finish: Call
                 progress(place, count, "adding up")
             yield found
 
-    values = {"made_at": made_at, "figures": written(add_up(watched(), Trees(project.ontology_set.all())))}
+    figures = add_up(project, watched(), Trees(project.ontology_set.all()))
+    values = {"made_at": made_at, "figures": written(figures)}
     with write():
         AgreementReport.objects.update_or_create(dataset=project.locked_as_it_is().dataset, defaults=values)
         finish()
@@ -306,18 +322,19 @@ def report_of(project: Project) -> AgreementReport | None:
 
 
 class Changed(NamedTuple):
-    """What has become other than in a report: the counts of so many items, and where labels stand."""
+    """What has become other than in a report: the counts of so many items, and what `setup_of` tells."""
 
     items: int
-    labels: bool
+    setup: bool
 
     @classmethod
     def since(cls, project: Project, report: AgreementReport) -> "Changed":
         figures, kept = json.loads(report.figures), kept_of(project)
-        items = Staleness.of(project).items + kept.filter(counted_at__gt=report.made_at).count()
+        newer = kept.filter(counted_at__gt=report.made_at)
+        items = stale(project).count() + outlived(project).count() + newer.count()
         # Items may have gone to the bin, or come back from there.
         items = items or abs(figures["items"] - kept.count())
-        return cls(items, figures["trees"] != signature_of(Trees(project.ontology_set.all())))
+        return cls(items, figures["setup"] != setup_of(project, Trees(project.ontology_set.all())))
 
 
 def figures_now(project: Project) -> dict[str, Any]:
@@ -325,7 +342,7 @@ def figures_now(project: Project) -> dict[str, Any]:
     report = report_of(project)
     if report and not any(Changed.since(project, report)):
         return json.loads(report.figures)
-    return add_up(documents_now(project), Trees(project.ontology_set.all()))
+    return add_up(project, documents_now(project), Trees(project.ontology_set.all()))
 
 
 class Row(NamedTuple):
@@ -377,9 +394,9 @@ class Agreement:
     def __init__(self, document: Mapping[str, Any], names: Mapping[int, str], trees: Trees) -> None:
         self.names, self.trees = names, trees
         self.items: int = document["items"]
-        self.signature: str = document["trees"]
         self.alpha, self.alpha_interval = document["alpha"]
-        self.people, self.gold = (ReportPart(document[name], names, trees) for name in ("people", "gold"))
+        parts = ("people", "gold", "calibration")
+        self.people, self.gold, self.calibration = (ReportPart(document[name], names, trees) for name in parts)
 
     @classmethod
     def read(cls, report: AgreementReport, names: Mapping[int, str], trees: Trees) -> "Agreement":

@@ -1,7 +1,7 @@
-"""The pages about how far people agree, their files, the places where marks differ, and the calibration set."""
+"""The pages about how far people agree, their files, and the places where marks differ."""
 
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.core.paginator import Paginator
 from django.db import DatabaseError
@@ -24,90 +24,83 @@ from . import agreement_tables as tables
 from .agreement import COMPARE, MEASURES, Agreement, Changed, make_report, report_of
 from .agreement_places import Places
 from .agreement_tables import AskedFigures
-from .calibration import calibrated
-from .counting import PAIRS_AT_ONCE, Staleness
-from .models import AgreementReport
+from .counting import is_quick
 from .review_list import KINDS
 from .voices import Trees, names_for
 
 A_PAGE = 50
 # So many people have a row each in the map of pairs.
 MOST_IN_MAP = 30
-# In a project with so many items, what has changed is counted while one waits.
-ITEMS_AT_ONCE = 200
 PARTS = {"pairs": "People", "labels": "Labels", "confusion": "Confused labels", "weeks": "Over time"}
+CALIBRATION = "calibration"
+MOST_CONFUSED = 20
 OF_LABELS = ("exact", "overlap", "tree")
 ENOUGH = 80
 
 
-class Shown(NamedTuple):
-    project: Project
-    report: AgreementReport | None
-    names: dict[int, str]
-    agreement: Agreement | None
+def project_of(request: Request, pk: int) -> Project:
+    """With its figures, which in a small project are those of now."""
+    project = access.project(request, pk, Right.READ)
+    if is_quick(project):
+        with suppress(DatabaseError):  # without room to store them the figures stay as they were
+            report = report_of(project)
+            if report is None or any(Changed.since(project, report)):
+                make_report(project)
+    return project
 
-    @classmethod
-    def of(cls, request: Request, pk: int, *, with_figures: bool = True) -> "Shown":
-        project = access.project(request, pk, Right.READ)
-        report = report_of(project)
-        if project.dataset.item_count <= ITEMS_AT_ONCE and Staleness.of(project).pairs <= PAIRS_AT_ONCE:
-            with suppress(DatabaseError):  # without room to store them the figures stay as they were
-                if report is None or any(Changed.since(project, report)):
-                    make_report(project)
-                    report = report_of(project)
-        names, trees = names_for(project), Trees(project.ontology_set.all())
-        agreement = Agreement.read(report, names, trees) if report and with_figures else None
-        return cls(project, report, names, agreement)
 
-    def context(self, request: Request) -> dict[str, Any]:
-        found = {"section": "projects", "project": self.project, "report": self.report, "agreement": self.agreement}
-        return found | {"parts": PARTS, "keeps": Right.KEEP in self.project.rights_of(request.user)}
+def figures_asked(request: Request, project: Project, part: str = "") -> AskedFigures | None:
+    """What an address asks for; None if nothing was counted yet."""
+    if (report := report_of(project)) is None:
+        return None
+    measure, least = request.GET.get("measure", ""), whole_number(request.GET.get("at_least", "")[:3])
+    known = OF_LABELS if part == "labels" else MEASURES
 
-    def asked(self, request: Request) -> AskedFigures | None:
-        if self.agreement is None:
-            return None
-        measure = request.GET.get("measure", "")
+    def toggle(opened: Any) -> str:
+        query = request.GET.copy()
+        query.setlist("open", [str(pk) for pk in sorted(opened) or [0]])
+        return f"?{query.urlencode()}#labels"
 
-        def toggle(opened: Any) -> str:
-            query = request.GET.copy()
-            query.setlist("open", [str(pk) for pk in sorted(opened) or [0]])
-            return f"?{query.urlencode()}#labels"
-
-        return AskedFigures(
-            self.project,
-            self.agreement,
-            measure if measure in MEASURES else "exact",
-            request.GET.get("with") == "gold",
-            {whole_number(pk) or 0 for pk in request.GET.getlist("open")} if "open" in request.GET else None,
-            toggle,
-        )
+    return AskedFigures(
+        project,
+        Agreement.read(report, names_for(project), Trees(project.ontology_set.all())),
+        measure if measure in known else "exact",
+        CALIBRATION if part == CALIBRATION else "gold" if request.GET.get("with") == "gold" else "people",
+        {whole_number(pk) or 0 for pk in request.GET.getlist("open")} if "open" in request.GET else None,
+        toggle,
+        ENOUGH if least is None else min(least, 100),
+    )
 
 
 @require_GET
 def page(request: Request, pk: int, part: str = "pairs") -> HttpResponse:
-    if part not in PARTS:
+    if part not in (*PARTS, CALIBRATION):
         raise Http404
-    shown = Shown.of(request, pk)
-    asked, context = shown.asked(request), shown.context(request) | {"part": part}
+    project = project_of(request, pk)
+    asked = figures_asked(request, project, part)
+    context = _context(project) | {"part": part, "asked": asked}
     if asked:
-        if part == "labels" and asked.measure not in OF_LABELS:
-            asked = asked._replace(measure="exact")
-        has_measure = part != "confusion"
-        measures = (
-            {name: MEASURES[name] for name in (OF_LABELS if part == "labels" else MEASURES)} if has_measure else {}
-        )
         table = tables.TABLES[part](asked)
-        context |= {"asked": asked, "measures": measures, "has_gold": bool(asked.agreement.gold.pairs)}
         context["page"] = found = Paginator(table.rows, A_PAGE).get_page(request.GET.get("page"))
         context["table"] = table if part == "labels" else table._replace(rows=list(found.object_list))
-        if part == "pairs":
-            context["totals"] = tables.totals(asked)
-            people = {who for pair in asked.part.pairs for who in pair}
-            if not asked.with_gold and 2 < len(people) <= MOST_IN_MAP:
-                context["map"] = tables.pair_map(asked)
-        if part == "confusion":
-            context["map"] = tables.confusion_map(asked)
+        context["has_gold"] = bool(asked.agreement.gold.pairs)
+        if part not in ("confusion", CALIBRATION):
+            context["measures"] = {name: MEASURES[name] for name in (OF_LABELS if part == "labels" else MEASURES)}
+    if asked and part == "pairs":
+        context["totals"] = tables.totals(asked)
+        people = {who for pair in asked.part.pairs for who in pair}
+        if asked.side == "people" and 2 < len(people) <= MOST_IN_MAP:
+            context["map"] = tables.pair_map(asked)
+    if asked and part == "confusion":
+        context["map"] = tables.confusion_map(asked)
+    if asked and part == CALIBRATION:
+        most = tables.confusion(asked)
+        context["confused"] = most._replace(rows=most.rows[:MOST_CONFUSED])
     return render(request, "quality/agreement.html", context)
+
+
+def _context(project: Project) -> dict[str, Any]:
+    return {"section": "projects", "project": project, "report": report_of(project), "parts": PARTS}
 
 
 @require_GET
@@ -130,8 +123,7 @@ def count(request: Request, pk: int) -> HttpResponse:
 
 @require_GET
 def as_csv(request: Request, pk: int, table: str) -> HttpResponseBase:
-    shown = Shown.of(request, pk)
-    asked = shown.asked(request)
+    asked = figures_asked(request, project_of(request, pk), table)
     if asked is None or table not in tables.TABLES:
         raise Http404
     every_branch = asked.part.branches if table == "labels" else None
@@ -142,30 +134,17 @@ def as_csv(request: Request, pk: int, table: str) -> HttpResponseBase:
 
 @require_GET
 def as_json(request: Request, pk: int) -> HttpResponse:
-    shown = Shown.of(request, pk)
-    if shown.agreement is None:
+    asked = figures_asked(request, project_of(request, pk))
+    if asked is None:
         raise Http404
-    return JsonResponse(shown.agreement.as_json(), json_dumps_params={"ensure_ascii": False})
+    return JsonResponse(asked.agreement.as_json(), json_dumps_params={"ensure_ascii": False})
 
 
 @require_GET
 def places(request: Request, pk: int) -> HttpResponse:
-    shown = Shown.of(request, pk, with_figures=False)
-    asked = Places(shown.project, request.GET, shown.names)
+    project = project_of(request, pk)
+    asked = Places(project, request.GET, names_for(project))
     found = Page.of(asked.items(), request.GET.get("page"), size=A_PAGE)
     rows = [(item, item.excerpt(), differences) for item, differences in asked.shown(list(found.object_list))]
-    context = shown.context(request) | {"asked": asked, "page": found, "rows": rows}
-    context["kinds"] = list(KINDS.items())
+    context = _context(project) | {"asked": asked, "page": found, "rows": rows, "kinds": list(KINDS.items())}
     return render(request, "quality/agreement_places.html", context)
-
-
-@require_GET
-def calibration(request: Request, pk: int) -> HttpResponse:
-    """How those who annotate do in the items that all get first."""
-    shown = Shown.of(request, pk)
-    least = whole_number(request.GET.get("at_least", "")[:3])
-    least = ENOUGH if least is None else min(least, 100)
-    items = list(shown.project.all_items().filter(position__lt=shown.project.calibration).values_list("pk", flat=True))
-    context = shown.context(request) | {"part": "calibration", "count": len(items), "least": least}
-    context["rows"] = calibrated(shown.project, items, shown.names, least / 100)
-    return render(request, "quality/agreement_calibration.html", context)

@@ -15,9 +15,8 @@ from projects.models import Project
 
 from .comparison import Likeness, Paired, compare
 from .counting import RELATION, differing, items_with
-from .lessons import Said, said
 from .review_list import KINDS
-from .voices import Trees, voice_named, voices_in
+from .voices import Said, Trees, said, voice_named, voices_in
 
 PLACES = 5
 """So many are shown of an item; the item itself has more."""

@@ -71,16 +71,19 @@ class FiguresTable(NamedTuple):
 
 
 class AskedFigures(NamedTuple):
-    """What is looked at: people with each other, or gold with people, by one of the `MEASURES`."""
+    """What is looked at by one of the `MEASURES`: ``people`` with each other, ``gold`` with people or, of both, the
+    ``calibration`` set: the first items, which are for everybody."""
 
     project: Project
     agreement: Agreement
     measure: str = "exact"
-    with_gold: bool = False
+    side: str = "people"
     opened: Collection[int] | None = None
     """The branches that are open; None: all, if there are few labels."""
     toggle: Callable[[Collection[int]], str] = lambda opened: ""
     """The address with these branches open."""
+    least: int = 0
+    """From which F1 somebody may go on after calibration, in percent."""
 
     @property
     def measured(self) -> Measure:
@@ -99,8 +102,16 @@ class AskedFigures(NamedTuple):
         return f"{found}." if alpha is None or self.with_gold else f"{found}; Krippendorff’s alpha is {alpha:.2f}."
 
     @property
+    def with_gold(self) -> bool:
+        return self.side == "gold"
+
+    @property
     def part(self) -> ReportPart:
-        return self.agreement.gold if self.with_gold else self.agreement.people
+        return {
+            "people": self.agreement.people,
+            "gold": self.agreement.gold,
+            "calibration": self.agreement.calibration,
+        }[self.side]
 
     def places(self, **asked: Any) -> str:
         """The address of places."""
@@ -187,6 +198,30 @@ def weeks(asked: AskedFigures) -> FiguresTable:
         items = TableCell(int(row.figures.items), "", url)
         rows.append([TableCell(week), items, *_measured(row, asked.measure, url)[:3]])
     return FiguresTable(_head(asked.measure, "week", "comparisons")[:5], rows)
+
+
+def calibration(asked: AskedFigures) -> FiguresTable:
+    """Who may go on: those who have done all, with an F1 that is enough, with gold where there is some, else with the others."""
+    names, left = asked.agreement.names, asked.project.calibration_left_by_person()
+    exact = {pair: row.measure("exact").f1 for pair, row in asked.part.pairs.items()}
+    rows = []
+    for person in filter(set(asked.project.annotators()).__contains__, names):
+        known = [f1 for pair, f1 in exact.items() if person in pair and GOLD_VOICE not in pair and f1 is not None]
+        with_others, with_gold = (sum(known) / len(known) if known else None), exact.get((GOLD_VOICE, person))
+        measured = with_others if with_gold is None else with_gold
+        is_enough = not left[person] and measured is not None and 100 * measured >= asked.least
+        others = TableCell(with_others, "" if known else "Nobody else has marked anything in the same items.")
+        gold = TableCell(with_gold, "" if with_gold is not None else "Nothing of it is decided.")
+        name = TableCell(names[person], "", asked.places(one=names[person]))
+        rows.append([name, TableCell(left[person]), others, gold, TableCell("yes" if is_enough else "not yet")])
+    heads = {
+        "annotator": "",
+        "left": "items of the calibration set that are not done",
+        "F1 with others": "the mean of F1 with each other person",
+        "F1 with gold": "of the items of the set that are decided",
+        "may go on": "with gold, where there is some, else with the others",
+    }
+    return FiguresTable(list(heads.items()), rows)
 
 
 # --- Labels --------------------------------------------------------------------------------------------------------------
@@ -277,4 +312,11 @@ def confusion_map(asked: AskedFigures) -> ShadedMap:
     return heads, [(_name(asked, one, full=False), [cell(one, other) for other in keys]) for one in keys]
 
 
-TABLES = {"totals": totals, "pairs": pairs, "labels": labels, "confusion": confusion, "weeks": weeks}
+TABLES = {
+    "totals": totals,
+    "pairs": pairs,
+    "labels": labels,
+    "confusion": confusion,
+    "weeks": weeks,
+    "calibration": calibration,
+}

@@ -7,7 +7,7 @@ are given by their keys, so that names and places in the tree may change.
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from itertools import combinations
@@ -21,7 +21,7 @@ from django.utils import timezone
 from annotation_service.db import among, snapshot, write
 from datasets.importing.document import Progress, no_progress
 from datasets.models import Annotation, Item, Layer
-from datasets.portions import portions
+from datasets.portions import by_keys, portions
 from projects.models import Project
 
 from .comparison import GIVEN_VOICE, EntityMark, Likeness, Marked, Paired, Voice, compare
@@ -122,75 +122,76 @@ _listed = lru_cache(2**16)(sorted)  # the same few sets come again and again
 # --- What is kept --------------------------------------------------------------------------------------------------------
 
 
-class Staleness(NamedTuple):
-    """The items whose counts are not those of now, with signature and number of voices, and those with nothing to count now."""
-
-    changed: dict[int, tuple[str, int]]
-    gone: set[int]
-
-    @property
-    def items(self) -> int:
-        """How many these are."""
-        return len(self.changed) + len(self.gone)
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of voices are to be compared."""
-        return sum(voices * (voices - 1) // 2 for _, voices in self.changed.values())
-
-    def portions(self) -> Iterator[list[int]]:
-        """The keys of what is to be counted, some at a time."""
-        rows = sorted((pk, voices) for pk, (_, voices) in self.changed.items())
-        for portion in portions(rows, lambda row: row[1] ** 2 // 2, most=ITEMS_AT_ONCE, heaviest=PAIRS_AT_ONCE):
-            yield [pk for pk, _ in portion]
-
-    @classmethod
-    def of(cls, project: Project) -> "Staleness":
-        kept = dict(kept_of(project).order_by().values_list("item", "signature"))
-        now = {pk: (signature, voices) for pk, signature, voices in _signatures(project)}
-        return cls({pk: each for pk, each in now.items() if kept.get(pk) != each[0]}, kept.keys() - now.keys())
-
-
 def kept_of(project: Project) -> Any:
     return KeptAgreement.objects.filter(item__in=project.all_items().order_by().values("pk"))
 
 
-def _signatures(project: Project) -> Iterable[tuple[int, str, int]]:
-    """The items of a project that more than one voice is done with, each with its signature and how many these are.
+def counted_now(project: Project) -> Any:
+    """The items of a project that more than one voice is done with, as rows of the ``item``, its ``signature``, that under which
+    counts are ``kept``, and how many ``voices`` these are.
 
     Each change of marks makes a revision greater, a correction the version of the text. Whoever finishes an item does so later
     than all before, and whoever reopens it makes them fewer.
     """
-    voices = Q(layer__in=(Layer.OWN, Layer.GOLD), done_at__isnull=False)
-    if project.given_voice:
-        voices |= Q(layer=Layer.GIVEN)
-    keyed = Sum(F("pk") * F("revision"))
-    parts = [Count("pk"), Sum("revision"), keyed, Max("item__text_version"), Coalesce(_text(Max("done_at")), Value(""))]
+    parts: list[Any] = [Count("pk"), Sum("revision"), Sum(F("pk") * F("revision")), Max("item__text_version")]
+    parts.append(Coalesce(_text(Max("done_at")), Value("")))
     signature: list[Any] = [Value("given " if project.given_voice else "")]
     for part in parts:
         signature += [_text(part), Value(" ")]
-    items = project.all_items().order_by().values("pk")
-    found = Annotation.objects.filter(voices, item__in=items).order_by().values("item")
+    found = _voices(project).filter(item__in=project.all_items().order_by().values("pk"))
+    found = found.order_by().values("item", kept=F("item__agreement__signature"))
     found = found.annotate(signature=Concat(*signature, output_field=CharField()), voices=Count("pk"))
-    return found.filter(voices__gt=1).values_list("item", "signature", "voices")
+    return found.filter(voices__gt=1).values_list("item", "signature", "kept", "voices", named=True)
+
+
+def stale(project: Project) -> Any:
+    """Those of `counted_now` whose counts are not those of now."""
+    return counted_now(project).filter(Q(kept=None) | ~Q(kept=F("signature")))
+
+
+def outlived(project: Project) -> Any:
+    """What is kept of items with nothing to count now."""
+    voices = _voices(project).filter(item=OuterRef("pk")).order_by().values("item").annotate(count=Count("pk"))
+    return kept_of(project).filter(~Exists(voices.filter(count__gt=1)))
+
+
+def _voices(project: Project) -> Any:
+    voices = Q(layer__in=(Layer.OWN, Layer.GOLD), done_at__isnull=False)
+    return Annotation.objects.filter(voices | Q(layer=Layer.GIVEN) if project.given_voice else voices)
+
+
+def is_quick(project: Project) -> bool:
+    """Whether what has changed is counted at once, while somebody waits."""
+    return project.dataset.item_count <= ITEMS_AT_ONCE and sum(map(_pairs, stale(project))) <= PAIRS_AT_ONCE
+
+
+def _pairs(row: Any) -> int:
+    """How many pairs of voices are to be compared in an item."""
+    return int(row.voices * (row.voices - 1) // 2)
+
+
+def _portions(rows: Iterable[Any]) -> Iterator[dict[int, str]]:
+    """The signatures of items, some at a time."""
+    for some in portions(rows, _pairs, most=ITEMS_AT_ONCE, heaviest=PAIRS_AT_ONCE):
+        yield {row.item: row.signature for row in some}
 
 
 def _text(value: Any) -> Cast:
     return Cast(value, CharField())
 
 
-def refresh_counts(project: Project, progress: Progress = no_progress) -> int:
-    """Count what has changed, in short transactions; returns in how many items. What changes meanwhile is stale again."""
-    stale = Staleness.of(project)
-    forget(stale.gone)
-    done = 0
-    for keys in stale.portions():
-        progress(done, len(stale.changed), "comparing")
-        with snapshot():
-            found = documents_of(project, keys)
-        _store({pk: (stale.changed[pk][0], document) for pk, document in found.items()})
-        done += len(keys)
-    return stale.items
+def refresh_counts(project: Project, progress: Progress = no_progress) -> None:
+    """Count what has changed, in short transactions. What changes meanwhile is stale again."""
+    if (gone := outlived(project)).exists():
+        forget(gone)
+    count, done = stale(project).count(), 0
+    for keys in by_keys(project.all_items(), ITEMS_AT_ONCE) if count else ():
+        for signatures in _portions(stale(project).filter(item__in=among(keys))):
+            progress(done, count, "comparing")
+            with snapshot():
+                found = documents_of(project, signatures)
+            _store({pk: (signatures[pk], document) for pk, document in found.items()})
+            done += len(signatures)
 
 
 def documents_of(project: Project, keys: Collection[int]) -> dict[int, dict[str, Any]]:
@@ -212,7 +213,7 @@ def _store(found: Mapping[int, tuple[str, dict[str, Any]]]) -> None:
         # Whoever is about to delete one waits, and so does another who counts.
         items = Item.objects.select_for_update(no_key=True).filter(pk__in=among(list(found))).order_by("pk")
         there = list(items.values_list("pk", flat=True))
-        forget(there)
+        forget(KeptAgreement.objects.filter(item__in=among(there)))
         KeptAgreement.objects.bulk_create(
             KeptAgreement(item_id=pk, signature=texts[pk][0], counts=texts[pk][1]) for pk in there
         )
@@ -220,12 +221,12 @@ def _store(found: Mapping[int, tuple[str, dict[str, Any]]]) -> None:
             cursor.executemany(_INSERT_DIFFERENCE, [row for pk in there for row in differences[pk]])
 
 
-def forget(items: Collection[int]) -> None:
-    if items:
-        with write():
-            for model in (KeptAgreement, MarkDifference):
-                rows = model._default_manager.filter(item__in=among(list(items)))
-                rows._raw_delete(rows.db)
+def forget(kept: Any) -> None:
+    """Some of what is kept."""
+    with write():
+        for model in (MarkDifference, KeptAgreement):
+            rows = model._default_manager.filter(item__in=kept.order_by().values("pk"))
+            rows._raw_delete(rows.db)
 
 
 def written(document: Any) -> str:
@@ -246,24 +247,24 @@ def _differences(item: int, pairs: Iterable[PairCounts]) -> Iterator[tuple[Any, 
         yield from ((item, pair.one, pair.other, RELATION, *key, n) for key, n in relations.items())
 
 
-def kept_documents(
-    project: Project, without: Container[int] = (), among_items: Collection[int] | None = None
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def kept_documents(project: Project) -> Iterator[tuple[int, dict[str, Any]]]:
     """The keys of items, in their order, with what is kept of them."""
-    rows, last = kept_of(project).order_by("item").values_list("item", "counts"), 0
-    if among_items is not None:
-        rows = rows.filter(item__in=among(list(among_items)))
-    while some := list(rows.filter(item__gt=last)[:ITEMS_AT_ONCE]):
-        last = some[-1][0]
-        yield from ((pk, json.loads(text)) for pk, text in some if pk not in without)
+    for keys in by_keys(project.all_items(), ITEMS_AT_ONCE):
+        yield from _kept(keys)
+
+
+def _kept(keys: Collection[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    rows = KeptAgreement.objects.filter(item__in=among(list(keys))).order_by("item").values_list("item", "counts")
+    yield from ((pk, json.loads(text)) for pk, text in rows)
 
 
 def documents_now(project: Project) -> Iterator[tuple[int, dict[str, Any]]]:
     """The same of now, where nothing may be written: what is stale is compared. To be read in a `snapshot`."""
-    stale = Staleness.of(project)
-    yield from kept_documents(project, stale.changed.keys() | stale.gone)
-    for keys in stale.portions():
-        yield from documents_of(project, keys).items()
+    for keys in by_keys(project.all_items(), ITEMS_AT_ONCE):
+        rows = list(counted_now(project).filter(item__in=among(keys)))
+        yield from _kept([row.item for row in rows if row.kept == row.signature])
+        for signatures in _portions(row for row in rows if row.kept != row.signature):
+            yield from documents_of(project, signatures).items()
 
 
 # --- Where marks differ --------------------------------------------------------------------------------------------------

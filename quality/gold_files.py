@@ -20,11 +20,7 @@ from projects.models import Project
 from .comparison import AnyMark, EntityMark
 from .models import GoldDecision, Verdict
 
-FORMATS = {format.name: format for format in DOWNLOAD_FORMATS if format.has_marks}
-
-
-def file_name(project: Project, format: DownloadFormat) -> str:
-    return format.file_name(project.dataset, "-gold")
+FORMATS = [format for format in DOWNLOAD_FORMATS if format.has_marks]
 
 
 def write_gold(project: Project, format: DownloadFormat, target: IO[bytes]) -> None:

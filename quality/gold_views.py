@@ -6,9 +6,9 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service import access as blueprint_access
@@ -23,18 +23,14 @@ from projects import access
 from projects.forms import IDS_IN_DIALOGS, refusals_in
 from projects.models import Project
 
-from .gold_files import file_name, make_dataset, write_gold
+from .gold_files import make_dataset, write_gold
 
 
-@require_POST
+@require_GET
 def download(request: Request, pk: int, format: DownloadFormat) -> HttpResponseBase:
-    """At once, or by a job if there is much. A POST, because a job may be stored."""
     project = access.project(request, pk, Right.KEEP)
-    if sum(_size(project)) > settings.JOB_ROWS:
-        title, target = f"Download the gold of “{project}”", {"project": pk, "format": format.name}
-        return redirect("job", pk=start_job("gold", title=title, by=request.user, target=target).pk)
-    write = partial(write_gold, project, format)
-    return http.download(request, write, file_name(project, format), format.content_type)
+    name = format.file_name(project.dataset, "-gold")
+    return http.download(request, partial(write_gold, project, format), name, format.content_type)
 
 
 @require_http_methods(["GET", "POST"])

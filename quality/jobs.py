@@ -7,15 +7,16 @@ from annotation_service.db import write
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, kind
-from annotation_service.models import Job, new_file
+from annotation_service.models import Job
 from annotation_service.words import plural
 from datasets.models import Item
+from datasets.portions import by_keys
 from projects import access
 from projects.jobs import started_with
 from projects.models import Project
 
 from .agreement import COMPARE, make_report
-from .gold_files import FORMATS, file_name, make_dataset, write_gold
+from .gold_files import make_dataset
 from .review import Review, refresh_disputes
 from .review_list import ReviewItems, for_person
 
@@ -37,13 +38,13 @@ def take_over(job: Job, progress: Progress) -> None:
     if not given:
         shown = ReviewItems(project=project, dataset=project.dataset, user=job.by)
         items = shown.matching().filter(for_person(project, job.by))
-    keys = list(items.order_by("position").values_list("pk", flat=True))
+    count = items.count()
     taken = decided = 0
-    for first in range(0, len(keys), ITEMS_AT_ONCE):
-        progress(first, len(keys), "deciding")
+    for place, keys in enumerate(by_keys(items, ITEMS_AT_ONCE)):
+        progress(place * ITEMS_AT_ONCE, count, "deciding")
         with write():
             project = project.locked()
-            locked = Item.objects.select_for_update(no_key=True).filter(pk__in=keys[first : first + ITEMS_AT_ONCE])
+            locked = Item.objects.select_for_update(no_key=True).filter(pk__in=keys)
             for review in Review.of(project, list(locked.order_by("pk"))):
                 if review.is_decided or not (given or review.is_ready):
                     continue
@@ -55,18 +56,6 @@ def take_over(job: Job, progress: Progress) -> None:
         items_in_words, are = plural(taken, "item,items"), plural(decided, "item is,items are")
         text = f"Marks were taken over in {items_in_words}, and {are} decided."
         job.finish(text=text, url=f"/projects/{project.pk}/review/")
-
-
-@kind("gold", started_with(Right.KEEP))
-def write_download(job: Job, progress: Progress) -> None:
-    """Write the gold of a project in a download format."""
-    project, format = _project(job), FORMATS[job.target["format"]]
-    progress(0, 0, "writing")
-    with new_file() as (name, target):
-        write_gold(project, format, target)
-        target.flush()
-        items = plural(project.dataset.decided_items().count(), "item,items")
-        job.finish(file=name, name=file_name(project, format), text=f"The gold of {items} is ready.")
 
 
 @kind("gold_dataset", started_with(Right.KEEP))

@@ -9,28 +9,19 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from annotation_service import words
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
 from annotation_service.models import User
 from annotation_service.paging import Page
 from datasets.models import Item
-from ontologies.labels import Label
 from projects import access
 from projects.models import Project
 
-from .comparison import AnyMark, RelationMark
 from .models import GoldDecision, Verdict
 from .models.decision import in_force
-from .voices import Trees
+from .voices import Said, Trees, said
 
 PAGE_SIZE = 20
-SHOWN_WORDS = 80
-
-
-class Said(NamedTuple):
-    words: str
-    label: Label
 
 
 class Overruling(NamedTuple):
@@ -93,9 +84,3 @@ def _lesson(item: Item, trees: Trees, person: int, verdicts: Sequence[Verdict]) 
     if {verdict.what for verdict in own} == {verdict.what for verdict in gold}:
         return None
     return Overruling(*([said(item, trees, each.mark) for each in some] for some in (own, gold)))
-
-
-def said(item: Item, trees: Trees, mark: AnyMark) -> Said:
-    places = [mark.source, mark.target] if isinstance(mark, RelationMark) else [mark]
-    text = " → ".join(words.cut(item.cleaned.between(place.start, place.end), SHOWN_WORDS) for place in places)
-    return Said(text, trees.labels[mark.label])

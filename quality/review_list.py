@@ -14,8 +14,10 @@ from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User
 from annotation_service.paging import Column
 from datasets.item_lists import NOTHING, ItemList, labels_named
-from datasets.models import GIVEN, Annotation, Entity, Item, Layer
+from datasets.models import GIVEN, Annotation, Entity, Layer
 from datasets.models.item import ItemQuerySet
+from datasets.portions import by_keys
+from projects import access
 from projects.models import Project
 from projects.roles import with_right
 from work.own_items import LONG_AGO
@@ -23,6 +25,8 @@ from work.own_items import LONG_AGO
 from .comparison import Likeness
 from .counting import RELATION, items_with
 from .models import ReviewAssignment
+
+SHARED_AT_ONCE = 2000
 
 _GOLD = Annotation.objects.filter(layer=Layer.GOLD, item=OuterRef("pk"))
 _DECIDED = Exists(_GOLD.filter(done_at__isnull=False))
@@ -123,26 +127,17 @@ def for_person(project: Project, person: User) -> Q:
     that they did not annotate themselves."""
     able = reviewers(project).order_by().values("pk")
     found = Q(review=None) | Q(review__person=person) | ~Q(review__person__in=able)
-    return found if project.reviews_own else found & ~Q(Exists(begun_by([person]).filter(item=OuterRef("pk"))))
+    return found if project.reviews_own else found & ~Q(Exists(access.begun_by([person]).filter(item=OuterRef("pk"))))
 
 
-def begun_by(people: Sequence[User]) -> QuerySet[Annotation]:
-    return Annotation.objects.filter(annotator__in=people, started_at__isnull=False)
-
-
-class ReviewProgress(NamedTuple):
-    ready: int
-    disputed: int
-    decided: int
-
-    @classmethod
-    def of(cls, shown: ReviewItems) -> "ReviewProgress":
-        ready = replace(shown, q="", state="", mine="").matching().order_by().alias(is_decided=_DECIDED)
-        disputed, decided = Q(work__is_disputed=True), Q(is_decided=True)
-        counts = ready.aggregate(
-            ready=Count("pk"), disputed=Count("pk", filter=disputed), decided=Count("pk", filter=decided)
-        )
-        return cls(**counts)
+def progress_of(project: Project, user: User) -> dict[str, int]:
+    """How many items are ``ready`` for a review, and how many of them ``disputed`` and ``decided``."""
+    ready = ReviewItems(project=project, dataset=project.dataset, user=user).matching().order_by()
+    return ready.alias(is_decided=_DECIDED).aggregate(
+        ready=Count("pk"),
+        disputed=Count("pk", filter=Q(work__is_disputed=True)),
+        decided=Count("pk", filter=Q(is_decided=True)),
+    )
 
 
 class ReviewerShare(NamedTuple):
@@ -173,27 +168,15 @@ def share_out(project: Project, people: Sequence[User], *, by: User) -> int:
     if not people:
         raise Refused("Choose somebody who reviews.")
     with write():
-        items = ReviewItems(project=project.locked(), dataset=project.dataset, user=by).matching()
-        keys = list(items.exclude(_DECIDED).order_by("position").values_list("pk", flat=True))
-        own: set[tuple[int, int]] = set()
-        if not project.reviews_own:
-            begun = begun_by(people).filter(item__in=among(keys))
-            own = set(begun.values_list("item", "annotator"))
-        counts, person_of = {person.pk: 0 for person in people}, dict[int, int | None]()
-        for key in keys:
-            able = [person for person in counts if (key, person) not in own]
-            person_of[key] = chosen = min(able, key=counts.__getitem__, default=None)
-            if chosen:
-                counts[chosen] += 1
-        ReviewAssignment.put(person_of)
+        items = ReviewItems(project=project.locked(), dataset=project.dataset, user=by).matching().exclude(_DECIDED)
+        counts = {person.pk: 0 for person in people}
+        for keys in by_keys(items, SHARED_AT_ONCE):
+            begun = access.begun_by([] if project.reviews_own else people).filter(item__in=among(keys))
+            own, person_of = set(begun.values_list("item", "annotator")), dict[int, int | None]()
+            for key in keys:
+                able = [person for person in counts if (key, person) not in own]
+                person_of[key] = chosen = min(able, key=counts.__getitem__, default=None)
+                if chosen:
+                    counts[chosen] += 1
+            ReviewAssignment.put(person_of)
     return sum(counts.values())
-
-
-def texts() -> ItemQuerySet:
-    """Items as the rows of the table want them."""
-    return Item.objects.select_related("work", "review__person")
-
-
-def golds_of(items: Sequence[Item]) -> dict[int, Annotation]:
-    found = Annotation.objects.filter(item__in=items, layer=Layer.GOLD)
-    return {gold.item_id: gold for gold in found}

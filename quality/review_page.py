@@ -20,9 +20,9 @@ from .deciding import GroupState
 from .models import GoldDecision
 from .review import Review, Seen
 from .side_by_side import MOST, ShownMark, TextColumn, TextRow, columns
+from .voices import said
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-SHOWN_WORDS = 80
 SHOWN_DECISIONS = 50
 SHOWN_GROUPS = 200
 STATES = {
@@ -34,13 +34,13 @@ STATES = {
 }
 
 
-class SaidOption(NamedTuple):
-    """An option as it is shown: with its key, its label, the words, and the letters of those who say so."""
+class ShownOption(NamedTuple):
+    """An option with its key, and the letters of those who say so."""
 
     key: str
     option: Option
-    label: Label
     words: str
+    label: Label
     letters: str
     is_taken: bool
 
@@ -49,7 +49,7 @@ class SaidOption(NamedTuple):
 class ShownGroup:
     number: int
     seen: Seen
-    options: list[SaidOption]
+    options: list[ShownOption]
     title: str
     kind: str
     """Such as “Same words, other label: 1 step apart in the tree”."""
@@ -134,11 +134,6 @@ class ReviewPage:
 
     # --- Words ---
 
-    def _words(self, mark: Any) -> str:
-        if mark.is_relation:
-            return f"{self._words(mark.source)} → {self._words(mark.target)}"
-        return words.cut(self._text.between(mark.start, mark.end), SHOWN_WORDS)
-
     def _label(self, mark: Any) -> Label:
         return self.review.trees.labels[mark.label]
 
@@ -146,9 +141,8 @@ class ReviewPage:
         standing, options = seen.standing, []
         for key, option in enumerate(standing.group.options, start=1):
             letters = ", ".join(sorted(self.people[who].letter for who in option.who))
-            taken = option in standing.taken
-            said = SaidOption(str(key), option, self._label(option.mark), self._words(option.mark), letters, taken)
-            options.append(said)
+            in_words = said(self.review.item, self.review.trees, option.mark)
+            options.append(ShownOption(str(key), option, *in_words, letters, option in standing.taken))
         kind, path = self._kind(seen)
         return ShownGroup(number, seen, options, options[0].words, kind, path)
 
@@ -158,12 +152,9 @@ class ReviewPage:
         if why:
             return f"Agreed, but it cannot be taken over: {why}", ""
         likenesses = group.likenesses
-        labels = {option.mark.label for option in group.options}
+        labels = list(dict.fromkeys(option.mark.label for option in group.options))
         if Likeness.LABEL in likenesses and len(labels) > 1:
-            one, other = [option.mark.label for option in group.options if option.mark.label in labels][:2]
-            if one == other:
-                one, other = sorted(labels)[:2]
-            steps = words.plural(self.review.trees.apart(one, other), "step,steps")
+            steps = words.plural(self.review.trees.apart(*labels[:2]), "step,steps")
             same = "Same ends, other relation" if group.is_relation else "Same words, other label"
             path = max((self.review.trees.labels[pk].fullname for pk in labels), key=len)
             return f"{same}: {steps} apart in the tree", path.replace("/", " › ")

@@ -28,15 +28,14 @@ project_urls: list[URLPattern | URLResolver] = [
     path("decided/", lessons.lessons, name="lessons"),
     path("review/<int:item_pk>/", include(item_urls)),
     *(
-        path(f"gold/download/{name}/", gold_views.download, {"format": format}, name=f"download_{name}")
-        for name, format in FORMATS.items()
+        path(f"gold/download/{format.name}/", gold_views.download, {"format": format}, name=f"download_{format.name}")
+        for format in FORMATS
     ),
     path("gold/dataset/", gold_views.dataset, name="gold_dataset"),
     path("agreement/", agreement_pages.page, name="agreement"),
     path("agreement/changed/", agreement_pages.changed, name="agreement_changed"),
     path("agreement/count/", agreement_pages.count, name="count_agreement"),
     path("agreement/places/", agreement_pages.places, name="agreement_places"),
-    path("agreement/calibration/", agreement_pages.calibration, name="calibration"),
     path("agreement/agreement.json", agreement_pages.as_json, name="agreement_json"),
     path("agreement/<str:table>.csv", agreement_pages.as_csv, name="agreement_csv"),
     path("agreement/<str:part>/", agreement_pages.page, name="agreement_part"),

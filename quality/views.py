@@ -6,7 +6,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -21,21 +20,20 @@ from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User, start_job, with_defaults
 from annotations.views import page_of
-from datasets.models import Annotation
+from datasets.models import Annotation, Item, Layer
 from projects import access
 from projects.forms import refusals_in, toasts_refusals
 from projects.models import Project
 from work.models.item_work import refresh_item
 
-from .counting import refresh_counts
+from .counting import is_quick, refresh_counts
+from .gold_files import FORMATS
 from .review import Review, refresh_disputes
-from .review_list import KINDS, STATES, ReviewItems, ReviewProgress, golds_of, reviewers, share_out, shares, texts
+from .review_list import KINDS, STATES, ReviewItems, progress_of, reviewers, share_out, shares
 from .review_page import ReviewPage
 
 # After so long the page is shown with the figures that are there; the worker goes on.
 COUNT_SECONDS = 1
-# In larger projects a filter by differences finds those of the last time that agreement was computed.
-COUNTED_AT_ONCE = 500
 
 
 @require_GET
@@ -44,24 +42,27 @@ def reviews(request: Request, pk: int) -> HttpResponse:
     project = access.reviewed(request, pk)
     is_counted = refresh_disputes(project, COUNT_SECONDS)
     shown, rights = ReviewItems.of(project, request.user, request.GET), project.rights_of(request.user)
-    if shown.asks_differences and shown.dataset.item_count <= COUNTED_AT_ONCE:
+    # Otherwise a filter by differences finds those of the last time that agreement was computed.
+    if shown.asks_differences and is_quick(project):
         refresh_counts(project)
-    page = shown.page(request.GET.get("page"), texts())
-    golds = golds_of(list(page.object_list))
+    page = shown.page(request.GET.get("page"), Item.objects.select_related("work", "review__person"))
+    golds = Annotation.objects.filter(item__in=list(page.object_list), layer=Layer.GOLD)
+    gold_of = {gold.item_id: gold for gold in golds}
     context: dict[str, Any] = {
         "section": "projects",
         "project": project,
         "filter": shown,
         "columns": shown.columns,
         "page": page,
-        "rows": [(item, item.excerpt(shown.q), golds.get(item.pk)) for item in page.object_list],
+        "rows": [(item, item.excerpt(shown.q), gold_of.get(item.pk)) for item in page.object_list],
         "everything": request.path,
         "is_counted": is_counted,
-        "progress": ReviewProgress.of(shown),
+        "progress": progress_of(project, request.user),
         "shares": shares(project),
         "reviews": Right.REVIEW in rights,
         "manages": Right.MANAGE in rights,
         "keeps": Right.KEEP in rights,
+        "formats": FORMATS,
         "reads": Right.READ in rights,
     }
     query = shown.query_string(page=page.number)
@@ -126,7 +127,7 @@ def _show(request: Request, page: ReviewPage, *, reason: str = "", status: int =
     if not request.htmx:
         before, after = shown.neighbours(found.item)
         steps = [_address(project, key, shown) if key else "" for key in (before, after)]
-        context |= {"previous": steps[0], "next": steps[1], "progress": ReviewProgress.of(shown)}
+        context |= {"previous": steps[0], "next": steps[1], "progress": progress_of(project, request.user)}
     return render(request, template, context, status=status)
 
 
@@ -199,8 +200,6 @@ def begin_edit(request: Request, pk: int, item_pk: int) -> HttpResponse:
 def edit(request: Request, pk: int, item_pk: int) -> HttpResponse:
     """The gold in the workspace."""
     project, item = access.item_to_review(request, pk, item_pk)
-    if reason := access.reason_not_to_review(request.user, project, item):
-        raise PermissionDenied(reason)
     found = Annotation.gold(item)
     if found is None or found.done_at:
         return redirect("quality:review", pk=pk, item_pk=item_pk)

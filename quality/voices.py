@@ -2,17 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 from django.db.models import Q
 
+from annotation_service import words
 from annotation_service.db import among
 from annotation_service.models import User
-from datasets.models import GIVEN, Annotation, Entity, Layer, Mark, Relation
+from datasets.models import GIVEN, Annotation, Entity, Item, Layer, Mark, Relation
 from ontologies.labels import Label
 from ontologies.models import Ontology
 from projects.models import Project
 
-from .comparison import GIVEN_VOICE, EntityMark, Marked, RelationMark, Voice
+from .comparison import GIVEN_VOICE, AnyMark, EntityMark, Marked, RelationMark, Voice
 
 GOLD_VOICE = -1
 
@@ -79,6 +81,23 @@ def marked_in(annotations: Collection[int]) -> dict[int, Marked]:
         if source in said and target in said:
             relations[annotation].append(RelationMark(said[source], said[target], label))
     return {pk: Marked(frozenset(entities[pk]), frozenset(relations[pk])) for pk in annotations}
+
+
+# --- In words ----------------------------------------------------------------------------------------------------------
+
+SHOWN_CHARACTERS = 80
+
+
+class Said(NamedTuple):
+    words: str
+    label: Label
+
+
+def said(item: Item, trees: Trees, mark: AnyMark) -> Said:
+    """The words that somebody marked, those of a relation being its ends, with the label."""
+    places = [mark.source, mark.target] if isinstance(mark, RelationMark) else [mark]
+    text = " → ".join(words.cut(item.cleaned.between(place.start, place.end), SHOWN_CHARACTERS) for place in places)
+    return Said(text, trees.labels[mark.label])
 
 
 # --- Names ---------------------------------------------------------------------------------------------------------------

@@ -434,13 +434,10 @@ ROWS = [
     *of_project("quality:share", data={"people": "{alice}"}),
     Row("quality:take_agreed", MANAGERS, ("project",), {}),
     Row("quality:take_given", MANAGERS, ("project",), {}),
-    *[Row(f"quality:download_{name}", MANAGERS, ("project",), {}) for name in FORMATS],
+    *[Row(f"quality:download_{form.name}", MANAGERS, ("project",)) for form in FORMATS],
     *(Row("quality:gold_dataset", "302 403 403 404 200 200", ("project",), data) for data in (None, {"name": "New"})),
     Row("quality:lessons", WORK, ("project",)),
-    *(
-        Row(f"quality:{name}", MANAGERS, ("project",))
-        for name in ("agreement", "agreement_changed", "agreement_json", "calibration")
-    ),
+    *(Row(f"quality:{name}", MANAGERS, ("project",)) for name in ("agreement", "agreement_changed", "agreement_json")),
     Row("quality:agreement_part", MANAGERS, ("project", "labels")),
     Row("quality:agreement_csv", MANAGERS, ("project", "pairs")),
     Row("quality:agreement_places", MANAGERS, ("project",), query="?kind=span&one=alice&label=1&week=2026-W01"),
@@ -717,10 +714,7 @@ READS = {
     "projects:preannotation_figures",
     *("annotations:read_start", "annotations:read"),
     *("quality:reviews", "quality:review", "quality:agreement", "quality:agreement_part", "quality:agreement_changed"),
-    *(
-        f"quality:{name}"
-        for name in ("agreement_csv", "agreement_json", "agreement_places", "calibration", "count_agreement")
-    ),
+    *(f"quality:{name}" for name in ("agreement_csv", "agreement_json", "agreement_places", "count_agreement")),
 }
 REVIEWS = {f"projects:{verb}_comment" for verb in ("answer", "edit", "delete", "reopen")} | {
     "annotations:comment_on",
@@ -728,7 +722,7 @@ REVIEWS = {f"projects:{verb}_comment" for verb in ("answer", "edit", "delete", "
 }
 REVIEWS |= {row.name for row in ROWS if row.name.startswith("quality:")} - READS - {"quality:lessons"}
 REVIEWS -= {f"quality:{name}" for name in ("rule", "share", "take_given", "gold_dataset")}
-REVIEWS -= {f"quality:download_{name}" for name in FORMATS}
+REVIEWS -= {f"quality:download_{form.name}" for form in FORMATS}
 ROWS_OF_PROJECT = [row for row in ROWS if row.args and (row.args[0] == "project" or row.args[0].endswith("_copy"))]
 
 
@@ -908,7 +902,11 @@ def test_what_is_in_the_bin_answers_like_what_never_was(world):
 
 # What those who manage an archived project may still do with it, or only looks like an action.
 STILL_DONE = {"projects:download", "projects:duplicate", "projects:restore", "projects:delete", "ontologies:tree"}
-STILL_DONE |= {"quality:gold_dataset", "quality:count_agreement", *(f"quality:download_{name}" for name in FORMATS)}
+STILL_DONE |= {
+    "quality:gold_dataset",
+    "quality:count_agreement",
+    *(f"quality:download_{form.name}" for form in FORMATS),
+}
 STILL_DONE |= {f"{app}:duplicate" for app in ("ontologies", "datasets", "resources", "preannotations")}
 
 

@@ -19,7 +19,6 @@ OF_A_PROJECT = (
     "undo_by_hand",
     "match_preannotations",
     "take_over",
-    "gold",
     "gold_dataset",
     "agreement",
     "check_upload of its dataset",

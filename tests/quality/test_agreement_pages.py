@@ -149,7 +149,7 @@ def test_nothing_to_compare(project, as_alice):
 
 
 def test_a_large_project_is_counted_by_a_job(marked, items, as_alice, dave, monkeypatch):
-    monkeypatch.setattr("quality.agreement_pages.ITEMS_AT_ONCE", 0)
+    monkeypatch.setattr("quality.counting.ITEMS_AT_ONCE", 1)
     for page in PAGES:
         assert "Not counted yet" in text(get(as_alice, marked, page))
     assert get(as_alice, marked, "pairs.csv").status_code == 404
@@ -207,12 +207,12 @@ def test_who_may_go_on_after_the_calibration_set(project, items, carol, dave, er
     page = get(as_alice, project, "calibration/")
     shown = text(page)
     # carol and dave: 3 of 4 marks; each with erin 2 of 2 in the one that she has done.
-    assert "carol 2 0.88 – yes" in shown and "erin 1 1.00 – not yet" in shown
-    assert "carol 2 0.88 – not yet" in text(get(as_alice, project, "calibration/", at_least="90"))
-    assert "Activity, not PhysicalObject 1" in shown and "PhysicalObject, not Activity 1" in shown
+    assert "carol 0 0.88 – yes" in shown and "erin 1 1.00 – not yet" in shown
+    assert "carol 0 0.88 – not yet" in text(get(as_alice, project, "calibration/", at_least="90"))
+    assert "PhysicalObject Activity 1" in shown
     assert as_alice.get(next(link for link in links(page) if "other_label" in link)).status_code == 200
     factories.gold(items[1], (label(project, "State"), 0, 0)).finish()
-    assert "carol 2 0.88 0.67 not yet" in text(get(as_alice, project, "calibration/"))
+    assert "carol 0 0.88 0.67 not yet" in text(get(as_alice, project, "calibration/"))
 
 
 def test_a_report_goes_with_its_project(marked, as_alice):

@@ -71,13 +71,12 @@ def without_ids(items):
 
 
 def test_gold_can_be_downloaded_in_every_format_that_has_marks():
-    assert list(FORMATS) == ["json", "json-lines"]
-    for format in DOWNLOAD_FORMATS:
-        assert format.has_marks == (format.name in FORMATS)
+    assert [format.name for format in FORMATS] == ["json", "json-lines"]
+    assert {format for format in DOWNLOAD_FORMATS if format.has_marks} == {*FORMATS}
 
 
 def test_a_download_has_decided_items_with_gold_in_the_place_of_the_given_marks(decided, as_alice):
-    response = as_alice.post(url(decided, "download/json"))
+    response = as_alice.get(url(decided, "download/json"))
     assert 'filename="work-orders-gold.json"' in response["Content-Disposition"]
     first, second = without_ids(json.loads(body(response)))
     assert first == {"original": "replace engine oil", "tokens": first["tokens"], "entities": [], "relations": []}
@@ -85,7 +84,7 @@ def test_a_download_has_decided_items_with_gold_in_the_place_of_the_given_marks(
     entities = [(each["start"], each["end"], each["label"]) for each in second["entities"]]
     assert sorted(entities) == [(1, 3, "PhysicalObject/SensingObject/Thermostat"), (4, 5, "State")]
     assert [each["label"] for each in second["relations"]] == ["hasPart"]
-    lines = body(as_alice.post(url(decided, "download/json-lines"))).splitlines()
+    lines = body(as_alice.get(url(decided, "download/json-lines"))).splitlines()
     assert without_ids([json.loads(line) for line in lines]) == [first, second]
 
 
@@ -93,7 +92,7 @@ def test_marks_that_came_with_the_dataset_are_no_gold(decided, items, as_alice):
     say(items[1], None, "Activity 0", done=False).entity_set.update(origin="given")
     given = json.loads("".join(json_document(decided.dataset)))
     assert all("entities" not in item for item in given)  # it is of a kind without marks
-    _, second = json.loads(body(as_alice.post(url(decided, "download/json"))))
+    _, second = json.loads(body(as_alice.get(url(decided, "download/json"))))
     assert {each["label"] for each in second["entities"]} == {"PhysicalObject/SensingObject/Thermostat", "State"}
 
 
@@ -101,32 +100,20 @@ def test_a_project_without_relations_has_entities_alone(alice, carol, as_alice):
     project = factories.project(by=alice, annotators=[carol], relations=False)
     item = project.dataset.items()[0]
     factories.gold(item, (label(project, "State"), 0, 0)).finish()
-    [only] = json.loads(body(as_alice.post(url(project, "download/json"))))
+    [only] = json.loads(body(as_alice.get(url(project, "download/json"))))
     assert only["entities"] == [{"start": 0, "end": 0, "label": "State"}] and "relations" not in only
     made = make_dataset(project, by=alice, name="Gold")
     assert (made.kind, made.relation_ontology) == (DatasetKind.PREANNOTATED_ENTITY, None)
 
 
 def test_where_nothing_is_decided_a_download_is_empty(project, as_alice):
-    assert json.loads(body(as_alice.post(url(project, "download/json")))) == []
-
-
-def test_a_large_download_is_a_job(decided, as_alice, as_bob, settings):
-    at_once = body(as_alice.post(url(decided, "download/json-lines")))
-    settings.JOB_ROWS = 4
-    response = as_alice.post(url(decided, "download/json-lines"))
-    job = Job.objects.get()
-    assert response["Location"] == f"/jobs/{job.pk}/"
-    run(claim())
-    assert Job.objects.get().state == JobState.DONE
-    assert body(as_alice.get(f"/jobs/{job.pk}/file/")) == at_once
-    assert as_bob.get(f"/jobs/{job.pk}/file/").status_code == 404
+    assert json.loads(body(as_alice.get(url(project, "download/json")))) == []
 
 
 def test_queries_of_a_download_do_not_grow(decided, as_alice, items):
-    few = queries_of(as_alice.post, url(decided, "download/json"))
+    few = queries_of(as_alice.get, url(decided, "download/json"))
     finish(items[2])
-    assert len(queries_of(as_alice.post, url(decided, "download/json"))) == len(few)
+    assert len(queries_of(as_alice.get, url(decided, "download/json"))) == len(few)
 
 
 def finish(item):
@@ -155,7 +142,7 @@ def test_a_dataset_is_made_of_gold(decided, as_alice, alice):
     assert (given.layer, given.done_at) == (Layer.GIVEN, None)
     assert told(given) == ["Thermostat 1-3", "State 4-5", RELATED]
     assert {(each.origin, each.status) for each in given.entity_set.all()} == {("given", "suggested")}
-    whole = json.loads(body(as_alice.post(url(decided, "download/json"))))
+    whole = json.loads(body(as_alice.get(url(decided, "download/json"))))
     assert json.loads("".join(json_document(made))) == whole
     after = faults.rows()
     assert not faults.orphans() and all(set(rows) <= set(after[name]) for name, rows in before.items())
@@ -200,7 +187,7 @@ def test_no_dataset_is_made_of_nothing(project, as_alice):
 
 def test_gold_of_an_archived_project_can_be_taken(decided, as_alice):
     decided.archive()
-    assert len(json.loads(body(as_alice.post(url(decided, "download/json"))))) == 2
+    assert len(json.loads(body(as_alice.get(url(decided, "download/json"))))) == 2
     assert as_alice.post(url(decided, "dataset"), {"name": "Gold"}).status_code == 200
     assert Dataset.objects.get(name="Gold").item_count == 2
 

@@ -16,7 +16,7 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from projects import bundle
 from projects.models import Project
-from quality.gold_files import FORMATS, write_gold
+from quality.gold_files import write_gold
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
 
 
@@ -68,5 +68,5 @@ WRITERS: dict[str, tuple[type[Model], Callable[[Any, IO[bytes]], object]]] = {
     "preannotations": (PreannotationSet, _write_document),
     "dataset": (Dataset, lambda dataset, target: exports.JSON.write(dataset, dataset.items(), target)),
     "project": (Project, bundle.write),
-    "gold": (Project, lambda project, target: write_gold(project, FORMATS["json"], target)),
+    "gold": (Project, lambda project, target: write_gold(project, exports.JSON, target)),
 }
