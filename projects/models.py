@@ -389,6 +389,11 @@ class Project(HasMembers):
             raise Refused(reason)
         return project
 
+    def set_review(self, **values: Any) -> None:
+        """Let it be reviewed in another way: `agreed`, and the fields below."""
+        with write():
+            store(self.locked(), **values)
+
     def archive(self) -> None:
         """Let nobody change anything any more. Waits for those who are saving marks."""
         with write():

@@ -4,7 +4,7 @@ Every measure is a function of a few counts that are kept for each item. Those o
 intervals come from the same counts, without reading marks again::
 
     rows = [Matches(both=3, one=4, other=5), Matches(both=1, one=1, other=2)]  # one for each item
-    sum(rows, Matches()).f1, interval(rows, f1)
+    Matches(*map(sum, zip(*rows))).f1, interval(rows, f1)
 
 A measure is None where it is not defined, never 0 or 1 by convention: who marked nothing has no precision.
 """
@@ -36,34 +36,20 @@ class Matches(NamedTuple):
     one: float = 0
     other: float = 0
 
-    def __add__(self, more: "Matches") -> "Matches":  # type: ignore[override]
-        """The counts of both, where a tuple would become longer."""
-        return Matches(self.both + more.both, self.one + more.one, self.other + more.other)
-
     @property
     def precision(self) -> float | None:
         """0 to 1; None if the other person has marked nothing."""
-        return precision(*self)
+        return self.both / self.other if self.other else None
 
     @property
     def recall(self) -> float | None:
         """0 to 1; None if the reference has no marks."""
-        return recall(*self)
+        return self.both / self.one if self.one else None
 
     @property
     def f1(self) -> float | None:
         """0 to 1, the same from either side; None if nobody has marked anything."""
         return f1(*self)
-
-
-def precision(both: float, one: float, other: float) -> float | None:
-    """How much of what the other person has marked is in the reference; see `Matches`."""
-    return both / other if other else None
-
-
-def recall(both: float, one: float, other: float) -> float | None:
-    """How much of the reference the other person has marked; see `Matches`."""
-    return both / one if one else None
 
 
 def f1(both: float, one: float, other: float) -> float | None:
@@ -145,15 +131,12 @@ class SetCounts:
 
     @classmethod
     def total(cls, parts: Iterable["SetCounts"]) -> Self:
-        """The same as adding them one by one, which copies the sum each time."""
+        """Of many items together."""
         counts = cls()
         for part in parts:
             counts.observed += part.observed
             counts.occurrences.update(part.occurrences)
         return counts
-
-    def __add__(self, more: "SetCounts") -> "SetCounts":
-        return SetCounts.total((self, more))
 
     def as_json(self) -> dict[str, Any]:
         """``{"observed": 1.5, "sets": [[[], 40], [[3, 8], 2]]}``; the same for equal counts."""
@@ -232,14 +215,12 @@ def interval(
     as none. Items are what is drawn, since marks of one text are alike: the measure is computed anew without each of them, and
     from how far that moves it follows how far another sample would (the jackknife: Tukey 1958, Bias and confidence in not
     quite large samples; Efron & Tibshirani 1993, An introduction to the bootstrap, chapter 11), with Student's t for few rows.
-    More than `GROUPS` rows are added up here, by place; whoever has many statistics does it once, by `group_of` of their keys.
+    Whoever has many items adds them up by `group_of` first: so many groups say as much.
 
     None with fewer than `FEWEST_ROWS` rows, or if the statistic is undefined for all, or without one of them. Where all items
     agree fully it is (1, 1), which says only that no disagreement was seen.
     """
     rows = [row for row in rows if any(row)]
-    if len(rows) > GROUPS:
-        rows = _grouped(rows)
     if (count := len(rows)) < FEWEST_ROWS:
         return None
     sums = [sum(column) for column in zip(*rows, strict=True)]
@@ -255,15 +236,8 @@ def interval(
 
 @lru_cache(maxsize=2**15)
 def group_of(key: int) -> int:
-    """In which of `GROUPS` groups an item is, by its key or place: as if by lot, whatever the order, and always the same."""
+    """In which of `GROUPS` groups an item is, by its key: as if by lot, whatever the order, and always the same."""
     return int.from_bytes(blake2b(b"%d" % key, digest_size=8).digest(), "big") % GROUPS
-
-
-def _grouped(rows: Sequence[Sequence[float]]) -> list[Sequence[float]]:
-    groups: dict[int, list[Sequence[float]]] = defaultdict(list)
-    for place, row in enumerate(rows):
-        groups[group_of(place)].append(row)
-    return [[sum(column) for column in zip(*group, strict=True)] for group in groups.values()]
 
 
 def _student(level: float, freedom: int) -> float:

@@ -15,7 +15,6 @@ from django_htmx.http import HttpResponseClientRedirect, trigger_client_event
 
 from annotation_service import words
 from annotation_service.blueprints import Right
-from annotation_service.db import write
 from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
 from annotation_service.models import User, start_job, with_defaults
@@ -258,11 +257,8 @@ def rule(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk, Right.MANAGE)
     form = RuleForm(request.POST if request.method == "POST" else None, instance=project)
     if request.method == "POST" and form.is_valid():
-        with refusals_in(form), write():
-            locked = project.locked()
-            for name in form.changed_data:
-                setattr(locked, name, form.cleaned_data[name])
-            locked.save(update_fields=form.changed_data)
+        with refusals_in(form):
+            project.set_review(**{name: form.cleaned_data[name] for name in form.changed_data})
             return HttpResponseClientRedirect(reverse("quality:reviews", args=[pk]))
     status = 422 if form.errors else 200
     return render(request, "quality/_rule.html", {"project": project, "form": form}, status=status)

@@ -2,9 +2,8 @@ from datasets.models.correction import Follower, moved_what, moves_with_text
 from datasets.models.dataset import goes_along, goes_with_annotations, goes_with_datasets, goes_with_items
 
 from .copied import copy_reviews
-from .decision import GoldDecision, Overruled, Verdict
+from .decision import GoldDecision, Overruled, ReviewAssignment, Verdict
 from .kept import AgreementReport, KeptAgreement, MarkDifference
-from .review_assignment import ReviewAssignment
 
 # In this order: the first point to those that follow.
 goes_with_annotations += [Overruled, Verdict, GoldDecision]

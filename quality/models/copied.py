@@ -10,8 +10,7 @@ from datasets.models import Dataset, Item
 from datasets.models.marks import relabel
 from ontologies.counterparts import counterpart, key_map
 
-from .decision import GoldDecision, Overruled, Verdict
-from .review_assignment import ReviewAssignment
+from .decision import GoldDecision, Overruled, ReviewAssignment, Verdict
 
 
 def copy_reviews(source: Dataset, copy: Dataset, labels: Mapping[int, int]) -> None:

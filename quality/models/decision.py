@@ -1,4 +1,4 @@
-"""What was decided about the marks of an item, in the order in which it was: its gold follows from that alone."""
+"""What was decided about the marks of an item, in the order in which it was: its gold follows from that alone. And who decides."""
 
 import uuid
 from collections.abc import Collection, Iterable
@@ -121,6 +121,23 @@ class Overruled(models.Model):
 
     def __str__(self) -> str:
         return f"{self.person} by {self.decision_id}"
+
+
+class ReviewAssignment(models.Model):
+    """An item is for one of those who review; one without a row is for all of them."""
+
+    item = models.OneToOneField(Item, primary_key=True, on_delete=models.RESTRICT, related_name="review")
+    person = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+
+    def __str__(self) -> str:
+        return f"item {self.item_id} for {self.person}"
+
+    @classmethod
+    def put(cls, person_of: dict[int, int | None]) -> None:
+        """Let items, given by their keys, be for these people, or for all."""
+        cls.objects.filter(item__in=list(person_of)).delete()
+        rows: list[Any] = [cls(item_id=item, person_id=who) for item, who in person_of.items() if who]
+        cls.objects.bulk_create(rows, batch_size=1000)
 
 
 def in_force(golds: Iterable[Annotation]) -> QuerySet[Verdict]:

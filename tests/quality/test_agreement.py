@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 
 import pytest
@@ -152,7 +153,8 @@ def command(*arguments):
 
 def test_the_command_prints_a_table_or_json(marked):
     printed = command(marked.pk)
-    assert "carol – dave" in printed and "PhysicalObject/SensingObject/Thermostat" in printed
+    assert re.search("carol +dave +2 +0.40 +0.50 +0.44", printed), printed
+    assert "PhysicalObject/SensingObject/Thermostat" in printed
     found = json.loads(command(marked.pk, "--json"))
     pair = found["pairs"][0]
     assert (pair["people"], pair["items"]) == (["carol", "dave"], 2)

@@ -4,13 +4,12 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from annotation_service import words
 from annotation_service.inputs import Refused
 from annotation_service.management.base import ServiceCommand, progress_bar
 from projects.models import Project
-from quality.agreement import Agreement, Row, make_report
-
-SHOWN_LABELS = 30
+from quality import agreement_tables as tables
+from quality.agreement import Agreement, make_report
+from quality.agreement_tables import AskedFigures, FiguresTable
 
 
 class Command(ServiceCommand):
@@ -33,40 +32,15 @@ class Command(ServiceCommand):
         if options["json"]:
             self.stdout.write(json.dumps(found.as_json(), ensure_ascii=False, indent=2))
             return
-        for line in _table(found):
-            self.stdout.write(line)
-        items = words.plural(found.items, "item,items")
-        self.stdout.write(
-            f"{items} of “{project}” that several are done with; Krippendorff’s alpha {_figure(found.alpha)}"
-        )
+        people, gold = AskedFigures(project, found), AskedFigures(project, found, side="gold")
+        self.stdout.write(people.sentence)
+        for table in (tables.totals(people), tables.pairs(people), tables.pairs(gold), tables.labels(people)):
+            for line in _lines(table):
+                self.stdout.write(line)
 
 
-def _table(found: Agreement) -> Iterator[str]:
-    names = found.names
-    rows = [("all", found.people.total)]
-    for part in (found.people, found.gold):
-        rows += [(f"{names[one]} – {names[other]}", row) for (one, other), row in part.pairs.items()]
-    labels = sorted(found.people.labels.items(), key=lambda each: -each[1].figures.one - each[1].figures.other)
-    rows += [(found.trees.labels[pk].fullname, row) for pk, row in labels[:SHOWN_LABELS]]
-    width = max(len(name) for name, _ in rows)
-    yield f"{'':{width}}  items  precision  recall    F1  overlap F1  kappa  relations F1"
-    for name, row in rows:
-        yield f"{name:{width}}  {_line(row)}"
-
-
-def _line(row: Row) -> str:
-    exact, overlap, relations = (row.measure(name) for name in ("exact", "overlap", "relations"))
-    columns = [
-        (exact.precision, 10),
-        (exact.recall, 7),
-        (exact.f1, 5),
-        (overlap.f1, 11),
-        (row.kappa, 6),
-        (relations.f1, 13),
-    ]
-    figures = (f"{_figure(value):>{width}}" for value, width in columns)
-    return f"{int(row.figures.items) or '':>5} {' '.join(figures)}"
-
-
-def _figure(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+def _lines(table: FiguresTable) -> Iterator[str]:
+    """The table with its columns below each other, those that begin with a number to the right; nothing, if it has no rows."""
+    rows = [[name for name, _ in table.head], *([cell.text for cell in row] for row in table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    yield from ("  ".join(map(str.ljust, row, widths)).rstrip() for row in ([[], *rows] if table.rows else ()))
