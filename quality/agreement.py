@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import add
 from typing import Any, NamedTuple
@@ -39,82 +39,45 @@ MOST_CONFUSED = 500
 KEPT_SPLITS = 2**16
 
 
-class PairFigures(NamedTuple):
-    """What all measures follow from; adds up. Of two voices, the first is the reference."""
-
-    items: float = 0
-    same: float = 0
-    span: float = 0
-    credit: float = 0  # of entities on the same words, for how near their labels are
-    one: float = 0
-    other: float = 0
-    spans: float = 0
-    spans_one: float = 0
-    spans_other: float = 0
-    relations: float = 0
-    relations_one: float = 0
-    relations_other: float = 0
-    ends: float = 0  # of relations whose ends both have marked
-    ends_one: float = 0
-    ends_other: float = 0
-    both: float = 0  # tokens with labels
-    only_one: float = 0
-    only_other: float = 0
-    tokens: float = 0
-
-    @property
-    def yes_and_no(self) -> tuple[float, ...]:
-        """What `kappa` takes: whether tokens have labels."""
-        return self.both, self.only_one, self.only_other, self.tokens - self.both - self.only_one - self.only_other
-
-    def turned(self) -> "PairFigures":
-        """With the other as the reference."""
-        names = {name: name.replace("one", "other") for name in self._fields if "one" in name}
-        names |= {theirs: own for own, theirs in names.items()}
-        return PairFigures(*(getattr(self, names.get(name, name)) for name in self._fields))
-
-
 class Measure(NamedTuple):
     words: str
     explained: str
-    of: Callable[[PairFigures], Matches]
 
 
 MEASURES = {
-    "exact": Measure("exact", "the same words with the same label", lambda f: Matches(f.same, f.one, f.other)),
-    "overlap": Measure(
-        "overlap", "the same label, and some of the words", lambda f: Matches(f.same + f.span, f.one, f.other)
-    ),
-    "tree": Measure(
-        "tree credit",
-        "the same words; the nearer the labels are in the tree, the more it counts",
-        lambda f: Matches(f.same + f.credit, f.one, f.other),
-    ),
-    "spans": Measure(
-        "words alone", "the same words, whatever their label", lambda f: Matches(f.spans, f.spans_one, f.spans_other)
-    ),
-    "relations": Measure(
-        "relations",
-        "relations with both ends and the label the same",
-        lambda f: Matches(f.relations, f.relations_one, f.relations_other),
-    ),
+    "exact": Measure("exact", "the same words with the same label"),
+    "overlap": Measure("overlap", "the same label, and some of the words"),
+    "tree": Measure("tree credit", "the same words; the nearer the labels are in the tree, the more it counts"),
+    "spans": Measure("words alone", "the same words, whatever their label"),
+    "relations": Measure("relations", "relations with both ends and the label the same"),
     "ends": Measure(
-        "relations, given their ends",
-        "the same label and direction, of relations whose ends both have marked",
-        lambda f: Matches(f.ends, f.ends_one, f.ends_other),
+        "relations, given their ends", "the same label and direction, of relations whose ends both have marked"
     ),
 }
 # Of single pairs and labels, these have intervals: each takes a millisecond.
 WITH_INTERVALS = ("exact", "overlap", "relations")
+WORDS = "marked words"
+# What all figures follow from, in a list that adds up: how many items and tokens, and the `Matches` of each measure and of the
+# tokens that have labels. Of two voices, the first is the reference.
+ITEMS, TOKENS = 0, 1
+AT = {name: 2 + 3 * place for place, name in enumerate((*MEASURES, WORDS))}
+WIDTH = 2 + 3 * len(AT)
 Sums = defaultdict[int, list[float]]
-"""`PairFigures` of groups of items: see `group_of`."""
-ITEMS, SAME, SPAN, CREDIT, ONE, OTHER, SPANS, SPANS_ONE, SPANS_OTHER = range(9)
-RELATIONS, RELATIONS_ONE, RELATIONS_OTHER, ENDS, ENDS_ONE, ENDS_OTHER = range(9, 15)
-BOTH, ONLY_ONE, ONLY_OTHER, TOKENS = range(15, 19)
+"""Those of groups of items: see `group_of`."""
 
 
 def new_sums() -> Sums:
-    return defaultdict(lambda: [0] * len(PairFigures._fields))
+    return defaultdict(lambda: [0] * WIDTH)
+
+
+def matches(figures: Sequence[float], name: str) -> Matches:
+    return Matches(*figures[AT[name] : AT[name] + 3])
+
+
+def yes_and_no(figures: Sequence[float]) -> tuple[float, ...]:
+    """What `kappa` takes: whether tokens have labels."""
+    both, one, other = matches(figures, WORDS)
+    return both, one - both, other - both, figures[TOKENS] - one - other + both
 
 
 class Shared(NamedTuple):
@@ -124,6 +87,21 @@ class Shared(NamedTuple):
     both: tuple[int, ...]
     one: tuple[int, ...]
     other: tuple[int, ...]
+
+
+class Counting(NamedTuple):
+    """Where two marks are counted, or two tokens with labels: whether both are the same there, and which of them are there."""
+
+    row: list[float]
+    is_same: bool
+    one: bool
+    other: bool
+
+    def add(self, measure: str, number: float, both: float) -> None:
+        at = AT[measure]
+        self.row[at] += number * both
+        self.row[at + 1] += number * self.one
+        self.row[at + 2] += number * self.other
 
 
 class Section:
@@ -143,67 +121,43 @@ class Section:
 
     def add(self, group: int, pair: PairCounts, tokens: int, *, is_new_item: bool) -> None:
         """``is_new_item`` unless another pair of the item came before."""
-        found: list[float] = [0] * len(PairFigures._fields)
-        found[ITEMS], found[TOKENS], found[SPANS : SPANS_OTHER + 1] = 1, tokens, pair.spans
-        self._add_entities(group, found, pair.entities)
-        self._add_relations(group, found, pair.relations)
-        self._add_words(group, found, pair.words)
+        found: list[float] = [0] * WIDTH
+        found[ITEMS], found[TOKENS], found[AT["spans"] : AT["spans"] + 3] = 1, tokens, pair.spans
+        for kind, rows in pair.entities.items():
+            is_placed = kind != Likeness.SPAN  # on the same words
+            for one, other, number in rows:
+                credit = self._credit(one, other) if kind == Likeness.LABEL else 0
+                for where in self._places(found, group, one, other):
+                    is_same, of_both = where.is_same and is_placed, (where.one + where.other) / 2
+                    where.add("exact", number, is_same)
+                    where.add("overlap", number, where.is_same)
+                    where.add("tree", number, is_same or credit * of_both)  # each of the marks has its half
+                if is_placed:
+                    self.confused[one, other] += number
+        for kind, rows in pair.relations.items():
+            # Of a branch, other labels are the same only where the whole relation is: they may lead the other way.
+            for one, other, number in rows:
+                for where in self._places(found, group, one, other):
+                    where.add("relations", number, kind == Likeness.SAME)
+                    if kind != LONELY:
+                        where.add("ends", number, kind in (Likeness.SAME, Likeness.ENDS))
+        for labels, other_labels, number in pair.words:
+            for where in self._places(found, group, tuple(labels), tuple(other_labels)):
+                where.add(WORDS, number, where.one and where.other)
         for sums in (self.total, self.pairs[pair.one, pair.other], self.weeks[pair.week]):
             sums[group] = list(map(add, sums[group], found))
         self.total[group][ITEMS] -= not is_new_item
 
-    def _add_entities(self, group: int, found: list[float], entities: Mapping[str, list[list[int]]]) -> None:
-        for kind, rows in entities.items():
-            place = SPAN if kind == Likeness.SPAN else SAME
-            for one, other, number in rows:
-                credit = number * self._credit(one, other) if kind == Likeness.LABEL else 0
-                shared = self._shared((one,), (other,))
-                for key in shared.both:
-                    row = self.labels[key][group]
-                    row[place] += number
-                    row[ONE] += number
-                    row[OTHER] += number
-                for keys, side in ((shared.one, ONE), (shared.other, OTHER)):
-                    for key in keys:
-                        row = self.labels[key][group]
-                        row[side] += number
-                        row[CREDIT] += credit / 2  # each of the marks has its half
-                found[ONE] += number if one else 0
-                found[OTHER] += number if other else 0
-                found[place] += number if one == other else 0
-                found[CREDIT] += credit
-                if kind != Likeness.SPAN:
-                    self.confused[one, other] += number
+    def _places(self, found: list[float], group: int, one: Any, other: Any) -> Iterator[Counting]:
+        """Of two marks, or of the labels of two people on a token: in all, and for each label and branch."""
+        yield Counting(found, one == other, bool(one), bool(other))
+        shared = self._shared(one, other)
+        yield from (Counting(self.labels[key][group], True, True, True) for key in shared.both)
+        yield from (Counting(self.labels[key][group], False, True, False) for key in shared.one)
+        yield from (Counting(self.labels[key][group], False, False, True) for key in shared.other)
 
-    def _add_relations(self, group: int, found: list[float], relations: Mapping[str, list[list[int]]]) -> None:
-        """Of a branch, other labels are the same only where the whole relation is: they may lead the other way."""
-        for kind, rows in relations.items():
-            same, same_ends = kind == Likeness.SAME, kind in (Likeness.SAME, Likeness.ENDS)
-            for one, other, number in rows:
-                shared = self._shared((one,), (other,))
-                of_labels = [
-                    (self.labels[key][group], keys is not shared.other, keys is not shared.one)
-                    for keys in shared
-                    for key in keys
-                ]
-                for row, has_one, has_other in ((found, bool(one), bool(other)), *of_labels):
-                    row[RELATIONS] += number * same
-                    row[RELATIONS_ONE] += number * has_one
-                    row[RELATIONS_OTHER] += number * has_other
-                    if kind != LONELY:
-                        row[ENDS] += number * same_ends
-                        row[ENDS_ONE] += number * has_one
-                        row[ENDS_OTHER] += number * has_other
-
-    def _add_words(self, group: int, found: list[float], words: Iterable[list[Any]]) -> None:
-        for one, other, number in words:
-            found[BOTH if one and other else ONLY_ONE if one else ONLY_OTHER] += number
-            for keys, place in zip(self._shared(tuple(one), tuple(other)), (BOTH, ONLY_ONE, ONLY_OTHER), strict=True):
-                for key in keys:
-                    self.labels[key][group][place] += number
-
-    def _find_shared(self, one: tuple[int, ...], other: tuple[int, ...]) -> Shared:
-        own, theirs = self._keys(one), self._keys(other)
+    def _find_shared(self, one: Any, other: Any) -> Shared:
+        own, theirs = (self._keys(each if isinstance(each, tuple) else (each,)) for each in (one, other))
         return Shared(tuple(own & theirs), tuple(own - theirs), tuple(theirs - own))
 
     def _keys(self, labels: Iterable[int]) -> set[int]:
@@ -252,12 +206,12 @@ class Section:
 
 def _row(sums: Sums, measures: Iterable[str] = ()) -> list[Any]:
     """The sum of all groups, and the intervals of measures that have one."""
-    rows = [PairFigures(*sums[group]) for group in sorted(sums)]
+    rows = [sums[group] for group in sorted(sums)]
     whole = [round(sum(column), 6) for column in zip(*rows, strict=True)]
-    found = {name: interval([MEASURES[name].of(row) for row in rows], f1) for name in measures}
+    found = {name: interval([matches(row, name) for row in rows], f1) for name in measures}
     if found:
-        found["kappa"] = interval([row.yes_and_no for row in rows], kappa, least=-1)
-    return [whole, {name: [round(end, 4) for end in ends] for name, ends in found.items() if ends}]
+        found["kappa"] = interval([yes_and_no(row) for row in rows], kappa, least=-1)
+    return [whole or [0] * WIDTH, {name: [round(end, 4) for end in ends] for name, ends in found.items() if ends}]
 
 
 def add_up(project: Project, documents: Iterable[tuple[int, Mapping[str, Any]]], trees: Trees) -> dict[str, Any]:
@@ -348,19 +302,27 @@ def figures_now(project: Project) -> dict[str, Any]:
 class Row(NamedTuple):
     """The figures of something, with the intervals in which their measures lie."""
 
-    figures: PairFigures
+    figures: list[float]
     intervals: Mapping[str, list[float]]
 
+    @property
+    def items(self) -> int:
+        return int(self.figures[ITEMS])
+
     def measure(self, name: str) -> Matches:
-        return MEASURES[name].of(self.figures)
+        return matches(self.figures, name)
 
     @property
     def kappa(self) -> float | None:
-        return kappa(*self.figures.yes_and_no)
+        return kappa(*yes_and_no(self.figures))
 
-    @classmethod
-    def of(cls, figures: list[float], intervals: Mapping[str, list[float]]) -> "Row":
-        return cls(PairFigures(*figures), intervals)
+    def turned(self) -> "Row":
+        """With the other as the reference."""
+        turned = self.figures[:2]
+        for name in AT:
+            both, one, other = self.measure(name)
+            turned += [both, other, one]
+        return self._replace(figures=turned)
 
 
 class ReportPart:
@@ -368,18 +330,18 @@ class ReportPart:
 
     def __init__(self, document: Mapping[str, Any], names: Mapping[int, str], trees: Trees) -> None:
         self.document, self.names, self.trees = document, names, trees
-        self.total = Row.of(*document["total"])
+        self.total = Row(*document["total"])
         order = {who: place for place, who in enumerate(names)}
         self.pairs: dict[tuple[int, int], Row] = {}
         for one, other, *row in document["pairs"]:
             if one in order and other in order:
-                found = Row.of(*row)
+                found = Row(*row)
                 if order[one] > order[other]:
-                    one, other, found = other, one, found._replace(figures=found.figures.turned())
+                    one, other, found = other, one, found.turned()
                 self.pairs[one, other] = found
         self.pairs = dict(sorted(self.pairs.items(), key=lambda pair: [order[who] for who in pair[0]]))
-        self.weeks = {week: Row.of(*row) for week, *row in document["weeks"]}
-        known = {key: Row.of(*row) for key, *row in document["labels"] if abs(key) in trees.labels}
+        self.weeks = {week: Row(*row) for week, *row in document["weeks"]}
+        known = {key: Row(*row) for key, *row in document["labels"] if abs(key) in trees.labels}
         self.labels = {pk: known[pk] for pk in trees.labels if pk in known}
         self.branches = {pk: known[-pk] for pk in trees.labels if -pk in known}
 
@@ -443,7 +405,7 @@ def _in_json(row: Row) -> dict[str, Any]:
     }
     relations = found.pop("relations") | {"given_matched_ends": found.pop("ends")}
     chance = {"value": row.kappa, "interval": row.intervals.get("kappa")}
-    return {"items": int(row.figures.items), "entities": found, "relations": relations, "kappa": chance}
+    return {"items": row.items, "entities": found, "relations": relations, "kappa": chance}
 
 
 # --- In the bundle -------------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ class AskedFigures(NamedTuple):
         """The figures that matter most, in words."""
         row = self.part.total
         exact, alpha = row.measure("exact").f1, self.agreement.alpha
-        items = words.plural(int(row.figures.items), "item was,items were")
+        items = words.plural(row.items, "item was,items were")
         compared = "decided and done by somebody" if self.with_gold else "done by several people"
         if exact is None:
             return f"{items} {compared}, and nothing is marked there."
@@ -166,7 +166,7 @@ def pairs(asked: AskedFigures) -> FiguresTable:
     names, rows = asked.agreement.names, []
     for (one, other), row in asked.part.pairs.items():
         url = asked.places(one=names[one], other=names[other])
-        items = TableCell(int(row.figures.items), "", url)
+        items = TableCell(row.items, "", url)
         rows.append([TableCell(names[one]), TableCell(names[other]), items, *_measured(row, asked.measure, url)])
     return FiguresTable(_head(asked.measure, "first", "second", "items"), rows)
 
@@ -181,7 +181,7 @@ def pair_map(asked: AskedFigures) -> ShadedMap:
         row = found.get((one, other)) or found.get((other, one))
         if one == other or row is None:
             return TableCell("" if one == other else None, "" if one == other else "They have no item in common.")
-        value, items = row.measure(asked.measure).f1, words.plural(int(row.figures.items), "item,items")
+        value, items = row.measure(asked.measure).f1, words.plural(row.items, "item,items")
         title = f"{names[one]} and {names[other]}, {items}" + ("" if value is not None else f": {UNDEFINED['f1']}")
         shade = None if value is None else round(100 * value)
         return TableCell(value, title, asked.places(one=names[one], other=names[other]), shade)
@@ -195,7 +195,7 @@ def weeks(asked: AskedFigures) -> FiguresTable:
     rows = []
     for week, row in asked.part.weeks.items():
         url = asked.places(week=week)
-        items = TableCell(int(row.figures.items), "", url)
+        items = TableCell(row.items, "", url)
         rows.append([TableCell(week), items, *_measured(row, asked.measure, url)[:3]])
     return FiguresTable(_head(asked.measure, "week", "comparisons")[:5], rows)
 

@@ -1,4 +1,4 @@
-"""What was decided about the marks of an item, in the order in which it was: its gold follows from that alone. And who decides."""
+"""What was decided about marks, in the order in which it was: the gold of an item follows from that alone. And who decides."""
 
 import uuid
 from collections.abc import Collection, Iterable
