@@ -187,12 +187,14 @@ def apply(gold: Annotation, wanted: Marked, checking: Collection[AnyMark] = ()) 
             uid, label = uuid.uuid4().hex, labels[mark.label]
             there[mark] = gold.add_entity(uid=uid, label=label, start=mark.start, end=mark.end)
     for relation in related:
-        ends = {"source": there[relation.source], "target": there[relation.target]}
         if relation in checking:
-            uids = {name: end.uid for name, end in ends.items()}
-            gold.add_relation(uid=uuid.uuid4().hex, label=labels[relation.label], **uids)
-        else:
-            _new(Relation, gold, relation, **ends).save()
+            ends = {"source": there[relation.source].uid, "target": there[relation.target].uid}
+            gold.add_relation(uid=uuid.uuid4().hex, label=labels[relation.label], **ends)
+    Relation.objects.bulk_create(
+        _new(Relation, gold, each, source=there[each.source], target=there[each.target])
+        for each in related
+        if each not in checking
+    )
 
 
 def _new(model: type[Any], gold: Annotation, mark: AnyMark, **place: Any) -> Any:
