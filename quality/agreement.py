@@ -36,32 +36,33 @@ COMPARE = "agreement"  # the kind of the job
 # So many labels have a row each in the matrix of what is confused; more are folded into their branches.
 MOST_LABELS = 40
 MOST_CONFUSED = 500
-KEPT_SPLITS = 2**16
+KEPT_PLACES = 2**16
+
+# What all figures follow from, in a list that adds up: how many items and tokens, and the `Matches` of each measure and of the
+# tokens that have labels. Of two voices, the first is the reference.
+ITEMS, TOKENS = 0, 1
+WIDTH = 2 + 3 * 7
+EXACT, OVERLAP, TREE, SPANS, RELATIONS, ENDS, WORDS = range(2, WIDTH, 3)
 
 
 class Measure(NamedTuple):
+    at: int
     words: str
     explained: str
 
 
 MEASURES = {
-    "exact": Measure("exact", "the same words with the same label"),
-    "overlap": Measure("overlap", "the same label, and some of the words"),
-    "tree": Measure("tree credit", "the same words; the nearer the labels are in the tree, the more it counts"),
-    "spans": Measure("words alone", "the same words, whatever their label"),
-    "relations": Measure("relations", "relations with both ends and the label the same"),
+    "exact": Measure(EXACT, "exact", "the same words with the same label"),
+    "overlap": Measure(OVERLAP, "overlap", "the same label, and some of the words"),
+    "tree": Measure(TREE, "tree credit", "the same words; the nearer the labels are in the tree, the more it counts"),
+    "spans": Measure(SPANS, "words alone", "the same words, whatever their label"),
+    "relations": Measure(RELATIONS, "relations", "relations with both ends and the label the same"),
     "ends": Measure(
-        "relations, given their ends", "the same label and direction, of relations whose ends both have marked"
+        ENDS, "relations, given their ends", "the same label and direction, of relations whose ends both have marked"
     ),
 }
 # Of single pairs and labels, these have intervals: each takes a millisecond.
 WITH_INTERVALS = ("exact", "overlap", "relations")
-WORDS = "marked words"
-# What all figures follow from, in a list that adds up: how many items and tokens, and the `Matches` of each measure and of the
-# tokens that have labels. Of two voices, the first is the reference.
-ITEMS, TOKENS = 0, 1
-AT = {name: 2 + 3 * place for place, name in enumerate((*MEASURES, WORDS))}
-WIDTH = 2 + 3 * len(AT)
 Sums = defaultdict[int, list[float]]
 """Those of groups of items: see `group_of`."""
 
@@ -70,8 +71,8 @@ def new_sums() -> Sums:
     return defaultdict(lambda: [0] * WIDTH)
 
 
-def matches(figures: Sequence[float], name: str) -> Matches:
-    return Matches(*figures[AT[name] : AT[name] + 3])
+def matches(figures: Sequence[float], at: int) -> Matches:
+    return Matches(*figures[at : at + 3])
 
 
 def yes_and_no(figures: Sequence[float]) -> tuple[float, ...]:
@@ -80,28 +81,23 @@ def yes_and_no(figures: Sequence[float]) -> tuple[float, ...]:
     return both, one - both, other - both, figures[TOKENS] - one - other + both
 
 
-class Shared(NamedTuple):
-    """Where two marks are counted, by the keys of labels, and by negative ones for all labels of a branch together: both as the
-    same, and either alone."""
+class Count(NamedTuple):
+    """Where two marks are counted, or the labels of two people on a token: in ``ALL``, by the key of a label, or by a negative
+    one for all labels of a branch together. ``one`` and ``other`` tell whose is counted there."""
 
-    both: tuple[int, ...]
-    one: tuple[int, ...]
-    other: tuple[int, ...]
-
-
-class Counting(NamedTuple):
-    """Where two marks are counted, or two tokens with labels: whether both are the same there, and which of them are there."""
-
-    row: list[float]
+    key: int
     is_same: bool
     one: bool
     other: bool
 
-    def add(self, measure: str, number: float, both: float) -> None:
-        at = AT[measure]
-        self.row[at] += number * both
-        self.row[at + 1] += number * self.one
-        self.row[at + 2] += number * self.other
+
+ALL = 0
+
+
+def _put(row: list[float], at: int, both: float, one: float, other: float) -> None:
+    row[at] += both
+    row[at + 1] += one
+    row[at + 2] += other
 
 
 class Section:
@@ -113,52 +109,54 @@ class Section:
         self.pairs: dict[Any, Sums] = defaultdict(new_sums)
         self.weeks: dict[Any, Sums] = defaultdict(new_sums)
         self.labels: dict[Any, Sums] = defaultdict(new_sums)
-        """By the keys of `Shared`."""
+        """By the keys of `Count`."""
         self.confused = Counter[tuple[int, int]]()
         self._inner = {pk for label in trees.labels for pk in trees.path(label)[:-1]}
-        self._shared = lru_cache(KEPT_SPLITS)(self._find_shared)
-        self._credit = lru_cache(KEPT_SPLITS)(self._find_credit)
+        self._counts = lru_cache(KEPT_PLACES)(self._find_counts)
+        self._credit = lru_cache(KEPT_PLACES)(self._find_credit)
 
     def add(self, group: int, pair: PairCounts, tokens: int, *, is_new_item: bool) -> None:
         """``is_new_item`` unless another pair of the item came before."""
         found: list[float] = [0] * WIDTH
-        found[ITEMS], found[TOKENS], found[AT["spans"] : AT["spans"] + 3] = 1, tokens, pair.spans
+        found[ITEMS], found[TOKENS], found[SPANS : SPANS + 3] = 1, tokens, pair.spans
         for kind, rows in pair.entities.items():
             is_placed = kind != Likeness.SPAN  # on the same words
             for one, other, number in rows:
                 credit = self._credit(one, other) if kind == Likeness.LABEL else 0
-                for where in self._places(found, group, one, other):
-                    is_same, of_both = where.is_same and is_placed, (where.one + where.other) / 2
-                    where.add("exact", number, is_same)
-                    where.add("overlap", number, where.is_same)
-                    where.add("tree", number, is_same or credit * of_both)  # each of the marks has its half
+                for row, is_same, of_one, of_other in self._rows(found, group, one, other, number):
+                    same = number * (is_same and is_placed)
+                    _put(row, EXACT, same, of_one, of_other)
+                    _put(row, OVERLAP, number * is_same, of_one, of_other)
+                    # Each of the marks has its half of the credit.
+                    _put(row, TREE, same or credit * (of_one + of_other) / 2, of_one, of_other)
                 if is_placed:
                     self.confused[one, other] += number
         for kind, rows in pair.relations.items():
             # Of a branch, other labels are the same only where the whole relation is: they may lead the other way.
+            same, same_ends = kind == Likeness.SAME, kind in (Likeness.SAME, Likeness.ENDS)
             for one, other, number in rows:
-                for where in self._places(found, group, one, other):
-                    where.add("relations", number, kind == Likeness.SAME)
+                for row, _, of_one, of_other in self._rows(found, group, one, other, number):
+                    _put(row, RELATIONS, number * same, of_one, of_other)
                     if kind != LONELY:
-                        where.add("ends", number, kind in (Likeness.SAME, Likeness.ENDS))
+                        _put(row, ENDS, number * same_ends, of_one, of_other)
         for labels, other_labels, number in pair.words:
-            for where in self._places(found, group, tuple(labels), tuple(other_labels)):
-                where.add(WORDS, number, where.one and where.other)
+            for row, _, of_one, of_other in self._rows(found, group, tuple(labels), tuple(other_labels), number):
+                _put(row, WORDS, of_one and of_other, of_one, of_other)
         for sums in (self.total, self.pairs[pair.one, pair.other], self.weeks[pair.week]):
             sums[group] = list(map(add, sums[group], found))
         self.total[group][ITEMS] -= not is_new_item
 
-    def _places(self, found: list[float], group: int, one: Any, other: Any) -> Iterator[Counting]:
-        """Of two marks, or of the labels of two people on a token: in all, and for each label and branch."""
-        yield Counting(found, one == other, bool(one), bool(other))
-        shared = self._shared(one, other)
-        yield from (Counting(self.labels[key][group], True, True, True) for key in shared.both)
-        yield from (Counting(self.labels[key][group], False, True, False) for key in shared.one)
-        yield from (Counting(self.labels[key][group], False, False, True) for key in shared.other)
+    def _rows(
+        self, found: list[float], group: int, one: Any, other: Any, number: int
+    ) -> Iterator[tuple[list[float], bool, int, int]]:
+        """Where two marks are counted, or the labels of two people on a token: see `Count`."""
+        for key, is_same, has_one, has_other in self._counts(one, other):
+            yield (self.labels[key][group] if key else found), is_same, number * has_one, number * has_other
 
-    def _find_shared(self, one: Any, other: Any) -> Shared:
+    def _find_counts(self, one: Any, other: Any) -> list[Count]:
         own, theirs = (self._keys(each if isinstance(each, tuple) else (each,)) for each in (one, other))
-        return Shared(tuple(own & theirs), tuple(own - theirs), tuple(theirs - own))
+        keys = [Count(key, {key} <= own & theirs, key in own, key in theirs) for key in own | theirs]
+        return [Count(ALL, one == other, bool(one), bool(other)), *keys]
 
     def _keys(self, labels: Iterable[int]) -> set[int]:
         """Labels that were deleted are nowhere."""
@@ -208,7 +206,7 @@ def _row(sums: Sums, measures: Iterable[str] = ()) -> list[Any]:
     """The sum of all groups, and the intervals of measures that have one."""
     rows = [sums[group] for group in sorted(sums)]
     whole = [round(sum(column), 6) for column in zip(*rows, strict=True)]
-    found = {name: interval([matches(row, name) for row in rows], f1) for name in measures}
+    found = {name: interval([matches(row, MEASURES[name].at) for row in rows], f1) for name in measures}
     if found:
         found["kappa"] = interval([yes_and_no(row) for row in rows], kappa, least=-1)
     return [whole or [0] * WIDTH, {name: [round(end, 4) for end in ends] for name, ends in found.items() if ends}]
@@ -310,7 +308,7 @@ class Row(NamedTuple):
         return int(self.figures[ITEMS])
 
     def measure(self, name: str) -> Matches:
-        return matches(self.figures, name)
+        return matches(self.figures, MEASURES[name].at)
 
     @property
     def kappa(self) -> float | None:
@@ -319,8 +317,8 @@ class Row(NamedTuple):
     def turned(self) -> "Row":
         """With the other as the reference."""
         turned = self.figures[:2]
-        for name in AT:
-            both, one, other = self.measure(name)
+        for at in range(EXACT, WIDTH, 3):
+            both, one, other = matches(self.figures, at)
             turned += [both, other, one]
         return self._replace(figures=turned)
 
