@@ -78,7 +78,7 @@ def page(request: Request, pk: int, part: str = "pairs") -> HttpResponse:
         raise Http404
     project = project_of(request, pk)
     asked = figures_asked(request, project, part)
-    context = _context(project) | {"part": part, "asked": asked}
+    context = _context(request, project) | {"part": part, "asked": asked}
     if asked:
         table = tables.TABLES[part](asked)
         context["page"] = found = Paginator(table.rows, A_PAGE).get_page(request.GET.get("page"))
@@ -99,8 +99,9 @@ def page(request: Request, pk: int, part: str = "pairs") -> HttpResponse:
     return render(request, "quality/agreement.html", context)
 
 
-def _context(project: Project) -> dict[str, Any]:
-    return {"section": "projects", "project": project, "report": report_of(project), "parts": PARTS}
+def _context(request: Request, project: Project) -> dict[str, Any]:
+    keeps = Right.KEEP in project.rights_of(request.user)
+    return {"section": "projects", "project": project, "keeps": keeps, "report": report_of(project), "parts": PARTS}
 
 
 @require_GET
@@ -146,5 +147,5 @@ def places(request: Request, pk: int) -> HttpResponse:
     asked = Places(project, request.GET, names_for(project))
     found = Page.of(asked.items(), request.GET.get("page"), size=A_PAGE)
     rows = [(item, item.excerpt(), differences) for item, differences in asked.shown(list(found.object_list))]
-    context = _context(project) | {"asked": asked, "page": found, "rows": rows, "kinds": list(KINDS.items())}
+    context = _context(request, project) | {"asked": asked, "page": found, "rows": rows, "kinds": list(KINDS.items())}
     return render(request, "quality/agreement_places.html", context)
