@@ -11,7 +11,7 @@ from projects.models import Project
 from quality.review import refresh_disputes
 
 from . import data
-from .figures import ADDING_UP, ALL_DAY, RUNS, Figure, benchmark, milliseconds, seconds
+from .figures import ADDING_UP, ALL_DAY, RUNS, Figure, benchmark, felt, milliseconds, seconds
 from .service import Browser, Service
 
 ITEMS, PEOPLE, LINES_AN_ITEM, MARKS = 20_000, 50, 4, 16
@@ -47,7 +47,7 @@ SELECT s.annotation_id, %(relation)s + s.annotation_id %% 3, 'relation', s.id, t
   JOIN datasets_dataset d ON d.id = i.dataset_id
  WHERE d.project_id = %(project)s AND s.uid = 'mark-0'
 """
-PAGES = ("", "labels/", "confusion/", "weeks/", "places/?kind=span", "places/?kind=label&page=9999")
+PAGES = ("", "labels/", "confusion/", "weeks/", "changed/", "places/?kind=span", "places/?kind=label&page=9999")
 
 
 @benchmark("quality")
@@ -64,8 +64,8 @@ def agreement(service: Service) -> Iterator[Figure]:
     def count() -> None:
         browser.follow(browser.submit(f"{place}count/", expected=302))
 
-    yield Figure(large, seconds(count), "s")
-    yield Figure("  memory that it takes", service.memory("status", "VmHWM") - before, "MB")
+    yield Figure(large, seconds(count), "s", felt(60))
+    yield Figure("  memory that it takes", service.memory("status", "VmHWM") - before, "MB", felt(200))
     yield Figure("  again, when nothing has changed", seconds(count), "s")
     items = list(project.dataset.items().values_list("pk", flat=True)[: 10 * RUNS : 10])
     sides = cycle(f"/projects/{project.pk}/review/{item}/" for item in items)
