@@ -117,8 +117,8 @@ def choose_words(page: Page, first: str, last: str) -> None:
 
 @scene("ben")
 def picker(page: Page) -> FloatRect:
-    open_item(page, 5)
-    choose_words(page, "brake", "pads")
+    open_item(page, 7)
+    choose_words(page, "fan", "belt")
     return from_the_top_of(page, ".work-bar", 420)
 
 
