@@ -22,7 +22,7 @@ PLACES = 5
 """So many are shown of an item; the item itself has more."""
 
 
-class Difference(NamedTuple):
+class ShownDifference(NamedTuple):
     """What each of two voices says at a place, by their names."""
 
     sides: list[tuple[str, Said | None]]
@@ -75,7 +75,7 @@ class Places:
         label = self.trees.labels.get(whole_number(text) or 0)
         return f"“{label.fullname}”" if label else "no mark" if text == "0" else text
 
-    def shown(self, items: Collection[Item]) -> Iterator[tuple[Item, list[Difference]]]:
+    def shown(self, items: Collection[Item]) -> Iterator[tuple[Item, list[ShownDifference]]]:
         """Some of the differences in each."""
         pairs: dict[int, set[tuple[int, int]]] = defaultdict(set)
         rows = differing(**self.asked).filter(item__in=[item.pk for item in items]).order_by()
@@ -91,7 +91,7 @@ class Places:
             ]
             yield item, [each for pair in known for each in self._differences(item, marked, pair)][:PLACES]
 
-    def _differences(self, item: Item, marked: Any, pair: tuple[int, int]) -> Iterator[Difference]:
+    def _differences(self, item: Item, marked: Any, pair: tuple[int, int]) -> Iterator[ShownDifference]:
         one, other = sorted(pair, key=list(self.names).index)
         if other == self.asked["person"] or one == self.asked["other"]:
             one, other = other, one
@@ -100,7 +100,7 @@ class Places:
             if each.likeness != Likeness.SAME and self._is_asked(each):
                 shown = [said(item, self.trees, mark) if mark else None for mark in (each.one, each.other)]
                 sides = list(zip((self.names[one], self.names[other]), shown, strict=True))
-                yield Difference(sides, "the ends differ" if each.likeness == Likeness.ENDS else "")
+                yield ShownDifference(sides, "the ends differ" if each.likeness == Likeness.ENDS else "")
 
     def _is_asked(self, pair: Paired) -> bool:
         kind = RELATION if (pair.one or pair.other).is_relation else pair.likeness

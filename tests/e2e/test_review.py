@@ -106,7 +106,7 @@ def uploaded_again(page: Page, project) -> None:
     page.goto(reverse("quality:reviews", args=[project.pk]))
     page.get_by_text("More", exact=True).click()
     with page.expect_download() as started:
-        page.get_by_role("button", name="Download the gold JSON", exact=True).click()
+        page.get_by_role("link", name="Download the gold JSON", exact=True).click()
     document = Path(started.value.path()).read_text()
     page.goto("/datasets/new/")
     choose(page, document, "gold.json")
