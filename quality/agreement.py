@@ -20,12 +20,11 @@ from .comparison import Likeness
 from .counting import (
     LONELY,
     PairCounts,
+    changed_items,
     documents_now,
     kept_documents,
     kept_of,
-    outlived,
     refresh_counts,
-    stale,
     written,
 )
 from .measures import Matches, SetCounts, alpha_rows, f1, group_of, interval, kappa, tree_credit
@@ -283,7 +282,7 @@ class Changed(NamedTuple):
     def since(cls, project: Project, report: AgreementReport) -> "Changed":
         figures, kept = json.loads(report.figures), kept_of(project)
         newer = kept.filter(counted_at__gt=report.made_at)
-        items = stale(project).count() + outlived(project).count() + newer.count()
+        items = changed_items(project) + newer.count()
         # Items may have gone to the bin, or come back from there.
         items = items or abs(figures["items"] - kept.count())
         return cls(items, figures["setup"] != setup_of(project, Trees(project.ontology_set.all())))

@@ -126,9 +126,12 @@ def kept_of(project: Project) -> Any:
     return KeptAgreement.objects.filter(item__in=project.all_items().order_by().values("pk"))
 
 
+KEPT = "item__agreement__signature"
+
+
 def counted_now(project: Project) -> Any:
     """The items of a project that more than one voice is done with, as rows of the ``item``, its ``signature``, that under which
-    counts are ``kept``, and how many ``voices`` these are.
+    counts are `KEPT`, and how many ``voices`` these are.
 
     Each change of marks makes a revision greater, a correction the version of the text. Whoever finishes an item does so later
     than all before, and whoever reopens it makes them fewer.
@@ -139,20 +142,29 @@ def counted_now(project: Project) -> Any:
     for part in parts:
         signature += [_text(part), Value(" ")]
     found = _voices(project).filter(item__in=project.all_items().order_by().values("pk"))
-    found = found.order_by().values("item", kept=F("item__agreement__signature"))
+    found = found.order_by().values("item", KEPT)
     found = found.annotate(signature=Concat(*signature, output_field=CharField()), voices=Count("pk"))
-    return found.filter(voices__gt=1).values_list("item", "signature", "kept", "voices", named=True)
+    return found.filter(voices__gt=1).values_list("item", "signature", KEPT, "voices", named=True)
+
+
+_STALE = Q((KEPT, None)) | ~Q((KEPT, F("signature")))
 
 
 def stale(project: Project) -> Any:
     """Those of `counted_now` whose counts are not those of now."""
-    return counted_now(project).filter(Q(kept=None) | ~Q(kept=F("signature")))
+    return counted_now(project).filter(_STALE)
 
 
 def outlived(project: Project) -> Any:
     """What is kept of items with nothing to count now."""
     voices = _voices(project).filter(item=OuterRef("pk")).order_by().values("item").annotate(count=Count("pk"))
     return kept_of(project).filter(~Exists(voices.filter(count__gt=1)))
+
+
+def changed_items(project: Project) -> int:
+    """How many `stale` and `outlived` ones there are."""
+    found = counted_now(project).aggregate(stale=Count("item", filter=_STALE), kept=Count(KEPT))
+    return int(found["stale"] + kept_of(project).count() - found["kept"])
 
 
 def _voices(project: Project) -> Any:
@@ -261,9 +273,9 @@ def _kept(keys: Collection[int]) -> Iterator[tuple[int, dict[str, Any]]]:
 def documents_now(project: Project) -> Iterator[tuple[int, dict[str, Any]]]:
     """The same of now, where nothing may be written: what is stale is compared. To be read in a `snapshot`."""
     for keys in by_keys(project.all_items(), ITEMS_AT_ONCE):
-        rows = list(counted_now(project).filter(item__in=among(keys)))
-        yield from _kept([row.item for row in rows if row.kept == row.signature])
-        for signatures in _portions(row for row in rows if row.kept != row.signature):
+        now = counted_now(project).filter(item__in=among(keys))
+        yield from _kept([row.item for row in now.exclude(_STALE)])
+        for signatures in _portions(now.filter(_STALE)):
             yield from documents_of(project, signatures).items()
 
 

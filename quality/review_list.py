@@ -133,11 +133,8 @@ def for_person(project: Project, person: User) -> Q:
 def progress_of(project: Project, user: User) -> dict[str, int]:
     """How many items are ``ready`` for a review, and how many of them ``disputed`` and ``decided``."""
     ready = ReviewItems(project=project, dataset=project.dataset, user=user).matching().order_by()
-    return ready.alias(is_decided=_DECIDED).aggregate(
-        ready=Count("pk"),
-        disputed=Count("pk", filter=Q(work__is_disputed=True)),
-        decided=Count("pk", filter=Q(is_decided=True)),
-    )
+    found = ready.aggregate(ready=Count("pk"), disputed=Count("pk", filter=Q(work__is_disputed=True)))
+    return {**found, "decided": project.dataset.decided_items().count()}
 
 
 class ReviewerShare(NamedTuple):

@@ -220,7 +220,7 @@ def test_more_items_than_one_portion_come_in_order(alice, carol, monkeypatch, li
 def test_it_takes_a_fixed_number_of_queries(project, carol, django_assert_max_num_queries):
     for item in project.dataset.items():
         mark(project, item, carol)
-    with django_assert_max_num_queries(49):
+    with django_assert_max_num_queries(50):
         read(project)
 
 

@@ -8,7 +8,16 @@ from django.utils import timezone
 from annotation_service.db import write
 from datasets.models import Annotation, Item, Layer
 from quality.comparison import compare
-from quality.counting import RELATION, documents_now, items_with, kept_documents, outlived, refresh_counts, stale
+from quality.counting import (
+    RELATION,
+    changed_items,
+    documents_now,
+    items_with,
+    kept_documents,
+    outlived,
+    refresh_counts,
+    stale,
+)
 from quality.models import KeptAgreement, MarkDifference
 from quality.voices import GOLD_VOICE, Trees, voices_in
 from tests import factories
@@ -126,6 +135,7 @@ def test_counts_are_those_of_a_plain_count_whatever_has_changed(project, items, 
                 project.dataset.remove(project.dataset.items().filter(pk=item.pk), by=alice)
                 project.dataset.restore(Item.with_removed.filter(pk=item.pk))
         assert counted(documents_now(project)) == naive(project)
+        assert changed_items(project) == stale(project).count() + outlived(project).count()
         refresh_counts(project)
         assert not stale(project) and not outlived(project)
         assert counted(kept_documents(project)) == naive(project)
