@@ -25,6 +25,7 @@ from .agreement import COMPARE, MEASURES, Agreement, Changed, make_report, repor
 from .agreement_places import Places
 from .agreement_tables import AskedFigures
 from .counting import is_quick
+from .models import AgreementReport
 from .review_list import KINDS
 from .voices import Trees, names_for
 
@@ -49,9 +50,11 @@ def project_of(request: Request, pk: int) -> Project:
     return project
 
 
-def figures_asked(request: Request, project: Project, part: str = "") -> AskedFigures | None:
+def figures_asked(
+    request: Request, project: Project, report: AgreementReport | None, part: str = ""
+) -> AskedFigures | None:
     """What an address asks for; None if nothing was counted yet."""
-    if (report := report_of(project)) is None:
+    if report is None:
         return None
     measure, least = request.GET.get("measure", ""), whole_number(request.GET.get("at_least", "")[:3])
     known = OF_LABELS if part == "labels" else MEASURES
@@ -77,8 +80,9 @@ def page(request: Request, pk: int, part: str = "pairs") -> HttpResponse:
     if part not in (*PARTS, CALIBRATION):
         raise Http404
     project = project_of(request, pk)
-    asked = figures_asked(request, project, part)
-    context = _context(request, project) | {"part": part, "asked": asked}
+    report = report_of(project)
+    asked = figures_asked(request, project, report, part)
+    context = _context(request, project) | {"report": report, "parts": PARTS, "part": part, "asked": asked}
     if asked:
         table = tables.TABLES[part](asked)
         context["page"] = found = Paginator(table.rows, A_PAGE).get_page(request.GET.get("page"))
@@ -101,7 +105,7 @@ def page(request: Request, pk: int, part: str = "pairs") -> HttpResponse:
 
 def _context(request: Request, project: Project) -> dict[str, Any]:
     keeps = Right.KEEP in project.rights_of(request.user)
-    return {"section": "projects", "project": project, "keeps": keeps, "report": report_of(project), "parts": PARTS}
+    return {"section": "projects", "project": project, "keeps": keeps}
 
 
 @require_GET
@@ -124,7 +128,8 @@ def count(request: Request, pk: int) -> HttpResponse:
 
 @require_GET
 def as_csv(request: Request, pk: int, table: str) -> HttpResponseBase:
-    asked = figures_asked(request, project_of(request, pk), table)
+    project = project_of(request, pk)
+    asked = figures_asked(request, project, report_of(project), table)
     if asked is None or table not in tables.TABLES:
         raise Http404
     every_branch = asked.part.branches if table == "labels" else None
@@ -135,7 +140,8 @@ def as_csv(request: Request, pk: int, table: str) -> HttpResponseBase:
 
 @require_GET
 def as_json(request: Request, pk: int) -> HttpResponse:
-    asked = figures_asked(request, project_of(request, pk))
+    project = project_of(request, pk)
+    asked = figures_asked(request, project, report_of(project))
     if asked is None:
         raise Http404
     return JsonResponse(asked.agreement.as_json(), json_dumps_params={"ensure_ascii": False})
