@@ -69,7 +69,7 @@ class PersonAdmin(UserAdmin):
         ("How they sign in", {"fields": ["usable_password", "password1", "password2"]}),
     ]
     list_display = ["username", "email", "in_groups", "last_login", "is_active", "is_staff", "name", "date_joined"]
-    list_filter = ["groups", "last_login", "is_active", "is_staff"]
+    list_filter = ["groups", "last_login", "is_active", "is_staff", ("imported_as", admin.EmptyFieldListFilter)]
     list_per_page = 50
     search_fields = [*UserAdmin.search_fields, "username_folded", "email_folded"]
 
@@ -85,7 +85,8 @@ class PersonAdmin(UserAdmin):
         return super().get_queryset(request).prefetch_related("groups")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_change_permission(request, obj) and self._reaches(request, obj)
+        is_account = obj is None or not obj.imported_as  # authors without an account get none
+        return super().has_change_permission(request, obj) and is_account and self._reaches(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_delete_permission(request, obj) and self._reaches(request, obj)
@@ -94,11 +95,13 @@ class PersonAdmin(UserAdmin):
         return person is None or in_reach(request).filter(pk=person.pk).exists()
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Without the password where it cannot be reset: beside it stands a button for that."""
+        """Without the password where it cannot be reset: beside it stands a button for that. An author who came with a
+        bundle has the name that stands there."""
         found = super().get_fieldsets(request, obj)
         if obj is None or self.has_change_permission(request, obj):
             return found
-        return [
+        named = [("In the bundle", {"fields": ["imported_as"]})] if obj.imported_as else []
+        return named + [
             (title, {**options, "fields": [name for name in options["fields"] if name != "password"]})
             for title, options in found
         ]

@@ -49,7 +49,7 @@ class DescriptionField(forms.CharField):
 
 
 # A refused file up to this size is put into the text area, to be corrected there.
-_EDITABLE = 500_000
+EDITABLE = 500_000
 
 
 class DocumentForm(forms.Form):
@@ -73,7 +73,7 @@ class DocumentForm(forms.Form):
         if not upload:
             raise Refused("Choose a file.")
         check_size(upload.size, most)
-        if upload.size > _EDITABLE:
+        if upload.size > EDITABLE:
             return upload
         self.file_text = decode(upload.read())
         return self.file_text

@@ -51,6 +51,9 @@ class ProjectOfCopies(Protocol):
     def assign_changes(self) -> None:
         """Assign the items that have come, and withdraw those that are gone."""
 
+    def annotating_members(self) -> Any:
+        """Those who may have marks in it."""
+
     def suggest_on(self, items: Any) -> None:
         """Match its preannotations with items that have come."""
 

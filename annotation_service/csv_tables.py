@@ -9,7 +9,9 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
+
+from django.conf import settings
 
 from . import words
 from .inputs import Refused, lines_of
@@ -38,33 +40,53 @@ def records(texts: Iterable[str], fields: Sequence[str], limit: int) -> Iterator
 
     Raises `Refused` if the first line does not name the fields, in any order, and nothing else; and for a line over the limit.
     """
-    lines = _lines(texts, limit)
+    lines = lines_within(texts, limit)
     before, head = next(((number, line) for number, line in enumerate(lines) if line.strip()), (0, ""))
     delimiter = max(DELIMITERS, key=lambda each: len(set(fields).intersection(_names(head, each))))
     names = _names(head, delimiter)
     _check_names(names, fields, f"line {before + 1}")
-    rows = csv.reader(lines, delimiter=delimiter, strict=True)
-    while True:
-        number, row, refused = before + rows.line_num + 2, list[str](), None
-        try:
-            row = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            refused = next(
-                (text for known, text in _REASONS.items() if known in str(error)), f"This is not CSV: {error}."
-            )
+    for number, row, refused in read_rows(lines, delimiter, limit):
         if row and len(row) != len(names):
             refused = f"{words.plural(len(names), 'value was,values were')} expected, not {words.number(len(row))}."
         if refused or any(value.strip() for value in row):
-            value = None if refused else dict(zip(names, map(_undefused, row), strict=True))
+            value = None if refused else dict(zip(names, map(undefused, row), strict=True))
+            number += before + 1
             yield Element("line", number, value, 0, Refused(refused, place=f"line {number}") if refused else None)
 
 
-def written(fields: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def read_rows(
+    lines: Iterable[str], delimiter: str, limit: int, quote: str | None = '"'
+) -> Iterator[tuple[int, list[str], str]]:
+    """All rows, blank ones too: the number of the first line, the cells, and why it is refused. Raises `Refused` for one over
+    the limit."""
+    csv.field_size_limit(settings.MAX_ITEM_JSON_CHARACTERS)  # of the process
+    size = 0
+
+    def counted() -> Iterator[str]:
+        nonlocal size
+        for line in lines:
+            size += len(line)
+            if size > limit + 1:
+                raise Refused(f"A row has at most {words.number(limit)} characters.", place=f"line {number}")
+            yield line
+
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE
+    table = csv.reader(counted(), delimiter=delimiter, quotechar=quote, quoting=quoting, strict=True)
+    while True:
+        number, row, why, size = table.line_num + 1, list[str](), "", 0
+        try:
+            row = next(table)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            why = next((text for known, text in _REASONS.items() if known in str(error)), f"This is not CSV: {error}.")
+        yield number, row, why
+
+
+def written(fields: Sequence[str], rows: Iterable[Mapping[str, Any]], delimiter: str = ",") -> Iterator[str]:
     """A table, a line at a time."""
     lines = SimpleNamespace(write=str)  # to write a line returns it
-    table = csv.DictWriter(lines, fields, lineterminator="\r\n")  # also quotes texts with either
+    table = csv.DictWriter(lines, fields, delimiter=delimiter, lineterminator="\r\n")  # also quotes texts with either
     yield table.writeheader()
     for row in rows:
         yield table.writerow({name: _defused(value) for name, value in row.items()})
@@ -74,11 +96,12 @@ def _defused(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and _begins_formula(value) else value
 
 
-def _undefused(text: str) -> str:
+def undefused(text: str) -> str:
     return text[1:] if text.startswith("'") and _begins_formula(text) else text
 
 
-def _lines(texts: Iterable[str], limit: int) -> Iterator[str]:
+def lines_within(texts: Iterable[str], limit: int) -> Iterator[str]:
+    """The lines of a text that comes in blocks. Raises `Refused` for one over the limit."""
     for number, text, length in lines_of(texts, limit):
         if length > limit:
             raise Refused(f"A line has at most {words.number(limit)} characters.", place=f"line {number}")

@@ -93,17 +93,17 @@ def decode(data: bytes) -> str:
     return check_text("".join(blocks(BytesIO(data))))
 
 
-def check_encoding(beginning: bytes) -> None:
-    """Refuse other encodings of Unicode, by their marks or, in UTF-16 without one, by the zeros beside the letters."""
+def unicode_encoding(beginning: bytes) -> str:
+    """UTF-16 or UTF-32, told by its mark or, of UTF-16 without one, by the zeros beside the letters; nothing for others."""
     head = beginning[:1000]
-    zeros = sorted((head[::2].count(0), head[1::2].count(0)))
     if head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        encoding = "UTF-32"
-    elif head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or (zeros[0] == 0 and zeros[1] > len(head) // 4):
-        encoding = "UTF-16"
-    else:
-        return
-    raise Refused(f"The file is {encoding}. Save it as UTF-8 and try again.", place="line 1")
+        return "utf-32"
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    even, odd = head[::2].count(0), head[1::2].count(0)
+    if min(even, odd) or max(even, odd) <= len(head) // 4:
+        return ""
+    return "utf-16-le" if odd else "utf-16-be"
 
 
 def check_text(text: str) -> str:
@@ -215,34 +215,55 @@ def size_of(source: str | IO[bytes]) -> int:
     return len(source) if isinstance(source, str) else source.seek(0, SEEK_END)
 
 
-def blocks(file: IO[bytes]) -> Iterator[str]:
-    """The text of a file in UTF-8, with or without byte order mark; lines end with LF, whatever they ended with.
+# The encodings that a text may be in, by what Python calls them; without a choice it is Unicode.
+ENCODINGS = {
+    "": "Unicode (UTF-8, UTF-16)",
+    "cp1252": "Windows-1252, Western Europe",
+    "latin-1": "Latin-1, Western Europe",
+    "cp1250": "Windows-1250, Central Europe",
+    "cp1251": "Windows-1251, Cyrillic",
+}
 
-    Raises `Refused`, naming the line, for other encodings and NUL.
+
+class WrongEncoding(Refused):
+    """A text that may be right in another encoding."""
+
+
+def blocks(file: IO[bytes], encoding: str = "") -> Iterator[str]:
+    """The text of a file in one of the `ENCODINGS`, with or without byte order mark; lines end with LF, whatever they ended with.
+
+    Raises `WrongEncoding`, naming the line, for what is no text in it, and `Refused` for NUL.
     """
-    decoder = codecs.getincrementaldecoder("utf-8-sig")()
-    line, column, half, read = 1, 1, b"", b" "
-    while read:
-        read = file.read(BLOCK_BYTES)
-        data, half = half + read, b""
-        if read and data.endswith(b"\r"):  # perhaps half of a CRLF
-            data, half = data[:-1], b"\r"
-        if line == column == 1:
-            check_encoding(data)
+    read = file.read(BLOCK_BYTES)
+    name = encoding or unicode_encoding(read) or "utf-8-sig"
+    if encoding:  # a byte order mark would be three letters of another one
+        read = read.removeprefix(codecs.BOM_UTF8)
+    decoder = codecs.getincrementaldecoder(name)()
+    line, column, half, is_over = 1, 1, "", False
+    while not is_over:
+        is_over = not read
         try:
-            text = decoder.decode(data.replace(b"\r\n", b"\n").replace(b"\r", b"\n"), final=not read)
+            text = half + decoder.decode(read, final=is_over)
         except UnicodeDecodeError as error:
-            line += error.object[: error.start].count(b"\n")
-            why = f"Byte {error.object[error.start]:#04x} is not UTF-8. Save the file as UTF-8 and try again."
-            if error.object.translate(None, _NO_CONTROLS):
-                why = "This is not a text file."
-            raise Refused(why, place=f"line {line}") from error
+            before = half + error.object[: error.start].decode(name, "replace")
+            line, _ = place_after(before, line, column)
+            label = (ENCODINGS[encoding] if encoding else name.upper().removesuffix("-SIG")).partition(",")[0]
+            why = f"Byte {error.object[error.start]:#04x} is not {label}. Choose another encoding, or save it as UTF-8."
+            if error.object.translate(None, _NO_CONTROLS) and "utf-8" in name:
+                raise Refused("This is not a text file.", place=f"line {line}") from error
+            raise WrongEncoding(why, place=f"line {line}") from error
+        half = ""
+        if text.endswith("\r") and not is_over:  # perhaps half of a CRLF
+            text, half = text[:-1], "\r"
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
         if (position := text.find("\0")) >= 0:
             place = place_in(text, position, line, column)
             raise Refused("The NUL character is not text. Remove it and try again.", place=place)
         line, column = place_after(text, line, column)
         if text:
             yield text
+        read = b"" if is_over else file.read(BLOCK_BYTES)
 
 
 def lines_of(texts: Iterable[str], limit: int) -> Iterator[tuple[int, str, int]]:

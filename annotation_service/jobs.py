@@ -203,12 +203,12 @@ def run_here(job: Job) -> None:
         raise Refused(job.errors.get("message") or job.errors["problems"][0][1])
 
 
-def work(stop: threading.Event, poll: float = 0.1) -> None:
-    """Do jobs until told to stop, whatever happens."""
+def work(is_over: Callable[[], bool], poll: float = 0.1) -> None:
+    """Do jobs until it is over, whatever happens."""
     next_sign = next_cleanup = next_purge = last_write = 0.0
     known_version = None
     job = None
-    while not stop.is_set():
+    while not is_over():
         try:
             if job:  # its run was broken off
                 job.put_back()
@@ -236,8 +236,8 @@ def work(stop: threading.Event, poll: float = 0.1) -> None:
             else:
                 log.exception("the worker goes on after an unexpected error")
             close_old_connections()
-            stop.wait(1)
-        stop.wait(poll)
+            time.sleep(1)
+        time.sleep(poll)
 
 
 def clean_up() -> None:

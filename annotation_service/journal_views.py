@@ -57,7 +57,8 @@ class HistoryEntry(NamedTuple):
         return 0 if self.change.takes_back or not self.steps else max(0, self.change.count - SHOWN_IN_SHORT)
 
     def is_cut(self) -> bool:
-        return self.more() > 0 or any(step.is_cut() for step in self.in_short())
+        shown = self.in_short()
+        return self.more() > 0 or len(self.steps) > len(shown) > 0 or any(step.is_cut() for step in shown)
 
 
 def history(request: Request, thing: Journaled) -> HttpResponse:

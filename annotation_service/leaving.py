@@ -45,7 +45,7 @@ def anonymise(person: User) -> None:
         person.user_permissions.clear()
         person.anonymised_at = timezone.now()
         person.username, person.email = f"Former annotator {person.pk}", ""
-        person.first_name = person.last_name = ""
+        person.first_name = person.last_name = person.imported_as = ""
         person.is_active = person.is_staff = person.is_superuser = False
         person.comfort, person.last_login = {}, None
         person.set_unusable_password()

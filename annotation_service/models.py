@@ -99,13 +99,15 @@ class User(auth_models.AbstractUser):
     comfort = models.JSONField(default=dict, editable=False)
     # Since when nothing says who they were: see `annotation_service.leaving`.
     anonymised_at = models.DateTimeField(null=True, editable=False)
+    # What a bundle calls somebody who has no account here: an author of what came with it, who can never sign in.
+    imported_as = models.CharField(max_length=150, blank=True, editable=False)
 
     objects: ClassVar[UserManager] = UserManager()
 
     def fold_names(self) -> None:
         self.username_folded, self.email_folded = fold(self.username), fold(self.email) or None
         if self.has_new_name():
-            self.username_skeleton = skeleton(self.username)
+            self.username_skeleton = None if self.imported_as else skeleton(self.username)
 
     def has_new_name(self) -> bool:
         return not (self.pk and User.objects.filter(pk=self.pk, username=self.username).exists())
@@ -137,7 +139,7 @@ class User(auth_models.AbstractUser):
             return ""
         if User.objects.with_name(self.username).exclude(pk=self.pk).exists():
             return "A user with that username already exists."
-        if self.anonymised_at:
+        if self.anonymised_at or self.imported_as:
             return ""
         if not all(map(can_be_seen, self.username)):
             return "A user name cannot contain spaces or characters that nobody can see."

@@ -195,6 +195,7 @@ CACHES = {
 
 UPLOAD_DIR = Path(env("UPLOAD_DIR") or VAR_DIR / "uploads")
 FILE_UPLOAD_TEMP_DIR = env("FILE_UPLOAD_TEMP_DIR") or None
+FILE_UPLOAD_MAX_MEMORY_SIZE = 1_000_000  # bytes; larger uploads are on disk, where packed formats are read as a whole
 
 # Room for a pasted text that is too long: its form says so, and keeps it.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * limits.MAX_PASTED_BYTES

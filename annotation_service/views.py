@@ -22,6 +22,7 @@ from django_htmx.http import trigger_client_event
 from . import access, words
 from .blueprints import PagedBlueprint
 from .db import Trouble, trouble
+from .file_formats import by_noun
 from .http import Request, download
 from .middleware import too_large
 from .models import Job, JobState, kept_file
@@ -82,7 +83,7 @@ def help_page(request: Request) -> HttpResponse:
 
 def _help_part(request: Request, name: str) -> dict[str, Any]:
     questions: list[Answer] = []  # filled by the answers
-    answers = render_to_string(f"help/_{name}.html", {"questions": questions}, request)
+    answers = render_to_string(f"help/_{name}.html", {"questions": questions, "formats": by_noun()}, request)
     return {"name": name, "title": HELP[name], "answers": answers, "questions": questions}
 
 

@@ -105,6 +105,8 @@ def redo(request: Request, pk: int, batch_pk: int) -> Answer:
     batch = access.batch(request, pk, batch_pk)
     if not batch.undone_at:
         raise Refused("This was not undone.")
+    if not batch.asked:
+        raise Refused("This came with the bundle of another project, in which the items were others. Do it anew.")
     return {"batch": state_of(all_alike.apply(access.project(request, pk, Right.ANNOTATE), request.user, batch.asked))}
 
 

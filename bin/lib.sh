@@ -21,20 +21,20 @@ find_python() {
     die "Python 3.11 or later is needed. On Debian and Ubuntu: sudo apt-get install python3 python3-venv"
 }
 
-# make_environment LOCK: the virtual environment with the packages of a lock file; nothing to do if it has them already.
+# make_environment LOCK [FOLDER]: the virtual environment with the packages of a lock file; nothing to do if it has them already.
 make_environment() {
-    local lock=$1 stamp=.venv/installed-$1
+    local lock=$1 folder=${2:-.venv} stamp=${2:-.venv}/installed-$1
     cmp -s "$lock" "$stamp" && return
-    if [ ! -x "$python" ]; then
-        echo "Making the virtual environment in .venv"
+    if [ ! -x "$folder/bin/python" ]; then
+        echo "Making the virtual environment in $folder"
         local system_python
         system_python=$(find_python)
         "$system_python" -c 'import ensurepip' 2>/dev/null ||
             die "Python's venv module is incomplete. On Debian and Ubuntu: sudo apt-get install python3-venv"
-        "$system_python" -m venv .venv
+        "$system_python" -m venv "$folder"
     fi
     echo "Installing the packages of $lock"
-    "$python" -m pip install --quiet --require-hashes -r "$lock" ||
+    "$folder/bin/python" -m pip install --quiet --require-hashes -r "$lock" ||
         die "The packages could not be installed. Is the package index within reach?"
     cp "$lock" "$stamp"
 }

@@ -56,12 +56,13 @@ admin.site.register(
     Annotation,
     ReadOnlyAdmin,
     part_of="item__dataset",
-    list_display=["__str__", linked("item"), "annotator", "started_at", "done_at"],
+    list_display=["__str__", linked("item"), "annotator", "started_at", "done_at", "imported_from"],
     list_filter=[
         *within("item__dataset"),
         ("annotator", Chosen),
         "layer",
         either("done_at", "done", empty="Not done", filled="Done"),
+        either("imported_by", "origin", empty="Made here", filled="From a file"),
     ],
     search_fields=["=annotator__username"],
 )

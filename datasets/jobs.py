@@ -1,14 +1,18 @@
 from collections.abc import Iterator
 from contextlib import suppress
 
+from django.http import Http404
 from django.utils import timezone
 
+from annotation_service.access import readable
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import KEEP_FILES, Progress, cleanup, in_use, kind, purge
-from annotation_service.models import Job
+from annotation_service.models import Job, new_file
 
 from .access import get_upload
+from .exports import export_name, write_dataset
+from .formats import format_named
 from .models import Dataset, Upload
 from .models.item import BIN
 from .models.judged import judge_some
@@ -35,6 +39,26 @@ def _upload(job: Job) -> Upload:
     raise Refused("The dataset was deleted in the meantime.")
 
 
+def may_read(request: Request, job: Job) -> None:
+    """Whoever started it, while they may read the dataset."""
+    if job.by_id != request.user.pk:
+        raise Http404
+    readable(request, Dataset, job.target["dataset"])
+
+
+@kind("export_dataset", may_read)
+def export_dataset(job: Job, progress: Progress) -> None:
+    progress(0, 0, "writing")
+    dataset, format = Dataset.objects.filter(pk=job.target["dataset"]).first(), job.target["format"]
+    if dataset is None:
+        raise Refused("The dataset was deleted in the meantime.")
+    with new_file() as (name, target):
+        losses = write_dataset(dataset, format, target)
+        target.flush()
+        text = "; ".join(losses) or "Nothing is lost."
+        job.finish(file=name, name=export_name(format_named(format), dataset.name), text=text)
+
+
 @cleanup
 def discard_forgotten() -> None:
     """Discard what nobody has stored within a day."""
@@ -55,4 +79,4 @@ purge(judge_some)
 @in_use
 def files_of_uploads() -> Iterator[str]:
     for upload in Upload.objects.filter(state__in=Upload.UNFINISHED):
-        yield from (upload.path.name, upload.problems_path.name)
+        yield from (upload.path.name, upload.problems_path.name, upload.bad_path.name)

@@ -4,7 +4,7 @@ from annotation_service import blueprint_views
 
 from .exports import DOWNLOAD_FORMATS
 from .models import Dataset
-from .views import corrections, pages, uploads
+from .views import corrections, exporting, pages, uploads
 
 app_name = "datasets"
 of_datasets = {"model": Dataset}
@@ -23,6 +23,7 @@ dataset_urls = [
     path("edit/", blueprint_views.edit, of_datasets, name="edit"),
     path("duplicate/", blueprint_views.duplicate, of_datasets, name="duplicate"),
     path("delete/", blueprint_views.delete, of_datasets, name="delete"),
+    path("export/", exporting.export, name="export"),
     path("add/", uploads.add_items, name="add_items"),
     path("uploads/", uploads.history, name="uploads"),
 ]
@@ -38,6 +39,9 @@ upload_urls = [
     path("store/", uploads.store_upload, name="store_upload"),
     path("discard/", uploads.discard_upload, name="discard_upload"),
     path("problems/", uploads.problems, name="upload_problems"),
+    path("bad-items/", uploads.bad_items, name="bad_items"),
+    path("labels/<str:kind>/", uploads.map_labels, name="map_labels"),
+    path("labels/<str:kind>/make/", uploads.make_ontology, name="make_ontology"),
 ]
 
 urlpatterns = [

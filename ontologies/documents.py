@@ -38,6 +38,9 @@ PUBLISHED.update({path.stem: path for path in SCHEMAS.glob("*.json")})
 # Of one item without those below it: ten times what its longest description and most terms take.
 _ITEM_CHARACTERS = 1_000_000
 _STEP = re.compile(r"\d+")
+# What stands before names in lists of people, or makes a list something else.
+BULLET = r"(?:[-*+•‣◦–]|\d++(?:\.\d++)*+[.)])(?:[ \t]+|$)"
+_NO_NAME = re.compile(rf"{BULLET}|[\[{{<\ufeff]")
 
 
 # --- Items -------------------------------------------------------------------------------------------------------------
@@ -209,7 +212,7 @@ class _Reader:
         )
 
 
-def _read_time(value: str) -> datetime:
+def read_time(value: str) -> datetime:
     try:
         time = datetime.fromisoformat(value)
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
@@ -222,8 +225,8 @@ _CLEANERS: dict[str, Callable[[Any], Any]] = {
     "description": clean_description,
     "example_terms": clean_example_terms,
     "color": clean_color,
-    "created_at": _read_time,
-    "updated_at": _read_time,
+    "created_at": read_time,
+    "updated_at": read_time,
 }
 
 
@@ -277,5 +280,9 @@ def _time(text: str) -> str:
 
 
 def indented_text(items: QuerySet[Any]) -> str:
-    """One name a line, two spaces for each level."""
-    return "".join(f"{'  ' * (level - 1)}{name}\n" for level, name in items.values_list("level", "name"))
+    """One name a line, two spaces for each level; behind a bullet, if what the name begins with would be taken for something else
+    than a name."""
+    return "".join(
+        f"{'  ' * (level - 1)}{'- ' if _NO_NAME.match(name) else ''}{name}\n"
+        for level, name in items.values_list("level", "name")
+    )

@@ -1,23 +1,37 @@
 import re
-from typing import IO, Any
+from contextlib import suppress
+from io import BytesIO
+from typing import Any
 
 from django import forms
 from django.conf import settings
 
-from annotation_service.blueprint_views import DescriptionField, DocumentForm, NameField
-from annotation_service.inputs import Refused, check_text, clean_description, split_lines
+from annotation_service import csv_tables
+from annotation_service.blueprint_views import EDITABLE, DescriptionField, DocumentForm, NameField
+from annotation_service.file_formats import BEGINNING, Beginning, FileSource, ReadingChoice
+from annotation_service.inputs import (
+    ENCODINGS,
+    Refused,
+    check_size,
+    check_text,
+    clean_description,
+    size_of,
+    split_lines,
+    text_blocks,
+)
 from annotation_service.json_input import parse_json
 from annotation_service.models import User
 
 from .documents import NewLabel, example_json, read_ontology
+from .label_files import OntologyFormat, format_of, read_update
 from .models import Ontology, OntologyItem, OntologyKind
-from .pasted_lists import ROLES, headings_of, read_pasted, read_table, usual_columns
+from .pasted_lists import ROLES, TableRow, headings_of, read_pasted, read_table, usual_columns
 
 
 class ItemsForm(DocumentForm):
     """A form with a document of new items: ``items``, once it is valid."""
 
-    def read(self) -> list[NewLabel]:
+    def read(self) -> list[Any]:
         raise NotImplementedError
 
     def clean(self) -> None:
@@ -28,12 +42,46 @@ class ItemsForm(DocumentForm):
             raise
 
 
-class OntologyForm(ItemsForm):
+class LabelFileForm(ItemsForm):
+    """A form with labels in any format, which is recognised: ``seen`` tells what it is, ``choices`` are the settings of its
+    format with the values that are taken. Those that were sent count only if they were offered for what was ``seen`` then."""
+
+    encoding = forms.ChoiceField(choices=list(ENCODINGS.items()), required=False)
+
+    data: Any
+    offers_encoding = False
+    seen = ""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.document = FileSource(BytesIO())
+        self.choices: list[tuple[ReadingChoice, str]] = []
+
+    def recognise(self, upload: Any) -> OntologyFormat:
+        """The format of a file or, without one, of the pasted text, which becomes the ``document``."""
+        encoding = self.cleaned_data.get("encoding", "") if upload else ""
+        file = upload or BytesIO(check_text(self.pasted()).encode())
+        check_size(size_of(file), settings.MAX_ONTOLOGY_BYTES)
+        file.seek(0)
+        start = Beginning(file.read(BEGINNING), upload.name if upload else "", encoding)
+        self.offers_encoding = bool(encoding) or "\ufffd" in start.text
+        format, self.seen = format_of(start)
+        is_same = self.data.get("seen") == self.seen
+        for choice in format.settings(start):
+            sent = self.data.get(choice.name, "") if is_same else choice.default
+            self.choices.append((choice, sent if sent in choice.choices else choice.default))
+        file.seek(0)
+        chosen = {choice.name: value for choice, value in self.choices}
+        self.document = FileSource(file, start.name, encoding, chosen)
+        return format
+
+
+class OntologyForm(LabelFileForm):
     sources = [
         ("empty", "Empty", "add items in the editor"),
         ("example", "Small example", "to try things out"),
-        ("paste", "Paste JSON", "typed or copied"),
-        ("file", "Upload a file", "a .json file"),
+        ("paste", "Paste a list", "lines, a table, JSON"),
+        ("file", "Upload a file", "a table, JSON, SKOS, OWL"),
     ]
 
     name = NameField(widget=forms.TextInput(attrs={"autocomplete": "off"}))
@@ -47,19 +95,37 @@ class OntologyForm(ItemsForm):
             self.fields["name"].widget.attrs["autofocus"] = True
 
     def read(self) -> list[NewLabel]:
-        kind = self.cleaned_data.get("kind")
-        source = self._source(kind)
-        return read_ontology(source, kind) if source and kind else []
+        kind, source, upload = (self.cleaned_data.get(name) for name in ("kind", "source", "file"))
+        if kind and source == "example":
+            return read_ontology(example_json(kind), kind)
+        if not kind or source not in ("paste", "file"):
+            return []
+        if source == "file" and not upload:
+            raise Refused("Choose a file.")
+        format = self.recognise(upload if source == "file" else None)
+        try:
+            return format.read(self.document, kind)
+        except Refused:
+            if source == "file" and size_of(self.document.file) <= EDITABLE:
+                self.document.file.seek(0)
+                with suppress(Refused):  # it may be no text
+                    self.file_text = "".join(self.document.blocks())
+            raise
 
-    def _source(self, kind: str | None) -> str | IO[bytes]:
-        source = self.cleaned_data.get("source")
-        if source == "example" and kind:
-            return example_json(kind)
-        if source == "paste":
-            return check_text(self.pasted())
-        if source == "file":
-            return self.uploaded(settings.MAX_ONTOLOGY_BYTES)
-        return ""
+
+class UpdateForm(LabelFileForm):
+    """A table that changes labels of an ontology: its rows."""
+
+    def __init__(self, *args: Any, ontology: Ontology) -> None:
+        super().__init__(*args)
+        self.ontology = ontology
+
+    def read(self) -> list[TableRow]:
+        upload = self.cleaned_data.get("file")
+        if not upload and not self.pasted().strip():
+            return []
+        format, places = self.recognise(upload), self.ontology.labels().places(None)
+        return read_update(self.document, self.ontology.kind, format, places)
 
 
 class PasteForm(ItemsForm):
@@ -71,7 +137,6 @@ class PasteForm(ItemsForm):
     as_lines = forms.BooleanField(required=False)
     headings: list[str] = []
     columns: dict[str, str] = {}
-
     data: Any
 
     def __init__(self, *args: Any, ontology: Ontology, parent: OntologyItem | None) -> None:
@@ -89,14 +154,16 @@ class PasteForm(ItemsForm):
         if not self.ontology.is_entity:
             del self.columns["example_terms"]
         if self.data.getlist("heading") == self.headings:
-            sent = {role: self.data.get(f"column_{role}", "") for role in self.columns}
+            sent = {role: self.data.get(f"column_{role}", heading) for role, heading in self.columns.items()}
             self.columns = {role: heading if heading in self.headings else "" for role, heading in sent.items()}
-        return read_table(text, self.columns, self.ontology.labels().places(self.parent and self.parent.uid))
+        records = csv_tables.records(text_blocks(text), self.headings, settings.MAX_PASTED_BYTES)
+        return read_table(records, self.columns, self.ontology.labels().places(self.parent and self.parent.uid))
 
     @property
     def offered(self) -> list[tuple[str, str, str]]:
         """The roles of columns: name, title, and the heading that is taken."""
-        return [(role, ROLES[role].title, heading) for role, heading in self.columns.items()]
+        columns = {role: heading for role, heading in self.columns.items() if role in ROLES}
+        return [(role, ROLES[role].title, heading) for role, heading in columns.items() if ROLES[role].is_offered]
 
 
 # --- Items ---------------------------------------------------------------------------------------------------------------

@@ -11,16 +11,27 @@ from django.conf import settings
 
 from annotation_service import csv_tables
 from annotation_service.db import among
-from annotation_service.inputs import Problems, Refused, check_text, clean_description, clean_name, text_blocks
+from annotation_service.inputs import Problems, Refused, check_text, clean_description, clean_name
+from annotation_service.json_input.lists import Element
 
-from .documents import NewLabel, clean_color, clean_example_terms, name_taken, read_ontology, too_deep, too_many
+from .documents import (
+    BULLET,
+    NewLabel,
+    clean_color,
+    clean_example_terms,
+    name_taken,
+    read_ontology,
+    read_time,
+    too_deep,
+    too_many,
+)
 from .labels import gloss, letters_of
 from .tree import NewBranch, Tree
 
 # --- Lines -------------------------------------------------------------------------------------------------------------
 
 _FILLED = re.compile(r"^[^\S\n]*+\S.*", re.MULTILINE)
-_LINE = re.compile(r"([ \t]*)(?:(?:[-*+•‣◦–]|\d++(?:\.\d++)*+[.)])(?:[ \t]+|$))?(.*)", re.DOTALL)
+_LINE = re.compile(rf"([ \t]*)(?:{BULLET})?(.*)", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -32,7 +43,7 @@ class _Branch:
     line: int = 0
 
 
-class _Found:
+class NewTree:
     """What a list names, each item once and those above it included."""
 
     def __init__(self) -> None:
@@ -65,7 +76,7 @@ def read_pasted(text: str, kind: str) -> list[NewLabel]:
     text = check_text(text.removeprefix("\ufeff"))
     if text.lstrip().startswith("["):
         return read_ontology(text, kind)
-    found, problems = _Found(), Problems()
+    found, problems = NewTree(), Problems()
     last, indents, branches = found.top, list[str](), [found.top]
     for number, indent, rest in _filled_lines(text):
         if not indents:
@@ -90,7 +101,7 @@ def read_pasted(text: str, kind: str) -> list[NewLabel]:
 
 def from_fullnames(names: Iterable[str]) -> list[NewLabel]:
     """Items with these full names, those above them included, in tree order. Raises `Refused` with what no item may be called."""
-    found = _Found()
+    found = NewTree()
     for number, name in enumerate(names, 1):
         try:
             found.add(_names(name), found.top, number)
@@ -130,6 +141,32 @@ class ColumnRole(NamedTuple):
     title: str
     headings: str
     read: Callable[[str], Any]
+    is_offered: bool = True
+    """Whether people may choose a column for it. The others are those of downloads."""
+
+
+_ESCAPES: dict[str, str | int | None] = {"\\": "\\\\", "|": "\\|", "\n": "\\n", "\r": "\\r"}
+
+
+def written_terms(terms: Sequence[str]) -> str:
+    """Example terms in a cell, so that `_read_terms` finds the same."""
+    cell = "|".join(term.translate(str.maketrans(_ESCAPES)) for term in terms)
+    return f"{cell}|" if "|" not in cell and re.search(r"[;,\\]", cell) else cell
+
+
+def _read_terms(cell: str) -> list[str]:
+    """With “|” between them, else with commas, semicolons or line ends."""
+    if "|" not in cell:
+        return clean_example_terms(re.split("[;,\n]", cell))
+    parts = re.findall(r"(?:[^|\\]|\\.)+", cell, re.DOTALL)
+    meant = {"n": "\n", "r": "\r"}
+    return clean_example_terms(re.sub(r"\\(.)", lambda sign: meant.get(sign[1], sign[1]), part) for part in parts)
+
+
+def _read_switch(cell: str) -> bool:
+    if cell.casefold() not in ("yes", "true", "no", "false"):
+        raise Refused(f"“yes” or “no” was expected, not “{cell[:20]}”.")
+    return cell.casefold() in ("yes", "true")
 
 
 ROLES = {
@@ -144,15 +181,27 @@ ROLES = {
     "example_terms": ColumnRole(
         "Example terms",
         "example terms,examples,example,terms,synonyms,synonym,aliases,alternative labels",
-        lambda text: clean_example_terms(re.split(r"[|;,\n]", text)),
+        _read_terms,
     ),
     "color": ColumnRole("Colour", "colour,color,hex", clean_color),
+    # Only those of this service are ids of labels; an apostrophe keeps spreadsheets from taking one for a number.
+    "uid": ColumnRole("Id", "id", lambda cell: "".join(re.findall("^'?([0-9a-f]{8})$", cell)), is_offered=False),
+    "active": ColumnRole("Active", "active", _read_switch, is_offered=False),
+    "created_at": ColumnRole("Created", "created at", read_time, is_offered=False),
+    "updated_at": ColumnRole("Updated", "updated at", read_time, is_offered=False),
 }
 _ROLE_OF = {heading: name for name, role in ROLES.items() for heading in role.headings.split(",")}
+_LEVEL = re.compile(r"level ?(\d{1,3})")
 
 
-def _role_of(heading: str) -> str:
-    return _ROLE_OF.get(re.sub(r"[\W_]+", " ", heading).strip().casefold(), "")
+def role_of(heading: str) -> str:
+    """The name of its role; “level 2” is that of the names on the second level of the tree."""
+    words = re.sub(r"[\W_]+", " ", heading).strip().casefold()
+    level = _LEVEL.fullmatch(words)
+    return f"level {int(level[1]):03}" if level else _ROLE_OF.get(words, "")
+
+
+MOST_HEADINGS = 10_000  # characters
 
 
 def headings_of(text: str) -> list[str]:
@@ -161,65 +210,56 @@ def headings_of(text: str) -> list[str]:
     lines = [rest for _, _, rest in islice(_filled_lines(text.removeprefix("\ufeff")), 2)]
     if not lines or text.lstrip().startswith("["):
         return []
-    headings = csv_tables.headings(lines[0], _role_of)
-    is_known = {"name", "path"} & set(map(_role_of, headings)) and set(csv_tables.DELIMITERS) & set(lines[-1])
+    headings = csv_tables.headings(lines[0][:MOST_HEADINGS], role_of)
+    names = {"name", "path", "level 001"} & set(map(role_of, headings))
+    is_known = names and set(csv_tables.DELIMITERS) & set(lines[-1])
     return list(dict.fromkeys(headings)) if len(headings) > 1 and (is_known or "\t" in lines[0].strip()) else []
 
 
 def usual_columns(headings: Sequence[str]) -> dict[str, str]:
     """The heading for each role, "" if there is none."""
-    columns = {name: next((each for each in headings if _role_of(each) == name), "") for name in ROLES}
-    return columns if columns["name"] or columns["path"] else {**columns, "name": headings[0]}
+    columns = dict.fromkeys(ROLES, "")
+    for heading in headings:
+        if (role := role_of(heading)) and not columns.get(role):
+            columns[role] = heading
+    has_names = columns["name"] or columns["path"] or len(columns) > len(ROLES)
+    return columns if has_names else {**columns, "name": headings[0]}
 
 
 @dataclass(slots=True)
-class _TableRow:
+class TableRow:
+    """A label as a row of a table names it; ``details`` are fields of a `NewLabel`."""
+
     line: int
     names: list[str]
     parent: str
     details: dict[str, Any]
 
+    @property
+    def path(self) -> str:
+        return "/".join(self.names)
 
-Known = Mapping[str, _TableRow | str | None]
+    @property
+    def uid(self) -> str:
+        return self.details.get("uid", "")
+
+
+Known = Mapping[str, TableRow | str | None]
 """What stands by a name: a row of the table or the path of an item that is there; None for more than one."""
 
 
-def read_table(text: str, columns: Mapping[str, str], places: Known) -> list[NewLabel]:
-    """The items of a table, in tree order; ``columns`` are the headings of the roles. Raises `Refused` with the line and
-    column of every problem.
-
-    A path ends with the name of its row or with what is above that. A parent is another row or one of the ``places``, by its
-    name, or else a path.
-    """
-    found, problems = _Found(), Problems()
-    rows: list[_TableRow] = []
-    known = dict(places)
-    for record in csv_tables.records(text_blocks(text), headings_of(text), settings.MAX_PASTED_BYTES):
-        values: dict[str, Any] = {}
-        if record.refused:
-            problems.add_all(record.refused)
-        for role, heading in columns.items():
-            if heading and record.value and (cell := record.value[heading].strip()):
-                try:
-                    values[role] = ROLES[role].read(cell)
-                except Refused as refused:
-                    problems.add(f"{record.place}, column “{heading}”", refused.problems[0].text)
-                    values[role] = [""]
-        path, name = values.pop("path", []), values.pop("name", [])
-        names = path if path[-len(name) :] == name else path + name
-        if names:
-            parent = "" if path else "/".join(values.pop("parent", []))
-            rows.append(_TableRow(record.number, names, parent, values))
-            known[names[-1]] = None if isinstance(known.get(names[-1]), _TableRow) else rows[-1]
-        elif record.value:
-            problems.add(record.place, "A name is needed.")
-    problems.raise_if_any()
-    for row in rows:
+def read_table(records: Iterable[Element], columns: Mapping[str, str], places: Known) -> list[NewLabel]:
+    """The items of a table, in tree order: see `read_rows`."""
+    found, problems = NewTree(), Problems()
+    uids: dict[str, int] = {}
+    for row in read_rows(records, columns, places):
         try:
-            branch = found.add(_from_top(row, known), found.top, row.line)
+            branch = found.add(row.names, found.top, row.line)
             details = {role: getattr(branch.label, role) for role in row.details}
             if branch.label.repeated and details != row.details:
                 raise Refused(f"“{branch.label.name}” stands already in line {branch.line}, with other details.")
+            if row.uid and (first := uids.setdefault(row.uid, branch.line)) != branch.line:
+                raise Refused(f"The id {row.uid} stands already in line {first}.")
         except Refused as refused:
             problems.add(f"line {row.line}", refused.problems[0].text)
             continue
@@ -229,7 +269,54 @@ def read_table(text: str, columns: Mapping[str, str], places: Known) -> list[New
     return list(found.labels())
 
 
-def _from_top(row: _TableRow, known: Known) -> list[str]:
+def read_rows(records: Iterable[Element], columns: Mapping[str, str], places: Known) -> list[TableRow]:
+    """The rows of a table, whose names are those from the top; ``columns`` are the headings of the roles. Raises `Refused` with
+    the line and column of every problem.
+
+    A path ends with the name of its row or with what is above that. A parent is another row or one of the ``places``, by its
+    name, or else a path. Names of levels stand for those of the row before where they are left out.
+    """
+    problems = Problems()
+    rows: list[TableRow] = []
+    known = dict(places)
+    levels = sorted(columns.keys() - ROLES.keys())
+    for count, record in enumerate(records):
+        if count >= settings.MAX_ONTOLOGY_ITEMS:
+            raise Refused(too_many())
+        values: dict[str, Any] = {}
+        if record.refused:
+            problems.add_all(record.refused)
+        for role, heading in columns.items():
+            if heading and record.value and (cell := record.value[heading].strip()):
+                try:
+                    values[role] = ROLES[role].read(cell) if role in ROLES else [clean_name(cell)]
+                except Refused as refused:
+                    problems.add(f"{record.place}, column “{heading}”", refused.problems[0].text)
+                    values[role] = [""]
+        path, name = values.pop("path", []), values.pop("name", [])
+        if filled := [at for at, role in enumerate(levels) if role in values]:
+            above = rows[-1].names[: filled[0]] if rows else []
+            path = [*above, *(values.pop(levels[at])[0] for at in filled)]
+            if len(path) <= filled[-1]:
+                problems.add(record.place, "A name is missing on a level above.")
+        names, parents = path if path[-len(name) :] == name else path + name, values.pop("parent", [])
+        if names:
+            rows.append(TableRow(record.number, names, "" if path else "/".join(parents), values))
+            known[names[-1]] = None if isinstance(known.get(names[-1]), TableRow) else rows[-1]
+        elif record.value:
+            problems.add(record.place, "A name is needed.")
+    problems.raise_if_any()
+    found: list[TableRow] = []
+    for row in rows:
+        try:
+            found.append(replace(row, names=_from_top(row, known)))
+        except Refused as refused:
+            problems.add(f"line {row.line}", refused.problems[0].text)
+    problems.raise_if_any()
+    return found
+
+
+def _from_top(row: TableRow, known: Known) -> list[str]:
     """The names down to a row, through its parents."""
     names, parent = row.names, row.parent
     while parent:

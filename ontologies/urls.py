@@ -7,6 +7,7 @@ from . import views
 from .editor import answers, selection, switching
 from .editor import views as editor
 from .forms import DescriptionForm, ExampleTermsForm
+from .label_files import DOWNLOADS
 from .models import Ontology
 
 app_name = "ontologies"
@@ -34,8 +35,10 @@ ontology_urls: list[URLPattern | URLResolver] = [
     path("edit/", blueprint_views.edit, of_ontologies, name="edit"),
     path("duplicate/", blueprint_views.duplicate, of_ontologies, name="duplicate"),
     path("delete/", blueprint_views.delete, of_ontologies, name="delete"),
-    path("download.json", views.download_tree, {"extension": "json"}, name="download_json"),
-    path("download.txt", views.download_tree, {"extension": "txt"}, name="download_text"),
+    *(
+        path(f"download{each.extensions[0]}", views.download_tree, {"format": each}, name=f"download_{each.name}")
+        for each in DOWNLOADS
+    ),
     path("codebook/", views.codebook, name="codebook"),
     path("codebook.md", views.download_codebook, name="download_codebook"),
     path("tree/", editor.tree, name="tree"),
@@ -47,6 +50,7 @@ ontology_urls: list[URLPattern | URLResolver] = [
     *history_urls(answers.reads, answers.acts, answers.changed),
     path("items/", editor.levels, name="items"),
     path("items/add/", editor.add, name="add_item"),
+    path("update/", editor.update, name="update"),
     path("items/paste/", editor.paste, name="paste"),
     path("items/paste/preview/", editor.preview, name="preview"),
     path("items/color/", selection.recolor_items, name="recolor_items"),
@@ -61,6 +65,7 @@ ontology_urls: list[URLPattern | URLResolver] = [
 urlpatterns = [
     path("", views.list_ontologies, name="list"),
     path("new/", views.create, name="create"),
+    path("new/look/", views.look, name="look"),
     path("schemas/<str:kind>.json", views.schema, name="schema"),
     path("<int:pk>/", include(ontology_urls)),
 ]

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
@@ -20,8 +20,9 @@ from annotation_service.views import Hit, blueprints_and_copies, finders
 
 from . import markdown
 from .codebook import Codebook
-from .documents import example_json, indented_text, notes_on
+from .documents import example_json, notes_on
 from .forms import OntologyForm
+from .label_files import OntologyFormat, left_out
 from .labels import Label
 from .models import Ontology, OntologyKind
 from .models.ontology import OntologyQuerySet
@@ -52,9 +53,8 @@ def create(request: Request) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         values = {name: form.cleaned_data[name] for name in ("kind", "name", "description", "items")}
         ontology = Ontology.create(owner=request.user, **values)
-        messages.success(
-            request, f"“{ontology}” was created with {ontology.content_in_words()}.{notes_on(values['items'])}"
-        )
+        notes = notes_on(values["items"]) + left_out(form.document)
+        messages.success(request, f"“{ontology}” was created with {ontology.content_in_words()}.{notes}")
         return redirect(ontology)
     context = {
         "form": form,
@@ -72,13 +72,24 @@ def create(request: Request) -> HttpResponse:
     return render(request, "ontologies/create.html", context, status=422 if request.method == "POST" else 200)
 
 
+@require_POST
+def look(request: Request) -> HttpResponse:
+    """What a pasted text or a file is and what would come of it, beside the form for a new ontology."""
+    access.require_creator(request)
+    form = OntologyForm(request.POST, request.FILES)
+    form.is_valid()
+    items = form.cleaned_data.get("items", [])
+    context = {"form": form, "items": items, "notes": notes_on(items) + left_out(form.document)}
+    context |= {"problems": form.problems, "total": form.total}
+    return render(request, "ontologies/_recognised.html", context)
+
+
 @require_GET
-def download_tree(request: Request, pk: int, extension: str) -> HttpResponseBase:
+def download_tree(request: Request, pk: int, format: OntologyFormat) -> HttpResponseBase:
     ontology = access.readable(request, Ontology, pk)
-    text = ontology.as_json() if extension == "json" else indented_text(ontology.items())
-    content_type = "application/json" if extension == "json" else "text/plain; charset=utf-8"
+    assert format.write
     name = slugify(ontology.name)[:80] or f"ontology-{ontology.pk}"
-    return download(request, text, f"{name}.{extension}", content_type)
+    return download(request, format.write(ontology), f"{name}{format.extensions[0]}", format.content_type)
 
 
 @require_GET

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -10,8 +10,8 @@ from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
-from annotation_service.jobs import Progress, cleanup, kind, purge
-from annotation_service.models import Job, User, new_file
+from annotation_service.jobs import Progress, cleanup, in_use, kind, purge
+from annotation_service.models import Job, User, kept_file, new_file
 from datasets.models import Dataset, Mark
 from datasets.models.item import BIN
 from ontologies.models import Ontology
@@ -21,9 +21,10 @@ from work.models import Batch
 from work.models.batch import STORE, UNDO
 from work.suggestions.placing import JOB as MATCH
 
-from . import access, all_alike, bundle, item_views
+from . import access, all_alike, bundle, item_views, work_export
 from .assignment.by_hand import KEPT
 from .assignment.rule import AssignmentRule
+from .bundle_import import import_bundle
 from .models import HandChange, Project
 
 
@@ -140,6 +141,30 @@ def make_bundle(job: Job, progress: Progress) -> None:
         manifest = bundle.write(project, target, progress)
         target.flush()
         job.finish(file=name, name=bundle.file_name(project), text=bundle.in_words(manifest))
+
+
+@kind("export_work", started_with(Right.KEEP))
+def export_work(job: Job, progress: Progress) -> None:
+    progress(0, 0, "writing")
+    work_export.finish_export(job, _project(job))
+
+
+@kind("import_bundle")
+def make_project_of_bundle(job: Job, progress: Progress) -> None:
+    _check_creator(job)
+    people, path = job.target["people"], kept_file(job.target["file"])
+    accounts = User.objects.in_bulk(people.values())
+    if not path.is_file() or accounts.keys() != {*people.values()}:
+        raise Refused("The file or an account is not there any more. Upload the bundle again.")
+    with path.open("rb") as file:
+        matched = {name: accounts[pk] for name, pk in people.items()}
+        import_bundle(file, manager=job.by, people=matched, progress=progress, job=job)
+    path.unlink(missing_ok=True)
+
+
+@in_use
+def bundles_to_import() -> Iterator[str]:
+    yield from Job.objects.filter(kind="import_bundle", finished_at=None).values_list("target__file", flat=True)
 
 
 @kind(STORE, started_with(Right.ANNOTATE))

@@ -93,6 +93,12 @@ class HasMembers(GivesByHand, SuggestsMarks):
     def members(self) -> QuerySet[Membership]:
         return Membership.objects.filter(project=self.pk)
 
+    def annotating_members(self) -> QuerySet[User]:
+        """Those who may have marks in it."""
+        roles_with_marks = [name for name, role in roles.ROLES.items() if Right.ANNOTATE in role.rights]
+        here = {"membership__project": self.pk, "membership__role__in": roles_with_marks}
+        return User.objects.filter(**here).order_by("username_folded")
+
     def former_members(self) -> QuerySet[FormerMember]:
         return FormerMember.objects.filter(project=self.pk)
 

@@ -3,7 +3,7 @@ from django.urls import include, path
 from annotation_service.http import PREANNOTATIONS
 from resources.models import ConstraintSet, PreannotationSet
 
-from . import comment_list, creation, item_views, people, resource_views, views
+from . import bundle_views, comment_list, creation, item_views, people, resource_views, views, work_export
 from .assignment_page import change, even_pairs
 
 app_name = "projects"
@@ -30,6 +30,7 @@ project_urls = [
     path("duplicate/", views.duplicate_project, name="duplicate"),
     path("delete/", views.delete, name="delete"),
     path("download/", views.download, name="download"),
+    path("export/", work_export.export_work, name="export"),
     path("people/", people.people_page, name="people"),
     path("people/add/", people.add, name="add_members"),
     path("people/invitations/", people.invitations, name="invitations"),
@@ -63,6 +64,8 @@ urlpatterns = [
     path("new/", creation.create, name="create"),
     path("new/ontologies/", creation.ontologies, name="ontologies"),
     path("new/check/", creation.check, name="check"),
+    path("import/", bundle_views.upload, name="upload_bundle"),
+    path("import/<str:token>/", bundle_views.import_page, name="import_bundle"),
     path("use/", views.use, name="use"),
     path("people/", people.find, name="find_people"),
     path("bin/", views.bin_page, name="bin"),

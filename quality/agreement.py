@@ -13,7 +13,7 @@ from annotation_service.db import write
 from annotation_service.edits import fingerprint
 from annotation_service.json_input import to_json
 from datasets.importing.document import Progress, no_progress
-from projects.bundle import Counts, Part, parts
+from projects.bundle import BundlePeople, Counts, Part, parts
 from projects.models import Project
 
 from .comparison import Likeness
@@ -29,7 +29,7 @@ from .counting import (
 )
 from .measures import Matches, SetCounts, alpha_rows, f1, group_of, interval, kappa, tree_credit
 from .models import AgreementReport
-from .voices import GOLD_VOICE, Trees, names_for
+from .voices import GOLD_VOICE, NAMES_OF_NOBODY, Trees, names_for
 
 COMPARE = "agreement"  # the kind of the job
 # So many labels have a row each in the matrix of what is confused; more are folded into their branches.
@@ -408,8 +408,10 @@ def _in_json(row: Row) -> dict[str, Any]:
 # --- In the bundle -------------------------------------------------------------------------------------------------------
 
 
-def _agreement(project: Project, counts: Counts, progress: Progress) -> Iterator[str]:
-    yield to_json(Agreement.now(project).as_json())
+def _agreement(project: Project, counts: Counts, progress: Progress, people: BundlePeople) -> Iterator[str]:
+    found = Agreement.now(project)
+    found.names = {who: name if who in NAMES_OF_NOBODY else people[who] for who, name in found.names.items()}
+    yield to_json(found.as_json())
 
 
 NOTES = {

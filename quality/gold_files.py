@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from annotation_service.access import can_create
@@ -12,13 +13,14 @@ from annotation_service.json_input import json_array, to_json
 from annotation_service.models import Job, User
 from datasets.exports import DOWNLOAD_FORMATS, DownloadFormat
 from datasets.importing.document import Progress
-from datasets.models import Annotation, Dataset, Layer
+from datasets.models import Annotation, Dataset, Entity, Layer, Relation
 from ontologies.documents import write_time
 from projects import bundle
+from projects.bundle_import import BundleReader, ReadItem, ReadMarks, once
 from projects.models import Project
 
-from .comparison import AnyMark, EntityMark
-from .models import GoldDecision, Verdict
+from .comparison import AnyMark, EntityMark, RelationMark
+from .models import GoldDecision, Overruled, ReviewAssignment, Verdict
 
 FORMATS = [format for format in DOWNLOAD_FORMATS if format.has_marks]
 
@@ -58,7 +60,7 @@ NOTES = {
 
 class _Names(NamedTuple):
     labels: Mapping[int, str]
-    people: Mapping[int, str]
+    people: bundle.BundlePeople
 
     def entity(self, mark: EntityMark) -> dict[str, Any]:
         return {"start": mark.start, "end": mark.end, "label": self.labels.get(mark.label)}
@@ -71,26 +73,29 @@ class _Names(NamedTuple):
 
     def who(self, people: Collection[int]) -> list[str | None]:
         """Those with a name first, the dataset last."""
-        return sorted((self.people.get(each) for each in people), key=lambda name: (name is None, name or ""))
+        return sorted((self.people[each or None] for each in people), key=lambda name: (name is None, name or ""))
 
 
-def _entries(project: Project, counts: bundle.Counts, progress: Progress) -> Iterator[dict[str, Any]]:
+def _entries(
+    project: Project, counts: bundle.Counts, progress: Progress, people: bundle.BundlePeople
+) -> Iterator[dict[str, Any]]:
     counts |= dict.fromkeys(("gold", "gold_decided", *(f"gold_{each}" for each in LISTS)), 0)
-    names = _Names(bundle.names_of(project.ontology_set.all()), dict(User.objects.values_list("pk", "username")))
+    names = _Names(bundle.names_of(project.ontology_set.all()), people)
     for numbers, items in bundle.in_portions(project, progress):
         golds = Annotation.objects.filter(layer=Layer.GOLD, item__in=items.order_by().values("pk"))
         rows = golds.order_by("item__position").values_list(
-            "pk", "item__position", "item__external_id", Written("done_at")
+            "pk", "item__position", "item__external_id", Written("done_at"), Written("changed_at")
         )
         found = list(rows)
         if not found:
             continue
         marks, decisions = bundle.marks_in(golds, names.labels), _decisions([pk for pk, *_ in found])
-        for pk, position, external_id, done_at in found:
+        for pk, position, external_id, done_at, changed_at in found:
             entry = {
                 "item_id": numbers[position],
                 "external_id": external_id or None,
                 "done_at": done_at,
+                "changed_at": changed_at,
                 **marks[pk],
                 "decisions": [_written(decision, said, names) for decision, said in decisions[pk]],
             }
@@ -107,18 +112,20 @@ def _decisions(golds: Collection[int]) -> dict[int, list[tuple[GoldDecision, lis
     for verdict in Verdict.objects.filter(annotation__in=among(golds)).order_by("decision", "pk"):
         verdicts[verdict.decision_id].append(verdict)
     found: dict[int, list[tuple[GoldDecision, list[Verdict]]]] = defaultdict(list)
-    for decision in GoldDecision.objects.filter(annotation__in=among(golds)).order_by("pk").select_related("by"):
+    made = GoldDecision.objects.filter(annotation__in=among(golds)).order_by("pk")
+    for decision in made.prefetch_related("overruled"):
         found[decision.annotation_id].append((decision, verdicts[decision.pk]))
     return found
 
 
 def _written(decision: GoldDecision, verdicts: Sequence[Verdict], names: _Names) -> dict[str, Any]:
     return {
-        "by": decision.by.get_username(),
+        "by": names.people[decision.by_id],
         "at": write_time(decision.at),
         "kind": decision.kind,
         "reason": decision.reason,
         "undone_at": decision.undone_at and write_time(decision.undone_at),
+        "overruled": names.who([each.person_id for each in decision.overruled.all()]),
         "verdicts": [
             {
                 **names.mark(verdict.mark),
@@ -131,8 +138,63 @@ def _written(decision: GoldDecision, verdicts: Sequence[Verdict], names: _Names)
     }
 
 
-def _gold(project: Project, counts: bundle.Counts, progress: Progress) -> Iterator[str]:
-    return json_array(map(to_json, _entries(project, counts, progress)))
+def _gold(project: Project, counts: bundle.Counts, progress: Progress, people: bundle.BundlePeople) -> Iterator[str]:
+    return json_array(map(to_json, _entries(project, counts, progress, people)))
 
 
-bundle.parts.append(bundle.Part("gold.json", _gold, NOTES))
+def _reviewers(project: Project, _: bundle.Counts, progress: Progress, people: bundle.BundlePeople) -> Iterator[str]:
+    def entries() -> Iterator[dict[str, Any]]:
+        for numbers, items in bundle.in_portions(project, progress):
+            for position, person in items.exclude(review=None).values_list("position", "review__person"):
+                yield {"item_id": numbers[position], "reviewer": people[person]}
+
+    return json_array(map(to_json, entries()))
+
+
+def _read_reviewer(reader: BundleReader, item: ReadItem, entry: dict[str, Any]) -> None:
+    once(item.said, "reviewer")
+    reader.add(ReviewAssignment, {}, item=item.number, person=reader.person(entry["reviewer"]))
+
+
+def _read_gold(reader: BundleReader, item: ReadItem, entry: dict[str, Any]) -> None:
+    once(item.said, "gold")
+    marks = ReadMarks(reader.add(Annotation, entry, item=item.number, layer=Layer.GOLD))
+    reader.read_marks(item, marks, entry["entities"], entry["relations"])
+    for said in entry["decisions"]:
+        of = {"annotation": marks.annotation}
+        of["decision"] = reader.add(GoldDecision, said, **of)
+        for person in said["overruled"]:
+            reader.add(Overruled, {}, person=reader.person(person), **of)
+        for verdict in said["verdicts"]:
+            voices = [reader.person(each) or 0 for each in verdict["people"]]
+            what, is_taken = str(_read_mark(reader, verdict)), verdict["taken"]
+            reader.add(Verdict, {}, place=verdict["place"], what=what, is_taken=is_taken, people=voices, **of)
+
+
+def _read_mark(reader: BundleReader, said: dict[str, Any]) -> Any:
+    """A label that was deleted has the number 0, which no label has."""
+    kind = "relation" if "source" in said else "entity"
+    label = reader.label(kind, said["label"]) if said["label"] is not None else 0
+    if kind == "entity":
+        return EntityMark(int(said["start"]), int(said["end"]), label)
+    return RelationMark(_read_mark(reader, said["source"]), _read_mark(reader, said["target"]), label)
+
+
+def _name_voices(dataset: Dataset, people: Mapping[int, int]) -> None:
+    """Give verdicts the keys of people in the place of the numbers that these had."""
+    last, verdicts = 0, Verdict.objects.filter(annotation__item__dataset=dataset).order_by("pk")
+    while some := list(verdicts.filter(pk__gt=last).only("people")[:1000]):
+        for verdict in some:
+            verdict.people = [people.get(who, who) for who in verdict.people]
+        Verdict.objects.bulk_update(some, ["people"])
+        last = some[-1].pk
+
+
+SCHEMA = Path(__file__).parent / "schemas" / "bundle.json"
+MODELS = (Annotation, Entity, Relation, GoldDecision, Overruled, Verdict)
+bundle.parts += [
+    bundle.Part("gold.json", _gold, NOTES, bundle.Reading(SCHEMA, "gold", MODELS, _read_gold, _name_voices)),
+    bundle.Part(
+        "reviewers.json", _reviewers, {}, bundle.Reading(SCHEMA, "reviewer", (ReviewAssignment,), _read_reviewer)
+    ),
+]

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from django.db.models import Q
+from django.db.models import Case, Q, When
 
 from annotation_service import words
 from annotation_service.db import among
@@ -17,6 +17,8 @@ from projects.models import Project
 from .comparison import GIVEN_VOICE, AnyMark, EntityMark, Marked, RelationMark, Voice
 
 GOLD_VOICE = -1
+# Below this: the imported work of a person, counted apart until they have changed something.
+IMPORTED = -1000
 
 
 class Trees:
@@ -54,8 +56,10 @@ def voices_in(items: Collection[int], *, given: bool = False, gold: bool = False
     wanted = wanted | Q(layer=Layer.GOLD, done_at__isnull=False) if gold else wanted
     annotations = Annotation.objects.filter(wanted, item__in=among(list(items))).order_by()
     who = {
-        pk: (item, annotator or (GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE))
-        for pk, item, layer, annotator in annotations.values_list("pk", "item", "layer", "annotator")
+        pk: (item, _voice_of(layer, annotator, is_imported))
+        for pk, item, layer, annotator, is_imported in annotations.annotate(imported=UNTOUCHED_IMPORT).values_list(
+            "pk", "item", "layer", "annotator", "imported"
+        )
     }
     marked = marked_in(list(who))
     voices: dict[int, list[Voice]] = defaultdict(list)
@@ -63,6 +67,15 @@ def voices_in(items: Collection[int], *, given: bool = False, gold: bool = False
         if person != GIVEN_VOICE or marked[pk].entities:
             voices[item].append(Voice(person, marked[pk]))
     return {item: sorted(each, key=lambda voice: voice.who) for item, each in voices.items()}
+
+
+UNTOUCHED_IMPORT = Case(When(imported_by__isnull=False, changed_at=None, then=True), default=False)
+
+
+def _voice_of(layer: str, annotator: int | None, is_imported: bool) -> int:
+    if annotator is None:
+        return GIVEN_VOICE if layer == Layer.GIVEN else GOLD_VOICE
+    return IMPORTED - annotator if is_imported else annotator
 
 
 def marked_in(annotations: Collection[int]) -> dict[int, Marked]:
@@ -115,7 +128,11 @@ def names_for(project: Project) -> dict[int, str]:
         | Q(pk__in=project.members().values("user"))
         | Q(pk__in=project.former_members().values("user"))
     )
-    return NAMES_OF_NOBODY | dict(people.order_by("username_folded").values_list("pk", "username"))
+    named = dict(people.order_by("username_folded").values_list("pk", "username"))
+    imported = (
+        annotating.filter(imported_by__isnull=False, changed_at=None).order_by().values_list("annotator").distinct()
+    )
+    return NAMES_OF_NOBODY | named | {IMPORTED - pk: f"{named[pk]} (imported)" for (pk,) in imported}
 
 
 def voice_named(names: Mapping[int, str], name: str) -> int | None:

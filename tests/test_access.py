@@ -13,6 +13,7 @@ import pytest
 from django.apps import apps
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.core import signing
 from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext, override_settings
@@ -26,7 +27,9 @@ from datasets.exports import DOWNLOAD_FORMATS
 from datasets.models import Dataset, TextCorrection
 from datasets.models.correction import cut_anew
 from ontologies.models import Ontology
+from projects import bundle
 from projects.assignment import item_counts
+from projects.bundle_views import SALT
 from projects.models import Invitation, Project
 from quality.agreement import make_report
 from quality.gold_files import FORMATS
@@ -109,11 +112,11 @@ def blueprint_rows(app, thing):
     ]
 
 
-def upload_rows(name, data=None, answer="200"):
+def upload_rows(name, data=None, answer="200", more=()):
     """What is done with alice's uploads, for a new dataset and for her project's dataset."""
     return [
-        Row(name, f"302 404 404 404 {answer} {answer}", ("upload",), data),
-        Row(name, f"302 404 403 404 {answer} {answer}", ("upload_copy",), data),
+        Row(name, f"302 404 404 404 {answer} {answer}", ("upload", *more), data),
+        Row(name, f"302 404 403 404 {answer} {answer}", ("upload_copy", *more), data),
     ]
 
 
@@ -155,6 +158,7 @@ def comment_rows(name, data, *, own="200", of_others="200"):
 
 BY_HAND = {"items": "{item_copy}", "count": "1", "people": "{carol}", "agree": "1"}
 ALIKE = {"verb": "propagate", "kind": "entity", "form": {"tokens": ["pump"], "label": "{label}"}}
+LABEL_ROW = {"theirs": "x", "action": "skip", "ours": ""}
 ROWS = [
     Row("home", EVERYBODY),
     Row("help", EVERYBODY),
@@ -164,8 +168,13 @@ ROWS = [
     Row("cancel_job", "302 404 404 404 302 302", ("job",), {}),
     Row("job_file", "302 404 404 404 200 200", ("finished_job",)),
     *blueprint_rows("ontologies", "ontology"),
+    Row("ontologies:look", "302 403 403 200 200 200", data={"source": "empty"}),
+    *asked_and_done("ontologies:update", "ontology", data={"text": "", "preview": "1"}),
     Row("ontologies:schema", EVERYBODY, ("entity",)),
-    *pairs("ontologies:items overview version download_text codebook download_codebook", "ontology"),
+    *pairs(
+        "ontologies:items overview version download_text download_csv download_skos codebook download_codebook",
+        "ontology",
+    ),
     *pairs("ontologies:figures checks history", "ontology"),
     *pair("ontologies:find", "ontology", query="?q=obj"),
     *pair("ontologies:codebook", "ontology", query="?branch={uid}&off=yes&sentences=no"),
@@ -248,6 +257,13 @@ ROWS = [
     *upload_rows("datasets:store_upload", {}, answer="302"),
     *upload_rows("datasets:discard_upload", {}, answer="302"),
     *upload_rows("datasets:upload_problems"),
+    *upload_rows("datasets:bad_items"),
+    *upload_rows("datasets:map_labels", LABEL_ROW, "404", more=("relation",)),
+    *upload_rows("datasets:map_labels", LABEL_ROW, "302", more=("entity",)),
+    *upload_rows("datasets:make_ontology", {}, "302", more=("entity",)),
+    *upload_rows("datasets:map_labels", {**LABEL_ROW, "action": "add"}, "302", more=("entity",)),
+    *(row for data in (None, {"format": "conll"}) for row in pair("datasets:export", "dataset", data=data, read=True)),
+    *pair("datasets:export", "dataset", data={"format": "x"}, read=True, answer="422"),
     *pair("datasets:item", "dataset", "item"),
     *pair("datasets:item", "dataset", "removed"),
     Row("datasets:item", "302 404 404 404 404 404", ("dataset", "item_copy")),
@@ -273,6 +289,10 @@ ROWS = [
     Row("projects:check", SEE_ALL, data={"name": "", "step": "task"}),
     Row("projects:check", SEE_ALL, data={"name": "New", "dataset": "{dataset}"}),
     Row("projects:ontologies", SEE_ALL, query="?dataset={dataset}"),
+    Row("projects:upload_bundle", SEE_ALL),
+    Row("projects:upload_bundle", "302 403 403 422 422 422", data={"file": ""}),
+    Row("projects:import_bundle", "302 403 403 404 200 404", ("bundle",)),
+    Row("projects:import_bundle", "302 403 403 404 302 404", ("bundle",), {}),
     Row("projects:use", SEE_ALL, query="?ontology={ontology}"),
     Row("projects:use", SEE_ALL, query="?dataset={dataset}"),
     Row("projects:use", "302 403 403 404 404 404", query="?dataset=x"),
@@ -321,6 +341,9 @@ ROWS = [
     Row("projects:delete_for_good", "302 404 404 404 200 200", ("binned",), {"name": "Pumps"}),
     *of_project("projects:delete", data={"name": "Pumps"}),
     Row("projects:download", MANAGERS, ("project",), {}),
+    *of_project("projects:export", data={"format": "conll", "whose": "given"}),
+    Row("projects:export", MANAGERS, ("project",), query="?format=brat&whose=@carol&suggested=on"),
+    Row("projects:export", "302 404 403 404 422 422", ("project",), {"format": "conll", "whose": "@dave"}),
     Row("projects:people", MANAGERS, ("project",), query="?q=carol&sort=-done"),
     Row("projects:find_people", SEE_ALL, query="?q=ca"),
     Row("projects:find_people", "302 404 403 404 200 200", query="?q=ca&project={project}"),
@@ -565,13 +588,17 @@ def build_world(folder):
         TextCorrection.make(each, cut_anew(each, "left air conditioner"), by=alice, was_version=1) for each in corrected
     ]
     (folder / "done").write_text("done")
+    with (folder / "bundle").open("wb") as file:
+        bundle.write(elsewhere, file)
     refresh_disputes(project, 60)
     finished.finish(file="done", name="done.txt")
+    read_as = {**READ_AS, "entity_ontology": ontology.pk, "file_kind": "preannotated_entity"}
     upload, upload_copy = (
-        factories.upload("[]", by=alice, options=READ_AS, dataset=target) for target in (None, project.dataset)
+        factories.upload("[]", by=alice, options=read_as, dataset=target) for target in (None, project.dataset)
     )
     for each in (upload, upload_copy):
         each.problems_path.write_text("item 1: This is wrong.\n")
+        each.bad_path.write_text("{}\n")
     comments = [
         Comment.begin(on, person, by=person, text="Is this right?")
         for on, person in ((item, carol), (item, alice), (elsewhere.dataset.items().first(), bob))
@@ -588,6 +615,7 @@ def build_world(folder):
         "managers_comment": comments[1].pk,
         "comment_elsewhere": comments[2].pk,
         "folder": folder,
+        "bundle": signing.dumps(["bundle", alice.pk], salt=SALT),
         "upload": upload.pk,
         "upload_copy": upload_copy.pk,
         "constraints": rules.pk,
@@ -697,7 +725,7 @@ def test_everybody_gets_what_they_may_have(row, world):
 
 # What members may do besides what all of them may, who are not managers. All other changes are up to managers.
 READS = {
-    *(f"datasets:{name}" for name in ["page", "item", "uploads", "statistics", "figures", "vocabulary"]),
+    *(f"datasets:{name}" for name in ["page", "item", "uploads", "statistics", "figures", "vocabulary", "export"]),
     *(f"datasets:download_{form.name}" for form in DOWNLOAD_FORMATS),
     *(
         f"resources:{name}"
@@ -903,6 +931,7 @@ def test_what_is_in_the_bin_answers_like_what_never_was(world):
 # What those who manage an archived project may still do with it, or only looks like an action.
 STILL_DONE = {"projects:download", "projects:duplicate", "projects:restore", "projects:delete", "ontologies:tree"}
 STILL_DONE |= {
+    *("datasets:export", "projects:export"),
     "quality:gold_dataset",
     "quality:count_agreement",
     *(f"quality:download_{form.name}" for form in FORMATS),
@@ -942,10 +971,11 @@ def told(response):
 
 # What these change is not the thing as a whole: they lock an upload, a comment, or a project in the bin.
 LOCK_SOMETHING_ELSE = {
-    *(f"datasets:{verb}" for verb in ("decide", "store_upload", "discard_upload")),
+    *(f"datasets:{verb}" for verb in ("decide", "map_labels", "make_ontology", "store_upload", "discard_upload")),
     "projects:copy_items",
     *(f"projects:{verb}_comment" for verb in ("answer", "edit", "delete")),
     *("projects:take_out_of_bin", "projects:delete_for_good"),
+    "projects:import_bundle",  # something new, that nobody else knows
 }
 
 

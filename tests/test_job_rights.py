@@ -11,9 +11,10 @@ from projects.models import HandChange, Project
 from tests import factories
 from tests.test_access import READ_AS
 
-OWN = ("duplicate", "create_project", "duplicate_project", "check_upload", "store_upload")
+OWN = ("duplicate", "create_project", "duplicate_project", "check_upload", "store_upload", "import_bundle")
 OF_A_PROJECT = (
     "bundle",
+    "export_work",
     "assign",
     "by_hand",
     "undo_by_hand",
@@ -25,6 +26,7 @@ OF_A_PROJECT = (
     "store_upload of its dataset",
 )
 OF_ANNOTATORS = ("store_batch", "undo_batch")
+OF_READERS = ("export_dataset of a blueprint", "export_dataset of its dataset")
 
 
 @pytest.fixture
@@ -41,6 +43,8 @@ def start(project, settings):
     def start(name, by):
         kind, _, of_project = name.partition(" of ")
         target = {"project": project.pk}
+        if kind == "export_dataset":
+            target = {"dataset": (project.dataset if "its" in of_project else factories.dataset(owner=by)).pk}
         if kind.endswith("_upload"):
             dataset = project.dataset if of_project else None
             target = {"upload": factories.upload("x\n", by=by, options=READ_AS, dataset=dataset).pk}
@@ -86,7 +90,7 @@ def leave_the_group(project, person):
 
 
 def test_every_kind_is_looked_at():
-    assert {name.partition(" of ")[0] for name in OWN + OF_A_PROJECT + OF_ANNOTATORS} == set(KINDS)
+    assert {name.partition(" of ")[0] for name in OWN + OF_A_PROJECT + OF_ANNOTATORS + OF_READERS} == set(KINDS)
 
 
 @pytest.mark.parametrize("name", OF_A_PROJECT)
@@ -132,6 +136,27 @@ def test_who_annotates_there_no_more_gets_nothing_of_their_batches(
     assert (answers(as_carol, job), answers(as_bob, job)) == (ALL, UNKNOWN)
     loss(project, carol)
     assert answers(as_carol, job) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "loss", "expected"),
+    [
+        ("export_dataset of a blueprint", leave_the_group, UNKNOWN),
+        ("export_dataset of a blueprint", deactivate, SIGN_IN),
+        ("export_dataset of its dataset", demote, FORBIDDEN),
+        ("export_dataset of its dataset", remove, UNKNOWN),
+        ("export_dataset of its dataset", delete, UNKNOWN),
+        ("export_dataset of its dataset", deactivate, SIGN_IN),
+    ],
+)
+def test_who_may_not_read_a_dataset_any_more_gets_nothing_of_its_export(
+    start, project, alice, as_alice, as_bob, name, loss, expected
+):
+    """Bob may read it, too, but has exports of his own."""
+    job = start(name, by=alice)
+    assert (answers(as_alice, job), answers(as_bob, job)) == (ALL, UNKNOWN)
+    loss(project, alice)
+    assert answers(as_alice, job) == expected
 
 
 def run_without_right(kind, by, project, loss, **target):

@@ -16,7 +16,8 @@ _CUT = 12
 
 
 class Element(NamedTuple):
-    """One JSON value of many, or why it is refused. ``word`` and ``number`` tell its place: “line 7”, “item 5”.
+    """One JSON value of many, or why it is refused. ``word`` and ``number`` tell its place, “line 7” or “item 5”, unless it has
+    a ``name``.
 
     A blank line has the length 0, and is not refused.
     """
@@ -26,10 +27,11 @@ class Element(NamedTuple):
     value: Any
     length: int
     refused: Refused | None = None
+    name: str = ""
 
     @property
     def place(self) -> str:
-        return f"{self.word} {self.number}"
+        return self.name or f"{self.word} {self.number}"
 
 
 def json_lines(texts: Iterable[str], limit: int) -> Iterator[Element]:

@@ -107,6 +107,13 @@ class NewItem(NamedTuple):
                 yield f"$.relations[{index}]", found
 
 
+class MarkedItem(NamedTuple):
+    """An item of a dataset by its key, with marks on its tokens."""
+
+    pk: int
+    item: NewItem
+
+
 class ItemBuilder:
     """Makes items of JSON values."""
 

@@ -14,7 +14,7 @@ from ontologies.models import Ontology
 from ..kinds import DatasetKind
 from ..preprocessing import Preprocessing
 
-REFUSE, KEEP, DROP, SKIP, REPLACE, CORRECT = "refuse", "keep", "drop", "skip", "replace", "correct"
+REFUSE, KEEP, DROP, SKIP, REPLACE, CORRECT, MARK = "refuse", "keep", "drop", "skip", "replace", "correct", "mark"
 TAKES_LAST = (REPLACE, CORRECT)  # of the items of a document with the same external id
 
 
@@ -50,12 +50,17 @@ def decision(default: str, *choices: tuple[str, str, str], **about: str) -> Any:
 class ImportOptions:
     """How a document is read.
 
-    ``format`` is a value of `Format`. ``preprocessing`` is for lines of text only; those of a rich dataset are only cut
-    into tokens. ``ontologies`` have the labels of the marks, by kind.
+    ``format`` is the name of one, ``encoding`` that of its text if it is not Unicode, and ``reading`` what was chosen of the
+    format's settings. ``preprocessing`` is for lines of text only; those of a rich dataset are only cut into tokens.
+    ``ontologies`` have the labels of the marks, by kind. ``labels`` says for labels of the file what they are called there; those
+    that are nothing are left out with their marks.
     """
 
     kind: DatasetKind
-    format: str
+    format: str = "text"
+    encoding: str = ""
+    reading: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     preprocessing: Preprocessing = field(default_factory=Preprocessing)
     ontologies: Mapping[str, Ontology] = field(default_factory=dict)
     # An item whose external id is taken, by an item before it or by one that is there already.
@@ -76,8 +81,16 @@ class ImportOptions:
             " marks that the file has for them are left out. Each correction can be undone on the page of its item. One file"
             f" corrects at most {limits.MAX_CORRECTED_TEXTS:,} texts; those that are the same do not count.",
         ),
+        (
+            MARK,
+            "Take their marks alone",
+            "Items that are there already, with this external id or, without one, with the same text, stay as they are, and the"
+            " member whose marks these are has them there. Items that this person has begun are refused.",
+        ),
         what="external ids that are taken",
     )
+    # Whose the marks become: those that came with the dataset, as accepted or as suggested ones, or a member's.
+    whose: str = ""
     # Nobody makes such marks anew, but a download may have them.
     inactive: str = decision(
         REFUSE,
@@ -107,6 +120,11 @@ class ImportOptions:
         which=" of a kind with marks, if not one has fields for them",
         counted="item without marks,items without marks",
     )
+    bad: str = decision(
+        REFUSE,
+        (REFUSE, "Store nothing", "The file is corrected first."),
+        (DROP, "Store the other items", "Those with problems are left out; download them, correct them and add them."),
+    )
     # Marks of a copied dataset whose labels the project does not have.
     unknown: str = decision(
         REFUSE,
@@ -120,6 +138,11 @@ class ImportOptions:
         (KEEP, "Add them, too", "They become items of their own, with the marks that came with them."),
     )
 
+    @property
+    def status(self) -> str:
+        """That of the marks; nothing if the dataset says it."""
+        return "accepted" if self.whose.startswith("@") else self.whose
+
     def __post_init__(self) -> None:
         for name, decision in DECISIONS.items():
             if getattr(self, name) not in decision.values:
@@ -131,7 +154,7 @@ class ImportOptions:
         kind = DatasetKind(value.get("kind", DatasetKind.STANDARD))
         return cls(
             kind=kind,
-            format=value.get("format", "text"),
+            **{name: value[name] for name in ("format", "encoding", "reading", "labels", "whose") if name in value},
             preprocessing=Preprocessing.of(value, kind),
             ontologies={of: _ontology(of, value.get(f"{of}_ontology")) for of in kind.label_kinds},
             **decided(value),

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import connection
 from django.utils import timezone
@@ -18,12 +18,12 @@ from annotation_service.json_input import to_compact_json
 
 from ..cleaned import key_of
 from ..tokenising import Span
-from .items import NewItem
+from .items import MarkedItem, NewItem
 
 ITEM = "original, tokens, token_count, offsets, search_text, external_id, extra_fields"
 COLUMNS = {
     "item": f"id, position, {ITEM}",
-    "annotation": "id, item_id",
+    "annotation": "id, item_id, 0 AS is_there",
     "entity": 'id, annotation_id, uid, label_id, start, "end", words_key',
     "relation": "id, annotation_id, source_id, target_id, uid, label_id",
 }
@@ -32,8 +32,10 @@ STORE_ITEMS = (
     f" SELECT %(item)s + id, %(dataset)s, %(first)s + position, {ITEM} FROM spool_item"
 )
 STORE_MARKS = (
-    "INSERT INTO datasets_annotation (id, item_id, layer, started_at)"
-    " SELECT %(annotation)s + id, %(item)s + item_id, 'given', %(now)s FROM spool_annotation",
+    "INSERT INTO datasets_annotation"
+    " (id, item_id, annotator_id, layer, started_at, done_at, imported_by_id, imported_from)"
+    " SELECT %(annotation)s + id, CASE is_there WHEN 1 THEN item_id ELSE %(item)s + item_id END, %(annotator)s, %(layer)s,"
+    " %(now)s, %(done)s, %(importer)s, %(file)s FROM spool_annotation",
     "INSERT INTO datasets_entity"
     ' (id, annotation_id, uid, label_id, start, "end", words_key, status, origin, created_at, updated_at)'
     ' SELECT %(entity)s + id, %(annotation)s + annotation_id, uid, label_id, start, "end", words_key, %(status)s, %(origin)s,'
@@ -43,7 +45,6 @@ STORE_MARKS = (
     " SELECT %(relation)s + id, %(annotation)s + annotation_id, %(entity)s + source_id, %(entity)s + target_id, uid, label_id,"
     " %(status)s, %(origin)s, %(now)s, %(now)s FROM spool_relation",
 )
-ORIGIN = "given"
 # Rows are written in batches of at most this many items or, roughly, characters.
 BATCH, BATCH_CHARACTERS = 2000, 2_000_000
 MARK_CHARACTERS = 100
@@ -51,12 +52,22 @@ KEYS_AT_ONCE = 2000
 _needs_escapes = re.compile(r'[\x00-\x1f"\\]').search
 
 
+class Author(NamedTuple):
+    """Whose work the marks of a file are, who imports it, and what it is called: the keys of users, and a name."""
+
+    person: int
+    importer: int
+    file: str
+
+
 class Spool:
     """Takes items with `add`, and puts them into a dataset with `store`."""
 
-    def __init__(self) -> None:
+    def __init__(self, author: "Author | None" = None) -> None:
+        """With an ``author`` all items are their work, those without marks, too; else marks came with the dataset."""
+        self.author = author
         self._rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in COLUMNS}
-        self._keys = {table: new_keys(table) for table in COLUMNS}
+        self._keys = {table: new_keys(f"datasets_{table}") for table in COLUMNS}
         self._positions = count()
 
     def __enter__(self) -> "Spool":
@@ -78,18 +89,24 @@ class Spool:
             row = _item_row(key, position, item)
             waiting.append(row)
             characters += len(row[2]) + len(row[3]) + len(row[-1])
-            if item.entities:  # relations connect them: without entities an item has no marks at all
-                self._add_marks(item, key)
+            if item.entities or self.author:  # relations connect entities: without these an item has no marks at all
+                self._add_marks(item, key, is_there=False)
                 characters += MARK_CHARACTERS * (len(item.entities) + len(item.relations))
             if len(waiting) == BATCH or characters > BATCH_CHARACTERS:
                 self._write()
                 characters = 0
         self._write()
 
-    def _add_marks(self, item: NewItem, key: int) -> None:
+    def mark(self, marked: MarkedItem) -> None:
+        """Add the marks of an item that is in the dataset."""
+        self._add_marks(marked.item, marked.pk, is_there=True)
+        if len(self._rows["annotation"]) >= BATCH:
+            self._write()
+
+    def _add_marks(self, item: NewItem, key: int, *, is_there: bool) -> None:
         rows, keys = self._rows, self._keys
         annotation = next(keys["annotation"])
-        rows["annotation"].append((annotation, key))
+        rows["annotation"].append((annotation, key, int(is_there)))
         entities = {entity.uid: next(keys["entity"]) for entity in item.entities}
         rows["entity"] += [
             (entities[entity.uid], annotation, *entity, key_of(item.tokens[entity.start : entity.end + 1]))
@@ -113,10 +130,15 @@ class Spool:
             "dataset": dataset_pk,
             "first": first_position,
             "status": status,
-            "origin": ORIGIN,
+            "origin": "import" if self.author else "given",
             "now": now,
+            "layer": "own" if self.author else "given",
+            "annotator": self.author and self.author.person,
+            "done": self.author and now,
+            "importer": self.author and self.author.importer,
+            "file": self.author.file if self.author else "",
         }
-        params |= {table: offset_of_keys(table) for table in COLUMNS}
+        params |= {table: offset_of_keys(f"datasets_{table}") for table in COLUMNS}
         # The JSON was written here. To parse it again takes SQLite as long as to insert it, and all others have to wait.
         with json_unchecked():
             execute(STORE_ITEMS, params)
@@ -134,7 +156,7 @@ def new_keys(table: str) -> Iterator[int]:
     sql = "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)"
     while True:
         with connection.cursor() as cursor:
-            cursor.execute(sql, [f"datasets_{table}", KEYS_AT_ONCE])
+            cursor.execute(sql, [table, KEYS_AT_ONCE])
             keys = cursor.fetchall()
         yield from (key for (key,) in keys)
 
@@ -144,7 +166,7 @@ def offset_of_keys(table: str) -> int:
     if connection.vendor != "sqlite":
         return 0
     with connection.cursor() as cursor:
-        cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [f"datasets_{table}"])
+        cursor.execute("SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
         row = cursor.fetchone()
     return row[0] if row else 0
 

@@ -99,6 +99,20 @@ class Annotation(models.Model):
     # When its person began the item; null, if it only holds what a batch or the history put there.
     started_at = models.DateTimeField(default=timezone.now, null=True, blank=True)
     done_at = models.DateTimeField(null=True, blank=True)
+    # Who had its marks imported from which file, where they are not made here. As long as its person has changed nothing,
+    # agreement counts it apart.
+    imported_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.PROTECT,
+        related_name="+",
+        db_index=False,
+    )
+    imported_from = models.CharField(
+        max_length=limits.MAX_FILE_NAME_CHARACTERS, blank=True, default="", db_default="", editable=False
+    )
     # When its annotator last did something in the item.
     changed_at = models.DateTimeField(null=True, blank=True)
     # Goes up with every change of its marks, whoever makes it. Begins above that of the given annotation, and that at 1: 0 is
@@ -132,6 +146,7 @@ class Annotation(models.Model):
                 name="annotation_begun",
             ),
             models.Index(fields=["item"], condition=UNCOUNTED, name="annotation_uncounted"),
+            models.Index(fields=["annotator"], condition=Q(imported_by__isnull=False), name="annotation_imported"),
             # Few, and looked for whenever items change hands: 0.4 s among 200,000 annotations.
             models.Index(
                 fields=["item", "annotator"],

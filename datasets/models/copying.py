@@ -11,7 +11,6 @@ from annotation_service.json_input.lists import Element
 from ontologies.labels import Label, Labels
 
 from ..importing.document import Reader
-from ..importing.formats import Cut, Format
 from ..importing.items import ItemBuilder, NewEntity, NewItem, NewRelation
 from ..importing.options import REFUSE, ImportOptions
 from ..kinds import DatasetKind
@@ -47,7 +46,7 @@ class CopyReader(Reader):
                 found = theirs.by_fullname.get(label.fullname) or renamed.get(label.uid)
                 self._labels[label.pk] = own.kind, label.fullname, found
 
-    def pieces(self, file: IO[bytes], cut: Cut) -> Iterator[Element]:
+    def pieces(self, file: IO[bytes]) -> Iterator[Element]:
         done, items = 0, self.source.items()
         for positions in by_tokens(items):
             rows = items.filter(position__range=(positions[0], positions[-1])).values(*_COLUMNS)
@@ -65,7 +64,7 @@ class CopyReader(Reader):
             marks = words.plural(self.report.unknown_marks, "mark has a label,marks have labels")
             self.add_problem(f"“{self.source}”", f"{marks} that the project does not have.")
 
-    def texts_before(self, cut: Cut) -> Iterator[str]:
+    def texts_before(self) -> Iterator[str]:
         return self.source.items().values_list("original", flat=True).iterator()
 
     def _item(self, builder: ItemBuilder, piece: Element) -> NewItem | None:
@@ -93,7 +92,7 @@ class CopyReader(Reader):
             )
         return label.pk
 
-    def _nothing_left(self, format: Format) -> str:
+    def _nothing_left(self) -> str:
         if not self.report.lines:
             return f"“{self.source}” has no items."
         return f"All items of “{self.source}” are there already, so nothing is left to add."

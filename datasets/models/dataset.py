@@ -352,8 +352,11 @@ class Dataset(PagedBlueprint):
                 if dataset.arrived is not None:
                     project.suggest_on(dataset.arrived)
 
-    def append_items(self, spool: Spool, report: ImportReport, *, replaced: Collection[str], by: User) -> int:
-        """Append what was read, in the transaction of the caller, who has locked this dataset; returns the first position.
+    def append_items(
+        self, spool: Spool, report: ImportReport, *, replaced: Collection[str], by: User, status: str
+    ) -> int:
+        """Append what was read, marks with this status, in the transaction of the caller, who has locked this dataset; returns
+        the first position.
 
         Items with one of the external ids ``replaced`` go to the bin for it.
         """
@@ -364,7 +367,7 @@ class Dataset(PagedBlueprint):
         # A deleted item leaves its position to its upload.
         behind_uploads = self.uploads.aggregate(n=Max(F("first_position") + F("item_count")))["n"] or 0
         first = max(behind_items, behind_uploads)
-        spool.store(self.pk, first, self.given_status)
+        spool.store(self.pk, first, status)
         self.arrived = self.items().filter(position__gte=first)
         self.touch(item_count=self.item_count + report.items, token_count=self.token_count + report.tokens)
         return first

@@ -91,6 +91,7 @@ class Mark(models.Model):
         PREANNOTATION = "preannotation", "a preannotation"
         PROPAGATION = "propagation", "a propagation"
         HISTORY = "history", "what was marked before"
+        IMPORT = "import", "an imported file"
 
     # Not from a suggestion.
     MADE = (Origin.PERSON, Origin.PROPAGATION)

@@ -1,9 +1,12 @@
 """Uploads, and what their import depends on: whether that is unchanged when its items are stored."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import partial
+from functools import cached_property, partial
+from hashlib import blake2b
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +18,31 @@ from django.db.models import Max, QuerySet, UniqueConstraint
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation_service import limits
-from annotation_service.db import store, write
-from annotation_service.inputs import Problem, Refused, check_size, clean_description, clean_title
-from annotation_service.models import Job, User, kept_file, new_file, start_job
+from annotation_service import limits, words
+from annotation_service.db import among, store, write
+from annotation_service.inputs import ENCODINGS, Refused, check_size, clean_description, clean_title
+from annotation_service.json_input import to_json
+from annotation_service.models import Job, User, fold, kept_file, new_file, start_job
 from ontologies.models import Ontology
+from ontologies.pasted_lists import from_fullnames
 from resources.judging import Judge
 from resources.models import ConstraintSet, rules_about
 
+from ..formats import elements_of, format_named, labels_of
+from ..formats.dataset_format import DatasetSource
+from ..formats.own import JSON
 from ..importing.document import ImportReport, Progress, Reader, no_progress
-from ..importing.formats import Format
-from ..importing.items import NewItem
-from ..importing.options import SKIP, ImportOptions
-from ..importing.storage import Spool
+from ..importing.items import MarkedItem, NewEntity, NewItem
+from ..importing.options import MARK, SKIP, ImportOptions
+from ..importing.storage import Author, Spool
 from ..kinds import DatasetKind
+from ..portions import token_lists
+from .annotation import Annotation
 from .copying import CopyReader
 from .correction import Moves, TextCorrection
 from .dataset import Dataset, goes_with_datasets
 from .item import Item
+from .marks import Mark
 
 
 class ImportContext:
@@ -53,12 +63,14 @@ class ImportContext:
                 if not ontology.is_blueprint:
                     raise Refused(f"“{ontology}” belongs to a project: choose the blueprint of the {kind} ontology.")
         self.source = _blueprint(options["source"]) if "source" in options else None
+        self.author = self._author()
+        self._marked_before: set[int] = set()
         self.sets = self._constraint_sets()
         self.known_ids = _external_ids(self.dataset) if self.dataset else {}
 
-    def reader(self, path: Path, progress: Progress, on_problem: Callable[[Problem], object]) -> Reader:
+    def reader(self, path: Path, progress: Progress, **told: Any) -> Reader:
         if not path.is_file():
-            raise Refused("The uploaded file is not there any more. Upload it again.")
+            raise Refused(GONE)
         known_texts: Iterable[str] = ()
         if self.dataset:
             known_texts = self.dataset.items().values_list("original", flat=True).iterator()
@@ -68,12 +80,81 @@ class ImportContext:
             path,
             self.options,
             known_ids=self.known_ids,
+            find_marked=self._find_marked if self.author else None,
             with_other_texts=lambda items: [new for _, new in _to_correct(self.dataset, items)],
             known_texts=known_texts,
             judge=Judge(rules, self.options.ontologies.values()) if rules else None,
             progress=progress,
-            on_problem=on_problem,
+            **told,
         )
+
+    def _author(self) -> User | None:
+        """The member whose marks those of the file are; None if they came with the dataset."""
+        name = self.options.whose.removeprefix("@")
+        if name == self.options.whose:
+            if name and name not in (Mark.Status.ACCEPTED, Mark.Status.SUGGESTED):
+                raise Refused(f"“{words.cut(name, 40)}” marks are none. Give accepted, suggested, or @USER.")
+            if self.options.duplicates == MARK:
+                raise Refused("Marks alone are taken as those of a member: choose whose they are.")
+            return None
+        project = self.dataset.its_project if self.dataset else None
+        if project is None:
+            raise Refused("Marks become those of a member in the dataset of a project only.")
+        if found := project.annotating_members().filter(username_folded=fold(name)).first():
+            return found
+        raise Refused(f"“{name}” is no member of the project who annotates.")
+
+    def _find_marked(self, items: Sequence[NewItem]) -> list[MarkedItem | str | None]:
+        """What the author's marks in a file stand on: see `Reader`."""
+        assert self.dataset and self.author
+        named = {each.external_id for each in items if each.external_id in self.known_ids}
+        by_id = dict(self.dataset.items_with_external_ids(named).values_list("external_id", "pk"))
+        keys = [by_id.get(each.external_id) or self._with_text(each) for each in items]
+        found = self.dataset.items().in_bulk([key for key in keys if key])
+        begun = set(Annotation.objects.filter(annotator=self.author, item__in=found).values_list("item", flat=True))
+        return [self._marked(found[key], new, begun) if key else None for key, new in zip(keys, items, strict=True)]
+
+    def _with_text(self, new: NewItem) -> int:
+        """The item that has the text of another, whatever the spaces in it; of several the first that was not asked for yet."""
+        found = self._by_text.get(_text_key(new.tokens), [0])
+        return found.pop(0) if len(found) > 1 else found[0]
+
+    @cached_property
+    def _by_text(self) -> dict[bytes, list[int]]:
+        assert self.dataset
+        keys: dict[bytes, list[int]] = defaultdict(list)
+        for pk, tokens in token_lists(self.dataset.items()):
+            keys[_text_key(tokens)].append(pk)
+        return keys
+
+    def _marked(self, item: Item, new: NewItem, begun: Collection[int]) -> MarkedItem | str:
+        if item.pk in begun:
+            return f"“{self.author}” has begun item {item.number} of the dataset, or has suggestions there."
+        if item.pk in self._marked_before:
+            return f"An item before this one is item {item.number} of the dataset, too: its marks came twice."
+        self._marked_before.add(item.pk)
+        old_tokens, new_tokens = _without_spaces(item.tokens), _without_spaces(new.tokens)
+        ends, new_ends = list(accumulate(map(len, old_tokens))), list(accumulate(map(len, new_tokens)))
+        if _letters(item.tokens) != _letters(new.tokens) or ends[-1] != new_ends[-1]:  # folded, “ß” has two letters
+            return f"Item {item.number} of the dataset has another text."
+        firsts = {end - len(token): at for at, (end, token) in enumerate(zip(ends, old_tokens, strict=True))}
+        lasts = {end: at for at, end in enumerate(ends)}
+        entities: list[NewEntity] = []
+        for mark in new.entities:
+            start = firsts.get(new_ends[mark.start] - len(new_tokens[mark.start]))
+            end = lasts.get(new_ends[mark.end])
+            if start is None or end is None:
+                return f"A mark begins or ends inside a token of item {item.number} of the dataset."
+            entities.append(mark._replace(start=start, end=end))
+        return MarkedItem(item.pk, new._replace(tokens=item.tokens, entities=entities))
+
+    def is_still_unbegun(self) -> bool:
+        """Whether the author has begun none of the items that get their marks, which are locked from now on."""
+        marked = Item.objects.extra(
+            where=["datasets_item.id IN (SELECT item_id FROM spool_annotation WHERE is_there = 1)"]
+        )
+        keys = list(marked.select_for_update().order_by("position").values_list("pk", flat=True))
+        return not Annotation.objects.filter(annotator=self.author, item__in=among(keys)).exists()
 
     @contextmanager
     def locked_dataset(self) -> Iterator[Dataset | None]:
@@ -99,8 +180,8 @@ class ImportContext:
             return False
         if dataset.updated_at == self.dataset.updated_at:
             return True
-        leaves_out = self.options.preprocessing.remove_duplicates or self.options.same_texts == SKIP
-        return not leaves_out and _external_ids(dataset) == self.known_ids
+        looks_at_texts = self.options.preprocessing.remove_duplicates or self.options.same_texts == SKIP or self.author
+        return not looks_at_texts and _external_ids(dataset) == self.known_ids
 
     def _labels_are_unchanged(self) -> bool:
         """Whether the ontologies and the constraints are as they were read: every change sets their time."""
@@ -135,6 +216,20 @@ class ImportContext:
         )
 
 
+def _letters(tokens: Iterable[str]) -> str:
+    """A text without its spaces, which not every format keeps."""
+    return "".join(_without_spaces(tokens)).casefold()
+
+
+def _without_spaces(tokens: Iterable[str]) -> list[str]:
+    return ["".join(token.split()) for token in tokens]
+
+
+def _text_key(tokens: Iterable[str]) -> bytes:
+    """Short: a dataset may have a million texts."""
+    return blake2b(_letters(tokens).encode(), digest_size=8).digest()
+
+
 def _blueprint(pk: int) -> Dataset:
     if found := Dataset.objects.filter(pk=pk, project=None).first():
         return found
@@ -148,6 +243,7 @@ def _external_ids(dataset: Dataset) -> dict[str, int]:
 
 
 _ATTEMPTS = 3
+GONE = "The uploaded file is not there any more. Upload it again."
 
 
 class Upload(models.Model):
@@ -211,9 +307,33 @@ class Upload(models.Model):
         return kept_file(f"{self.file}.problems")
 
     @property
+    def bad_path(self) -> Path:
+        """The items with problems as JSON Lines, to be corrected; absent if there are none. It stays for a day."""
+        return kept_file(f"{self.file}.bad")
+
+    @property
     def size(self) -> int:
         """Bytes of the kept file."""
         return self.path.stat().st_size if self.file and self.path.is_file() else 0
+
+    @property
+    def read_as(self) -> str:
+        """How it was read, in words such as “CoNLL, Windows-1252, 3 labels called otherwise here”."""
+        options = self.options
+        try:
+            parts = [format_named(options["format"]).label]
+        except (KeyError, Refused):  # of an old upload
+            parts = []
+        if encoding := ENCODINGS[options["encoding"]] if options.get("encoding") else "":
+            parts.append(encoding.partition(",")[0])
+        if whose := options.get("whose", ""):
+            parts.append(f"marks of {whose[1:]}" if whose.startswith("@") else f"{whose} marks")
+        labels = [ours for each in options.get("labels", {}).values() for ours in each.values()]
+        if called := sum(map(bool, labels)):
+            parts.append(f"{words.plural(called, 'label,labels')} called otherwise here")
+        if left := len(labels) - called:
+            parts.append(f"{words.plural(left, 'label,labels')} left out")
+        return ", ".join(parts)
 
     @property
     def is_copy(self) -> bool:
@@ -235,6 +355,23 @@ class Upload(models.Model):
     def found(self) -> ImportReport:
         return ImportReport.from_json(self.report)
 
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the labels have changed since it was checked."""
+        versions = self.found.versions if self.state in (self.State.CHECKED, self.State.REFUSED) else {}
+        now = Ontology.objects.filter(pk__in=versions).values_list("pk", "version")
+        return {str(pk): version for pk, version in now} != versions
+
+    def map_labels(self, kind: str, labels: Mapping[str, str], new: Collection[str], *, by: User) -> None:
+        """Say what labels of the file are called in the ontology, where nothing stands for those that are left out; add the new
+        ones to it. It has to be checked again."""
+        self._refuse_if_over(None, Upload.objects.all())
+        if new:
+            ontology = Ontology.objects.get(pk=self.options[f"{kind}_ontology"])
+            ontology.add_items(from_fullnames(new), by=by)
+        known = self.options.get("labels", {})
+        self.change({**self.options, "labels": {**known, kind: {**known.get(kind, {}), **labels}}})
+
     def outcome(self, dataset: Dataset) -> str:
         """The message after it has been stored."""
         done = "has more items" if self.first_position else "is ready"
@@ -253,7 +390,7 @@ class Upload(models.Model):
         """The items of a blueprint for the dataset of a project. Nothing is kept of them before they are stored."""
         if dataset.is_blueprint or not source.is_blueprint:
             raise Refused("The items of a blueprint are added to the dataset of a project.")
-        options = {"format": Format.JSON, "source": source.pk, "source_kind": source.kind, "rows": source.row_count}
+        options = {"format": JSON.name, "source": source.pk, "source_kind": source.kind, "rows": source.row_count}
         options["same_texts"] = SKIP
         with _keeping(ContentFile(b"", source.name)) as kept:
             kept["name"] = source.name[: settings.MAX_FILE_NAME_CHARACTERS]
@@ -269,12 +406,31 @@ class Upload(models.Model):
             self._restart(options=options, **kept)
         delete_files(old)
 
+    def make_ontologies(self, *, instead: str = "") -> list[Ontology]:
+        """Make a blueprint of the labels in the file for each kind of its marks that no ontology is chosen for, and for the kind
+        that one is made for ``instead`` of the chosen. Raises `Refused`, and makes none, if a label can be none."""
+        if not self.size:
+            raise Refused(GONE)
+        format = format_named(self.options["format"])
+        with self.path.open("rb") as file:
+            source = DatasetSource(file, self.name, self.options["encoding"], self.options["reading"])
+            found = labels_of(elements_of(format, source))
+        with write():
+            made = [
+                Ontology.create(kind=of, name=self.options["name"], owner=self.by, items=from_fullnames(found[of]))
+                for of in DatasetKind(self.options["kind"]).label_kinds
+                if of == instead or not self.options.get(f"{of}_ontology")
+            ]
+            labels = {of: names for of, names in self.options["labels"].items() if of != instead}
+            self.change({**self.options, **{f"{each.kind}_ontology": each.pk for each in made}, "labels": labels})
+        return made
+
     def examine(self, progress: Progress = no_progress, job: Job | None = None) -> ImportReport:
         """Dry run: read everything and keep the report; store no items."""
         self._refuse_if_over(job, Upload.objects.all())
-        with self._problem_list() as on_problem:
+        with self._lists() as told:
             context = ImportContext(self.options, self.dataset, self.by)
-            reader = context.reader(self.path, progress, on_problem)
+            reader = context.reader(self.path, progress, **told)
             report = reader.check()
             if dataset := context.dataset:
                 taken = dataset.items_with_external_ids(reader.taken_ids)
@@ -286,6 +442,7 @@ class Upload(models.Model):
                 try:
                     dataset.check_room(report.items - len(reader.replaced_ids))
                 except Refused as error:
+                    report.is_broken = True
                     reader.add_problems(error)
         with write():
             self._keep(report, job)
@@ -299,10 +456,11 @@ class Upload(models.Model):
         Raises `Refused`, and stores nothing, if there is a problem now.
         """
         self._refuse_if_over(job, Upload.objects.all())
+        was = self.file
         for _ in range(_ATTEMPTS):
             if dataset := self._try_to_store(progress, job):
-                delete_files(self.file)
                 self.refresh_from_db()
+                delete_files(was, keep=self.bad_path if self.file else None)
                 return dataset
         raise Refused("The labels or the items of the dataset change at the moment. Try again.")
 
@@ -325,8 +483,9 @@ class Upload(models.Model):
     def _try_to_store(self, progress: Progress, job: Job | None) -> Dataset | None:
         """None if what the reading depends on has changed before the dataset was locked."""
         context = ImportContext(self.options, self.dataset, self.by)
-        with Spool() as spool, self._problem_list() as on_problem:
-            reader = context.reader(self.path, progress, on_problem)
+        author = Author(context.author.pk, self.by.pk, self.name) if context.author else None
+        with Spool(author) as spool, self._lists() as told:
+            reader = context.reader(self.path, progress, **told, on_marked=spool.mark)
             try:
                 spool.add(reader)
             except Refused:
@@ -336,13 +495,17 @@ class Upload(models.Model):
             report = reader.report
             progress(report.items, report.items, "saving")
             with context.locked_dataset() as dataset:
-                if dataset is None:
+                if dataset is None or (report.marked and not context.is_still_unbegun()):
                     return None
                 upload = self._locked(job)
-                first = dataset.append_items(spool, report, replaced=reader.replaced_ids, by=self.by)
+                status = context.options.status or dataset.given_status
+                first = dataset.append_items(spool, report, replaced=reader.replaced_ids, by=self.by, status=status)
                 for item, new in _to_correct(dataset, reader.corrected.values()):
                     TextCorrection.put(item.locked_to_change(), new, by=self.by)
-                dataset.widen(context.options.kind, context.options.ontologies)
+                if author:
+                    dataset.widen(DatasetKind.RICH, {})
+                else:
+                    dataset.widen(context.options.kind, context.options.ontologies)
                 store(
                     upload,
                     dataset=dataset,
@@ -352,22 +515,26 @@ class Upload(models.Model):
                     report=report.as_json(),
                     state=self.State.STORED,
                     stored_at=timezone.now(),
-                    file="",
+                    file=self.file if report.bad_items else "",
                 )
                 if job:
                     job.finish(url=dataset.get_absolute_url(), text=upload.outcome(dataset))
         return dataset
 
     @contextmanager
-    def _problem_list(self) -> Iterator[Callable[[Problem], object]]:
-        """A function that writes problems into the list beside the kept file. Without problems there is none."""
-        path = self.problems_path
+    def _lists(self) -> Iterator[dict[str, Callable[[Any], object]]]:
+        """Functions that write problems, and the items that have some, into the lists beside the kept file. Empty ones go."""
+        paths = self.problems_path, self.bad_path
         try:
-            with path.open("w", encoding="utf-8") as file:
-                yield lambda problem: file.write(f"{problem}\n")
+            with paths[0].open("w", encoding="utf-8") as problems, paths[1].open("w", encoding="utf-8") as bad:
+                yield {
+                    "on_problem": lambda problem: problems.write(f"{problem}\n"),
+                    "on_bad": lambda value: bad.write(f"{to_json(value)}\n"),
+                }
         finally:
-            if path.is_file() and not path.stat().st_size:
-                path.unlink()
+            for path in paths:
+                if path.is_file() and not path.stat().st_size:
+                    path.unlink()
 
     def _keep(self, report: ImportReport, job: Job | None) -> None:
         """Called inside a transaction."""
@@ -409,11 +576,15 @@ def _to_correct(dataset: Dataset | None, texts: Iterable[NewItem]) -> list[tuple
 
 
 def _complete(options: Mapping[str, Any], dataset: Dataset | None) -> dict[str, Any]:
-    """The options with all that the dataset decides, if there is one."""
+    """The options with all that the dataset decides, if there is one, and how the file before this one was read."""
     decided = dataset.import_options if dataset else {}
     if dataset and "source" in options:
         decided |= dataset.copy_options(DatasetKind(options["source_kind"]))
-    return {**options, **decided}
+    elif dataset and dataset.project_id and options.get("file_kind"):
+        decided |= dataset.copy_options(DatasetKind(options["file_kind"]))
+    last = dataset.additions().first() if dataset else None
+    before = {name: last.options.get(name, {}) for name in ("reading", "labels")} if last else {}
+    return {"encoding": "", "reading": {}, "labels": {}, **before, **options, **decided}
 
 
 @contextmanager
@@ -426,11 +597,11 @@ def _keeping(file: File) -> Iterator[dict[str, str]]:
         yield {"name": (Path(file.name or "").name or "text")[: settings.MAX_FILE_NAME_CHARACTERS], "file": kept}
 
 
-def delete_files(name: str) -> None:
-    """Delete a kept file with its list of problems."""
-    if name:
-        kept_file(name).unlink(missing_ok=True)
-        kept_file(f"{name}.problems").unlink(missing_ok=True)
+def delete_files(name: str, keep: Path | None = None) -> None:
+    """Delete a kept file with its lists."""
+    for path in (kept_file(f"{name}{suffix}") for suffix in ("", ".problems", ".bad") if name):
+        if path != keep:
+            path.unlink(missing_ok=True)
 
 
 goes_with_datasets.append((Upload, "dataset"))

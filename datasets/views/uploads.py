@@ -11,13 +11,14 @@ from django.contrib import messages
 from django.db.models import Case, When
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import trigger_client_event
 
 from annotation_service import access, words
+from annotation_service.file_formats import Beginning
 from annotation_service.http import Request, download
-from annotation_service.inputs import Refused, split_lines, whole_number
+from annotation_service.inputs import ENCODINGS, Refused, split_lines, whole_number
 from annotation_service.paging import Page, named, search_text
 from annotation_service.views import announce_once
 from ontologies.models import Ontology, OntologyKind
@@ -26,12 +27,14 @@ from resources.models import ConstraintSet
 from .. import drawing
 from ..access import get_upload
 from ..extra_fields import Field
+from ..formats import Detected, detect, format_named, labels_in, readable
+from ..formats.own import TEXT
 from ..forms import SAMPLE_CHARACTERS, AddForm, NewDatasetForm, PreviewForm, SourceForm
 from ..importing.document import ImportReport
-from ..importing.formats import Format, detect, labels_in
 from ..importing.items import NewItem
 from ..importing.options import DECISIONS, KEEP, REFUSE, ImportOptions, decided
 from ..kinds import DatasetKind
+from ..label_table import ACTIONS, ADD, read_rows, rows_of
 from ..models import Dataset, Upload
 from ..preprocessing import Counts, Prepared, Preprocessing
 from ..tokenising import TOKENISERS
@@ -53,6 +56,7 @@ KINDS = [
 ]
 MOST_LABELS = 12
 GREY = "#808080"
+SAMPLE_LINES, SAMPLE_LINE = 5, 120
 
 
 # --- Forms -------------------------------------------------------------------------------------------------------------
@@ -66,7 +70,7 @@ def create(request: Request) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def add_items(request: Request, pk: int) -> HttpResponse:
     dataset = access.editable(request, Dataset, pk)
-    return receive(request, add_form(request, dataset, initial={"format": Format.JSON}))
+    return receive(request, add_form(request, dataset))
 
 
 def create_form(request: Request, **options: Any) -> NewDatasetForm:
@@ -93,8 +97,19 @@ def receive(request: Request, form: SourceForm) -> HttpResponse:
         kept = Upload.begin(form.sent, by=request.user, options=form.options, dataset=form.dataset)
     if not (is_valid and kept):
         return show_form(request, form, kept)
-    check(request, kept)
+    if form.makes_ontologies:
+        make_and_check(request, kept)
+    else:
+        check(request, kept)
     return redirect(kept)
+
+
+def make_and_check(request: Request, upload: Upload, *, instead: str = "") -> None:
+    """Make the ontologies that are not chosen, of the labels that occur, or one of a kind instead of the chosen."""
+    with refusal_as_message(request):
+        for made in upload.make_ontologies(instead=instead):
+            messages.success(request, f"The {made.kind_in_words} “{made}” was made with {made.content_in_words()}.")
+        check(request, upload)
 
 
 def check(request: Request, upload: Upload) -> None:
@@ -120,14 +135,25 @@ def show_form(request: Request, form: SourceForm, kept: Upload | None = None) ->
     context: dict[str, Any] = {"form": form, "kept": kept, "start": _beginning(kept) if kept else ""}
     context |= {"tokenisers": TOKENISERS, "dataset": form.dataset}
     if dataset := form.dataset:
-        context |= {"formats": [DatasetKind(dataset.kind)], "upload_formats": Format.of_kind(dataset.kind)}
+        context |= {"formats": [DatasetKind(dataset.kind)], "upload_formats": _extensions(form.blueprint)}
         context |= {"section": "datasets" if dataset.is_blueprint else "projects"}
     else:
-        context |= {"section": "datasets", "kinds": KINDS, "formats": list(DatasetKind), "upload_formats": list(Format)}
+        context |= {
+            "section": "datasets",
+            "kinds": KINDS,
+            "formats": list(DatasetKind),
+            "upload_formats": _extensions(None),
+        }
         for kind in OntologyKind:
             context[f"{kind}_chooser"] = ontology_choices(request, kind, form[f"{kind}_ontology"].value())
     template = "datasets/add.html" if dataset else "datasets/create.html"
     return render(request, template, context, status=422 if form.is_bound else 200)
+
+
+def _extensions(blueprint: Dataset | None) -> list[str]:
+    """Those of the files that a dataset takes: a standard one, unless it is that of a project, lines of text alone."""
+    formats = [TEXT] if blueprint and blueprint.kind == DatasetKind.STANDARD else readable()
+    return list(dict.fromkeys(extension for format in formats for extension in format.extensions))
 
 
 def _beginning(upload: Upload) -> str:
@@ -149,19 +175,29 @@ def preview(request: Request) -> HttpResponse:
     if not form.is_valid():
         return render(request, "datasets/_preview.html", {"form": form}, status=422)
     values = form.cleaned_data
-    text = values["sample"][:SAMPLE_CHARACTERS]
-    if not text.strip():
+    data = values["sample_bytes"] or values["sample"][:SAMPLE_CHARACTERS].encode()
+    if not data.strip():
         return render(request, "datasets/_preview.html")
-    chosen, (kind, format) = DatasetKind(values["kind"]), detect(text.encode(), values["file_name"])
-    context: dict[str, Any] = {"kind": kind, "format": format, "chosen": chosen}
+    start = Beginning(data, values["file_name"])
+    chosen, detected = DatasetKind(values["kind"]), detect(start)
+    format, kind = detected.format, detected.kind if _is_told(data, detected) else None
+    context: dict[str, Any] = {"recognised": detected, "kind": kind, "format": format, "chosen": chosen, "text": TEXT}
+    if format is None:
+        return render(request, "datasets/_preview.html", context)
     if request.POST.get("for_new"):
-        named_labels = labels_in(text.encode(), format)
+        named_labels = labels_in(start, format)
         context["coverings"] = [covering(request, OntologyKind(of), named_labels[of]) for of in chosen.label_kinds]
-    if chosen == DatasetKind.STANDARD or values["format"] == Format.TEXT:
-        numbered = ((number, line) for number, line in enumerate(split_lines(text), start=1) if line.strip())
+    if chosen == DatasetKind.STANDARD or (values["format"] or format.name) == TEXT.name:
+        numbered = ((number, line) for number, line in enumerate(split_lines(start.text), start=1) if line.strip())
         context |= preview_lines(list(islice(numbered, PREVIEW_LINES)), Preprocessing.of(values, chosen))
     response = render(request, "datasets/_preview.html", context)
-    return trigger_client_event(response, "detected", {"kind": kind, "format": format, "name": kind.label})
+    return trigger_client_event(response, "detected", {"kind": kind or "", "name": str(detected)})
+
+
+def _is_told(sample: bytes, detected: Detected) -> bool:
+    """Whether the kind is known: in the beginning of what is packed no marks can be seen."""
+    is_cut = len(sample) >= SAMPLE_CHARACTERS and detected.format and detected.format.is_packed
+    return not is_cut or detected.kind != DatasetKind.RICH
 
 
 def covering(request: Request, kind: OntologyKind, names: list[str]) -> dict[str, Any]:
@@ -260,12 +296,14 @@ def upload_page(request: Request, pk: int) -> HttpResponse:
         return redirect(upload.dataset)
     context: dict[str, Any] = {"upload": upload, "dataset": upload.dataset, "job": upload.job}
     context |= {"section": "projects" if upload.dataset and upload.dataset.project else "datasets"}
+    if upload.is_outdated and not upload.is_worked_on:
+        check(request, upload)
     context["working"] = upload.is_worked_on
     if upload.report:
         context |= _found(upload)
-    if upload.options.get("format") == Format.TEXT and upload.size:
-        seems = detect(upload.path, upload.name)
-        context["misread"] = seems if seems.format != Format.TEXT else None
+    if upload.options.get("format") == TEXT.name and upload.size:
+        seems = detect(Beginning.of(upload.path, upload.name))
+        context["misread"] = seems.recognised if seems.format != TEXT else None
     return render(request, "datasets/upload.html", context)
 
 
@@ -287,21 +325,56 @@ def _found(upload: Upload) -> dict[str, Any]:
     by_pk = ChainMap(*(tree.labels().by_pk for tree in trees))
     drawn = [(item, drawing.draw(item, labels=by_pk), Field.all_of(item["extra_fields"])) for item in report.preview]
     return context | {
-        "format": Format(options.format),
-        "operations": options.preprocessing.operations() if options.format == Format.TEXT else [],
+        "format": format_named(options.format),
+        "operations": options.preprocessing.operations() if options.format == TEXT.name else [],
         "trees": trees,
         "labels": [_counted(tree, report.labels[tree.kind]) for tree in trees if report.labels[tree.kind]],
-        "named": list(_named(report)),
+        "named": list(_named(upload, report)),
+        "label_tables": [
+            (
+                tree,
+                list(rows_of(tree, report.unusable_labels[tree.kind], options.labels.get(tree.kind, {}))),
+                {name: ACTIONS[name] for name in ACTIONS if name != ADD or access.can_edit(upload.by, tree)},
+            )
+            for tree in trees
+            if not upload.is_copy
+        ],
+        "author": options.whose.removeprefix("@") if options.whose.startswith("@") else "",
+        "told_total": len(report.problem_lines) + report.untold,
+        "has_bad": upload.bad_path.is_file(),
+        **(_reading(upload, options, report) if upload.size else {}),
         "shown": drawn,
     }
 
 
-def _named(report: ImportReport) -> Iterator[tuple[str, str, list[tuple[str, int]]]]:
+def _reading(upload: Upload, options: ImportOptions, report: ImportReport) -> dict[str, Any]:
+    """What can be chosen about how the file is read."""
+    start = Beginning.of(upload.path, upload.name, options.encoding)
+    choices = format_named(options.format).settings(start)
+    formats = [TEXT] if options.kind == DatasetKind.STANDARD else readable()
+    return {
+        "formats": formats,
+        "encoding": options.encoding,
+        "encodings": encoding_samples(start.data) if report.wrong_encoding or options.encoding else (),
+        "reading": [(choice, options.reading.get(choice.name, choice.default)) for choice in choices],
+    }
+
+
+def encoding_samples(data: bytes) -> list[tuple[str, str, list[str]]]:
+    """The encodings with the first lines that differ between them, as each has these."""
+    lines = [line for line in data.splitlines() if not line.isascii()][:SAMPLE_LINES]
+    return [
+        (name, label, [line.decode(name, "replace")[:SAMPLE_LINE] for line in lines if name])
+        for name, label in ENCODINGS.items()
+    ]
+
+
+def _named(upload: Upload, report: ImportReport) -> Iterator[tuple[str, str, list[tuple[str, int]]]]:
     """What is wrong with labels that the document names: a title, a note, and the names with the numbers of their marks."""
     for kind in report.labels:
         if off := report.inactive_labels[kind]:
             yield f"{kind.capitalize()} labels", "switched off", list(off.items())
-        if unknown := report.unusable_labels[kind]:
+        if (unknown := report.unusable_labels[kind]) and upload.is_copy:  # else there is a table to decide about them
             known = report.known_labels[kind]
             of = words.plural(known + len(unknown), "label,labels")
             yield f"Not {kind} labels", f"{words.number(known)} of {of} are known", list(unknown.items())
@@ -328,26 +401,61 @@ def change_upload(request: Request, pk: int) -> HttpResponse:
     is_valid = form.is_valid()
     if is_valid or form.keeps_its_file:
         with refusal_as_message(request):
-            upload.change(form.options, file=form.sent)
-            if is_valid:
+            before = ("encoding", "reading", "labels") if not form.sent else ()
+            kept = {name: upload.options[name] for name in before if name in upload.options}
+            upload.change({**kept, **form.options}, file=form.sent)
+            if is_valid and form.makes_ontologies:
+                make_and_check(request, upload)
+            elif is_valid:
                 check(request, upload)
     return redirect(upload) if is_valid else show_form(request, form, upload)
 
 
 def _form(request: Request, upload: Upload) -> SourceForm:
-    kept: Any = {"initial": upload.options, "kept": upload.name}
+    kept: Any = {"initial": upload.options, "kept": upload}
     return add_form(request, upload.dataset, **kept) if upload.dataset else create_form(request, **kept)
 
 
 @require_POST
 def decide(request: Request, pk: int) -> HttpResponse:
-    """Take a decision of the report's, and check again."""
+    """Take a decision of the report's, or another way to read the file, and check again."""
+    upload, sent = get_upload(request, pk), request.POST
+    wanted: dict[str, Any] = {name: sent[name] for name in DECISIONS if sent.get(name) in DECISIONS[name].values}
+    if sent.get("format") in {format.name for format in readable()}:
+        wanted["format"] = sent["format"]
+    if sent.get("encoding") in ENCODINGS:
+        wanted["encoding"] = sent["encoding"]
+    choices = {name.removeprefix("reading_"): sent[name] for name in sent if name.startswith("reading_")}
+    wanted["reading"] = {**upload.options.get("reading", {}), **choices}
+    with refusal_as_message(request):
+        upload.change({**upload.options, **wanted})
+        check(request, upload)
+    return redirect(upload)
+
+
+@require_POST
+def make_ontology(request: Request, pk: int, kind: str) -> HttpResponse:
+    """Make an ontology of the labels that occur in the file, instead of the one that was chosen."""
     upload = get_upload(request, pk)
-    sent = {name: request.POST.get(name) for name in DECISIONS}
-    if wanted := {name: value for name, value in sent.items() if value in DECISIONS[name].values}:
-        with refusal_as_message(request):
-            upload.change({**upload.options, **wanted})
-            check(request, upload)
+    access.require_creator(request)
+    with refusal_as_message(request):
+        if upload.dataset or f"{kind}_ontology" not in upload.options:
+            raise Refused("Only a new dataset gets new ontologies.")
+        make_and_check(request, upload, instead=kind)
+    return redirect(upload)
+
+
+@require_POST
+def map_labels(request: Request, pk: int, kind: str) -> HttpResponse:
+    """Say which labels those of the file are, and check again."""
+    upload = get_upload(request, pk)
+    ontology = get_object_or_404(access.all_readable(request, Ontology), pk=upload.options.get(f"{kind}_ontology") or 0)
+    with refusal_as_message(request):
+        labels, new = read_rows(dict(request.POST.lists()), ontology)
+        if new:
+            access.editable(request, Ontology, ontology.pk)
+        upload.map_labels(kind, labels, new, by=request.user)
+        check(request, upload)
     return redirect(upload)
 
 
@@ -382,6 +490,15 @@ def problems(request: Request, pk: int) -> HttpResponseBase:
     if not upload.problems_path.is_file():
         raise Http404("There is no list of problems, or it was deleted after a day.")
     return download(request, upload.problems_path, f"{upload.name} problems.txt", "text/plain; charset=utf-8")
+
+
+@require_GET
+def bad_items(request: Request, pk: int) -> HttpResponseBase:
+    """The items with problems, one a line, to be corrected and added."""
+    upload = get_upload(request, pk)
+    if not upload.bad_path.is_file():
+        raise Http404("There are no such items, or they were deleted after a day.")
+    return download(request, upload.bad_path, f"{upload.name} problems.jsonl", "application/jsonl")
 
 
 @require_GET

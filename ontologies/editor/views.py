@@ -1,12 +1,13 @@
 """What the page of the tree asks for: its branches and items, searched, counted and checked; fields and new items."""
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpResponse, JsonResponse
 from django.template.loader import render_to_string
-from django_htmx.http import retarget, trigger_client_event
+from django_htmx.http import reswap, retarget, trigger_client_event
 
 from annotation_service import access
 from annotation_service.blueprints import Right
@@ -19,10 +20,11 @@ from annotation_service.words import plural
 
 from ..checks import likely_mistakes
 from ..documents import notes_on
-from ..forms import ColorForm, FieldForm, ItemNameForm, NewItemForm, PasteForm
+from ..forms import ColorForm, FieldForm, ItemNameForm, NewItemForm, PasteForm, UpdateForm
 from ..label_filters import RECENTLY, TITLES, LabelFilters
 from ..models import Ontology, OntologyItem
 from ..search import rank
+from ..updates import TreeUpdate
 from ..usage import item_panels, marks_below
 from . import answers
 from .answers import Fragment, acts, edits, find_item, get_item, ontology_view, reads, respond, uids_in
@@ -342,3 +344,26 @@ def _plan(form: PasteForm) -> dict[str, Any]:
         "off": sum(row.starts_off for row in planned),
         "wrong": [row for row in planned if row.problem][:10],
     }
+
+
+# --- Update from a file --------------------------------------------------------------------------------------------------
+
+
+@edits
+def update(request: Request, ontology: Ontology) -> HttpResponse:
+    """Change labels as a table says, in one step: what somebody has seen and agreed to, else it is shown again."""
+    form = UpdateForm(request.POST or None, request.FILES or None, ontology=ontology)
+    context: dict[str, Any] = {"ontology": ontology, "form": form}
+    if request.method == "GET":
+        return respond(request, ("_update", context))
+    if form.is_valid():
+        rows, agreed = form.cleaned_data["items"], request.POST.get("agreed")
+        foreseen = TreeUpdate(ontology.labels(), rows)
+        if "preview" not in request.POST and foreseen.summary and agreed == foreseen.digest:
+            ontology.update_from(rows, by=request.user, agreed=agreed)
+            return answers.tree_changed(HttpResponse(), ontology, f"Labels: {foreseen.summary}.")
+        steps = list(islice(foreseen.steps(), SHOWN_PLANNED + 1))
+        context |= {"update": foreseen, "steps": steps[:SHOWN_PLANNED], "is_more": len(steps) > SHOWN_PLANNED}
+        context["is_other"] = "preview" not in request.POST and agreed
+    answer = respond(request, ("_foreseen", context), status=200 if "preview" in request.POST else 422)
+    return reswap(retarget(answer, "#foreseen"), "outerHTML")

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Self
 
 from django.db import connection, models
-from django.db.models import QuerySet, UniqueConstraint, Window
+from django.db.models import Q, QuerySet, UniqueConstraint, Window
 from django.db.models.functions import RowNumber
 from django.utils import timezone
 
@@ -45,16 +45,27 @@ class OntologyChange(JournalRow):
         entries = [(uid, *entry) for _, items in shown for uid, entry in items if None not in entry]
         places = {state.get("parent") for _, *states in entries for state in states} - {None}
         known = names({uid for uid, *_ in entries} | places, changes)
-        return [(change, [_step(known, uid, *entry) for uid, entry in items]) for change, items in shown]
+        return [
+            (change, [_step(known, uid, field, *entry) for uid, entry in items for field in _fields(*entry)])
+            for change, items in shown
+        ]
 
     def names(self, keys: Collection[str]) -> dict[str, str]:
         return names(set(keys), [self])
 
 
-def _step(known: Mapping[str, str], uid: str, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Step:
+State = dict[str, Any] | None
+"""Of an item before or after an operation; None if it was or is not there."""
+
+
+def _fields(before: State, after: State) -> list[str]:
+    """Those that are told of an item: its place alone, if it was moved."""
+    return [""] if before is None or after is None else ["parent"] if "parent" in after else list(after)
+
+
+def _step(known: Mapping[str, str], uid: str, field: str, before: State, after: State) -> Step:
     if before is None or after is None:
         return Step((before or after or {})["name"], "", before, after)
-    field = "parent" if "parent" in after else next(iter(after))
     was, now = before[field], after[field]
     if field == "off_by":
         return Step(known[uid], "active", not was, not now)
@@ -72,7 +83,8 @@ def names(uids: set[str], changes: Sequence[OntologyChange]) -> dict[str, str]:
     of_ontology = {"ontology__in": {change.ontology_id for change in changes}}
     found = dict(OntologyItem.objects.filter(**of_ontology, uid__in=among(uids)).values_list("uid", "name"))
     if missing := uids - found.keys():
-        removals = OntologyChange.objects.filter(**of_ontology, verb__endswith="add")
+        is_removal = Q(verb__endswith="add") | Q(verb__endswith="update from file")
+        removals = OntologyChange.objects.filter(is_removal, **of_ontology)
         for change in removals.filter(items__has_any_keys=list(missing)[:FEW]):
             for uid in missing & change.items.keys():
                 before, after = change.items[uid]
@@ -164,19 +176,18 @@ class TreeChange(Change):
 
     def put_back(self, entries: Entries) -> None:
         """No item is missing here: a step whose items were removed since has been refused."""
-        before, after = next(iter(entries.values()))  # an operation does the same to all its items, but for moves
-        if before is None:
-            self._remove(entries.keys())
-        elif after is None:
-            self._insert_again({uid: entry[0] for uid, entry in entries.items()})
-        else:
-            back: dict[str, dict[str, Any]] = defaultdict(dict)
-            self._move_back({uid: before for uid, (before, _) in entries.items() if "parent" in before})
-            for uid, (before, _) in entries.items():
-                for field in before.keys() - {"parent", "position"}:
-                    back[field][uid] = before[field]
-            for field, wanted in back.items():
-                self._set_back(field, wanted)
+        if added := [uid for uid, (before, _) in entries.items() if before is None]:
+            self._remove(added)
+        changed = {uid: before for uid, (before, after) in entries.items() if None not in (before, after)}
+        self._move_back({uid: before for uid, before in changed.items() if "parent" in before})
+        back: dict[str, dict[str, Any]] = defaultdict(dict)
+        for uid, before in changed.items():
+            for field in before.keys() - {"parent", "position"}:
+                back[field][uid] = before[field]
+        for field, wanted in back.items():
+            self._set_back(field, wanted)
+        if removed := {uid: before for uid, (before, after) in entries.items() if after is None}:
+            self._insert_again(removed)
 
     def _set_back(self, field: str, wanted: Mapping[str, Any]) -> None:
         if field == "off_by":  # others may have come to stand below what goes off, or above what comes on

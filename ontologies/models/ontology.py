@@ -16,9 +16,10 @@ from annotation_service.words import listed, plural
 from .. import colors, usage
 from ..documents import NewLabel, clean_color, clean_example_terms, rich_json
 from ..labels import LabelNames, Labels, kept_labels
-from ..pasted_lists import Plan, PlannedItem
+from ..pasted_lists import Plan, PlannedItem, TableRow
 from ..switches import COLUMNS, Row, Switch, SwitchReach
 from ..tree import NewBranch, Tree
+from ..updates import TreeUpdate
 from .changes import OntologyChange, Setting, TreeChange
 from .item import OntologyItem
 
@@ -212,6 +213,23 @@ class Ontology(Journaled):
             plan = Plan(self.tree, new_items, parent.again() if parent else self.root, alike=alike)
             plan.check()
             return change.insert(plan.branches())
+
+    def update_from(self, rows: Sequence[TableRow], *, by: User, agreed: str | None = None) -> None:
+        """Add the labels that the rows of a table name, rename and describe those that are there, in one step. Nothing is
+        removed, nothing is moved.
+
+        Raises `Refused` if somebody has ``agreed`` to what has another digest than what would come now.
+        """
+        with self.changing("update from file", by=by) as change:
+            update = TreeUpdate(change.thing.labels(), rows)
+            if agreed not in (None, update.digest):
+                raise Refused("Meanwhile it has become something else.")
+            for field, values in update.changes.items():
+                change.set_each(field, [(label.pk, label.uid, before, after) for label, before, after in values])
+            parents = {item.uid: item for item in self.tree.nodes.filter(uid__in=among({*update.new}))} | {
+                "": self.root
+            }
+            change.insert([NewBranch(parents[uid], [*tree.labels()]) for uid, tree in update.new.items()])
 
     def foresee_labels(self, other: "Ontology") -> list[PlannedItem]:
         """What `put_labels` would do."""

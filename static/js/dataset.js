@@ -3,19 +3,25 @@
 
 const BYTES = 64_000;
 const $ = (id) => document.getElementById(id);
-const ids = ["id_text", "id_file", "sample", "preview", "file-problem", "clear-file", "id_name", "file-name", "detected", "id_format"];
-const [text, file, sample, preview, problem, clear, name, fileName, detected, format] = ids.map($);
+const ids = ["id_text", "id_file", "sample", "preview", "file-problem", "clear-file", "id_name", "file-name", "detected", "sample-bytes"];
+const [text, file, sample, preview, problem, clear, name, fileName, detected, bytes] = ids.map($);
 const form = text.form;
 const kept = { start: sample.value, name: fileName.value }; // of a file that is here already
 
 // The last line of a part may be cut in its middle, so it is left out, unless there is no other.
 const wholeLines = (part) => part.slice(0, Math.max(part.lastIndexOf("\n"), part.lastIndexOf("\r")) + 1 || undefined);
 
+// The beginning of a file: its text or, if it is no text in UTF-8, its bytes.
 async function read(chosen) {
   const part = await chosen.slice(0, BYTES).arrayBuffer();
-  // `stream` lets the part end in the middle of a character.
-  const start = new TextDecoder("utf-8", { fatal: true }).decode(part, { stream: chosen.size > BYTES });
-  return chosen.size > BYTES ? wholeLines(start) : start;
+  try {
+    if (new Uint8Array(part).includes(0)) throw new TypeError("no text");
+    // `stream` lets the part end in the middle of a character.
+    const start = new TextDecoder("utf-8", { fatal: true }).decode(part, { stream: chosen.size > BYTES });
+    return [chosen.size > BYTES ? wholeLines(start) : start, ""];
+  } catch {
+    return ["", btoa(Array.from(new Uint8Array(part), (byte) => String.fromCharCode(byte)).join(""))];
+  }
 }
 
 // Said, and the form held back, before a long upload is in vain.
@@ -27,18 +33,14 @@ function tell(words) {
 
 const ask = () => preview.dispatchEvent(new Event("sample"));
 
-// What somebody has chosen is not changed any more, whatever the content looks like. Another file may have another format.
-const byHand = { kind: Boolean(kept.start), format: false };
-const isKept = () => Boolean(kept.start) && !file.files[0] && !text.value;
-const hasFormat = () => byHand.format || isKept();
+// What somebody has chosen is not changed any more, whatever the content looks like.
+const byHand = { kind: Boolean(kept.name) };
 form.addEventListener("change", ({ target }) => {
-  if (target.name.endsWith("_ontology")) ask();
-  if (!(target.name in byHand)) return;
-  byHand[target.name] = true;
-  ask();
+  byHand.kind ||= target.name === "kind";
+  if (target.name.endsWith("_ontology") || ["kind", "format"].includes(target.name)) ask();
 });
 
-form.addEventListener("draft", ({ detail: { kind, format } }) => Object.assign(byHand, { kind: Boolean(kind), format: Boolean(format) }));
+form.addEventListener("draft", ({ detail: { kind } }) => Object.assign(byHand, { kind: Boolean(kind) }));
 
 // Nor is an ontology that somebody has chosen, or is searching, while the best one was looked for.
 document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
@@ -51,33 +53,31 @@ document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
 let asked = true; // whether the server has said what the content looks like
 
 async function update() {
-  asked = byHand.kind && hasFormat();
+  asked = byHand.kind;
   const chosen = file.files[0];
   clear.hidden = !chosen;
-  let [start, words] = [kept.start, ""];
+  let [start, other, words] = [kept.start, "", ""];
   if (!chosen) start = (text.value.length > BYTES ? wholeLines(text.value.slice(0, BYTES)) : text.value) || kept.start;
   else {
     if (text.value.trim()) words = "There is pasted text, too. Take one of the two out.";
     if (chosen.size > file.dataset.maxBytes) words = "This file is larger than the limit. Split it.";
-    try { start = await read(chosen); } catch { words = "This file is not UTF-8 text. Save it as UTF-8, then choose it again."; }
+    [start, other] = await read(chosen);
   }
   if (chosen !== file.files[0]) return; // another one was chosen meanwhile
   tell(words);
   sample.value = start;
+  bytes.value = other;
   fileName.value = chosen?.name ?? (text.value ? "" : kept.name);
   if (name) name.placeholder = (chosen?.name ?? kept.name).replace(/\.[^.]*$/, "");
-  if (!start && detected) detected.value = "";
+  if (!start && !other && detected) detected.value = "";
   ask();
 }
 
 document.addEventListener("detected", ({ detail }) => {
-  if (detected) detected.value = `The content looks like: ${detail.name}`;
+  if (detected) detected.value = detail.name;
   const kind = byHand.kind ? null : form.querySelector(`[name=kind][type=radio][value="${detail.kind}"]`);
-  const sameKind = !kind || kind.checked;
-  const sameFormat = hasFormat() || !format || format.value === detail.format;
-  if (sameKind && sameFormat) return;
-  if (!sameKind) kind.checked = true;
-  if (!sameFormat) format.value = detail.format;
+  if (!kind || kind.checked) return;
+  kind.checked = true;
   ask();
 });
 
@@ -90,7 +90,8 @@ form.addEventListener("submit", (event) => {
   waiting = true;
 });
 preview.addEventListener("htmx:afterRequest", ({ detail }) => {
-  if (detail.requestConfig.parameters.sample !== sample.value) return; // an earlier one, given up
+  const { parameters } = detail.requestConfig;
+  if (parameters.sample !== sample.value || parameters.sample_bytes !== bytes.value) return; // an earlier one, given up
   asked = true;
   if (waiting) form.requestSubmit();
 });

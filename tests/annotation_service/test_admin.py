@@ -194,3 +194,12 @@ def test_the_colour_of_a_label_is_seen(as_sam, ontology_item):
 @pytest.fixture
 def ontology_item(alice):
     return factories.ontology(owner=alice).items()[0]
+
+
+def test_authors_who_came_with_a_bundle_can_be_looked_at_with_their_names_there(as_sam, carol):
+    author = User.objects.create(username="vera (imported, project 1)", imported_as="vera", is_active=False)
+    page = as_sam.get(f"{PEOPLE}{author.pk}/change/").text
+    assert "Imported as:" in page and ">vera</div>" in page
+    assert 'name="username"' not in page and "Password:" not in page
+    assert "Imported as:" not in as_sam.get(f"{PEOPLE}{carol.pk}/change/").text
+    assert [person.username for person in listed(as_sam, PEOPLE, imported_as__isempty="0")] == [author.username]

@@ -5,7 +5,10 @@ import re
 
 from django.contrib.staticfiles import finders
 
+from annotation_service.file_formats import FORMATS
 from annotation_service.views import HELP
+from datasets.formats.dataset_format import DatasetFormat
+from ontologies.label_files import OntologyFormat
 from tests.test_imports import APPS, ROOT
 
 TEMPLATES = ROOT / "templates"
@@ -92,3 +95,37 @@ def test_the_contents_lead_to_every_answer(as_carol, settings):
     contents = page[page.index('<nav class="help-contents') : page.index("help-answers")]
     assert sorted(re.findall(r'<li><a href="#([\w-]+)">', contents)) == sorted(answers())
     assert "Can a word belong to two marks?" in contents
+
+
+def rows_of_formats(client):
+    """What the table says: the noun, label, whether it comes in and goes out, and what it loses."""
+    page = client.get("/help/").text
+    rows, noun = [], ""
+    for row in re.findall(r"<tr>(.*?)</tr>", page[page.index('id="formats"') :].split("</article>")[0], re.S):
+        cells = [" ".join(MARKUP.sub("", cell).split()) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.S)]
+        if len(cells) == 1:
+            noun = cells[0].removeprefix("For ")
+        elif noun:
+            rows.append((noun, *cells))
+    return rows
+
+
+def test_all_formats_are_listed_by_what_is_made_of_them_and_by_name(as_alice):
+    rows = rows_of_formats(as_alice)
+    assert len(rows) == len(FORMATS) and [row[:2] for row in rows] == sorted(
+        (row[:2] for row in rows), key=lambda row: (row[0], row[1].casefold())
+    )
+    assert ("a dataset", "WebAnno TSV 3 .tsv .webanno", "yes", "no") in [row[:4] for row in rows]
+    assert ("a dataset", "CoNLL with layers .conll", "no", "yes") in [row[:4] for row in rows]
+    assert ("an ontology", "SKOS .ttl .rdf", "yes", "yes", "colours, ids, times and what is switched off") in rows
+
+
+def test_a_new_format_appears_in_the_help_by_itself(as_alice, monkeypatch):
+    texts = DatasetFormat("knots", "Knots", (".knot",), lambda start: None, loses="bows", read=lambda source: ())
+    labels = OntologyFormat("quipu", "Quipu", (".cord",), lambda start: None, read=lambda source, kind: [])
+    monkeypatch.setattr("annotation_service.file_formats.FORMATS", [labels, *FORMATS, texts])
+    rows = rows_of_formats(as_alice)
+    assert ("a dataset", "Knots .knot", "yes", "no", "bows") in rows
+    assert ("an ontology", "Quipu .cord", "yes", "no", "") in rows
+    hits = as_alice.get("/find/", {"q": "knots"}).json()["hits"]
+    assert [hit["url"] for hit in hits if hit["kind"] == "Help"] == ["/help/#formats"]

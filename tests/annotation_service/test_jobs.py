@@ -1,10 +1,12 @@
 import os
+import signal
 import threading
 import time
 from contextlib import contextmanager
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.db import OperationalError, connection, transaction
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -12,7 +14,7 @@ from django.utils import timezone
 from annotation_service import jobs
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, new_file, start_job
-from tests import factories
+from tests import factories, faults
 from tests.threads import running
 
 
@@ -59,7 +61,7 @@ def wait_for(is_over):
 def workers(count):
     """So many, until the work of the block is over."""
     stop = threading.Event()
-    with running(*[lambda: jobs.work(stop, poll=0.01)] * count):
+    with running(*[lambda: jobs.work(stop.is_set, poll=0.01)] * count):
         try:
             yield
         finally:
@@ -209,6 +211,24 @@ def test_a_worker_survives_whatever_happens(work, monkeypatch, caplog):
         wait_for(Job.objects.filter(state="done").exists)
     assert Job.objects.get().state == "done"
     assert "not yours" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("_", range(3))
+def test_signals_at_any_moment_end_a_worker(_, tmp_path, monkeypatch):
+    """Ctrl-C comes from the terminal and from bin/run: one signal may come while the other is taken."""
+    sign = tmp_path / "sign"
+    monkeypatch.setattr(jobs, "show_sign", sign.touch)
+    pid = faults.start_child(lambda: call_command("worker"))
+    wait_for(sign.exists)
+    deadline, status = time.monotonic() + 20, None
+    while status is None and time.monotonic() < deadline:
+        os.kill(pid, signal.SIGTERM)
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        status = status if ended else None
+    if status is None:
+        os.kill(pid, signal.SIGKILL)
+    assert status == 0
 
 
 def test_an_upload_that_breaks_off_leaves_no_file(settings):

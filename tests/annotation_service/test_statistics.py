@@ -129,7 +129,7 @@ def test_the_worker_refreshes_them_once_all_is_deleted(alice, monkeypatch):
         dataset.erase()
         assert not tables
         monkeypatch.setattr(jobs, "PURGES", [purge])
-        jobs.work(stop, poll=0)
+        jobs.work(stop.is_set, poll=0)
     assert expected("datasets_item") in tables
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation_service import inputs
+from annotation_service.file_formats import Beginning
 from annotation_service.inputs import Refused, blocks, decode, lines_of, split_lines
 from annotation_service.json_input import parse_json
 from annotation_service.json_input.lists import Elements
@@ -38,6 +39,11 @@ def test_blocks_join_to_the_text_with_one_kind_of_line_end(text, size, mark):
     data = ("\ufeff" * mark + text).encode()
     wanted = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     assert read(data, size) == wanted
+
+
+def test_a_byte_order_mark_of_utf_8_is_text_in_no_other_encoding():
+    data = "\ufefftext".encode()
+    assert "".join(blocks(io.BytesIO(data), "cp1252")) == Beginning(data, encoding="cp1252").text == "text"
 
 
 def test_many_carriage_returns_are_read_block_by_block():

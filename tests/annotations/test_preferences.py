@@ -90,10 +90,18 @@ def test_shortcuts_are_of_one_person_in_one_project(as_carol, as_alice, carol, a
     assert not {"shortcuts", "comfort"} & {*reading, *reading["urls"]}
 
 
-def test_the_bundle_is_without_what_somebody_likes(carol, project, label, tmp_path):
+def test_the_bundle_has_the_shortcuts_of_its_project_and_nothing_else_that_somebody_likes(
+    as_carol, post, state, carol, project, label, tmp_path
+):
     Membership.objects.get(user=carol, project=project).set_shortcut("entity", "1", label("State"))
+    url = state(as_carol)["urls"]["comfort"]
+    for name, choice in COMFORT.items():
+        post(as_carol, url, name=name, value=choice.values[-1])
     with (tmp_path / "bundle.zip").open("w+b") as file:
-        assert "shortcut" not in json.dumps(bundle.write(Project.objects.get(), file))
+        manifest = bundle.write(Project.objects.get(), file)
+    [carols] = [member for member in manifest["members"] if member["user"] == "carol"]
+    assert carols["shortcuts"]["entity"] == {"1": label("State")}
+    assert not {*COMFORT, "comfort"} & {*json.dumps(manifest).replace('"', " ").split()}
 
 
 def test_each_choice_is_kept_for_the_person(as_carol, post, state):

@@ -9,13 +9,16 @@ from typing import Any
 
 from django.db import connection
 
+from annotation_service.file_formats import BEGINNING, Beginning
+from datasets.formats import detect
 from datasets.models import Dataset
 from ontologies.models import Ontology
 from projects.models import Project
 from resources.models import ConstraintSet
+from tests.workbooks import workbook
 
 from . import data
-from .figures import Figure, benchmark, headline, median
+from .figures import Figure, benchmark, felt, headline, median
 from .service import Browser, Service
 
 LINES = 100_000
@@ -82,6 +85,79 @@ def import_lines(service: Service) -> Iterator[Figure]:
         fields = LINES_OF_TEXT | {"tokeniser": tokeniser}
         what = f"import {LINES:,} lines, {tokeniser}"
         yield from _imported(service, what, text, fields, runs=runs, budget=budget)
+
+
+@benchmark("tables")
+def import_tables(service: Service) -> Iterator[Figure]:
+    """The same texts as lines, as CSV and as a workbook, with an id and a field of their own in each row."""
+    lines = data.text(LINES).splitlines()
+    rows = [["id", "text", "site"], *([f"w{n}", line, "north"] for n, line in enumerate(lines))]
+    files = {
+        "text": ("\n".join(lines).encode(), {"kind": "standard", "format": "text"}, 0.0),
+        "CSV": (
+            "".join(f'{i},"{text}",{site}\n' for i, text, site in rows).encode(),
+            {"kind": "rich", "format": "csv"},
+            1.3,
+        ),
+        "XLSX": (workbook(Orders=rows), {"kind": "rich", "format": "xlsx"}, 2.0),
+    }
+    service.start()
+    browser = Browser(service, data.MANAGER)
+    browser.get("/datasets/new/")
+    for tokeniser in ("whitespace", "punkt"):
+        text = 0.0
+        for name, (file, fields, budget) in files.items():
+            runs = [Import(browser, file, tokeniser=tokeniser, **fields) for _ in range(3)]
+            took = statistics.median(each.checked + each.stored for each in runs)
+            text = text or took
+            yield Figure(f"import {LINES:,} lines as {name}, {tokeniser}, median of 3", took, "s")
+            if budget:
+                yield Figure("  so many times as long as the text file", took / text, "x", felt(budget))
+
+
+# What makes looking for a format slow, each again and again.
+TIRESOME = (
+    *(
+        "a\n",
+        "a B-X\n",
+        "a\tb\tc\td\tO\n\n",
+        "1\n\n",
+        "#\n",
+        "\n",
+        "word " * 20,
+        "T1\tX 0 1\ta\n",
+        "# text = a\n1\ta\n\n",
+    ),
+    *("#T_SP=" + "." * 1000, "#FORMAT=WebAnno TSV 3.3\n#T_SP=a.B|value\n\n\n#Text=a\n1-1\t0-1\ta\tX\t\n", "a|" * 100),
+    *(
+        "<!",
+        "<?>",
+        "<a>",
+        "PK\3\4",
+        "http:///uima",
+        '{"%TYPE":"a.',
+        '{"text":1}\n',
+        "[" * 100,
+        '"a","b"\n',
+        "a;b,c|d\te\n",
+    ),
+)
+
+
+@benchmark("recognise")
+def recognise(service: Service) -> Iterator[Figure]:
+    """What the first million bytes of a file are, and what labels are in them: asked again while somebody types."""
+    slowest = {"": 0.0}
+    for line in TIRESOME:
+        start = Beginning((line * (BEGINNING // len(line) + 1))[:BEGINNING].encode())
+        started = time.perf_counter()
+        detect(start)
+        slowest[line] = 1000 * (time.perf_counter() - started)
+    line = max(slowest, key=slowest.__getitem__)
+    yield Figure(
+        f"recognise a megabyte, the slowest of {len(TIRESOME)}: {line[:20]!r}", slowest[line], "ms", felt(1000)
+    )
+    yield Figure("  median", statistics.median(slowest.values()), "ms")
 
 
 @benchmark("marked")

@@ -5,7 +5,6 @@ import uuid
 from pathlib import Path
 
 from datasets.importing.document import Reader
-from datasets.importing.formats import Format
 from datasets.importing.options import ImportOptions
 from datasets.kinds import DatasetKind
 from tests import factories
@@ -43,17 +42,17 @@ class Ontologies:
     def __init__(self, entity, relation):
         self.entity, self.relation = entity, relation
 
-    def options(self, kind, format=Format.JSON, **options):
+    def options(self, kind, format="json", **options):
         """How a document of the kind is read."""
         kind = DatasetKind(kind)
         return ImportOptions(
             kind,
-            Format(format),
+            format,
             ontologies={of: getattr(self, of) for of in kind.label_kinds},
             **options,
         )
 
-    def report(self, document, kind, format=Format.JSON, *, known_ids=None, on_problem=None, **options):
+    def report(self, document, kind, format="json", *, known_ids=None, on_problem=None, **options):
         options = self.options(kind, format, **options)
         return reader(document, options, known_ids=known_ids, on_problem=on_problem).check()
 

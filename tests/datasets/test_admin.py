@@ -77,3 +77,19 @@ def test_a_list_with_more_rows_than_are_counted_says_so(as_sam, alice, monkeypat
     monkeypatch.setattr("annotation_service.admin_base.CappedPaginator.limit", 4)
     page = as_sam.get(url).text
     assert "more than 4 items" in page and "\n4 items" not in page
+
+
+def test_marks_of_a_file_are_found_and_say_who_brought_them(as_sam, project, alice, carol):
+    project.membership_set.create(user=carol, role="annotator")
+    items = project.dataset.items()
+    text = "".join(f"{token}\tO\n" for token in items[1].tokens)
+    options = {"format": "conll", "whose": "@carol", "duplicates": "mark", "file_kind": "preannotated_entity"}
+    factories.upload(text, by=alice, options=options, dataset=project.dataset, name="carol.conll").store()
+    found = as_sam.get(reverse("admin:datasets_annotation_changelist"), {"imported_by__isempty": "0"})
+    (annotation,) = found.context["cl"].result_list
+    assert (annotation.annotator, annotation.item, annotation.imported_by) == (carol, items[1], alice)
+    assert "carol.conll" in found.text
+    page = as_sam.get(reverse("admin:datasets_annotation_change", args=[annotation.pk])).text
+    assert "Imported by:" in page and "carol.conll" in page and ">alice</a>" in page
+    made_here = as_sam.get(reverse("admin:datasets_annotation_changelist"), {"imported_by__isempty": "1"})
+    assert annotation not in made_here.context["cl"].result_list and made_here.context["cl"].result_list

@@ -3,7 +3,6 @@
 import math
 import os
 import signal
-import threading
 import time
 import zipfile
 from contextlib import contextmanager
@@ -254,11 +253,11 @@ def test_a_fault_at_every_statement(kind, fault):
     for number in points:
         assert fails_at(number, fault, work)
         outcomes.append(check_all_or_nothing(before, size))
+        # What failed has said why, and is started again.
+        Job.objects.filter(state=JobState.FAILED).update(state=JobState.RUNNING)
         if outcomes[-1] or SOAK:
             check_repeat(work, size)
             work, before = prepared(kind)
-        elif isinstance(work, ByJob):
-            Job.objects.update(state=JobState.RUNNING)
     assert outcomes == sorted(outcomes) and len(set(outcomes)) == 2
 
 
@@ -325,20 +324,19 @@ def full_for_a_moment(watching_at):
 
 def do_all_jobs(wait=lambda seconds: None):
     """What a worker does until there is nothing to do; ``wait`` is called when it waits."""
-    stop = threading.Event()
-    stop.wait = wait
+    is_over = []
 
     def claim():
         job = claim_one()
         if job is None and not Job.objects.filter(state__in=("queued", "running")).exists():
-            stop.set()
+            is_over.append(True)
         elif job is None:  # lost between claiming and knowing it
             go_stale()
         return job
 
     claim_one = jobs.claim
-    with mock.patch.object(jobs, "claim", claim):
-        jobs.work(stop)
+    with mock.patch.object(jobs, "claim", claim), mock.patch.object(jobs.time, "sleep", wait):
+        jobs.work(lambda: bool(is_over))
 
 
 def go_stale():
@@ -449,7 +447,7 @@ def test_a_worker_that_is_killed_is_replaced():
     Job.objects.update(state=JobState.QUEUED, attempts=0)
 
     def worker():
-        jobs.work(threading.Event())
+        jobs.work(lambda: False)
 
     def is_at(state, attempts):
         return Job.objects.filter(pk=job.pk, state=state, attempts=attempts).exists()

@@ -83,7 +83,7 @@ def test_limits_hold_here_too(alice, path, settings):
     settings.MAX_ITEM_TOKENS = 1
     code, _, errors = run(path)
     assert code == 1
-    assert f"{path}: line 1: An item has at most 1 token; this line has 3." in errors.splitlines()
+    assert f"{path}: line 1: An item has at most 1 token; this line has 3. (and 2 more)" in errors.splitlines()
     settings.MAX_FILE_BYTES = 10
     assert "the limit is 10 bytes" in run(path)[2]
     assert not Dataset.objects.exists()

@@ -7,16 +7,17 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from annotation_service import json_input
+from annotation_service.file_formats import Beginning
 from annotation_service.inputs import Problem, Refused
 from annotation_service.json_input.lists import Elements
 from annotation_service.schemas import Checker
+from datasets.formats import detect
 from datasets.importing.document import (
     PREVIEW_ITEMS,
     PREVIEW_TOKENS,
     ImportReport,
     Reader,
 )
-from datasets.importing.formats import Format, detect
 from datasets.importing.items import NewEntity, NewItem, NewRelation
 from datasets.kinds import DatasetKind
 from datasets.preprocessing import Preprocessing
@@ -138,7 +139,7 @@ def test_lists_and_lines_say_the_same(ontologies, end, mark):
     values = [item(extra_fields={"n": n}, entities=[entity(0, n % 3)]) for n in range(50)]
     options = ontologies.options(DatasetKind.PREANNOTATED_ENTITY)
     wanted = [(i.extra_fields["n"], i.entities) for i in items_of(json.dumps(values), options)]
-    lines_options = ontologies.options(DatasetKind.PREANNOTATED_ENTITY, Format.JSON_LINES)
+    lines_options = ontologies.options(DatasetKind.PREANNOTATED_ENTITY, "jsonl")
     for document, options in (
         (json.dumps(values, indent=2), ontologies.options(DatasetKind.PREANNOTATED_ENTITY)),
         (as_lines(values), lines_options),
@@ -154,14 +155,14 @@ def test_where_a_block_ends_makes_no_difference(ontologies, monkeypatch, size):
     values = [item(original='a "b" [c', tokens=["a", '"b"', "[c"], extra_fields={"é\\": ["😀", {}]}) for _ in range(5)]
     monkeypatch.setattr("annotation_service.inputs.BLOCK_BYTES", size)
     for text, format in (
-        (json.dumps(values, ensure_ascii=False, indent=1).replace("\n", "\r\n"), Format.JSON),
-        (as_lines(values).replace("\n", "\r\n"), Format.JSON_LINES),
+        (json.dumps(values, ensure_ascii=False, indent=1).replace("\n", "\r\n"), "json"),
+        (as_lines(values).replace("\n", "\r\n"), "jsonl"),
     ):
         read = items_of("\ufeff" + text, ontologies.options(DatasetKind.RICH, format))
         assert [(i.original, i.tokens, i.extra_fields) for i in read] == [
             (v["original"], v["tokens"], v["extra_fields"]) for v in values
         ]
-    lines = items_of("a b\r\n\r\né 😀\r\n", ontologies.options(DatasetKind.STANDARD, Format.TEXT))
+    lines = items_of("a b\r\n\r\né 😀\r\n", ontologies.options(DatasetKind.STANDARD, "text"))
     assert [(i.place, i.original) for i in lines] == [("line 1", "a b"), ("line 3", "é 😀")]
 
 
@@ -169,12 +170,12 @@ def test_places_are_those_of_the_document(ontologies):
     values = [item(), item()]
     assert [i.place for i in items_of(json.dumps(values), ontologies.options(DatasetKind.RICH))] == ["item 1", "item 2"]
     lines = "\n" + as_lines(values)
-    read = items_of(lines, ontologies.options(DatasetKind.RICH, Format.JSON_LINES))
+    read = items_of(lines, ontologies.options(DatasetKind.RICH, "jsonl"))
     assert [i.place for i in read] == ["line 2", "line 3"]
 
 
 def test_lines_of_text_become_items_of_a_rich_dataset(ontologies):
-    options = ontologies.options(DatasetKind.RICH, Format.TEXT, preprocessing=Preprocessing(tokeniser="punkt"))
+    options = ontologies.options(DatasetKind.RICH, "text", preprocessing=Preprocessing(tokeniser="punkt"))
     [read] = items_of("Pump leaks, badly.\n", options)
     assert read.tokens == ["Pump", "leaks", ",", "badly", "."]
     assert read.offsets == [(0, 4), (5, 10), (10, 11), (12, 17), (17, 18)]
@@ -182,7 +183,7 @@ def test_lines_of_text_become_items_of_a_rich_dataset(ontologies):
 
 def test_texts_that_are_there_already_are_duplicates():
     options = Ontologies(None, None).options(
-        DatasetKind.STANDARD, Format.TEXT, preprocessing=Preprocessing(remove_duplicates="identical", lowercase=True)
+        DatasetKind.STANDARD, "text", preprocessing=Preprocessing(remove_duplicates="identical", lowercase=True)
     )
     reading = reader(b"A b\nc\nC\nd\n", options, known_texts=["a b", "D"])
     assert [read.original for read in reading] == ["c"]
@@ -296,21 +297,46 @@ def test_marks_with_labels_that_are_off_are_counted_refused_or_kept(ontologies):
 
 def test_every_problem_is_told_and_the_first_hundred_are_kept(ontologies):
     told = []
-    values = [item(tokens=[]) for _ in range(250)]
+    values = [item(tokens=["a"], **{f"f{n}": 1}) for n in range(249)] + [item(tokens=[])]
     report = ontologies.report(json.dumps(values), DatasetKind.RICH, on_problem=told.append)
     assert report.problems.total == len(told) == 250
     assert report.problems.first == told[:100]
+    assert (len(report.problem_lines), report.untold) == (100, 150)
     assert told[249] == Problem("item 250, $.tokens", "This list must not be empty.")
 
 
+def test_problems_that_say_the_same_are_one_line_with_a_count(ontologies):
+    told = []
+    values = [item(tokens=[]) for _ in range(250)] + [item(tokens=[""])]
+    report = ontologies.report(json.dumps(values), DatasetKind.RICH, on_problem=told.append)
+    assert (report.problems.total, len(told), report.untold) == (251, 251, 0)
+    assert [(line.place, line.text) for line in report.problem_lines] == [
+        ("item 1, $.tokens", "This list must not be empty. (and 249 more)"),
+        ("item 251, $.tokens[0]", "This must not be empty."),
+    ]
+
+
+def test_the_good_items_are_taken_without_the_bad_ones_if_that_was_decided(ontologies):
+    bad = []
+    values = [item(), item(tokens=[]), 7, item(external_id="a"), item(external_id="a")]
+    reading = reader(json.dumps(values), ontologies.options(DatasetKind.RICH, bad="drop"), on_bad=bad.append)
+    assert [one.place for one in reading] == ["item 1", "item 4"]
+    report = reading.report
+    assert report.is_good and (report.items, report.bad_items, report.problems.total) == (2, 3, 3)
+    assert bad == [values[1], 7, values[4]]
+    assert "3 items with problems left out" in report.in_words()
+    broken = reader(json.dumps(values)[:-1], ontologies.options(DatasetKind.RICH, bad="drop"))
+    assert not broken.check().is_good
+
+
 def test_after_a_problem_nothing_comes_and_at_the_end_it_is_raised(ontologies):
-    values = [item(), item(tokens=[]), item(), item(tokens=[])]
+    values = [item(), item(tokens=[]), item(), item(tokens=[""])]
     reading, read = reader(json.dumps(values), ontologies.options(DatasetKind.RICH)), []
     with pytest.raises(Refused) as refused:
         for one in reading:
             read.append(one.place)
     assert read == ["item 1"]
-    assert [problem.place for problem in refused.value.problems] == ["item 2, $.tokens", "item 4, $.tokens"]
+    assert [problem.place for problem in refused.value.problems] == ["item 2, $.tokens", "item 4, $.tokens[0]"]
 
 
 def test_progress_is_told_and_may_stop_it(ontologies):
@@ -325,9 +351,9 @@ def test_progress_is_told_and_may_stop_it(ontologies):
             raise Stop
 
     for document, format, kind in (
-        (json.dumps([item() for _ in range(4000)]), Format.JSON, DatasetKind.RICH),
-        (as_lines([item() for _ in range(4000)]), Format.JSON_LINES, DatasetKind.RICH),
-        ("a b\n" * 200_000, Format.TEXT, DatasetKind.STANDARD),
+        (json.dumps([item() for _ in range(4000)]), "json", DatasetKind.RICH),
+        (as_lines([item() for _ in range(4000)]), "jsonl", DatasetKind.RICH),
+        ("a b\n" * 200_000, "text", DatasetKind.STANDARD),
     ):
         told.clear()
         with pytest.raises(Stop):
@@ -341,9 +367,9 @@ def test_progress_is_told_and_may_stop_it(ontologies):
 SAME = [("a", 1), ("", 2), ("b", 3), ("a", 4), ("c", 5), ("a", 6), ("b", 7)]
 
 
-def same_ids(ontologies, duplicates, known=None, format=Format.JSON):
+def same_ids(ontologies, duplicates, known=None, format="json"):
     values = [item(extra_fields={"n": n}, **({"external_id": id} if id else {})) for id, n in SAME]
-    text = json.dumps(values) if format == Format.JSON else as_lines(values)
+    text = json.dumps(values) if format == "json" else as_lines(values)
     options = ontologies.options(DatasetKind.RICH, format, duplicates=duplicates)
     reading = reader(text, options, known_ids=known)
     return [(i.external_id, i.extra_fields["n"]) for i in reading], reading
@@ -353,15 +379,14 @@ def test_taken_external_ids_are_refused(ontologies):
     with pytest.raises(Refused) as refused:
         same_ids(ontologies, "refuse", {"c": 12})
     assert [(p.place, p.text) for p in refused.value.problems] == [
-        ("item 4, $.external_id", "“a” is the external id of item 1."),
+        ("item 4, $.external_id", "“a” is the external id of item 1. (and 1 more)"),
         ("item 5, $.external_id", "“c” is the external id of item 12 of the dataset."),
-        ("item 6, $.external_id", "“a” is the external id of item 1."),
         ("item 7, $.external_id", "“b” is the external id of item 3."),
     ]
 
 
 def test_items_with_taken_external_ids_are_skipped(ontologies):
-    read, reading = same_ids(ontologies, "skip", {"c": 12, "z": 1}, Format.JSON_LINES)
+    read, reading = same_ids(ontologies, "skip", {"c": 12, "z": 1}, "jsonl")
     assert read == [("a", 1), ("", 2), ("b", 3)]
     report = reading.report
     assert (report.items, report.skipped, report.same_in_document, report.same_in_dataset) == (3, 4, 3, 1)
@@ -413,17 +438,22 @@ DETECTED = {
 }
 
 
+def seems(start):
+    found = detect(start)
+    return f"{found.kind} {found.format.name}"
+
+
 @pytest.mark.parametrize("case", DETECTED)
 def test_kind_and_format_are_detected(tmp_path, case):
     data, name, wanted = DETECTED[case]
     (tmp_path / "kept").write_bytes(data)
-    assert " ".join(detect(data, name)) == " ".join(detect(tmp_path / "kept", name)) == wanted
+    assert seems(Beginning(data, name)) == seems(Beginning.of(tmp_path / "kept", name)) == wanted
 
 
 def test_the_beginning_of_a_large_document_is_enough(tmp_path):
     path = tmp_path / "large"
     path.write_bytes(b"[" + (json.dumps(item(entities=[])).encode() + b",") * 50_000)
-    assert " ".join(detect(path)) == "preannotated_entity json"
+    assert seems(Beginning.of(path, "")) == "preannotated_entity json"
 
 
 @pytest.mark.parametrize("data", [b"[" + b"," * 100_000, b"{}\n" + b"{\n" * 100_000])
@@ -434,7 +464,7 @@ def test_of_broken_items_only_the_first_are_looked_at(data, monkeypatch):
         json_input.lists, "parse_json", lambda text, **options: looked_at.append(text) or parse_json(text)
     )
     monkeypatch.setattr(Elements, "_element", lambda self, number: looked_at.append(number) or element(self, number))
-    detect(data, "orders.json")
+    detect(Beginning(data, "orders.json"))
     assert 100 < len(looked_at) < 2000
 
 
@@ -446,7 +476,7 @@ def test_examples_are_valid_and_name_the_labels_of_the_example_ontologies(alice,
     examples = {kind: json.loads(example_json(kind)) for kind in ("entity", "relation")}
     entities, relations = (factories.ontology(owner=alice, kind=k, items=items) for k, items in examples.items())
     text = kind.example
-    assert " ".join(detect(text.encode())) == f"{kind} json"
+    assert seems(Beginning(text.encode())) == f"{kind} json"
     report = Ontologies(entities, relations).report(text, kind)
     assert report.is_good and report.items == 2 and not report.without_offsets
     assert bool(report.entities) == kind.has_entities and bool(report.relations) == kind.has_relations
@@ -454,7 +484,7 @@ def test_examples_are_valid_and_name_the_labels_of_the_example_ontologies(alice,
 
 
 def test_the_example_of_a_standard_dataset_is_text():
-    report = Ontologies(None, None).report(DatasetKind.STANDARD.example, DatasetKind.STANDARD, Format.TEXT)
+    report = Ontologies(None, None).report(DatasetKind.STANDARD.example, DatasetKind.STANDARD, "text")
     assert report.is_good and report.items == 3
 
 
@@ -517,6 +547,6 @@ def test_memory_does_not_grow_with_the_texts_that_a_dataset_has(ontologies):
         assert (report.identical, report.respaced, report.items) == (1, 1, 3)
         return top
 
-    options = ontologies.options(DatasetKind.RICH, Format.JSON_LINES)
+    options = ontologies.options(DatasetKind.RICH, "jsonl")
     peak(100)
     assert peak(20_000) - peak(100) < 20_000

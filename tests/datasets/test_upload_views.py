@@ -157,8 +157,8 @@ def test_a_rich_file_brings_its_tokens_ids_and_fields(as_alice):
 
 
 def test_json_that_is_read_as_text_raises_a_question(as_alice):
-    assert "This looks like JSON" in shown(as_alice, post(as_alice, file=named_file(RICH)))
-    assert "This looks like" not in shown(as_alice, post(as_alice, text="[sic] is a word\n"))
+    assert "This is JSON" in shown(as_alice, post(as_alice, file=named_file(RICH)))
+    assert "Is that what you want?" not in shown(as_alice, post(as_alice, text="[sic] is a word\n"))
 
 
 def test_lines_of_text_make_a_rich_dataset_with_a_chosen_tokeniser(as_alice):
@@ -235,10 +235,10 @@ def test_what_is_wrong_with_the_content_is_on_the_page_of_the_upload(as_alice, v
 
 
 def test_problems_are_listed_with_their_places_and_all_of_them_can_be_downloaded(as_alice, settings):
-    settings.MAX_ITEM_CHARACTERS, settings.MAX_ITEM_TOKENS = 20, 3
-    response = post(as_alice, text="fine\n\n" + "x" * 21 + "\n" + "a b c d\n" * 150)
+    settings.MAX_ITEM_CHARACTERS, settings.MAX_ITEM_TOKENS = 400, 3
+    response = post(as_alice, text="fine\n\n" + "x" * 401 + "\n" + "".join(f"{'a ' * n}\n" for n in range(4, 154)))
     page = shown(as_alice, response)
-    assert "line 3" in page and "at most 20 characters; this line has 21" in page
+    assert "line 3" in page and "at most 400 characters; this line has 401" in page
     assert "line 4" in page and "at most 3 tokens; this line has 4" in page
     assert "151 problems" in page and "The first 100 of 151 problems." in page
     assert nothing_is_stored()
@@ -250,7 +250,11 @@ def test_problems_are_listed_with_their_places_and_all_of_them_can_be_downloaded
 
 def test_if_there_are_too_many_problems_to_read_on_the_page_says_at_least(as_alice, monkeypatch):
     monkeypatch.setattr("datasets.importing.document.MAX_PROBLEMS", 150)
-    page = unescape(as_alice.get(post_rich(as_alice, [{}] * 200)["Location"]).text)
+    page = unescape(
+        as_alice.get(
+            post_rich(as_alice, [{**RICH[0], "external_id": str(n), f"f{n}": 1} for n in range(200)])["Location"]
+        ).text
+    )
     assert "At least 151 problems" in page and "The first 100 of at least 151 problems." in page
     assert "at least 151 problems have to be solved" in page
 
@@ -264,7 +268,7 @@ def test_an_unknown_label_is_told_with_its_place(as_alice, labels):
 def test_sizes_are_limited(as_alice, settings):
     settings.MAX_PASTED_BYTES, settings.MAX_FILE_BYTES = 10, 20
     assert "the limit is 10 bytes" in html(post(as_alice, text="ü" * 6))
-    assert "the limit is 20 bytes" in html(post(as_alice, file=b"x" * 21))
+    assert "the limit is 20 bytes" in html(post(as_alice, file=b"x" * 401))
     assert not Upload.objects.exists()
     assert post(as_alice, text="ü" * 5).status_code == 302
     assert post(as_alice, file=b"x" * 20).status_code == 302
@@ -608,6 +612,20 @@ def test_the_history_tells_what_came_when_and_from_whom(as_alice, as_bob):
     assert "alice" in page and "second.json" in page and "third.json" not in page
 
 
+def test_the_history_tells_how_each_file_was_read(as_alice, carol):
+    ontology = factories.ontology(owner=as_alice.user)
+    options = {"kind": "preannotated_entity", "format": "conll", "name": "News", "entity_ontology": ontology.pk}
+    options |= {"encoding": "cp1252", "labels": {"entity": {"PER": "State", "LOC": "PhysicalObject", "MISC": ""}}}
+    text = "Köln B-LOC\nMarie B-PER\nMai B-MISC\n".encode("cp1252")
+    dataset = factories.upload(text, by=as_alice.user, options=options, name="news.conll").store()
+    assert "CoNLL, Windows-1252, 2 labels called otherwise here, 1 label left out" in html(
+        as_alice.get(f"/datasets/{dataset.pk}/uploads/")
+    )
+    for whose, told in ((f"@{carol}", "JSON, marks of carol"), ("suggested", "JSON, suggested marks")):
+        assert Upload(options={"format": "json", "whose": whose}).read_as == told
+    assert Upload(options={"format": "gone"}).read_as == Upload(options={}).read_as == ""
+
+
 def test_a_dataset_to_which_nothing_was_uploaded_says_so(as_alice):
     project = factories.project(by=as_alice.user)
     page = html(as_alice.get(f"/datasets/{project.dataset.pk}/uploads/"))
@@ -775,14 +793,14 @@ def test_the_labels_of_entities_and_relations_are_told_apart(as_alice, alice):
     ],
 )
 def test_the_kind_is_detected_from_the_beginning(as_alice, sample, kind, format):
-    found = detected(preview(as_alice, sample))
-    assert (found["kind"], found["format"]) == (kind, format)
+    response = preview(as_alice, sample)
+    assert (detected(response)["kind"], response.context["format"].name) == (kind, format)
 
 
 def test_what_is_chosen_against_what_is_detected_is_told(as_alice):
     assert "read as lines of text" in html(preview(as_alice, json.dumps(RICH)))
     assert "“Rich dataset” is chosen" in html(preview(as_alice, json.dumps(MARKED), kind="rich", format="json"))
-    assert "looks like lines of text" in html(preview(as_alice, "replace pump", kind="rich", format="json"))
+    assert "This is text" in html(preview(as_alice, "replace pump", kind="rich", format="json"))
 
 
 def test_extra_fields_may_have_any_name(as_alice):
@@ -798,8 +816,8 @@ def test_unusable_labels_are_counted_on_the_page(as_alice):
     document.append({**RICH[1], "entities": [{"start": 0, "end": 0, "label": "Activity"}]})
     response = post_rich(as_alice, document, kind="preannotated_entity", entity_ontology=ontology.pk)
     page = shown(as_alice, response)
-    assert "Not entity labels" in page and "2 of 3 labels are known" in page
-    assert '<span>Thermostat</span><span class="end">2</span>' in page
+    assert "Entity labels of the file" in page and "1 label" in page
+    assert re.search(r'value="Thermostat">\s*</th>\s*<td class="num">2</td>', page)
 
 
 def test_a_download_is_uploaded_again_after_a_label_was_retired(as_alice):

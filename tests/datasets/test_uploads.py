@@ -339,5 +339,5 @@ def test_options_of_the_old_layout_are_flattened(alice):
     upload = factories.upload("ONE", by=alice, options={**options, "preprocessing": {"lowercase": True}})
     import_module("datasets.migrations.0003_flat_upload_options").flatten(apps, None)
     upload.refresh_from_db()
-    assert upload.options == {**options, "lowercase": True}
+    assert upload.options == {**options, "lowercase": True, "encoding": "", "reading": {}, "labels": {}}
     assert upload.store().items()[0].tokens == ["one"]

@@ -81,7 +81,7 @@ def create_ontologies(page: Page, document, tmp_path) -> None:
     page.goto("/ontologies/new/")
     page.get_by_label("Name").fill("Life events")
     page.get_by_text("Relations", exact=True).click()
-    page.get_by_text("Paste JSON").click()
+    page.get_by_text("Paste a list").click()
     page.locator("textarea[name=text]").fill(json.dumps(RELATIONS))
     page.get_by_role("button", name="Create ontology").click()
     expect(page.get_by_role("treeitem", name="bornIn")).to_be_visible()

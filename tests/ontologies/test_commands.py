@@ -71,7 +71,7 @@ def test_import_refuses_with_the_reason(alice, labels, options, words):
     ("content", "first", "last"),
     [
         (json.dumps([{}] * 150).encode(), "item 1: “name” is missing.", "The first 100 of 150 problems."),
-        ('[\n{"name": "é"}]'.encode("latin-1"), "line 2: Byte 0xe9 is not UTF-8.", "try again."),
+        ('[\n{"name": "é"}]'.encode("latin-1"), "line 2: Byte 0xe9 is not UTF-8.", "save it as UTF-8."),
         (b"[" * 5_000_000, "line 1, column 201: This is nested too deep", "are allowed."),
     ],
 )

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from annotation_service.inputs import Refused, clean_name
+from annotation_service import csv_tables
+from annotation_service.inputs import Refused, clean_name, text_blocks
 from ontologies.documents import NewLabel
 from ontologies.pasted_lists import headings_of, read_pasted, read_table, usual_columns
 
@@ -175,7 +176,8 @@ def fullnames(items):
 
 def table(text, places=None, **columns):
     headings = headings_of(text)
-    return read_table(text, usual_columns(headings) | columns, places or {})
+    records = csv_tables.records(text_blocks(text), headings, 1_000_000)
+    return read_table(records, usual_columns(headings) | columns, places or {})
 
 
 @pytest.mark.parametrize(
@@ -185,7 +187,8 @@ def table(text, places=None, **columns):
         ("\ufeffFull_Name;Colour\nA;#FF0000", {"path": "Full_Name", "color": "Colour"}),
         ("Label\tParent\tSynonyms\nA\t\tb", {"name": "Label", "parent": "Parent", "example_terms": "Synonyms"}),
         ("Begriff\tDefinition\nA\tx", {"name": "Begriff", "description": "Definition"}),
-        ("id,prefix,Term\n1,a,A", {"name": "Term"}),
+        ("id,prefix,Term\n1,a,A", {"name": "Term", "uid": "id"}),
+        ("Level 2,LEVEL_1\nB,A", {"level 001": "LEVEL_1", "level 002": "Level 2"}),
     ],
 )
 def test_a_table_and_its_columns_are_known_by_its_headings(text, columns):

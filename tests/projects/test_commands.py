@@ -7,7 +7,8 @@ from django.contrib.auth.models import Group
 from django.core.management import call_command
 
 from annotation_service.models import PROJECT_MANAGERS, User
-from datasets.models import Annotation
+from datasets.models import Annotation, Dataset, Entity
+from ontologies.label_files import DOWNLOADS
 from projects.models import Project
 from resources.models import ConstraintSet
 from tests import factories
@@ -61,6 +62,25 @@ def test_everything_can_be_exported(alice, tmp_path, capfdbinary):
         assert "manifest.json" in archive.namelist()
 
 
+@pytest.mark.parametrize("format", DOWNLOADS, ids=lambda format: format.name)
+def test_an_ontology_is_written_in_every_format_that_can_be_downloaded(alice, tmp_path, capsys, format):
+    ontology = factories.ontology(owner=alice)
+    call_command("export", "ontology", ontology.pk, format=format.name, output=tmp_path / "labels")
+    assert (tmp_path / "labels").read_bytes() == format.write(ontology).encode() != b""
+    told = f"{format.label} has no place for {format.loses}." if format.loses else ""
+    assert capsys.readouterr().err.strip() == told
+
+
+@pytest.mark.parametrize(("what", "offered"), [("ontology", "skos"), ("project", "brat"), ("gold", "jsonl")])
+def test_a_format_that_is_not_written_is_refused_with_those_that_are(alice, capsys, what, offered):
+    project = factories.project(by=alice)
+    thing = project.entity_ontology if what == "ontology" else project
+    with pytest.raises(SystemExit):
+        call_command("export", what, thing.pk, format="webanno")
+    said = capsys.readouterr().err
+    assert f"What is written of {what} is one of these: " in said and offered in said
+
+
 def test_an_export_that_fails_leaves_the_old_file(alice, tmp_path, capsys):
     target = tmp_path / "out.json"
     target.write_text("old")
@@ -91,6 +111,11 @@ def test_the_demo_is_made_once_with_secret_passwords(db, settings, tmp_path, cap
     assert (broken.violation.kind, broken.annotation.item_id) == ("excludes", project.dataset.items()[3].pk)
     pairs = Project.objects.get(name="Conveyors")
     assert pairs.dataset.item_count == 20 + 6  # two of the night shift's eight were there
+    elsewhere = Dataset.objects.get(name="Shift log", owner__username="manager", project=None)
+    assert (elsewhere.item_count, elsewhere.uploads.get().found.left_out) == (6, 2)
+    labels = Entity.objects.filter(annotation__item__dataset=elsewhere).values_list("label__name", flat=True)
+    assert set(labels) == {"PhysicalObject", "Activity", "State"} and len(labels) == 19
+    assert elsewhere.uploads.get().read_as == "CoNLL, 3 labels called otherwise here, 1 label left out"
     call_command("demo")
     assert Project.objects.count() == 2
 

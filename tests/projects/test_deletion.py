@@ -378,7 +378,7 @@ def test_a_worker_purges_between_its_jobs(doomed, monkeypatch):
 
     monkeypatch.setattr(jobs, "PURGES", [step])
     monkeypatch.setitem(jobs.KINDS, "test", jobs.JobKind(run))
-    jobs.work(stop, poll=0)
+    jobs.work(stop.is_set, poll=0)
     assert len(steps) == 3 and all(steps)  # the job came next, although there was more to purge
     assert purge(0)
 
@@ -398,7 +398,7 @@ def test_steps_are_long_while_nobody_else_writes(monkeypatch):
 
     monkeypatch.setattr(jobs, "QUIET", 0.05)
     monkeypatch.setattr(jobs, "PURGES", [step])
-    jobs.work(stop, poll=0.01)
+    jobs.work(stop.is_set, poll=0.01)
     lengths = [length for length, _ in itertools.groupby(steps)]
     again = [jobs.STEP, jobs.LONG_STEP] if connection.vendor == "sqlite" else []
     assert lengths == [jobs.STEP, jobs.LONG_STEP, *again]
@@ -446,7 +446,7 @@ def test_a_worker_that_was_killed_is_replaced(monkeypatch):
     before = sum(rows_left().values())
 
     def work():
-        jobs.work(threading.Event(), poll=0.01)
+        jobs.work(lambda: False, poll=0.01)
 
     def work_and_die():
         monkeypatch.setattr(jobs, "PURGES", [lambda seconds: purge(seconds) and faults.die()])

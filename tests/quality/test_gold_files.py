@@ -295,6 +295,17 @@ def test_what_the_command_writes_can_be_uploaded_again(decided, alice, tmp_path)
     assert came == [gold(item) for item in decided.dataset.items()[:2]] and came[1]
 
 
+def test_the_command_writes_gold_in_other_formats_and_tells_what_they_lose(decided, tmp_path, capsys):
+    for name in ("jsonl", "brat", "conll"):
+        call_command("export", "gold", decided.pk, format=name, output=tmp_path / name)
+    first = decided.dataset.decided_items()[0]
+    assert json.loads((tmp_path / "jsonl").read_text().splitlines()[0])["original"] == first.original
+    with zipfile.ZipFile(tmp_path / "brat") as archive:
+        counted = json.loads(archive.read("manifest.json"))["contents"][0]
+    assert (counted["items"], counted["entities"] + counted["relations"]) == (2, decided.dataset.decided_marks())
+    assert "left out: there is no place for relations" in capsys.readouterr().err
+
+
 # --- The administration --------------------------------------------------------------------------------------------------
 
 

@@ -91,7 +91,7 @@ def test_columns_stand_in_any_order_between_any_delimiter(alice, labels, delimit
         ),
         (
             b"surface_form,label\nB\xfccher,State",
-            ["line 2: Byte 0xfc is not UTF-8. Save the file as UTF-8 and try again."],
+            ["line 2: Byte 0xfc is not UTF-8. Choose another encoding, or save it as UTF-8."],
         ),
     ],
 )

@@ -1,5 +1,4 @@
 import signal
-import threading
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -11,7 +10,8 @@ class Command(BaseCommand):
     help = "Do the long work: imports, copies and downloads that people started in the browser. Stops at SIGTERM or Ctrl-C."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        stop = threading.Event()
+        # An event would not do: a signal may come while its lock is held, and wait for it for ever.
+        signals: list[int] = []
         for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, lambda *_: stop.set())
-        work(stop)
+            signal.signal(number, lambda number, _: signals.append(number))
+        work(lambda: bool(signals))

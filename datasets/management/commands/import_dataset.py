@@ -1,4 +1,5 @@
 import os
+from argparse import ArgumentTypeError
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -7,10 +8,12 @@ from django.core.files import File
 from django.core.management.base import CommandParser
 
 from annotation_service import access, jobs
-from annotation_service.inputs import Refused, check_text, clean_title
+from annotation_service.file_formats import Beginning
+from annotation_service.inputs import ENCODINGS, Refused, check_text, clean_title
 from annotation_service.management.base import ServiceCommand, add_owner, blueprint, errors_of, progress_bar, user
 from annotation_service.models import User
-from datasets.importing.formats import Format, detect
+from datasets.formats import detect, format_named, kind_of, readable
+from datasets.formats.own import TEXT
 from datasets.importing.options import DECISIONS, REFUSE
 from datasets.kinds import DatasetKind
 from datasets.models import Dataset, Upload
@@ -30,14 +33,35 @@ class Command(ServiceCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path, metavar="FILE")
-        target = parser.add_mutually_exclusive_group(required=True)
-        target.add_argument("--kind", choices=DatasetKind.values, help="the kind of the new dataset")
+        target = parser.add_mutually_exclusive_group()
+        target.add_argument(
+            "--kind", choices=DatasetKind.values, help="the kind of the new dataset (default: as the file)"
+        )
         target.add_argument("--into", type=int, metavar="DATASET", help="id of the dataset to add to instead")
         parser.add_argument("--name", help="the name of the new dataset; by default the file's")
         add_owner(parser)
-        parser.add_argument("--format", choices=Format.values, help="by default what the file looks like")
+        parser.add_argument(
+            "--format",
+            choices=["auto", *(format.name for format in readable())],
+            default="auto",
+            help="by default what the file looks like; “manage.py formats” lists them",
+        )
+        parser.add_argument(
+            "--encoding", choices=[name for name in ENCODINGS if name], default="", help="if not Unicode"
+        )
+        parser.add_argument(
+            "--setting",
+            action="append",
+            default=[],
+            type=_setting,
+            metavar="NAME=VALUE",
+            help="what else can be chosen about the format, as its page offers it; may be given many times",
+        )
         parser.add_argument("--entity-ontology", type=int, metavar="ID")
         parser.add_argument("--relation-ontology", type=int, metavar="ID")
+        parser.add_argument(
+            "--make-ontologies", action="store_true", help="make new ontologies of the labels that occur in the file"
+        )
         parser.add_argument(
             "--constraints",
             type=int,
@@ -45,6 +69,11 @@ class Command(ServiceCommand):
             default=[],
             metavar="ID",
             help="a constraint set that the marks are checked against; may be given twice, for entities and for relations",
+        )
+        parser.add_argument(
+            "--whose",
+            default="",
+            help="in a project: the marks come as “accepted” or “suggested” ones, or become those of a member, @USER",
         )
         for name, each in _DECISIONS.items():
             what = f"what to do about {each.what}{each.which} (default: %(default)s)"
@@ -55,20 +84,26 @@ class Command(ServiceCommand):
     def run(self, **options: Any) -> None:
         path, owner = options["file"], user(options["owner"])
         dataset = None if options["into"] is None else _dataset(options["into"], by=owner)
-        kind = DatasetKind(dataset.kind if dataset else options["kind"])
+        with errors_of(path):
+            wanted = _upload_options(options, dataset)
+        kind = DatasetKind(wanted["kind"])
         _check(options, kind)
-        constraints = _constraints(options["constraints"], kind, dataset)
+        wanted |= _constraints(options["constraints"], kind, dataset)
         with errors_of(path):
             with path.open("rb") as file:
-                wanted = _upload_options(options) | constraints
                 upload = Upload.begin(File(file, _shown_name(path)), by=owner, options=wanted, dataset=dataset)
+            made = []
             try:
+                if options["make_ontologies"]:
+                    made = upload.make_ontologies()
                 with progress_bar(self.stderr) as progress:
                     dataset = upload.store(progress)
             except BaseException as error:
                 if isinstance(error, Refused):
                     self.advice = [*_advice(upload, options)]
                 upload.discard()
+                for ontology in made:
+                    ontology.erase()
                 raise
         if dataset.project_id:
             jobs.finish(target__project=dataset.project_id)  # what the new items started
@@ -132,15 +167,42 @@ def _shown_name(path: Path) -> str:
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
-def _upload_options(options: dict[str, Any]) -> dict[str, Any]:
+def _setting(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise ArgumentTypeError(f"NAME=VALUE was expected, not “{text}”")
+    return name, value
+
+
+def _upload_options(options: dict[str, Any], dataset: Dataset | None) -> dict[str, Any]:
     path = options["file"]
     name = Path(_shown_name(path)).stem if options["name"] is None else options["name"]
     chosen = {name: options[name] for name in OPERATIONS}
     check_text("".join(value for value in chosen.values() if isinstance(value, str)))
+    start = Beginning.of(path, path.name, options["encoding"])
+    if options["format"] != "auto":
+        format = format_named(options["format"])
+    elif (found := detect(start)).format is None and not found.recognised.format:
+        raise Refused(str(found.recognised))
+    elif DatasetKind.STANDARD in (options["kind"], dataset and dataset.is_blueprint and dataset.kind):
+        if found.format != TEXT:
+            raise Refused(f"{found.recognised} To take it as lines of text all the same, add --format {TEXT.name}.")
+        format = TEXT
+    elif found.format:
+        format = found.format
+    else:
+        raise Refused(str(found.recognised))
+    kind = dataset.kind if dataset else options["kind"] or kind_of(start, format)
+    if dataset and dataset.project_id and format != TEXT:  # which may become of a wider kind
+        kind = dataset.copy_options(kind_of(start, format))["kind"]
     return {
-        "kind": options["kind"],
-        "format": options["format"] or detect(path, path.name)[1],
-        "name": clean_title(name) if options["into"] is None else name,
+        "kind": kind,
+        "format": format.name,
+        "encoding": options["encoding"],
+        "reading": dict(options["setting"]),
+        "whose": options["whose"],
+        **({"file_kind": kind_of(start, format)} if dataset and dataset.project_id else {}),
+        "name": clean_title(name) if dataset is None else name,
         **chosen,
         **{name: options[name] for name in _AS_GIVEN},
     }

@@ -22,6 +22,7 @@ from resources.models import ConstraintSet
 FILES = Path(__file__).resolve().parents[2] / "demo"
 ACCOUNTS = ("admin", "manager", "anna", "ben", "cleo", "dan")
 PLURALS = {"entity": "entities", "relation": "relations"}
+LABELS_ELSEWHERE = {"PART": "PhysicalObject", "ACT": "Activity", "COND": "State", "TIME": ""}
 GUIDELINES = """Mark every physical object, activity and state, and the places on the machine.
 
 Take the longest span that names one thing: “air conditioner thermostat” is one object, not two.
@@ -47,6 +48,7 @@ class Command(BaseCommand):
             new = cut_anew(corrected, "fuel gauge does not work")
             TextCorrection.make(corrected, new, by=people["manager"], was_version=1)
             self._project_in_pairs(people, ontologies)
+            self._marked_elsewhere(people["manager"], ontologies)
         self._keep(passwords)
 
     def _account(self, name: str, password: str) -> User:
@@ -110,6 +112,19 @@ class Command(BaseCommand):
         }
         with (FILES / f"{file}.txt").open("rb") as opened:
             return Upload.begin(File(opened), by=manager, options=options).store()
+
+    def _marked_elsewhere(self, manager: User, ontologies: dict[str, Ontology]) -> None:
+        """A file of another program: its labels are called otherwise, and one of them is left out."""
+        options = {
+            "kind": "preannotated_entity",
+            "format": "conll",
+            "name": "Shift log",
+            "description": "Marked by a trainee in another tool, which called the labels otherwise.",
+            "entity_ontology": ontologies["entity"].pk,
+            "labels": {"entity": LABELS_ELSEWHERE},
+        }
+        with (FILES / "shift_log.conll").open("rb") as opened:
+            Upload.begin(File(opened, "shift_log.conll"), by=manager, options=options).store()
 
     def _constrain(self, project: Project, ontologies: dict[str, Ontology]) -> None:
         for kind, plural in PLURALS.items():

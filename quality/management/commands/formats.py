@@ -1,0 +1,14 @@
+from typing import Any
+
+from annotation_service.file_formats import FORMATS
+from annotation_service.management.base import ServiceCommand
+
+
+class Command(ServiceCommand):
+    help = "List the formats of files that come in and go out, and what each has no place for."
+
+    def run(self, **options: Any) -> None:
+        for format in sorted(FORMATS, key=lambda each: (each.noun, each.name)):
+            ways = " and ".join(format.ways)
+            loses = f"; no place for {format.loses}" if format.loses else ""
+            self.stdout.write(f"{format.name:<14}{format.noun.split()[-1]:<10}{ways:<12}{format.label}{loses}")
