@@ -11,7 +11,7 @@ from django.conf import settings
 from django.contrib.auth import models as auth_models
 from django.core.cache import cache
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q, QuerySet
 from django.db.models.signals import pre_save
 from django.dispatch import receiver
@@ -313,8 +313,10 @@ class Job(models.Model):
 
         Raises `Overtaken`, which takes the work back, if another worker has taken the job up in the meantime.
         """
-        if not self.end(JobState.DONE, result=result):
-            raise Overtaken
+        # Stored and read again, or neither: who fails after it was stored deletes the file that the row names.
+        with transaction.atomic(savepoint=False):
+            if not self.end(JobState.DONE, result=result):
+                raise Overtaken
 
     def end(self, state: JobState, **values: Any) -> bool:
         """Store how it ended; returns whether it was still the job of the worker that has claimed it."""

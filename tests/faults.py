@@ -18,7 +18,7 @@ READS = ("SELECT", "WITH", "BEGIN", "SET", "PRAGMA", "SAVEPOINT", "RELEASE", "RO
 
 
 @contextmanager
-def watching(point):
+def watching(point, after_commits=True):
     """Call ``point`` before each SQL statement and each row of a COPY, and before and after each commit of this thread."""
     database = connections["default"]
     commit = database._commit
@@ -30,7 +30,8 @@ def watching(point):
     def watched_commit():
         point()
         commit()
-        point()
+        if after_commits:
+            point()
 
     with ExitStack() as stack:
         stack.enter_context(database.execute_wrapper(statement))

@@ -368,7 +368,8 @@ def test_a_worker_meets_a_fault_at_every_statement(kind, fault, settings):
                 passed.append(number)
                 action()
 
-            with faults.watching(faults.at(number, point)):
+            # A disk that is full says so before the commit, not after it.
+            with faults.watching(faults.at(number, point), after_commits=fault is not full_for_a_moment):
                 yield
 
         fault(watching_at)
