@@ -688,7 +688,7 @@ def test_a_bundle_is_looked_at_and_imported(project, as_bob, bob, carol, setting
     assert page.status_code == 302
     text = as_bob.get(page.url).text
     assert "3 items, 2 annotations with 4 entities and 2 relations" in text
-    assert "1 changes of labels and rules" in text
+    assert "Changes of labels and rules: 1. All is as it is now" in text
     assert text.count("a named author without an account") == 3 and text.count("the account carol") == 1
     assert not re.search('<option value="[^"]+" selected', text)
     [name] = re.findall(r'<label for="id_(person-\d+)">carol', text)

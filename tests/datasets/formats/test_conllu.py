@@ -1,14 +1,12 @@
 """CoNLL-U: what is seen in it and what is read of it."""
 
 import io
-import random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation_service.file_formats import Beginning
-from annotation_service.inputs import Refused
 from datasets.formats.conllu import CONLL_U
 from datasets.formats.dataset_format import DatasetSource
 from datasets.kinds import DatasetKind
@@ -161,31 +159,3 @@ def test_a_made_text_has_the_tokens_and_the_spaces(tokens):
     assert element.value["tokens"] == [form for form, _ in tokens]
     assert offsets_of(element.value["tokens"], element.value["original"]) is not None
     assert element.value["original"].count(" ") == sum(not joined for _, joined in tokens[:-1])
-
-
-@given(st.randoms(use_true_random=False))
-def test_a_damaged_file_is_read_or_refused(rng: random.Random):
-    data = bytearray((GERMAN * 2).encode())
-    for _ in range(rng.randint(1, 8)):
-        at = rng.randrange(len(data))
-        new = [
-            b"",
-            b"\n",
-            b"\t",
-            b"  ",
-            b"#",
-            b"\xff",
-            b"\0",
-            b"-",
-            b"1.1",
-            b"99999-3",
-            b"# global.columns = FORM ID\n",
-            b"=",
-        ]
-        data[at : at + rng.randint(0, 3)] = rng.choice(new)
-    seen_in(bytes(data))
-    try:
-        for element in read(bytes(data))[0]:
-            assert (element.value is None) == (element.refused is not None)
-    except Refused:
-        pass

@@ -162,7 +162,7 @@ VOCABULARIES = {
 
 PUT = rb"""
     " ' [ ] { } < > </ &x; <!ENTITY <!DOCTYPE <![CDATA[ ]]> <? \ \u0000 \ud800 # -DOCSTART- | ( ; @prefix
-    -1 999999999999999999999999999999 NaN null true {} [[ / ../ , % B- I-
+    -1 999999999999999999999999999999 NaN null true {} [[ / ../ , % B- I- 1.1 99999-3 1-1.1 #T_SP= #T_RL= [1_2] _ * =
 """.split()
 PUT += [b"\0", b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\t", b"\n\n", b"\r", b" ", b"PK\3\4", b"\x1b", b"\x0c"]
 PUT += [b"\xe2\x80\xa8", b"\xed\xa0\x80", "😀".encode()]
