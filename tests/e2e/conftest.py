@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connections
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, BrowserType, ConsoleMessage, Page, expect, sync_playwright
 
@@ -89,21 +89,26 @@ def pytest_collection_modifyitems(items):
 
 
 _under_way: set[HttpRequest] = set()
+_in_front: list[BrowserContext] = []  # those whose pages somebody looks at
 
 
 def watched_answers(get_response):
-    def late(request: HttpRequest) -> None:
-        if SOAK and request.META["SERVER_NAME"] != "testserver":  # which asks without a browser
+    def late(request: HttpRequest, from_browser: bool) -> None:
+        if SOAK and from_browser:
             time.sleep(random.uniform(0, LATE))
         if not request.path.startswith(settings.STATIC_URL):
             time.sleep(line.delay())
 
     def answer(request):
+        from_browser = request.META["SERVER_NAME"] != "testserver"
         _under_way.add(request)
         try:
-            late(request)
+            if from_browser and not _in_front:
+                # On its way when the last test ended. The database is emptied now, and the settings are those of nobody.
+                return HttpResponse(status=503)
+            late(request, from_browser)
             response = get_response(request)
-            late(request)
+            late(request, from_browser)
             # The page of an earlier test may have asked this: it must not end the session of the test that runs now.
             if (cookie := response.cookies.get(settings.SESSION_COOKIE_NAME)) and not cookie.value:
                 del response.cookies[settings.SESSION_COOKIE_NAME]
@@ -279,9 +284,11 @@ def watched(
             problems.append(f"{message.text} ({message.location.get('url', '')})")
 
     context.on("page", watch)
+    _in_front.append(context)
     yield context
     context.remove_listener("page", watch)
     leave(context)
+    _in_front.remove(context)
     # Nobody waits for these answers any more, but the server works on them, and the database is about to be emptied.
     until(lambda: not _under_way, "the server does not answer")
 
