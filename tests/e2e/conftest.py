@@ -89,7 +89,7 @@ def pytest_collection_modifyitems(items):
 
 
 _under_way: set[HttpRequest] = set()
-_in_front: list[BrowserContext] = []  # those whose pages somebody looks at
+_watched: list[BrowserContext] = []  # the browser contexts of the test that runs
 
 
 def watched_answers(get_response):
@@ -103,8 +103,8 @@ def watched_answers(get_response):
         from_browser = request.META["SERVER_NAME"] != "testserver"
         _under_way.add(request)
         try:
-            if from_browser and not _in_front:
-                # On its way when the last test ended. The database is emptied now, and the settings are those of nobody.
+            if from_browser and not _watched:
+                # Sent before its test ended. The database is being emptied, and the settings of the tests do not hold now.
                 return HttpResponse(status=503)
             late(request, from_browser)
             response = get_response(request)
@@ -284,11 +284,11 @@ def watched(
             problems.append(f"{message.text} ({message.location.get('url', '')})")
 
     context.on("page", watch)
-    _in_front.append(context)
+    _watched.append(context)
     yield context
     context.remove_listener("page", watch)
     leave(context)
-    _in_front.remove(context)
+    _watched.remove(context)
     # Nobody waits for these answers any more, but the server works on them, and the database is about to be emptied.
     until(lambda: not _under_way, "the server does not answer")
 
