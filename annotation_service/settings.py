@@ -92,6 +92,7 @@ INSTALLED_APPS = [
     "projects",
     "annotations",
     "quality",
+    "api",
     "allauth",
     "allauth.account",
     "django_htmx",

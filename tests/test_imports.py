@@ -11,7 +11,17 @@ import pytest
 from django.conf import settings
 
 ROOT = Path(settings.BASE_DIR)
-APPS = ("annotation_service", "ontologies", "resources", "datasets", "work", "projects", "annotations", "quality")
+APPS = (
+    "annotation_service",
+    "ontologies",
+    "resources",
+    "datasets",
+    "work",
+    "projects",
+    "annotations",
+    "quality",
+    "api",
+)
 IN_A_FUNCTION = "\n\ndef later():\n    {}\n"
 FOR_TYPES_ONLY = "\n\nfrom typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    {}\n"
 
