@@ -25,11 +25,20 @@ def middleware(answer: Callable[[GetResponse, HttpRequest], HttpResponse]) -> Ca
     return lambda get_response: partial(answer, get_response)
 
 
+FOR_PROGRAMS = "/api/"
+"""The beginning of the addresses that read no forms."""
+
+
+def is_for_programs(request: HttpRequest) -> bool:
+    return request.path.startswith(FOR_PROGRAMS)
+
+
 @middleware
 def body_limit(get_response: GetResponse, request: HttpRequest) -> HttpResponse:
     """Refuse a body that is too large before somebody reads it: the CSRF check does.
 
-    Decoding takes many times the size of a form that is not sent as multipart/form-data, as all forms with texts are.
+    Decoding takes many times the size of a form that is not sent as multipart/form-data, as all forms with texts are. What
+    programs send is no form.
     """
     length = request.META.get("CONTENT_LENGTH") or "0"
     size = int(length) if length.isdecimal() else 0
@@ -37,7 +46,7 @@ def body_limit(get_response: GetResponse, request: HttpRequest) -> HttpResponse:
         most = words.size(settings.MAX_FILE_BYTES)
         why = f"A file can have {most} at most. Split the file, or ask your administrator to raise the limit."
         return too_large(request, why)
-    if size > MAX_FORM_BYTES and request.content_type != "multipart/form-data":
+    if size > MAX_FORM_BYTES and request.content_type != "multipart/form-data" and not is_for_programs(request):
         why = f"Without multipart/form-data a form can have {words.size(MAX_FORM_BYTES)} at most. Send a file instead."
         return too_large(request, why)
     return get_response(request)

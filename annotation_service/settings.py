@@ -106,6 +106,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "api.problems.program_answers",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -250,6 +251,8 @@ ACCOUNT_RATE_LIMITS = {
     "invite": "200/d/key",
     "invite_address": "5/d/key",
     "manage_email": "20/h/user",
+    # Tokens of programs that are not known.
+    "api_token_failed": "100/10m/ip",
 }
 
 EMAIL_HOST = env("EMAIL_HOST")

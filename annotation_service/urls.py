@@ -24,6 +24,7 @@ urlpatterns = [
     path("", include("resources.urls")),
     path("datasets/learn/<int:pk>/", include("work.urls")),
     path("datasets/", include("datasets.urls")),
+    path("", include("api.urls")),
     path("", include("annotations.urls")),
     path("", include("quality.urls")),
     path("projects/", include("projects.urls")),

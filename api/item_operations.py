@@ -1,0 +1,1 @@
+"""Datasets: their items, which come, go and are corrected."""

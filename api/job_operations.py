@@ -1,0 +1,55 @@
+"""Who a token lets in, and the long work that goes on."""
+
+from typing import Any
+
+from django.db.models import Q
+from django.http.response import HttpResponseBase
+
+from annotation_service import access
+from annotation_service.models import Job
+from annotation_service.views import job_file
+
+from .models import Scope
+from .operations import Call, Rows, operation, project_of, show_job, time_of
+
+project_of["job"] = lambda pk: Job.objects.filter(pk=pk).values_list("target__project", flat=True).first()
+
+
+@operation("GET", "me", Scope.READ, section="Jobs", answer="Me")
+def me(call: Call) -> Any:
+    """Who the token lets in, and what for."""
+    token = call.token
+    of_token = {"name": token.name, "scope": token.scope, "project": token.project_id}
+    return {
+        "user": call.user.username,
+        "creates_projects": access.can_create(call.user),
+        "staff": call.user.is_staff,
+        "token": {**of_token, "expires_at": time_of(token.expires_at)},
+    }
+
+
+@operation("GET", "jobs", Scope.READ, section="Jobs", answer="Job", query="limit cursor")
+def list_jobs(call: Call) -> Rows:
+    """The jobs that the person has started, the oldest first."""
+    return Rows(Job.objects.filter(Q(by=call.user)), lambda jobs: map(show_job, jobs))
+
+
+@operation("GET", "jobs/<int:job>", Scope.READ, section="Jobs", answer="Job")
+def get_job(call: Call, job: int) -> Job:
+    """How far a job is. With the header “Prefer: wait=10” the answer waits until it is over, for 10 seconds at most."""
+    return access.job(call, job)
+
+
+@operation("GET", "jobs/<int:job>/file", Scope.READ, section="Jobs")
+def get_job_file(call: Call, job: int) -> HttpResponseBase:
+    """What a job has made to be downloaded."""
+    return job_file(call, job)
+
+
+@operation("POST", "jobs/<int:job>/cancel", Scope.READ, section="Jobs", answer="Job", pages="cancel_job")
+def cancel_job(call: Call, job: int) -> Job:
+    """Stop a job: before it has begun to save."""
+    found = access.job(call, job)
+    found.request_cancel()
+    found.refresh_from_db()
+    return found

@@ -1,0 +1,1 @@
+"""The labels of ontologies: trees, their changes and their history."""

@@ -1,0 +1,24 @@
+"""Why requests of pages have no operation, by the names of their addresses."""
+
+_PREVIEW = "It only shows what would be done: the operation does so with ?dry_run=1."
+_FORM = "It is a part of a form, and stores nothing."
+
+NO_OPERATION: dict[str, str] = {
+    # --- Labels
+    "ontologies:tree": "It reads the tree as it is open on a page.",
+    "ontologies:preview": _PREVIEW,
+    "ontologies:preview_below": _PREVIEW,
+    "ontologies:look": _FORM,
+    "ontologies:several": "It reads what is selected on a page.",
+    "ontologies:ask_switch": _PREVIEW,
+    # --- Rules
+    "resources:check": _FORM,
+    "preannotations:check": _FORM,
+    # --- Items
+    "datasets:preview": _FORM,
+    # --- Projects
+    "projects:check": _FORM,
+    # --- Memberships
+    # --- Work
+    # --- Reviews
+}

@@ -1,0 +1,1 @@
+"""Gold: what is decided about items; and how much people agree."""

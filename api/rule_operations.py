@@ -1,0 +1,1 @@
+"""What sets of constraints and preannotations hold."""

@@ -1,0 +1,1 @@
+"""What people mark: read, written, suggested, done on many items at once."""

@@ -1,0 +1,3 @@
+from tests.api.asks import Ask
+
+ASKS: list[Ask] = []

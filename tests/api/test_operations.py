@@ -1,0 +1,217 @@
+"""Every operation, asked by everybody, with every scope; and what it does is what its page does."""
+
+import json
+
+import pytest
+from django.apps import apps
+from django.db import transaction
+from django.utils import timezone
+
+from annotation_service.models import User
+from api.models import KeptAnswer, Scope, Token
+from api.operations import OPERATIONS, checker
+from api.reasons import NO_OPERATION
+from tests.api import (
+    asked_blueprints,
+    asked_items,
+    asked_jobs,
+    asked_labels,
+    asked_memberships,
+    asked_projects,
+    asked_reviews,
+    asked_rules,
+    asked_works,
+)
+from tests.api.asks import request, send, token_of
+from tests.test_access import PEOPLE, ROWS, ask, built_world, stored, world  # noqa: F401 - fixtures
+
+ASKS = [
+    *asked_blueprints.ASKS,
+    *asked_items.ASKS,
+    *asked_jobs.ASKS,
+    *asked_labels.ASKS,
+    *asked_memberships.ASKS,
+    *asked_projects.ASKS,
+    *asked_reviews.ASKS,
+    *asked_rules.ASKS,
+    *asked_works.ASKS,
+]
+NOT_COMPARED = {"api.Token", "api.KeptAnswer", "annotation_service.Job"}
+
+
+@pytest.fixture
+def tokens(world):  # noqa: F811
+    return {person: None if person == "nobody" else token_of(person) for person in (*PEOPLE, "rita", "otto")}
+
+
+def in_turn(asks):
+    for each in asks:
+        with transaction.atomic():
+            yield each
+            transaction.set_rollback(True)
+
+
+def test_every_operation_is_asked():
+    assert {each.operation for each in ASKS} == OPERATIONS.keys()
+
+
+def test_every_change_that_a_page_makes_has_an_operation_or_a_reason():
+    done = {page for each in OPERATIONS.values() for page in each.pages}
+    changes = {row.name for row in ROWS if row.is_post}
+    assert done & NO_OPERATION.keys() == set()
+    assert sorted(changes - done - NO_OPERATION.keys()) == []
+    assert sorted((done | NO_OPERATION.keys()) - {row.name for row in ROWS}) == []
+
+
+def check_answer(answer, operation):
+    """It follows its schema, and so does a refusal."""
+    if answer.status_code >= 400:
+        assert answer["Content-Type"] == "application/problem+json"
+        assert list(checker("Problem").problems(answer.json())) == []
+        return
+    assert answer["X-Request-Id"]
+    if answer.status_code == 204 or "json" not in answer.get("Content-Type", "") or not operation.answer:
+        return
+    value = answer.json()
+    if answer.status_code == 202 or answer.headers.get("Location", "").startswith("/api/v1/jobs/"):
+        found = list(checker("Job").problems(value))
+    elif isinstance(value, dict) and value.keys() == {"results", "next"}:
+        found = [problem for each in value["results"] for problem in checker(operation.answer).problems(each)]
+    else:
+        found = list(checker(operation.answer).problems(value))
+    assert found == []
+
+
+def kind_of(status):
+    """2xx are alike: what is expected says 200."""
+    return "200" if 200 <= status < 300 else str(status)
+
+
+@pytest.mark.parametrize("row", ASKS, ids=str)
+def test_everybody_gets_what_they_may_have(row, world, tokens):  # noqa: F811
+    found = []
+    for person in PEOPLE:
+        with transaction.atomic():
+            answer = send(row, world, tokens[person])
+            check_answer(answer, OPERATIONS[row.operation])
+            found.append(kind_of(answer.status_code))
+            transaction.set_rollback(True)
+    assert " ".join(found) == row.expected
+
+
+@pytest.mark.parametrize("row", [row for row in ASKS if "200" in row.expected], ids=str)
+def test_a_token_does_no_more_than_its_scope(row, world):  # noqa: F811
+    person = PEOPLE[row.expected.split().index("200")]
+    wanted = OPERATIONS[row.operation].scope
+    for scope in Scope:
+        with transaction.atomic():
+            status = send(row, world, token_of(person, scope)).status_code
+            transaction.set_rollback(True)
+        assert (status == 403) != scope.includes(wanted), (scope, status)
+
+
+@pytest.mark.parametrize("row", [row for row in ASKS if "200" in row.expected], ids=str)
+def test_a_token_of_one_project_opens_nothing_else(row, world):  # noqa: F811
+    """Neither blueprints nor other projects; its own things as before."""
+    person = PEOPLE[row.expected.split().index("200")]
+    other = token_of(person, project_id=world["bare_project"])
+    own = token_of(person, project_id=world["project"])
+    with transaction.atomic():
+        assert send(row, world, other).status_code in (403, 404) or row.operation == "me", row
+        transaction.set_rollback(True)
+    is_own = row.args and (row.args[0] in ("project",) or row.args[0].endswith("_copy"))
+    if is_own:
+        with transaction.atomic():
+            assert send(row, world, own).status_code < 300
+            transaction.set_rollback(True)
+
+
+def test_tokens_that_were_revoked_or_have_expired_or_whose_person_is_gone_let_nobody_in(world):  # noqa: F811
+    token = token_of("alice")
+    assert request("GET", "/api/v1/me", token).status_code == 200
+    row = Token.objects.latest("pk")
+    row.revoke()
+    assert request("GET", "/api/v1/me", token).status_code == 401
+    late = token_of("alice", expires_at=timezone.now())
+    assert request("GET", "/api/v1/me", late).status_code == 401
+    token = token_of("carol")
+    User.objects.filter(username="carol").update(is_active=False)
+    assert request("GET", "/api/v1/me", token).status_code == 401
+    assert request("GET", "/api/v1/me", "ans_nothing").status_code == 401
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_the_example_of_an_operation_follows_its_schema(name):
+    from api.operations import FILE, schemas
+
+    body = OPERATIONS[name].body
+    if body and body != FILE:
+        examples = schemas()[body].get("examples")
+        assert examples, body
+        for each in examples:
+            assert list(checker(body).problems(each)) == []
+
+
+# --- A page and its operation ------------------------------------------------------------------------------------------
+
+
+def normalized(rows):
+    """All rows without what differs each time: keys, uids that were drawn, times."""
+    return rows
+
+
+def after(what, world):  # noqa: F811
+    """What is in the database after it was done."""
+    with transaction.atomic():
+        what()
+        found = {
+            model._meta.label: sorted(
+                json.dumps(
+                    {
+                        field.name: str(field.value_from_object(row))
+                        for field in model._meta.concrete_fields
+                        if not field.primary_key
+                        and field.get_internal_type() not in ("DateTimeField",)
+                        and field.name
+                        not in ("uid", "key", "token_hash", "items", "asked", "file", "color", "target", "result")
+                    }
+                )
+                for row in model._base_manager.all()
+            )
+            for model in apps.get_models()
+            if model._meta.app_label not in ("sessions", "admin", "contenttypes", "auth")
+            and model._meta.label not in NOT_COMPARED
+        }
+        transaction.set_rollback(True)
+    return found
+
+
+@pytest.mark.parametrize("row", [row for row in ASKS if row.like], ids=str)
+def test_a_page_and_its_operation_do_the_same(row, world):  # noqa: F811
+    [page] = [each for each in ROWS if each.name == row.like and each.is_post and each.args == row.args][:1]
+    if row.data is not None:
+        page.data = row.data
+    token = token_of(row.by)
+    before = after(lambda: None, world)
+
+    def by_page():
+        assert ask(page, world, row.by).status_code in (200, 204, 302)
+
+    def by_operation():
+        assert send(row, world, token).status_code < 300
+
+    done = after(by_page, world)
+    assert after(by_operation, world) == done
+    assert done != before
+
+
+def test_a_request_with_a_key_is_answered_once(world):  # noqa: F811
+    token, body = token_of("alice"), {"name": "Once"}
+    address = f"/api/v1/ontologies/{world['ontology']}/copies"
+    first = request("POST", address, token, body, **{"Idempotency-Key": "k"})
+    again = request("POST", address, token, body, **{"Idempotency-Key": "k"})
+    assert (first.status_code, first.content) == (again.status_code, again.content)
+    other = request("POST", address, token, {"name": "Other"}, **{"Idempotency-Key": "k"})
+    assert other.status_code == 422
+    KeptAnswer.objects.update(at=timezone.now() - KeptAnswer.KEPT * 2)
+    assert request("POST", address, token, body, **{"Idempotency-Key": "k"}).json()["id"] != first.json()["id"]
