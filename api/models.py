@@ -13,7 +13,9 @@ from django.utils import timezone
 from annotation_service import limits
 from annotation_service.db import write
 from annotation_service.inputs import Refused, clean_title
+from annotation_service.leaving import leavings
 from annotation_service.models import User
+from projects.models import GO_WITH_PROJECTS
 
 
 class Scope(models.TextChoices):
@@ -74,7 +76,7 @@ class Token(models.Model):
         with write():
             if cls.objects.usable().filter(user=user).count() >= cls.MOST:
                 raise Refused(f"You have {cls.MOST} tokens. Revoke those that are not needed any more.")
-            token = cls(user=user, name=clean_title(name), begins_with=secret[: cls.SHOWN], **fields)  # type: ignore[misc]
+            token = cls(user=user, name=clean_title(name), begins_with=secret[: cls.SHOWN], **fields)
             token.token_hash = hashed(secret)
             token.save()
         return token, secret
@@ -101,6 +103,10 @@ class Token(models.Model):
 def hashed(secret: str) -> str:
     """Of what has 256 random bits, so that there is nothing to be guessed, and no salt is needed."""
     return sha256(secret.encode()).hexdigest()
+
+
+GO_WITH_PROJECTS.append(Token)
+leavings.append(lambda person, addresses: Token.objects.filter(user=person).delete() and None)
 
 
 class KeptAnswer(models.Model):

@@ -324,7 +324,7 @@ def _once(call: Call, operation: Operation, digest: bytes, args: Mapping[str, An
                 store(kept, answer={"job": result.pk})
             else:
                 response = _response(call, operation, result)
-                body = "" if response.streaming else response.content.decode()
+                body = response.content.decode() if isinstance(response, HttpResponse) else ""
                 store(kept, answer={"status": response.status_code, "body": body, "etag": call.etag})
                 return response
     if kept.digest != asked:

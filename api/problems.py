@@ -7,7 +7,6 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.http.response import HttpResponseBase
 
 from annotation_service.inputs import Refused
 from annotation_service.middleware import GetResponse, is_for_programs, middleware
@@ -41,13 +40,13 @@ def problem(
 
 
 @middleware
-def program_answers(get_response: GetResponse, request: HttpRequest) -> HttpResponseBase:
+def program_answers(get_response: GetResponse, request: HttpRequest) -> HttpResponse:
     """Put what the parts in front of the operations refuse into JSON, too: bodies that are too large, unknown addresses, a
     database that is away."""
     if not is_for_programs(request):
         return get_response(request)
     request.request_id = uuid.uuid4().hex  # type: ignore[attr-defined]
-    response: HttpResponseBase = get_response(request)
+    response = get_response(request)
     if response.status_code >= 400 and not response.get("Content-Type", "").startswith(TYPE):
         kept = {name: response[name] for name in ("Retry-After", "Allow") if response.has_header(name)}
         reason = getattr(response, "trouble", None)

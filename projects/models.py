@@ -32,8 +32,8 @@ from .roles import ANNOTATOR, ARCHIVE_RIGHTS, MANAGER
 
 # What a project has copies of, what is used after what uses it.
 COPIED: tuple[type[Blueprint], ...] = (Ontology, *RESOURCE_SETS, Dataset)
-# What is deleted together with projects.
-GO_WITH_PROJECTS: tuple[type[models.Model], ...] = (Membership, FormerMember, Invitation, ItemCounts, HandChange)
+# What is deleted together with projects: the apps above add theirs.
+GO_WITH_PROJECTS: list[type[models.Model]] = [Membership, FormerMember, Invitation, ItemCounts, HandChange]
 # What a duplicate has of its own.
 NOT_DUPLICATED = {
     "id",
