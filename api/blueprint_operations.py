@@ -112,6 +112,7 @@ def _register(plural: str, kind: BlueprintKind) -> None:
         name=f"copy_{one}",
         body="NewName",
         status=201,
+        may_take_long=True,
         pages=f"{kind.pages}:duplicate",
         about="Make a blueprint of it that is one’s own; a large one by a job.",
     )(keyed(copy_thing))

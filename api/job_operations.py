@@ -34,19 +34,21 @@ def list_jobs(call: Call) -> Rows:
     return Rows(Job.objects.filter(Q(by=call.user)), lambda jobs: map(show_job, jobs))
 
 
-@operation("GET", "jobs/<int:job>", Scope.READ, section="Jobs", answer="Job")
+@operation("GET", "jobs/<int:job>", Scope.READ, section="Jobs", answer="Job", may_take_long=True)
 def get_job(call: Call, job: int) -> Job:
     """How far a job is. With the header “Prefer: wait=10” the answer waits until it is over, for 10 seconds at most."""
     return access.job(call, job)
 
 
-@operation("GET", "jobs/<int:job>/file", Scope.READ, section="Jobs")
+@operation("GET", "jobs/<int:job>/file", Scope.READ, section="Jobs", sends_file=True)
 def get_job_file(call: Call, job: int) -> HttpResponseBase:
     """What a job has made to be downloaded."""
     return job_file(call, job)
 
 
-@operation("POST", "jobs/<int:job>/cancel", Scope.READ, section="Jobs", answer="Job", pages="cancel_job")
+@operation(
+    "POST", "jobs/<int:job>/cancel", Scope.READ, section="Jobs", answer="Job", pages="cancel_job", may_take_long=True
+)
 def cancel_job(call: Call, job: int) -> Job:
     """Stop a job: before it has begun to save."""
     found = access.job(call, job)

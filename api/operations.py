@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial, wraps
 from hashlib import sha256
+from inspect import cleandoc
 from itertools import islice
 from pathlib import Path
 from tempfile import SpooledTemporaryFile
@@ -77,7 +78,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Operation:
+class ApiOperation:
     """``path`` is what Django takes, below the `PREFIX`; ``query`` names parameters, ``body`` and ``answer`` name schemas;
     ``pages`` are the names of the addresses whose requests it stands for."""
 
@@ -89,12 +90,32 @@ class Operation:
     body: str = ""
     answer: str = ""
     status: int = 200
+    sends_file: bool = False
+    may_take_long: bool = False
     query: tuple[str, ...] = ()
     pages: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         return self.perform.__name__
+
+    @property
+    def summary(self) -> str:
+        return (self.perform.__doc__ or "").strip().partition("\n")[0]
+
+    @property
+    def description(self) -> str:
+        """What its docstring says further."""
+        return cleandoc((self.perform.__doc__ or "").strip().partition("\n")[2])
+
+    @property
+    def arguments(self) -> list[tuple[str, str]]:
+        """The parts of its path that stand for something, such as ("int", "project")."""
+        return re.findall(r"<(\w+):(\w+)>", self.path)
+
+    @property
+    def is_list(self) -> bool:
+        return "cursor" in self.query
 
     @property
     def template(self) -> str:
@@ -107,7 +128,7 @@ class Operation:
         return PREFIX + re.sub(r"<\w+:(\w+)>", lambda part: str(named.get(part[1]) or next(values)), self.path)
 
 
-OPERATIONS: dict[str, Operation] = {}
+OPERATIONS: dict[str, ApiOperation] = {}
 
 
 def operation(
@@ -130,7 +151,7 @@ def operation(
             return perform(*args, **options)
 
         own.__name__, own.__doc__ = name or perform.__name__, about or perform.__doc__
-        made = Operation(
+        made = ApiOperation(
             method, path, scope, own, section, query=tuple(query.split()), pages=tuple(pages.split()), **fields
         )
         assert made.name not in OPERATIONS, made.name
@@ -173,7 +194,7 @@ _READ_AS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def asked_of(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
+def asked_of(operation: ApiOperation, query: Mapping[str, str]) -> dict[str, Any]:
     """The values of a query. Raises `Refused` for one that is not known or is no such value."""
     if unknown := next((name for name in query if name not in operation.query), None):
         known = ", ".join(operation.query) or "none"
@@ -190,7 +211,7 @@ def asked_of(operation: Operation, query: Mapping[str, str]) -> dict[str, Any]:
     return asked
 
 
-def _body_of(operation: Operation, request: HttpRequest) -> tuple[Any, bytes]:
+def _body_of(operation: ApiOperation, request: HttpRequest) -> tuple[Any, bytes]:
     """The body as the operation wants it, and a digest of it."""
     if operation.body == FILE:
         return _file_of(request)
@@ -251,7 +272,7 @@ def _identify(request: HttpRequest) -> Call:
     return call
 
 
-def _check_token(token: Token, operation: Operation, args: Mapping[str, Any]) -> None:
+def _check_token(token: Token, operation: ApiOperation, args: Mapping[str, Any]) -> None:
     if not Scope(token.scope).includes(operation.scope):
         raise PermissionDenied(f"This takes a token with the scope “{operation.scope}”; this one has “{token.scope}”.")
     if token.project_id is None or operation.path == "me":
@@ -267,17 +288,17 @@ def _check_token(token: Token, operation: Operation, args: Mapping[str, Any]) ->
 
 def routes() -> list[URLPattern]:
     """The addresses of all operations."""
-    by_path: dict[str, dict[str, Operation]] = {}
+    by_path: dict[str, dict[str, ApiOperation]] = {}
     for each in OPERATIONS.values():
         by_path.setdefault(each.path, {})[each.method] = each
     return [path(route, _view(of_method), name=route) for route, of_method in by_path.items()]
 
 
-def _view(operations: Mapping[str, Operation]) -> Callable[..., HttpResponseBase]:
+def _view(operations: Mapping[str, ApiOperation]) -> Callable[..., HttpResponseBase]:
     return csrf_exempt(login_not_required(partial(_answer, operations)))
 
 
-def _answer(operations: Mapping[str, Operation], request: HttpRequest, **args: Any) -> HttpResponseBase:
+def _answer(operations: Mapping[str, ApiOperation], request: HttpRequest, **args: Any) -> HttpResponseBase:
     try:
         call = _identify(request)
         operation = operations.get("GET" if request.method == "HEAD" else request.method or "")
@@ -306,7 +327,7 @@ def _answer(operations: Mapping[str, Operation], request: HttpRequest, **args: A
         return problem(request, error.response.status_code, headers={"Retry-After": error.response["Retry-After"]})
 
 
-def _once(call: Call, operation: Operation, digest: bytes, args: Mapping[str, Any]) -> HttpResponseBase:
+def _once(call: Call, operation: ApiOperation, digest: bytes, args: Mapping[str, Any]) -> HttpResponseBase:
     """What is answered; to a request that comes again with the same key, the same."""
     key = call.headers.get("Idempotency-Key", "")
     if operation.method != "POST" or not key:
@@ -335,7 +356,7 @@ def _once(call: Call, operation: Operation, digest: bytes, args: Mapping[str, An
     return HttpResponse(kept.answer["body"], "application/json", kept.answer["status"])
 
 
-def _response(call: Call, operation: Operation, result: Any) -> HttpResponseBase:
+def _response(call: Call, operation: ApiOperation, result: Any) -> HttpResponseBase:
     if isinstance(result, HttpResponseBase):
         return result
     if isinstance(result, Job):

@@ -4,6 +4,9 @@ _PREVIEW = "It only shows what would be done: the operation does so with ?dry_ru
 _FORM = "It is a part of a form, and stores nothing."
 
 NO_OPERATION: dict[str, str] = {
+    # --- Tokens
+    "api:tokens": "A program that could make tokens would let others in.",
+    "api:revoke_token": "A program that could revoke tokens would shut its person out.",
     # --- Labels
     "ontologies:tree": "It reads the tree as it is open on a page.",
     "ontologies:preview": _PREVIEW,

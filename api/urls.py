@@ -14,6 +14,14 @@ from . import (  # noqa: F401
     work_operations,
 )
 from .operations import PREFIX, routes
+from .reference import openapi, reference
+from .token_pages import revoke, tokens
 
 app_name = "api"
-urlpatterns: list[URLPattern | URLResolver] = [path(PREFIX.removeprefix("/"), include((routes(), "operations")))]
+urlpatterns: list[URLPattern | URLResolver] = [
+    path(f"{PREFIX[1:]}openapi.json", openapi, name="openapi"),
+    path(PREFIX[1:], include((routes(), "operations"))),
+    path("help/api/", reference, name="reference"),
+    path("accounts/tokens/", tokens, name="tokens"),
+    path("accounts/tokens/<int:pk>/revoke/", revoke, name="revoke_token"),
+]

@@ -23,6 +23,7 @@ from annotation_service import blueprints
 from annotation_service.blueprints import Described
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, User, start_job
+from api.models import Token
 from datasets.exports import DOWNLOAD_FORMATS
 from datasets.models import Dataset, TextCorrection
 from datasets.models.correction import cut_anew
@@ -163,6 +164,11 @@ ROWS = [
     Row("home", EVERYBODY),
     Row("help", EVERYBODY),
     Row("find", EVERYBODY, query="?q=pump"),
+    Row("api:openapi", "200 200 200 200 200 200"),
+    Row("api:reference", EVERYBODY),
+    Row("api:tokens", EVERYBODY),
+    Row("api:tokens", EVERYBODY, data={"name": "Nightly export", "scope": "read"}),
+    Row("api:revoke_token", "302 404 404 404 302 404", ("api_token",), {}),
     Row("job", "302 404 404 404 200 200", ("job",)),
     Row("job_progress", "302 404 404 404 200 200", ("job",)),
     Row("cancel_job", "302 404 404 404 302 302", ("job",), {}),
@@ -490,11 +496,15 @@ ROWS = [
 ]
 
 
+# Addresses for programs are asked in `tests.api.test_operations`.
+ELSEWHERE = ("admin", "operations")
+
+
 def all_names(patterns=None, namespace=""):
     """The names of all addresses, except those of the admin and of the accounts, which have tests of their own."""
     for pattern in get_resolver().url_patterns if patterns is None else patterns:
         if isinstance(pattern, URLResolver):
-            if pattern.namespace != "admin" and "allauth" not in str(pattern.urlconf_name):
+            if pattern.namespace not in ELSEWHERE and "allauth" not in str(pattern.urlconf_name):
                 yield from all_names(pattern.url_patterns, f"{pattern.namespace or namespace}")
         elif isinstance(pattern, URLPattern):
             yield f"{namespace}:{pattern.name}" if namespace else pattern.name
@@ -655,6 +665,7 @@ def build_world(folder):
         "token": token,
         "job": start_job("test", title="t", by=alice, target={}).pk,
         "finished_job": finished.pk,
+        "api_token": Token.make(alice, "t")[0].pk,
         "carol": carol.pk,
         "alice": alice.pk,
         "dave": dave.pk,

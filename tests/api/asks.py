@@ -6,8 +6,8 @@ from typing import Any
 
 from django.test import Client
 
-from annotation_service.models import User
 import api.urls  # noqa: F401 - fills the table
+from annotation_service.models import User
 from api.models import Token
 from api.operations import OPERATIONS
 from tests.test_access import filled

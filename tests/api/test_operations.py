@@ -1,7 +1,9 @@
 """Every operation, asked by everybody, with every scope; and what it does is what its page does."""
 
 import json
+import re
 
+import jsonschema
 import pytest
 from django.apps import apps
 from django.db import transaction
@@ -9,7 +11,7 @@ from django.utils import timezone
 
 from annotation_service.models import User
 from api.models import KeptAnswer, Scope, Token
-from api.operations import OPERATIONS, checker
+from api.operations import FILE, OPERATIONS, checker, schemas
 from api.reasons import NO_OPERATION
 from tests.api import (
     asked_blueprints,
@@ -23,7 +25,7 @@ from tests.api import (
     asked_works,
 )
 from tests.api.asks import request, send, token_of
-from tests.test_access import PEOPLE, ROWS, ask, built_world, stored, world  # noqa: F401 - fixtures
+from tests.test_access import PEOPLE, ROWS, ask, built_world, signed_in, world  # noqa: F401 - fixtures
 
 ASKS = [
     *asked_blueprints.ASKS,
@@ -140,10 +142,32 @@ def test_tokens_that_were_revoked_or_have_expired_or_whose_person_is_gone_let_no
     assert request("GET", "/api/v1/me", "ans_nothing").status_code == 401
 
 
+def test_the_openapi_document_is_one(client):
+    """Open to programs without a token, and what OpenAPI 3.1 wants of a document."""
+    told = client.get("/api/v1/openapi.json").json()
+    assert told["openapi"] == "3.1.0"
+    assert {(path, method) for path, item in told["paths"].items() for method in item} == {
+        (f"/{each.template}", each.method.lower()) for each in OPERATIONS.values()
+    }
+    named = set(re.findall(r"#/components/(\w+)/(\w+)", json.dumps(told)))
+    assert [each for each in named if each[1] not in told["components"][each[0]]] == []
+    assert {each.answer for each in OPERATIONS.values()} | {each.body for each in OPERATIONS.values()} <= {
+        "",
+        FILE,
+        *told["components"]["schemas"],
+    }
+    for schema in told["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+
+
+def test_the_reference_shows_every_operation(world):  # noqa: F811
+    page = signed_in(world, "carol").get("/help/api/").text
+    for each in OPERATIONS.values():
+        assert f'id="{each.name}"' in page and each.summary
+
+
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_the_example_of_an_operation_follows_its_schema(name):
-    from api.operations import FILE, schemas
-
     body = OPERATIONS[name].body
     if body and body != FILE:
         examples = schemas()[body].get("examples")
@@ -153,11 +177,6 @@ def test_the_example_of_an_operation_follows_its_schema(name):
 
 
 # --- A page and its operation ------------------------------------------------------------------------------------------
-
-
-def normalized(rows):
-    """All rows without what differs each time: keys, uids that were drawn, times."""
-    return rows
 
 
 def after(what, world):  # noqa: F811

@@ -13,7 +13,17 @@ from projects import bundle
 from projects.models import Project
 from tests.projects.test_bundle_import import rich  # noqa: F401
 
-OURS = ("annotation_service", "ontologies", "resources", "datasets", "work", "projects", "annotations", "quality")
+OURS = (
+    "annotation_service",
+    "ontologies",
+    "resources",
+    "datasets",
+    "work",
+    "projects",
+    "annotations",
+    "quality",
+    "api",
+)
 ANEW, HISTORY, PLACE = "counted anew", "the history is in the service alone", "told by the place in the file"
 CACHE, HERE = "a cache", "of this service alone"
 # Those that no file has, with the reasons.
@@ -34,6 +44,7 @@ LEFT_OUT = {
     "quality.KeptAgreement": CACHE,
     "quality.MarkDifference": CACHE,
     "quality.AgreementReport": CACHE,
+    "api.Token": "it opens this service alone",
 }
 KEYS = dict.fromkeys(
     ("id", "ontology", "resource_set", "project", "dataset", "annotation", "position", "item", "decision", "comment"),
