@@ -23,15 +23,16 @@ class BlueprintKind(NamedTuple):
     """``one`` is what its key is called in paths, ``pages`` the namespace of its pages."""
 
     one: str
+    noun: str
     model: type[PagedBlueprint]
     pages: str
 
 
 KINDS = {
-    "ontologies": BlueprintKind("ontology", Ontology, "ontologies"),
-    "constraints": BlueprintKind("constraints", ConstraintSet, "resources"),
-    "preannotations": BlueprintKind("preannotations", PreannotationSet, "preannotations"),
-    "datasets": BlueprintKind("dataset", Dataset, "datasets"),
+    "ontologies": BlueprintKind("ontology", "an ontology", Ontology, "ontologies"),
+    "constraints": BlueprintKind("constraints", "a constraint set", ConstraintSet, "resources"),
+    "preannotations": BlueprintKind("preannotations", "a preannotation set", PreannotationSet, "preannotations"),
+    "datasets": BlueprintKind("dataset", "a dataset", Dataset, "datasets"),
 }
 
 
@@ -86,16 +87,16 @@ def _register(plural: str, kind: BlueprintKind) -> None:
         return lambda call, **args: perform(call, kind.model, args[one])
 
     listed = at(
-        "GET", plural, Scope.READ, name=f"list_{plural}", query="q limit cursor", about=f"{say} that can be read."
+        "GET",
+        plural,
+        Scope.READ,
+        name=f"list_{plural}",
+        query="q limit cursor",
+        about=f"List {plural} that can be read.",
     )
     listed(lambda call: list_things(call, kind.model))
-    at(
-        "GET",
-        of_one,
-        Scope.READ,
-        name=f"get_{one}",
-        about="What is told of it: its content has an address of its own.",
-    )(keyed(get_thing))
+    about = f"Read what {kind.noun} is: its content has addresses of its own."
+    at("GET", of_one, Scope.READ, name=f"get_{one}", about=about)(keyed(get_thing))
     at(
         "PATCH",
         of_one,
@@ -103,7 +104,7 @@ def _register(plural: str, kind: BlueprintKind) -> None:
         name=f"change_{one}",
         body="BlueprintChange",
         pages=f"{kind.pages}:edit",
-        about="Change its name or description.",
+        about=f"Change the name or description of {kind.noun}.",
     )(keyed(change_thing))
     at(
         "POST",
@@ -114,7 +115,7 @@ def _register(plural: str, kind: BlueprintKind) -> None:
         status=201,
         may_take_long=True,
         pages=f"{kind.pages}:duplicate",
-        about="Make a blueprint of it that is one’s own; a large one by a job.",
+        about=f"Make a blueprint of {kind.noun} that is one’s own; of a large one by a job.",
     )(keyed(copy_thing))
     operation(
         "DELETE",
@@ -123,7 +124,7 @@ def _register(plural: str, kind: BlueprintKind) -> None:
         section=say,
         name=f"delete_{one}",
         pages=f"{kind.pages}:delete",
-        about="Delete it: a project’s copy goes with its project alone.",
+        about=f"Delete {kind.noun}. A project’s copy goes with its project alone.",
     )(keyed(delete_thing))
     project_of[one] = lambda pk: kind.model._default_manager.filter(pk=pk).values_list("project_id", flat=True).first()
 

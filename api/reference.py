@@ -77,7 +77,7 @@ def _described(operation: ApiOperation) -> dict[str, Any]:
         },
     }
     if operation.body == FILE:
-        any_file = {"application/octet-stream": {"schema": {}}}
+        any_file: dict[str, Any] = {"application/octet-stream": {"schema": {}}}
         told["requestBody"] = {"description": "A document or file, as it is.", "content": any_file}
     elif operation.body:
         content = {"application/json": {"schema": _named(operation.body)}}

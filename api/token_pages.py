@@ -24,7 +24,7 @@ SHOWN = 200
 class TokenForm(forms.Form):
     name = NameField(help_text="What it is for, such as “nightly export”.")
     scope = forms.ChoiceField(choices=Scope.choices, label="May", initial=Scope.READ)
-    project = forms.ModelChoiceField(
+    project: Any = forms.ModelChoiceField(
         None,
         required=False,
         empty_label="All that I may see",
