@@ -370,7 +370,7 @@ def _response(call: Call, operation: ApiOperation, result: Any) -> HttpResponseB
         result = _page(call, result)
     if result is None:
         return HttpResponse(status=204)
-    return HttpResponse(to_json(result), "application/json", operation.status)
+    return HttpResponse(to_json(result), "application/json", 200 if call.asked.get("dry_run") else operation.status)
 
 
 def _waited_for(job: Job, prefer: str) -> Job:

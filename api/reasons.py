@@ -17,6 +17,7 @@ NO_OPERATION: dict[str, str] = {
     # --- Rules
     "resources:check": _FORM,
     "preannotations:check": _FORM,
+    "work:check_lesson": _PREVIEW,
     # --- Items
     "datasets:preview": _FORM,
     # --- Projects

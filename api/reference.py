@@ -119,6 +119,8 @@ def _answers(operation: ApiOperation) -> dict[str, Any]:
     elif operation.answer:
         content = {"application/json": {"schema": _named(operation.answer)}}
         answers[str(operation.status)] = {"description": "Done", "content": content}
+        if "dry_run" in operation.query:
+            answers.setdefault("200", {"description": "What would be done", "content": content})
     elif operation.sends_file:
         answers["200"] = {"description": "A file", "content": {"*/*": {}}}
     else:
@@ -145,6 +147,8 @@ def example_of(schema: str) -> str:
 def fields_of(schema: str) -> list[dict[str, Any]]:
     """The fields of an object, for people."""
     found = schemas().get(schema, {})
+    if "anyOf" in found:
+        return [field for each in found["anyOf"] for field in fields_of(_type_of(each))]
     needed = found.get("required", ())
     return [
         {"name": name, "type": _type_of(field), "needed": name in needed, "about": field.get("description", "")}

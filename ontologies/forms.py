@@ -44,7 +44,8 @@ class ItemsForm(DocumentForm):
 
 class LabelFileForm(ItemsForm):
     """A form with labels in any format, which is recognised: ``seen`` tells what it is, ``choices`` are the settings of its
-    format with the values that are taken. Those that were sent count only if they were offered for what was ``seen`` then."""
+    format with the values that are taken. Those that were sent count only if they were offered for what was ``seen`` then, or if
+    nothing is told of that."""
 
     encoding = forms.ChoiceField(choices=list(ENCODINGS.items()), required=False)
 
@@ -66,9 +67,9 @@ class LabelFileForm(ItemsForm):
         start = Beginning(file.read(BEGINNING), upload.name if upload else "", encoding)
         self.offers_encoding = bool(encoding) or "\ufffd" in start.text
         format, self.seen = format_of(start)
-        is_same = self.data.get("seen") == self.seen
+        is_same = self.data.get("seen", self.seen) == self.seen
         for choice in format.settings(start):
-            sent = self.data.get(choice.name, "") if is_same else choice.default
+            sent = self.data.get(choice.name, choice.default) if is_same else choice.default
             self.choices.append((choice, sent if sent in choice.choices else choice.default))
         file.seek(0)
         chosen = {choice.name: value for choice, value in self.choices}

@@ -72,6 +72,14 @@ class Labels(list[Label]):
             line.append(label.pk)
         return tuple(line)
 
+    def path(self, label: Label) -> list[int]:
+        """The places, from 0, of the labels above it and its own among their siblings, from the top."""
+        return [self._place[pk] for pk in reversed(self.lineage(label))]
+
+    @cached_property
+    def _place(self) -> dict[int, int]:
+        return {label.pk: place for siblings in self.children.values() for place, label in enumerate(siblings)}
+
     def line(self, pk: int) -> tuple[int, ...]:
         """The lineage of the label with a key."""
         return self.lineage(self.by_pk[pk])

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
 from annotation_service import access
 from annotation_service.blueprint_views import list_context
@@ -84,7 +84,7 @@ def look(request: Request) -> HttpResponse:
     return render(request, "ontologies/_recognised.html", context)
 
 
-@require_GET
+@require_safe
 def download_tree(request: Request, pk: int, format: OntologyFormat) -> HttpResponseBase:
     ontology = access.readable(request, Ontology, pk)
     assert format.write
@@ -106,7 +106,7 @@ def codebook(request: Request, pk: int) -> HttpResponse:
     return render(request, "ontologies/codebook.html", context)
 
 
-@require_GET
+@require_safe
 def download_codebook(request: Request, pk: int) -> HttpResponseBase:
     book = _codebook(request, pk)
     return download(request, markdown.document(book), book.file_name, "text/markdown; charset=utf-8")

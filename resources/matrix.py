@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from annotation_service import access
 from annotation_service.http import Request
 from annotation_service.inputs import Refused
+from annotation_service.models import User
 from annotation_service.paging import search_text
 from ontologies.labels import Label, Labels
 
@@ -36,7 +37,7 @@ def matrix(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """The page or, for what was opened or chosen in it, the table alone."""
     if request.htmx and "lines" in request.GET:
         return _refreshed(request, constraints)
-    context = standing(request, constraints) | {"table": Matrix(constraints, request)}
+    context = standing(request, constraints) | {"table": Matrix(constraints, request.GET)}
     if request.htmx:
         return render(request, "resources/_matrix.html", context)
     if key := request.GET.get("rule", ""):  # where they came from in the list of rules
@@ -47,26 +48,33 @@ def matrix(request: Request, constraints: ConstraintSet) -> HttpResponse:
 @acts
 def set_cell(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """Store or remove what a cell says by a rule of its own; answer with the table as it is then, in the same lines."""
-    table, field = Matrix(constraints, request), request.POST.get("list", "")
-    is_wanted = request.POST.get("wanted") == "1"
-    row, column = table.ends(request.POST)
+    say(constraints, request.GET, request.POST, request.POST.get("wanted") == "1", by=request.user)
+    return _refreshed(request, constraints)
+
+
+def say(
+    constraints: ConstraintSet, asked: Mapping[str, str], sent: Mapping[str, str], is_wanted: bool, *, by: User
+) -> None:
+    """Put the label of a column into a list of the rule that the label of a row has of its own, or take it out: which labels and
+    which list is ``sent``; what is ``asked`` for tells the relation."""
+    table, field = Matrix(constraints, asked), sent.get("list", "")
+    row, column = table.ends(sent)
     if field not in (name for name, _ in constraints.of_kind.settable.values()):
         raise Http404
     if is_wanted:
         table.check_settable(row, column, field)
-    constraints.set_pair(table.key_of(row), column.uid, field, is_wanted, by=request.user)
-    return _refreshed(request, constraints)
+    constraints.set_pair(table.key_of(row), column.uid, field, is_wanted, by=by)
 
 
 def _refreshed(request: Request, constraints: ConstraintSet) -> HttpResponse:
-    context = standing(request, constraints) | {"table": Matrix(constraints, request)}
+    context = standing(request, constraints) | {"table": Matrix(constraints, request.GET)}
     return render(request, "resources/_matrix_refreshed.html", context)
 
 
 @reads
 def cell(request: Request, constraints: ConstraintSet) -> HttpResponse:
     """Why two labels may or may not do something."""
-    table = Matrix(constraints, request)
+    table = Matrix(constraints, request.GET)
     row, column = table.ends(request.GET)
     context = {"resource": constraints, "row": row, "column": column, "reasons": table.reasons(row, column)}
     context["begins"] = access.can_edit(request.user, constraints) and table.begins(row)
@@ -176,17 +184,17 @@ class MatrixRow(NamedTuple):
 class Matrix:
     """The rules of a set over the labels that are shown; of relations the rules of one."""
 
-    def __init__(self, constraints: ConstraintSet, request: Request) -> None:
+    def __init__(self, constraints: ConstraintSet, asked: Mapping[str, str]) -> None:
         self.kind, self.rules = constraints.of_kind, rules_of([constraints]) or Rules([])
         self.labels = constraints.entity_ontology.labels()
         self.relation_labels = constraints.relation_ontology.labels() if constraints.relation_ontology else Labels()
-        self.branches = Branches.read(request.GET.get("tree", "")[:10_000])
-        *relation, self.at = request.GET.get("rule", "").split("-")  # the row to begin with
+        self.branches = Branches.read(asked.get("tree", "")[:10_000])
+        *relation, self.at = asked.get("rule", "").split("-")  # the row to begin with
         if label := self.labels.by_uid.get(self.at):
             above = {self.labels.by_pk[pk].uid for pk in self.labels.lineage(label)[1:]}
             self.branches = self.branches._replace(opened=self.branches.opened | above)
-        self.kept = set(request.GET.get("lines", "").split(",")) - {""}
-        self.relation = self._relation(request.GET.get("relation", "".join(relation)))
+        self.kept = set(asked.get("lines", "").split(",")) - {""}
+        self.relation = self._relation(asked.get("relation", "".join(relation)))
 
     def _name(self, pk: int) -> str:
         return (self.labels.by_pk.get(pk) or self.relation_labels.by_pk[pk]).name

@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.text import slugify
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
 from annotation_service import access
@@ -112,13 +112,13 @@ def _create_form(request: Request, form_class: type[ResourceSetForm]) -> Resourc
     return form_class(**sent, ontologies=access.blueprints(request, Ontology))
 
 
-@require_GET
+@require_safe
 def download_json(request: Request, pk: int, model: type[ResourceSet]) -> HttpResponseBase:
     thing = access.readable(request, model, pk)
     return download(request, "".join(thing.json_document()), _file_name(thing, "json"), "application/json")
 
 
-@require_GET
+@require_safe
 def download_csv(request: Request, pk: int) -> HttpResponseBase:
     thing = access.readable(request, PreannotationSet, pk)
     return download(request, "".join(thing.csv_document()), _file_name(thing, "csv"), "text/csv; charset=utf-8")

@@ -14,7 +14,6 @@ from annotation_service.blueprints import Right
 from annotation_service.edits import Conflict
 from annotation_service.http import Request
 from annotation_service.inputs import Refused, whole_number
-from annotation_service.models import User
 from annotation_service.paging import search_text
 from annotation_service.words import plural
 
@@ -59,7 +58,7 @@ def _page(request: Request, ontology: Ontology, item: OntologyItem | None) -> Ht
         "editable": editable,
         "can_move": settings.ONTOLOGY_MOVE_ITEMS,
         "columns": ["datasets", "projects"] if ontology.is_blueprint else ["marks"],
-        "only_own": _whose_marks(request, ontology) is not None,
+        "only_own": ontology.whose_marks(request.user) is not None,
         "filter_titles": TITLES,
         "recently": RECENTLY,
         "section": "ontologies" if ontology.is_blueprint else "projects",
@@ -133,7 +132,7 @@ def find(request: Request, ontology: Ontology) -> HttpResponse:
 
 
 def _filters(request: Request, ontology: Ontology) -> LabelFilters:
-    return LabelFilters(ontology, request.user, _whose_marks(request, ontology))
+    return LabelFilters(ontology, request.user, ontology.whose_marks(request.user))
 
 
 @reads
@@ -177,7 +176,7 @@ def usage(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     item = find_item(ontology, uid)
     if item is None:  # adding it was undone while its details were being loaded
         return HttpResponse()
-    usage = item.usage(access.projects_seen_by(request.user, Right.READ), _whose_marks(request, ontology))
+    usage = item.usage(access.projects_seen_by(request.user, Right.READ), ontology.whose_marks(request.user))
     asked = (panel(request, item) for panel in item_panels)
     context = {
         "item": item,
@@ -189,18 +188,12 @@ def usage(request: Request, ontology: Ontology, uid: str) -> HttpResponse:
     return respond(request, ("_usage", context))
 
 
-def _whose_marks(request: Request, ontology: Ontology) -> User | None:
-    """Those who may not read a project see only their own marks in it; ``None`` for everybody's."""
-    reads = ontology.project is None or Right.READ in ontology.project.rights_of(request.user)
-    return None if reads else request.user
-
-
 @reads
 def figures(request: Request, ontology: Ontology) -> HttpResponse:
     """Count marks by column, those of each item and those of all items below it, and likely mistakes without the hints, after the
     tree has been shown."""
     labels = ontology.labels()
-    columns = ontology.marks_by_column(_whose_marks(request, ontology))
+    columns = ontology.marks_by_column(ontology.whose_marks(request.user))
     counted = {name: {"own": own, "below": marks_below(labels, own)} for name, own in columns.items()}
     warnings = sum(not check.is_hint for check in likely_mistakes(labels))
     return JsonResponse({"columns": counted, "checks": warnings})

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, UniqueConstraint
 
-from annotation_service.blueprints import Existing
+from annotation_service.blueprints import Existing, Right
 from annotation_service.db import among, write
 from annotation_service.inputs import Refused, clean_description, clean_name, clean_title
 from annotation_service.journal import FEW, Journaled
@@ -135,6 +135,10 @@ class Ontology(Journaled):
         copies = list(Ontology.objects.filter(copied_from=self, project__isnull=False).values_list("pk", flat=True))
         places = {"datasets": [self.pk], "projects": copies}
         return {place: usage.marks_by_uid(self.kind, keys, made_by) if keys else {} for place, keys in places.items()}
+
+    def whose_marks(self, user: User) -> User | None:
+        """Those who may not read its project see only their own marks in it; None for everybody's."""
+        return None if self.project is None or Right.READ in self.project.rights_of(user) else user
 
     def as_json(self) -> str:
         """The document of a download, which can be uploaded again."""

@@ -11,7 +11,7 @@ from django.db.models import Index, OuterRef, QuerySet, Subquery, UniqueConstrai
 from django.utils.functional import classproperty
 
 from annotation_service import limits
-from annotation_service.db import copy_rows
+from annotation_service.db import among, copy_rows
 from annotation_service.inputs import Refused, check_text, whole_number
 from annotation_service.words import number
 from ontologies.counterparts import counterpart
@@ -171,8 +171,14 @@ class ConstraintRow(ResourceRow):
         return "-".join(getattr(self, field).uid for field in self.key_fields)
 
     def state(self) -> Lists:
-        lists = self.lists_of(type(self)._default_manager.filter(pk=self.pk), "uid")
-        return self._limited({field: listed[self.pk] for field, listed in lists.items()})
+        return next(self.states([self]))[1]
+
+    @classmethod
+    def states(cls, rows: Sequence[Self]) -> Iterator[tuple[Self, Lists]]:
+        """Rows with their lists."""
+        lists = cls.lists_of(cls._default_manager.filter(pk__in=among([row.pk for row in rows])), "uid")
+        for row in rows:
+            yield row, row._limited({field: listed[row.pk] for field, listed in lists.items()})
 
     def _limited(self, lists: Any) -> Any:
         return lists if getattr(self, self.limit_field, True) else {**lists, self.optional_list: None}

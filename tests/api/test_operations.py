@@ -192,7 +192,18 @@ def after(what, world):  # noqa: F811
                         if not field.primary_key
                         and field.get_internal_type() not in ("DateTimeField",)
                         and field.name
-                        not in ("uid", "key", "token_hash", "items", "asked", "file", "color", "target", "result")
+                        not in (
+                            "uid",
+                            "key",
+                            "token_hash",
+                            "items",
+                            "asked",
+                            "file",
+                            "color",
+                            "target",
+                            "result",
+                            "off_by",
+                        )
                     }
                 )
                 for row in model._base_manager.all()
