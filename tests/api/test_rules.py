@@ -11,7 +11,7 @@ from tests.work.test_learn_views import constraints_of, dataset  # noqa: F401 - 
 
 @pytest.fixture
 def ontologies(alice):
-    return {"entities": factories.ontology(owner=alice), "relations": factories.ontology("relation", owner=alice)}
+    return {"entities": factories.ontology(owner=alice), "relations": factories.ontology(owner=alice, kind="relation")}
 
 
 @pytest.fixture
