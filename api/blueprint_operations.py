@@ -26,12 +26,15 @@ class BlueprintKind(NamedTuple):
     noun: str
     model: type[PagedBlueprint]
     pages: str
+    change: str = "BlueprintChange"
 
 
 KINDS = {
     "ontologies": BlueprintKind("ontology", "an ontology", Ontology, "ontologies"),
     "constraints": BlueprintKind("constraints", "a constraint set", ConstraintSet, "resources"),
-    "preannotations": BlueprintKind("preannotations", "a preannotation set", PreannotationSet, "preannotations"),
+    "preannotations": BlueprintKind(
+        "preannotations", "a preannotation set", PreannotationSet, "preannotations", "PreannotationsChange"
+    ),
     "datasets": BlueprintKind("dataset", "a dataset", Dataset, "datasets"),
 }
 
@@ -39,10 +42,11 @@ KINDS = {
 def show_blueprint(thing: PagedBlueprint) -> dict[str, Any]:
     return {
         "id": thing.pk,
-        "name": thing.name,
-        "description": thing.description,
+        **{name: getattr(thing, name) for name in thing.WORDS},
         "kind": thing.kind,  # type: ignore[attr-defined]
         "owner": thing.owner.username,
+        "entity_ontology": getattr(thing, "entity_ontology_id", None),
+        "relation_ontology": getattr(thing, "relation_ontology_id", None),
         "project": thing.project_id,
         "content": thing.content_in_words(),
         "created_at": time_of(thing.created_at),
@@ -102,7 +106,7 @@ def _register(plural: str, kind: BlueprintKind) -> None:
         of_one,
         Scope.MANAGE,
         name=f"change_{one}",
-        body="BlueprintChange",
+        body=kind.change,
         pages=f"{kind.pages}:edit",
         about=f"Change the name or description of {kind.noun}.",
     )(keyed(change_thing))

@@ -1,6 +1,5 @@
 """The histories of what is edited step by step: its changes are listed, taken back and done again."""
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -14,8 +13,6 @@ from .blueprint_operations import KINDS, BlueprintKind
 from .models import Scope
 from .operations import Call, Rows, operation, time_of
 
-SHOWN_FIRST = 20
-
 
 def show_step(step: Step) -> dict[str, Any]:
     """The field of an item that came or went is “added” or “removed”."""
@@ -24,7 +21,7 @@ def show_step(step: Step) -> dict[str, Any]:
     return {"name": step.name, "field": field, "before": before, "after": after}
 
 
-def show_change(change: JournalRow, steps: Sequence[Step]) -> dict[str, Any]:
+def show_change(change: JournalRow) -> dict[str, Any]:
     return {
         "version": change.version,
         "kind": change.kind,
@@ -34,8 +31,11 @@ def show_change(change: JournalRow, steps: Sequence[Step]) -> dict[str, Any]:
         "at": time_of(change.at),
         "count": change.count,
         "stands": change.stands,
-        "steps": list(map(show_step, steps)),
     }
+
+
+def show_whole(change: JournalRow) -> dict[str, Any]:
+    return show_change(change) | {"steps": list(map(show_step, change.steps(limit=SHOWN_STEPS)))}
 
 
 def changed(thing: Journaled, count: int | None = None) -> dict[str, Any]:
@@ -46,35 +46,27 @@ def changed(thing: Journaled, count: int | None = None) -> dict[str, Any]:
 
 
 def list_changes(call: Call, model: Any, pk: int) -> Rows:
-    changes = access.readable(call, model, pk).changes.select_related("user")
-
-    def show(rows: Sequence[Any]) -> Any:
-        return (show_change(*each) for each in changes.model.steps_of(rows, limit=SHOWN_FIRST))
-
-    return Rows(changes, show, "version")
+    changes = access.readable(call, model, pk).changes.select_related("user").defer("items")
+    return Rows(changes, lambda rows: map(show_change, rows), "version")
 
 
 def get_change(call: Call, model: Any, pk: int, version: int) -> Any:
     thing = access.readable(call, model, pk)
-    change = get_object_or_404(thing.changes.select_related("user"), version=version)
-    return show_change(change, change.steps(limit=SHOWN_STEPS))
+    return show_whole(get_object_or_404(thing.changes.select_related("user"), version=version))
 
 
 def undo(call: Call, model: Any, pk: int) -> Any:
     thing = access.editable(call, model, pk)
-    done = thing.undo_offered(call.asked["version"], by=call.user)
-    return show_change(done, done.steps(limit=SHOWN_FIRST))
+    return show_whole(thing.undo_offered(call.asked["version"], by=call.user))
 
 
 def redo(call: Call, model: Any, pk: int) -> Any:
-    done = access.editable(call, model, pk).redo(by=call.user)
-    return show_change(done, done.steps(limit=SHOWN_FIRST))
+    return show_whole(access.editable(call, model, pk).redo(by=call.user))
 
 
 def revert(call: Call, model: Any, pk: int, version: int) -> Any:
     thing = access.editable(call, model, pk)
-    done = thing.revert(get_object_or_404(thing.changes, version=version), by=call.user)
-    return show_change(done, done.steps(limit=SHOWN_FIRST))
+    return show_whole(thing.revert(get_object_or_404(thing.changes, version=version), by=call.user))
 
 
 def _register(plural: str, kind: BlueprintKind) -> None:
@@ -89,7 +81,7 @@ def _register(plural: str, kind: BlueprintKind) -> None:
         *("GET", f"{of_one}/changes", Scope.READ),
         name=f"list_{kind.one}_changes",
         query="limit cursor",
-        about="All that was done to it, the oldest first, each with its first 20 steps.",
+        about="All that was done to it, the oldest first.",
     )(keyed(list_changes))
     at(
         *("GET", f"{of_one}/changes/<int:version>", Scope.READ),

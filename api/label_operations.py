@@ -1,6 +1,7 @@
 """The labels of ontologies: trees are made of files, read, and changed."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -14,11 +15,12 @@ from annotation_service.blueprints import Right
 from annotation_service.db import among, write
 from annotation_service.edits import fingerprint
 from annotation_service.inputs import Problem, Refused, check_size, decode
+from annotation_service.words import listed
 from ontologies import usage
 from ontologies.checks import likely_mistakes
 from ontologies.documents import notes_on
 from ontologies.editor.answers import get_item
-from ontologies.forms import OntologyForm, PasteForm, UpdateForm
+from ontologies.forms import LabelFileForm, OntologyForm, PasteForm, UpdateForm
 from ontologies.label_files import DOWNLOADS, left_out
 from ontologies.labels import Label
 from ontologies.models import Ontology, OntologyItem
@@ -31,10 +33,11 @@ from .history_operations import changed, show_step
 from .models import Scope
 from .operations import FILE, Call, Rows, check_match, operation, time_of
 
-SECTION, OF_ONE = "Ontologies", "ontologies/<int:ontology>"
+OF_ONE = "ontologies/<int:ontology>"
 SHOWN_PLANNED = 1000
-READING = "file_name encoding language column_name column_path column_parent column_description column_example_terms"
+READING = "file_name encoding language column_name column_path column_parent column_description column_example_terms column_color"
 """Parameters: how a file is read."""
+on_ontologies = partial(operation, section="Ontologies")
 
 
 def checked(form: DocumentForm) -> Any:
@@ -56,6 +59,15 @@ def sent_with(call: Call) -> dict[str, Any]:
     return {name: str(value) for name, value in call.asked.items() if value not in (None, False)}
 
 
+def read_file(call: Call, form: LabelFileForm) -> Any:
+    """The same of a file with labels. Settings that its format does not have are refused, too."""
+    values = checked(form)
+    for choice, value in form.choices:
+        if call.asked.get(choice.name) not in (None, value):
+            raise Refused(f"Here it can be {listed(choice.choices, 20)}.", place=choice.name)
+    return values
+
+
 def show_problems(problems: Sequence[Problem]) -> list[dict[str, str]]:
     return [{"place": each.place, "text": each.text} for each in problems]
 
@@ -63,9 +75,10 @@ def show_problems(problems: Sequence[Problem]) -> list[dict[str, str]]:
 # --- Whole ontologies --------------------------------------------------------------------------------------------------
 
 
-@operation(
-    *("POST", "ontologies", Scope.MANAGE),
-    section=SECTION,
+@on_ontologies(
+    "POST",
+    "ontologies",
+    Scope.MANAGE,
     body=FILE,
     answer="NewOntology",
     status=201,
@@ -81,7 +94,7 @@ def create_ontology(call: Call) -> Any:
     source = "file" if call.sent.size else "empty"
     name = {"name": "?"} if call.asked["dry_run"] else {}
     form = OntologyForm(name | sent_with(call) | {"source": source}, {"file": call.sent})
-    values = checked(form)
+    values = read_file(call, form)
     notes = (notes_on(values["items"]) + left_out(form.document)).strip()
     if call.asked["dry_run"]:
         chosen = [
@@ -93,12 +106,7 @@ def create_ontology(call: Call) -> Any:
     return show_blueprint(Ontology.create(owner=call.user, **words))
 
 
-@operation(
-    *("GET", f"{OF_ONE}/download", Scope.READ),
-    section=SECTION,
-    sends_file=True,
-    query="format",
-)
+@on_ontologies("GET", f"{OF_ONE}/download", Scope.READ, sends_file=True, query="format")
 def download_ontology(call: Call, ontology: int) -> HttpResponseBase:
     """The tree as a file, as JSON unless another format is asked for: csv, skos or text."""
     formats = {format.name: format for format in DOWNLOADS}
@@ -108,23 +116,13 @@ def download_ontology(call: Call, ontology: int) -> HttpResponseBase:
     return download_tree(call, ontology, formats[name])
 
 
-@operation(
-    *("GET", f"{OF_ONE}/codebook", Scope.READ),
-    section=SECTION,
-    sends_file=True,
-    query="branch off sentences",
-)
+@on_ontologies("GET", f"{OF_ONE}/codebook", Scope.READ, sends_file=True, query="branch off sentences")
 def download_ontology_codebook(call: Call, ontology: int) -> HttpResponseBase:
     """The codebook as Markdown: labels with their descriptions, terms and example sentences."""
     return download_codebook(call, ontology)
 
 
-@operation(
-    *("GET", f"{OF_ONE}/checks", Scope.READ),
-    section=SECTION,
-    answer="LabelCheck",
-    query="limit cursor",
-)
+@on_ontologies("GET", f"{OF_ONE}/checks", Scope.READ, answer="LabelCheck", query="limit cursor")
 def list_ontology_checks(call: Call, ontology: int) -> Rows:
     """Likely mistakes in the tree, for people to judge."""
     tree = access.readable(call, Ontology, ontology)
@@ -160,7 +158,7 @@ def show_label(call: Call, tree: Ontology, uid: str) -> dict[str, Any]:
     return told
 
 
-@operation("GET", f"{OF_ONE}/labels", Scope.READ, section=SECTION, answer="Label", query="find limit cursor")
+@on_ontologies("GET", f"{OF_ONE}/labels", Scope.READ, answer="Label", query="find limit cursor")
 def list_labels(call: Call, ontology: int) -> Rows:
     """All labels in tree order, or those that somebody means with a text."""
     tree = access.readable(call, Ontology, ontology)
@@ -168,13 +166,13 @@ def list_labels(call: Call, ontology: int) -> Rows:
     return Rows(found, lambda shown: show_labels(tree, shown))
 
 
-@operation("GET", f"{OF_ONE}/labels/<str:label>", Scope.READ, section=SECTION, answer="Label")
+@on_ontologies("GET", f"{OF_ONE}/labels/<str:label>", Scope.READ, answer="Label")
 def get_label(call: Call, ontology: int, label: str) -> Any:
     """A label, by its uid."""
     return show_label(call, access.readable(call, Ontology, ontology), label)
 
 
-@operation("GET", f"{OF_ONE}/labels/<str:label>/usage", Scope.READ, section=SECTION, answer="LabelUsage")
+@on_ontologies("GET", f"{OF_ONE}/labels/<str:label>/usage", Scope.READ, answer="LabelUsage")
 def get_label_usage(call: Call, ontology: int, label: str) -> Any:
     """Who uses a label: marks, constraints and the like, here and in projects."""
     tree = access.readable(call, Ontology, ontology)
@@ -184,9 +182,10 @@ def get_label_usage(call: Call, ontology: int, label: str) -> Any:
     return {"own": found.own, "projects": projects, "elsewhere": found.elsewhere}
 
 
-@operation(
-    *("POST", f"{OF_ONE}/labels", Scope.MANAGE),
-    section=SECTION,
+@on_ontologies(
+    "POST",
+    f"{OF_ONE}/labels",
+    Scope.MANAGE,
     body="NewLabel",
     answer="Label",
     status=201,
@@ -203,9 +202,10 @@ def create_label(call: Call, ontology: int) -> Any:
         return show_label(call, item.ontology, item.uid)
 
 
-@operation(
-    *("PATCH", f"{OF_ONE}/labels/<str:label>", Scope.MANAGE),
-    section=SECTION,
+@on_ontologies(
+    "PATCH",
+    f"{OF_ONE}/labels/<str:label>",
+    Scope.MANAGE,
     body="LabelChange",
     answer="Label",
     pages="ontologies:rename ontologies:describe ontologies:example_terms ontologies:recolor ontologies:switch",
@@ -238,9 +238,10 @@ def _changed(item: OntologyItem, sent: dict[str, Any], call: Call) -> OntologyIt
     return item
 
 
-@operation(
-    *("POST", f"{OF_ONE}/label_lists", Scope.MANAGE),
-    section=SECTION,
+@on_ontologies(
+    "POST",
+    f"{OF_ONE}/label_lists",
+    Scope.MANAGE,
     body=FILE,
     answer="LabelsAdded",
     query="parent dry_run",
@@ -271,9 +272,10 @@ def add_labels(call: Call, ontology: int) -> Any:
     }
 
 
-@operation(
-    *("POST", f"{OF_ONE}/updates", Scope.MANAGE),
-    section=SECTION,
+@on_ontologies(
+    "POST",
+    f"{OF_ONE}/updates",
+    Scope.MANAGE,
     body=FILE,
     answer="LabelsUpdated",
     query=f"agreed {READING} dry_run",
@@ -285,7 +287,7 @@ def update_labels(call: Call, ontology: int) -> Any:
     A dry run tells the steps and their digest; send that as “agreed” to have them done.
     """
     tree = access.editable(call, Ontology, ontology)
-    rows = checked(UpdateForm(sent_with(call), {"file": call.sent}, ontology=tree))["items"]
+    rows = read_file(call, UpdateForm(sent_with(call), {"file": call.sent}, ontology=tree))["items"]
     foreseen = TreeUpdate(tree.labels(), rows)
     steps, digest = [*map(show_step, foreseen.steps())], foreseen.digest
     if not call.asked["dry_run"]:
@@ -308,7 +310,7 @@ def update_labels(call: Call, ontology: int) -> Any:
 
 def _on_several(name: str, body: str, pages: str, query: str = "") -> Any:
     path = f"{OF_ONE}/{name}"
-    return operation("POST", path, Scope.MANAGE, section=SECTION, body=body, answer="Changed", pages=pages, query=query)
+    return on_ontologies("POST", path, Scope.MANAGE, body=body, answer="Changed", pages=pages, query=query)
 
 
 @_on_several("recolor", "LabelColors", "ontologies:recolor_items")

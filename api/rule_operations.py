@@ -63,12 +63,7 @@ def _create(call: Call, form_class: type[ResourceSetForm]) -> Any:
 
 
 @on_constraints(
-    *("POST", "constraints", Scope.MANAGE),
-    body=FILE,
-    answer="NewSet",
-    status=201,
-    query=_OF_NEW,
-    pages="resources:create",
+    "POST", "constraints", Scope.MANAGE, body=FILE, answer="NewSet", status=201, query=_OF_NEW, pages="resources:create"
 )
 def create_constraints(call: Call) -> Any:
     """Make a set of constraints of a JSON document, or an empty one. A dry run tells what looks like a mistake in it."""
@@ -76,7 +71,9 @@ def create_constraints(call: Call) -> Any:
 
 
 @on_preannotations(
-    *("POST", "preannotations", Scope.MANAGE),
+    "POST",
+    "preannotations",
+    Scope.MANAGE,
     body=FILE,
     answer="NewSet",
     status=201,
@@ -148,11 +145,7 @@ def get_rule(call: Call, constraints: int, rule: str) -> Any:
 
 
 @on_constraints(
-    *("POST", f"{CONSTRAINTS}/rules", Scope.MANAGE),
-    body="NewRule",
-    answer="Rule",
-    status=201,
-    pages="resources:add_rule",
+    "POST", f"{CONSTRAINTS}/rules", Scope.MANAGE, body="NewRule", answer="Rule", status=201, pages="resources:add_rule"
 )
 def create_rule(call: Call, constraints: int) -> Any:
     """Add a rule for a label, of relations for a relation and the label that it leads from."""
@@ -164,10 +157,7 @@ def create_rule(call: Call, constraints: int) -> Any:
 
 
 @on_constraints(
-    *("PATCH", f"{CONSTRAINTS}/rules/<str:rule>", Scope.MANAGE),
-    body="RuleChange",
-    answer="Rule",
-    pages="resources:pick",
+    "PATCH", f"{CONSTRAINTS}/rules/<str:rule>", Scope.MANAGE, body="RuleChange", answer="Rule", pages="resources:pick"
 )
 def change_rule(call: Call, constraints: int, rule: str) -> Any:
     """Give a rule other lists. With If-Match only if it is still as it was read."""
@@ -201,9 +191,7 @@ def take_from_rule(call: Call, constraints: int, rule: str, list: str, label: st
 
 
 @on_constraints(
-    *("DELETE", f"{CONSTRAINTS}/rules/<str:rule>", Scope.MANAGE),
-    answer="Changed",
-    pages="resources:remove_rule",
+    "DELETE", f"{CONSTRAINTS}/rules/<str:rule>", Scope.MANAGE, answer="Changed", pages="resources:remove_rule"
 )
 def delete_rule(call: Call, constraints: int, rule: str) -> Any:
     """Remove a rule. With If-Match only if it is still as it was read."""
@@ -217,10 +205,7 @@ def delete_rule(call: Call, constraints: int, rule: str) -> Any:
 
 
 @on_constraints(
-    *("POST", f"{CONSTRAINTS}/pairs", Scope.MANAGE),
-    body="RulePair",
-    answer="Changed",
-    pages="resources:set_cell",
+    "POST", f"{CONSTRAINTS}/pairs", Scope.MANAGE, body="RulePair", answer="Changed", pages="resources:set_cell"
 )
 def set_rule_pair(call: Call, constraints: int) -> Any:
     """Say of two labels what the table of the rules says in a cell. A rule comes with its first label and goes with its last."""
@@ -285,7 +270,9 @@ def get_rule_proposals(call: Call, constraints: int) -> Any:
 
 
 @on_constraints(
-    *("POST", f"{CONSTRAINTS}/proposals", Scope.MANAGE),
+    "POST",
+    f"{CONSTRAINTS}/proposals",
+    Scope.MANAGE,
     body="ChosenProposals",
     answer="Learned",
     query="dry_run",
@@ -348,7 +335,9 @@ def get_preannotation_row(call: Call, preannotations: int, row: int) -> Any:
 
 
 @on_preannotations(
-    *("POST", f"{PREANNOTATIONS}/rows", Scope.MANAGE),
+    "POST",
+    f"{PREANNOTATIONS}/rows",
+    Scope.MANAGE,
     body="NewPreannotationRow",
     answer="PreannotationRow",
     status=201,
@@ -363,7 +352,9 @@ def create_preannotation_row(call: Call, preannotations: int) -> Any:
 
 
 @on_preannotations(
-    *("PATCH", f"{PREANNOTATIONS}/rows/<int:row>", Scope.MANAGE),
+    "PATCH",
+    f"{PREANNOTATIONS}/rows/<int:row>",
+    Scope.MANAGE,
     body="PreannotationRowChange",
     answer="PreannotationRow",
     pages="preannotations:cell",
@@ -379,7 +370,9 @@ def change_preannotation_row(call: Call, preannotations: int, row: int) -> Any:
 
 
 @on_preannotations(
-    *("POST", f"{PREANNOTATIONS}/rows/remove", Scope.MANAGE),
+    "POST",
+    f"{PREANNOTATIONS}/rows/remove",
+    Scope.MANAGE,
     body="SomeRows",
     answer="Changed",
     pages="preannotations:remove_rows",

@@ -61,6 +61,9 @@ def there_is(world):  # noqa: F811
         "upload": [world["upload"], world["upload_copy"]],
         "batch": [world["batch"]],
         "version": [1, 2],
+        "rule": [world["ruled"]],
+        "list": ["excludes", "can_contain"],
+        "row": [world["lexicon_row"], world["lexicon_row_copy"]],
     }
 
 

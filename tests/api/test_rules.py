@@ -165,6 +165,13 @@ def test_preannotations_are_changed_only_where_they_are_switched_on(lexicon, set
     assert PreannotationSet.objects.count() == 1
 
 
+def test_whether_case_matters_is_changed_like_a_name(lexicon):
+    ask = asker(lexicon)
+    changed = ask("PATCH", body={"ignore_case": True, "was": {"ignore_case": False}}).json()
+    assert (changed["ignore_case"], changed["entity_ontology"]) == (True, lexicon.entity_ontology_id)
+    assert ask("PATCH", body={"ignore_case": 1}).status_code == 422
+
+
 def test_labels_that_are_missing_are_added_if_that_is_wanted(lexicon):
     query = f"name=R&kind=entity&entity_ontology={lexicon.entity_ontology_id}"
     table, token = b"surface_form,label\nvalve,Valve\n", token_of("alice")
