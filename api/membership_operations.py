@@ -82,7 +82,15 @@ def change_role(call: Call, project: int, who: str) -> None:
     found.change_role(member, valid(RoleForm(call.sent))["role"], by=call.user)
 
 
-@members("DELETE", MEMBER, Scope.MANAGE, answer="MemberLosses", query="marks dry_run", pages="projects:remove_member")
+@members(
+    "DELETE",
+    MEMBER,
+    Scope.MANAGE,
+    answer="MemberLosses",
+    status=204,
+    query="marks dry_run",
+    pages="projects:remove_member",
+)
 def remove_member(call: Call, project: int, who: str) -> Any:
     """End a membership. The marks stay, unless “marks” agrees to delete so many. A dry run tells what goes."""
     found, member = _member(call, project, who)
