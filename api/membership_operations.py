@@ -28,9 +28,8 @@ from .forms import filled_in, valid
 from .models import Scope
 from .operations import Call, Rows, operation, time_of
 
-members = partial(operation, section="People")
-assigns = partial(operation, section="Assignment")
-talks = partial(operation, section="Comments and flags")
+reads, does = partial(operation, "GET", scope=Scope.READ), partial(operation, "POST", scope=Scope.MANAGE)
+PEOPLE, ASSIGNMENT, TALK = "People", "Assignment", "Comments and flags"
 PROJECT = "projects/<int:project>"
 MEMBER = f"{PROJECT}/members/<str:who>"
 INVITATION = f"{PROJECT}/invitations/<int:invitation>"
@@ -55,16 +54,14 @@ def _member(call: Call, project: int, who: str) -> tuple[Project, Membership]:
     return found, access.member_named(found, who)
 
 
-@members("GET", f"{PROJECT}/members", Scope.READ, answer="Member", query="limit cursor")
+@reads(f"{PROJECT}/members", section=PEOPLE, answer="Member", query="limit cursor")
 def list_members(call: Call, project: int) -> Rows:
     """The members with what they have done, by role and name; then, without a role, the former ones who have begun items."""
     there, former = progress.people(access.project(call, project, Right.READ))
     return Rows([*there, *former], lambda some: map(show_person, some))
 
 
-@members(
-    "POST", f"{PROJECT}/members", Scope.MANAGE, body="NewMembers", answer="MembersAdded", pages="projects:add_members"
-)
+@does(f"{PROJECT}/members", section=PEOPLE, body="NewMembers", answer="MembersAdded", pages="projects:add_members")
 def add_members(call: Call, project: int) -> Any:
     """Make people members. Those who are members stay as they are, so that this can be sent twice."""
     found = access.project(call, project, Right.MANAGE)
@@ -75,17 +72,18 @@ def add_members(call: Call, project: int) -> Any:
     return {"added": [person.username for person in new], "withdrawn_marks": withdrawn}
 
 
-@members("PATCH", MEMBER, Scope.MANAGE, body="NewRole", pages="projects:change_role")
+@operation("PATCH", MEMBER, Scope.MANAGE, section=PEOPLE, body="NewRole", pages="projects:change_role")
 def change_role(call: Call, project: int, who: str) -> None:
     """Give a member another role. What they have begun stays theirs."""
     found, member = _member(call, project, who)
     found.change_role(member, valid(RoleForm(call.sent))["role"], by=call.user)
 
 
-@members(
+@operation(
     "DELETE",
     MEMBER,
     Scope.MANAGE,
+    section=PEOPLE,
     answer="MemberLosses",
     status=204,
     query="marks dry_run",
@@ -104,14 +102,14 @@ def remove_member(call: Call, project: int, who: str) -> Any:
     return None
 
 
-@members("POST", f"{PROJECT}/leave", Scope.MANAGE, pages="projects:leave")
+@does(f"{PROJECT}/leave", section=PEOPLE, pages="projects:leave")
 def leave_project(call: Call, project: int) -> None:
     """End one’s own membership. All marks on what was begun stay."""
     found = access.project(call, project)
     found.remove_member(access.own_membership(call, found))
 
 
-@members("POST", f"{PROJECT}/hand-over", Scope.MANAGE, body="HandOver", pages="projects:hand_over")
+@does(f"{PROJECT}/hand-over", section=PEOPLE, body="HandOver", pages="projects:hand_over")
 def hand_over(call: Call, project: int) -> None:
     """Make another member a manager and get another role oneself, in one step."""
     found = access.project(call, project, Right.MANAGE)
@@ -120,7 +118,7 @@ def hand_over(call: Call, project: int) -> None:
     found.hand_over(own, chosen["to"], chosen["role"])
 
 
-@members("GET", "people", Scope.READ, answer="Names", query="q project")
+@reads("people", section=PEOPLE, answer="Names", query="q project")
 def find_people(call: Call) -> Any:
     """The first user names in which a text occurs; with a project, of those who are not in it."""
     return {"names": people.names_with(call.asked["q"] or "", access.people_to_choose(call, call.asked["project"]))}
@@ -150,19 +148,14 @@ def _invitation(call: Call, project: int, pk: int) -> Invitation:
     return get_object_or_404(access.invitations(access.project(call, project, Right.MANAGE)), pk=pk)
 
 
-@members("GET", f"{PROJECT}/invitations", Scope.READ, answer="Invitation", query="limit cursor")
+@reads(f"{PROJECT}/invitations", section=PEOPLE, answer="Invitation", query="limit cursor")
 def list_invitations(call: Call, project: int) -> Rows:
     """All invitations to a project, the oldest first."""
     return Rows(access.invitations(access.project(call, project, Right.MANAGE)), show_invitations)
 
 
-@members(
-    "POST",
-    f"{PROJECT}/invitations",
-    Scope.MANAGE,
-    body="NewInvitations",
-    answer="InvitationsSent",
-    pages="projects:invite",
+@does(
+    f"{PROJECT}/invitations", section=PEOPLE, body="NewInvitations", answer="InvitationsSent", pages="projects:invite"
 )
 def invite_by_mail(call: Call, project: int) -> Any:
     """Write to each address. One that is invited already gets another link, and the first one ends."""
@@ -173,10 +166,9 @@ def invite_by_mail(call: Call, project: int) -> Any:
     return {"sent": list(show_invitations([invitation for invitation, _ in made]))}
 
 
-@members(
-    "POST",
+@does(
     f"{PROJECT}/invitation-links",
-    Scope.MANAGE,
+    section=PEOPLE,
     body="NewLink",
     answer="InvitationLink",
     status=201,
@@ -189,13 +181,13 @@ def invite_by_link(call: Call, project: int) -> Any:
     return {"id": made.pk, "link": people.address_of(call, token), "expires_at": time_of(made.expires_at)}
 
 
-@members("DELETE", INVITATION, Scope.MANAGE, pages="projects:revoke_invitation")
+@operation("DELETE", INVITATION, Scope.MANAGE, section=PEOPLE, pages="projects:revoke_invitation")
 def revoke_invitation(call: Call, project: int, invitation: int) -> None:
     """Who has accepted it stays a member."""
     _invitation(call, project, invitation).revoke()
 
 
-@members("POST", f"{INVITATION}/answer", Scope.MANAGE, body="RequestAnswer", pages="projects:answer_request")
+@does(f"{INVITATION}/answer", section=PEOPLE, body="RequestAnswer", pages="projects:answer_request")
 def answer_request(call: Call, project: int, invitation: int) -> None:
     """Let in who has asked with an invitation to another address, or do not: then it stays open for that address."""
     found = _invitation(call, project, invitation)
@@ -203,7 +195,7 @@ def answer_request(call: Call, project: int, invitation: int) -> None:
     found.answer(who.pk if who else 0, lets_in=call.sent["lets_in"], by=call.user)
 
 
-@members("GET", "invitations", Scope.READ, answer="OwnInvitation", query="limit cursor")
+@reads("invitations", section=PEOPLE, answer="OwnInvitation", query="limit cursor")
 def list_own_invitations(call: Call) -> Rows:
     """Those that were sent to an address of the person, and can be accepted."""
 
@@ -215,10 +207,9 @@ def list_own_invitations(call: Call) -> Rows:
     return Rows(access.invitations_to(call.user), show)
 
 
-@members(
-    "POST",
+@does(
     "invitations/<int:invitation>/answer",
-    Scope.MANAGE,
+    section=PEOPLE,
     body="InvitationAnswer",
     answer="InvitationAnswered",
     pages="projects:answer_invitation",
@@ -228,14 +219,7 @@ def answer_invitation(call: Call, invitation: int) -> Any:
     return _answer(call, get_object_or_404(access.invitations_to(call.user), pk=invitation))
 
 
-@members(
-    "POST",
-    "invitations/answer",
-    Scope.MANAGE,
-    body="LinkAnswer",
-    answer="InvitationAnswered",
-    pages="projects:invitation",
-)
+@does("invitations/answer", section=PEOPLE, body="LinkAnswer", answer="InvitationAnswered", pages="projects:invitation")
 def answer_link(call: Call) -> Any:
     """The same with the last part of a link. With one that was sent to another address, the person asks to be let in."""
     return _answer(call, access.invitation_with(call.sent["token"]))
@@ -267,7 +251,7 @@ def _done(done: str | Job) -> Job | dict[str, Any]:
     return done if isinstance(done, Job) else {"text": done}
 
 
-@assigns("GET", f"{PROJECT}/assignment", Scope.READ, answer="Assignment")
+@reads(f"{PROJECT}/assignment", section=ASSIGNMENT, answer="Assignment")
 def get_assignment(call: Call, project: int) -> Any:
     """The rule, and what was given or taken by hand; “undo” names the last such change."""
     found = access.project(call, project, Right.READ)
@@ -281,10 +265,11 @@ def get_assignment(call: Call, project: int) -> Any:
     }
 
 
-@assigns(
+@operation(
     "PUT",
     f"{PROJECT}/assignment",
     Scope.MANAGE,
+    section=ASSIGNMENT,
     body="AssignmentRule",
     answer="AssignmentDone",
     query="dry_run",
@@ -301,10 +286,9 @@ def set_assignment(call: Call, project: int) -> Any:
     return _done(assignment_page.set_rule_or_start(found, form.rule, by=call.user))
 
 
-@assigns(
-    "POST",
+@does(
     f"{PROJECT}/assignment/pairs",
-    Scope.MANAGE,
+    section=ASSIGNMENT,
     answer="AssignmentDone",
     query="dry_run",
     may_take_long=True,
@@ -333,7 +317,7 @@ def _filtered(call: Call, project: Project) -> ProjectItems:
     return chosen
 
 
-@assigns("GET", f"{PROJECT}/items", Scope.READ, answer="AssignedItem", query="q state has label person limit cursor")
+@reads(f"{PROJECT}/items", section=ASSIGNMENT, answer="AssignedItem", query="q state has label person limit cursor")
 def list_project_items(call: Call, project: int) -> Rows:
     """The items with who has them, and what everybody did in them. With a person, those that they have."""
     found = access.project(call, project, Right.READ)
@@ -393,10 +377,9 @@ for _verb, _about in (
     (GIVE, "Give each of some items to each of some people; in large projects by a job."),
     (TAKE, "Take items away from people who have not begun them; in large projects by a job."),
 ):
-    assigns(
-        "POST",
+    does(
         f"{PROJECT}/items/{_verb}",
-        Scope.MANAGE,
+        section=ASSIGNMENT,
         name=f"{_verb}_items",
         about=f"{_about} The query chooses them as in the list. A dry run tells what would happen, and the count to agree to.",
         body="ItemsByHand",
@@ -407,10 +390,9 @@ for _verb, _about in (
     )(partial(_by_hand, _verb))
 
 
-@assigns(
-    "POST",
+@does(
     f"{PROJECT}/items/undo",
-    Scope.MANAGE,
+    section=ASSIGNMENT,
     body="HandChange",
     answer="Done",
     may_take_long=True,
@@ -454,7 +436,7 @@ def _of_person(call: Call, project: Project, rows: Any) -> Any:
     return rows if who is None else rows.filter(person=access.somebody_of(project, who))
 
 
-@talks("GET", f"{PROJECT}/comments", Scope.READ, answer="Comment", query="comment_state person limit cursor")
+@reads(f"{PROJECT}/comments", section=TALK, answer="Comment", query="comment_state person limit cursor")
 def list_comments(call: Call, project: int) -> Rows:
     """The comments on everybody’s work or, for who annotates, on their own; in those “waiting” the other side spoke last."""
     found = access.project(call, project)
@@ -466,7 +448,7 @@ def list_comments(call: Call, project: int) -> Rows:
     return Rows(rows.with_words(), show_comments)
 
 
-@talks("GET", f"{PROJECT}/flags", Scope.READ, answer="Flag", query="flag person limit cursor")
+@reads(f"{PROJECT}/flags", section=TALK, answer="Flag", query="flag person limit cursor")
 def list_flags(call: Call, project: int) -> Rows:
     """The flags that everybody has set or, for who annotates, their own."""
     found = access.project(call, project)
@@ -482,10 +464,11 @@ def list_flags(call: Call, project: int) -> Rows:
     return Rows(rows.select_related("person"), show)
 
 
-@talks(
+@operation(
     "POST",
     f"{PROJECT}/people/<str:who>/items/<int:item>/comments",
     Scope.ANNOTATE,
+    section=TALK,
     body="NewComment",
     answer="Comment",
     status=201,
@@ -498,10 +481,11 @@ def comment_on(call: Call, project: int, who: str, item: int) -> Any:
     return _comment(new.pk)
 
 
-@talks(
+@operation(
     "POST",
     f"{COMMENT}/answers",
     Scope.ANNOTATE,
+    section=TALK,
     body="CommentAnswer",
     answer="Comment",
     pages="projects:answer_comment",
@@ -513,7 +497,15 @@ def answer_comment(call: Call, project: int, comment: int) -> Any:
     return _comment(comment)
 
 
-@talks("PATCH", COMMENT, Scope.ANNOTATE, body="CommentChange", answer="Comment", pages="projects:edit_comment")
+@operation(
+    "PATCH",
+    COMMENT,
+    Scope.ANNOTATE,
+    section=TALK,
+    body="CommentChange",
+    answer="Comment",
+    pages="projects:edit_comment",
+)
 def edit_comment(call: Call, project: int, comment: int) -> Any:
     """Change one’s own last words: the comment itself or, with its id, an answer to it."""
     with access.changing_comment(call, project, comment) as found:
@@ -521,14 +513,14 @@ def edit_comment(call: Call, project: int, comment: int) -> Any:
     return _comment(comment)
 
 
-@talks("DELETE", COMMENT, Scope.ANNOTATE, query="answer", pages="projects:delete_comment")
+@operation("DELETE", COMMENT, Scope.ANNOTATE, section=TALK, query="answer", pages="projects:delete_comment")
 def delete_comment(call: Call, project: int, comment: int) -> None:
     """Take back one’s own last words: the comment itself or, with its id, an answer to it."""
     with access.changing_comment(call, project, comment) as found:
         found.take_back(by=call.user, answer=call.asked["answer"])
 
 
-@talks("POST", f"{COMMENT}/reopen", Scope.ANNOTATE, answer="Comment", pages="projects:reopen_comment")
+@operation("POST", f"{COMMENT}/reopen", Scope.ANNOTATE, section=TALK, answer="Comment", pages="projects:reopen_comment")
 def reopen_comment(call: Call, project: int, comment: int) -> Any:
     """Open a comment that was resolved."""
     with access.changing_comment(call, project, comment) as found:

@@ -38,6 +38,7 @@ from .operations import FILE, Call, Rows, operation, project_of, time_of
 
 project_of["binned"] = project_of["project"]
 projects = partial(operation, section="Projects")
+reads, does = partial(projects, "GET", scope=Scope.READ), partial(projects, "POST", scope=Scope.MANAGE)
 PROJECT = "projects/<int:project>"
 RESOURCES = ("dataset", *(f"{kind}_ontology" for kind in OntologyKind.values), *FORMATS)
 WORDS = ("name", "description", "guidelines", "task", "history", "counted")
@@ -76,7 +77,7 @@ def _show(call: Call, made: Project | Job) -> Any:
     return made if isinstance(made, Job) else show_projects(call.user, [made])[0]
 
 
-@projects("GET", "projects", Scope.READ, answer="Project", query="q archived limit cursor")
+@reads("projects", answer="Project", query="q archived limit cursor")
 def list_projects(call: Call) -> Rows:
     """The projects that the person is in; staff see all. Archived ones are listed for themselves."""
     found = access.projects(call.user).filter(archived_at__isnull=not call.asked["archived"])
@@ -84,16 +85,14 @@ def list_projects(call: Call) -> Rows:
     return Rows(found, lambda some: show_projects(call.user, some))
 
 
-@projects("GET", PROJECT, Scope.READ, answer="Project")
+@reads(PROJECT, answer="Project")
 def get_project(call: Call, project: int) -> Any:
     """Its words and settings, what it consists of, and how far it is."""
     return _show(call, access.project(call, project))
 
 
-@projects(
-    "POST",
+@does(
     "projects",
-    Scope.MANAGE,
     body="NewProject",
     answer="ProjectMade",
     status=201,
@@ -138,7 +137,7 @@ def change_project(call: Call, project: int) -> Any:
     return get_project(call, project)
 
 
-@projects("POST", f"{PROJECT}/archive", Scope.MANAGE, answer="Project", pages="projects:archive")
+@does(f"{PROJECT}/archive", answer="Project", pages="projects:archive")
 def archive_project(call: Call, project: int) -> Any:
     """Let everybody read and nobody change it."""
     found = access.project(call, project, Right.MANAGE)
@@ -146,7 +145,7 @@ def archive_project(call: Call, project: int) -> Any:
     return _show(call, found)
 
 
-@projects("POST", f"{PROJECT}/restore", Scope.MANAGE, answer="Project", pages="projects:restore")
+@does(f"{PROJECT}/restore", answer="Project", pages="projects:restore")
 def restore_project(call: Call, project: int) -> Any:
     """Let people work in an archived project again."""
     found = access.project(call, project, Right.KEEP)
@@ -154,10 +153,8 @@ def restore_project(call: Call, project: int) -> Any:
     return _show(call, found)
 
 
-@projects(
-    "POST",
+@does(
     f"{PROJECT}/copies",
-    Scope.MANAGE,
     body="ProjectCopy",
     answer="Project",
     status=201,
@@ -183,7 +180,7 @@ def delete_project(call: Call, project: int) -> None:
     found.put_into_bin()
 
 
-@projects("GET", "bin", Scope.READ, answer="BinnedProject", query="limit cursor")
+@reads("bin", answer="BinnedProject", query="limit cursor")
 def list_bin(call: Call) -> Rows:
     """The deleted projects that the person may bring back."""
 
@@ -195,7 +192,7 @@ def list_bin(call: Call) -> Rows:
     return Rows(access.binned(call), show)
 
 
-@projects("POST", "bin/<int:binned>/restore", Scope.MANAGE, answer="Project", pages="projects:take_out_of_bin")
+@does("bin/<int:binned>/restore", answer="Project", pages="projects:take_out_of_bin")
 def take_out_of_bin(call: Call, binned: int) -> Any:
     """Give it back to everybody, as it was."""
     access.in_bin(call, binned).take_out_of_bin()
@@ -213,18 +210,14 @@ def delete_for_good(call: Call, binned: int) -> None:
 # --- Bundles and exports -----------------------------------------------------------------------------------------------
 
 
-@projects(
-    "POST", f"{PROJECT}/bundle", Scope.MANAGE, answer="Job", status=202, may_take_long=True, pages="projects:download"
-)
+@does(f"{PROJECT}/bundle", answer="Job", status=202, may_take_long=True, pages="projects:download")
 def make_bundle(call: Call, project: int) -> Job:
     """Write everything of it into one zip file: always by a job, whose file it is."""
     return views.start_bundle(access.project(call, project, Right.KEEP), by=call.user)
 
 
-@projects(
-    "POST",
+@does(
     f"{PROJECT}/export",
-    Scope.MANAGE,
     body="WorkExport",
     answer="Losses",
     query="dry_run",
@@ -243,10 +236,8 @@ def export_work(call: Call, project: int) -> HttpResponseBase | Job | dict[str, 
     return {"losses": work_export.losses_of(found, chosen)}
 
 
-@projects(
-    "POST",
+@does(
     "bundles",
-    Scope.MANAGE,
     body=FILE,
     answer="ProjectOfBundle",
     status=201,
@@ -280,10 +271,8 @@ def _blueprint(call: Call, name: str, offered: QuerySet[Any]) -> Any:
     return valid(PutForm(filled_in(call.sent), name=name, offered=offered))[name]
 
 
-@projects(
-    "POST",
+@does(
     f"{PROJECT}/ontologies/<str:kind>",
-    Scope.MANAGE,
     body="LabelsPut",
     answer="LabelsForeseen",
     query="dry_run",
@@ -312,10 +301,8 @@ def put_labels(call: Call, project: int, kind: str) -> Any:
     }
 
 
-@projects(
-    "POST",
+@does(
     f"{PROJECT}/copied-items",
-    Scope.MANAGE,
     body="ItemsPut",
     answer="ItemsForeseen",
     query="dry_run",
@@ -406,19 +393,13 @@ _sets(
 )
 
 
-@projects("POST", f"{PROJECT}/match", Scope.MANAGE, may_take_long=True, pages="projects:match_preannotations")
+@does(f"{PROJECT}/match", may_take_long=True, pages="projects:match_preannotations")
 def match_preannotations(call: Call, project: int) -> Job | None:
     """Match the preannotations with the items again, because rows have changed since; many by a job."""
     return access.project(call, project, Right.MANAGE).match_preannotations(by=call.user)
 
 
-@projects(
-    "GET",
-    f"{PROJECT}/preannotations/<str:kind>/figures",
-    Scope.READ,
-    answer="PreannotationFigures",
-    query="limit cursor",
-)
+@reads(f"{PROJECT}/preannotations/<str:kind>/figures", answer="PreannotationFigures", query="limit cursor")
 def list_preannotation_figures(call: Call, project: int, kind: str) -> Rows:
     """How often each row was suggested, and what people decided; rows that were never suggested are left out."""
     found = access.project(call, project, Right.READ)
@@ -430,7 +411,7 @@ def list_preannotation_figures(call: Call, project: int, kind: str) -> Rows:
 # --- Figures -----------------------------------------------------------------------------------------------------------
 
 
-@projects("GET", f"{PROJECT}/figures", Scope.READ, answer="ProjectFigures")
+@reads(f"{PROJECT}/figures", answer="ProjectFigures")
 def get_project_figures(call: Call, project: int) -> Any:
     """How many marks people made or accepted, and which labels they use."""
     told = progress.marks(access.project(call, project, Right.READ))
@@ -445,7 +426,7 @@ def get_project_figures(call: Call, project: int) -> Any:
     }
 
 
-@projects("GET", f"{PROJECT}/violations/count", Scope.READ, answer="ViolationCounts")
+@reads(f"{PROJECT}/violations/count", answer="ViolationCounts")
 def count_violations(call: Call, project: int) -> Any:
     """How often marks break the constraints, by rule and by person; none for those that came with the dataset."""
     found = access.project(call, project, Right.READ)
@@ -464,7 +445,7 @@ def count_violations(call: Call, project: int) -> Any:
     return {"total": report.total, "rules": rules, "people": people, "is_counted": is_counted}
 
 
-@projects("GET", f"{PROJECT}/violations", Scope.READ, answer="ProjectViolation", query="rule person limit cursor")
+@reads(f"{PROJECT}/violations", answer="ProjectViolation", query="rule person limit cursor")
 def list_violations(call: Call, project: int) -> Rows:
     """The marks that break rules: what breaks one in somebody’s item, with the first places."""
     found = access.project(call, project, Right.READ)
