@@ -330,7 +330,7 @@ def _answer(operations: Mapping[str, ApiOperation], request: HttpRequest, **args
 def _once(call: Call, operation: ApiOperation, digest: bytes, args: Mapping[str, Any]) -> HttpResponseBase:
     """What is answered; to a request that comes again with the same key, the same."""
     key = call.headers.get("Idempotency-Key", "")
-    if operation.method != "POST" or not key:
+    if operation.method != "POST" or not key or operation.sends_file:  # a file changes nothing, and is not kept
         return _response(call, operation, operation.perform(call, **args))
     if len(key) > KeptAnswer.MAX_KEY:
         raise Refused(f"A key has at most {KeptAnswer.MAX_KEY} characters.", place="Idempotency-Key")
@@ -370,7 +370,8 @@ def _response(call: Call, operation: ApiOperation, result: Any) -> HttpResponseB
         result = _page(call, result)
     if result is None:
         return HttpResponse(status=204)
-    return HttpResponse(to_json(result), "application/json", 200 if call.asked.get("dry_run") else operation.status)
+    status = 200 if call.asked.get("dry_run") else operation.status
+    return HttpResponse(to_json(result), "application/json", status)
 
 
 def _waited_for(job: Job, prefer: str) -> Job:

@@ -117,10 +117,14 @@ def _answers(operation: ApiOperation) -> dict[str, Any]:
             "content": {"application/json": {"schema": page}, NDJSON: {"schema": _named(operation.answer)}},
         }
     elif operation.answer:
-        content = {"application/json": {"schema": _named(operation.answer)}}
-        answers[str(operation.status)] = {"description": "Done", "content": content}
+        content = {"application/json": {"schema": _named(operation.answer)}} | (
+            {"*/*": {}} if operation.sends_file else {}
+        )
+        answers[str(operation.status)] = {"description": "Done"} | (
+            {"content": content} if operation.status != 204 else {}
+        )
         if "dry_run" in operation.query:
-            answers.setdefault("200", {"description": "What would be done", "content": content})
+            answers["200"] = {"description": "Done, or what would be done", "content": content}
     elif operation.sends_file:
         answers["200"] = {"description": "A file", "content": {"*/*": {}}}
     else:

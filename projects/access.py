@@ -72,6 +72,11 @@ def member(project: Project, pk: int) -> Membership:
     return get_object_or_404(project.membership_set.select_related("user"), pk=pk)
 
 
+def member_named(project: Project, name: str) -> Membership:
+    """The same, by the user name."""
+    return get_object_or_404(project.membership_set.select_related("user"), user__username_folded=fold(name))
+
+
 def people_to_choose(request: Request, project_pk: int | None) -> QuerySet[User]:
     """Whom somebody who makes projects or manages one may add: to a project that they manage, those who are not in it."""
     active = User.objects.filter(is_active=True)

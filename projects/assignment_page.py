@@ -17,7 +17,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
-from annotation_service.models import User, start_job
+from annotation_service.models import Job, User, start_job
 from datasets.models import Dataset
 
 from . import access
@@ -139,14 +139,15 @@ def change(request: Request, pk: int) -> HttpResponse:
             if request.method == "POST":
                 return _store(request, project, form.rule)
             project.check_not_changing()
-            context |= {"rule": form.rule, **_foreseen(project, project.foresee_rule(form.rule))}
+            context |= {"rule": form.rule, **what_changes(project, project.foresee_rule(form.rule))}
     if request.htmx and request.htmx.target == "foreseen":
         return render(request, "projects/assignment/_foreseen.html", {**context, "alone": True})
     status = 422 if request.method == "POST" else 200
     return render(request, "projects/assignment/_change.html", context, status=status)
 
 
-def _foreseen(project: Project, planned: Planned) -> dict[str, Any]:
+def what_changes(project: Project, planned: Planned) -> dict[str, Any]:
+    """For whom, and who would share how much with whom."""
     foreseen = planned.foresee(project.all_annotating())
     people = list(project.working().filter(pk__in=planned.annotators))
     context = {"foreseen": foreseen, "marks": sum(each.marks for each in foreseen), "moved": planned.count_moved()}
@@ -161,32 +162,40 @@ def even_pairs(request: Request, pk: int) -> HttpResponse:
     project = access.project(request, pk, Right.MANAGE)
     project.check_not_changing()
     if request.method == "POST":
-        if project.is_large():
-            return _start(request, project, pairs=True)
-        text = project.even_pairs(by=request.user)
-        messages.success(request, text)
-        return HttpResponseClientRedirect(project.get_absolute_url())
-    context = {"project": project, **_foreseen(project, project.planned(anew=True))}
+        return _answer(request, project, even_pairs_or_start(project, by=request.user))
+    context = {"project": project, **what_changes(project, project.planned(anew=True))}
     return render(request, "projects/assignment/_even_pairs.html", context)
 
 
-def _start(request: Request, project: Project, **target: Any) -> HttpResponse:
-    target["project"] = project.pk
-    job = start_job("assign", title=f"Assign the items of “{project}”", by=request.user, target=target)
-    return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
-
-
 def _store(request: Request, project: Project, rule: AssignmentRule) -> HttpResponse:
-    """At once, or by a job if there are many items."""
     before = project.rule
-    if project.is_large():
-        answer = _start(request, project, rule=rule.values)
-    else:
-        project.set_rule(rule, by=request.user)
-        messages.success(request, rule.stored_in_words())
-        answer = HttpResponseClientRedirect(project.get_absolute_url())
+    answer = _answer(request, project, set_rule_or_start(project, rule, by=request.user))
     request.session[BEFORE] = {**request.session.get(BEFORE, {}), str(project.pk): before.values}
     return answer
+
+
+def _answer(request: Request, project: Project, done: str | Job) -> HttpResponse:
+    if isinstance(done, Job):
+        return HttpResponseClientRedirect(reverse("job", args=[done.pk]))
+    messages.success(request, done)
+    return HttpResponseClientRedirect(project.get_absolute_url())
+
+
+def set_rule_or_start(project: Project, rule: AssignmentRule, *, by: User) -> str | Job:
+    """What was done or, if there are many items, the job that does it."""
+    if project.is_large():
+        return _start(project, by, rule=rule.values)
+    project.set_rule(rule, by=by)
+    return rule.stored_in_words()
+
+
+def even_pairs_or_start(project: Project, *, by: User) -> str | Job:
+    return _start(project, by, pairs=True) if project.is_large() else project.even_pairs(by=by)
+
+
+def _start(project: Project, by: User, **target: Any) -> Job:
+    target["project"] = project.pk
+    return start_job("assign", title=f"Assign the items of “{project}”", by=by, target=target)
 
 
 def _values(rule: AssignmentRule) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core import signing
+from django.core.files import File
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
@@ -14,11 +15,12 @@ from annotation_service.access import require_creator
 from annotation_service.db import among
 from annotation_service.http import Request
 from annotation_service.inputs import check_size
-from annotation_service.models import User, fold, kept_file, new_file, start_job
+from annotation_service.models import Job, User, fold, kept_file, new_file, start_job
 
 from .bundle import in_words
 from .bundle_import import BundleReader, import_bundle
 from .forms import refusals_in, tells_on_list
+from .models import Project
 
 SALT = "projects.bundle"
 
@@ -59,9 +61,7 @@ def upload(request: Request) -> HttpResponse:
         with refusals_in(form, "file"):
             check_size(file.size, settings.MAX_FILE_BYTES)
             BundleReader(file)
-            with new_file() as (name, target):
-                target.writelines(file.chunks())
-                return redirect("projects:import_bundle", signing.dumps([name, request.user.pk], salt=SALT))
+            return redirect("projects:import_bundle", signing.dumps([keep(file), request.user.pk], salt=SALT))
     context = {"section": "projects", "form": form}
     return render(request, "projects/upload_bundle.html", context, status=422 if form.is_bound else 200)
 
@@ -77,17 +77,29 @@ def import_page(request: Request, token: str) -> HttpResponse:
         form = MatchingForm(manifest, request.user, *([request.POST] if request.method == "POST" else []))
         if form.is_valid():
             with refusals_in(form):
-                rows, size = sum(manifest["counts"].values()), path.stat().st_size
-                if rows > settings.JOB_ROWS or size > settings.JOB_FILE_BYTES:
-                    people = {name: person.pk for name, person in form.people.items()}
-                    target = {"file": path.name, "people": people, "again": request.path}
-                    title = f"Import “{manifest['project']['name']}”"
-                    return redirect("job", start_job("import_bundle", title=title, by=request.user, target=target).pk)
-                project = import_bundle(file, manager=request.user, people=form.people)
-                path.unlink(missing_ok=True)
-                return redirect(project)
+                made = import_or_start(path, manifest, form.people, by=request.user, again=request.path)
+                return redirect("job", made.pk) if isinstance(made, Job) else redirect(made)
     context = {"section": "projects", "manifest": manifest, "contents": in_words(manifest), "form": form}
     return render(request, "projects/import_bundle.html", context, status=422 if form.is_bound else 200)
+
+
+def keep(file: File) -> str:
+    """For a day; returns the name under which it is kept."""
+    with new_file() as (name, target):
+        target.writelines(file.chunks())
+    return name
+
+
+def import_or_start(path: Path, manifest: Any, people: dict[str, User], *, by: User, again: str = "") -> Project | Job:
+    """At once, or by a job if it is large, whose page leads back to where to try ``again``. Its file goes when it is done."""
+    if sum(manifest["counts"].values()) > settings.JOB_ROWS or path.stat().st_size > settings.JOB_FILE_BYTES:
+        keys = {name: person.pk for name, person in people.items()}
+        target = {"file": path.name, "people": keys, **({"again": again} if again else {})}
+        return start_job("import_bundle", title=f"Import “{manifest['project']['name']}”", by=by, target=target)
+    with path.open("rb") as file:
+        project = import_bundle(file, manager=by, people=people)
+    path.unlink(missing_ok=True)
+    return project
 
 
 def _uploaded(request: Request, token: str) -> Path:

@@ -198,11 +198,7 @@ def changes_comment(do: Do) -> Callable[..., HttpResponse]:
 @changes_comment
 def answer(request: Request, comment: Comment) -> None:
     """Answer it, resolve it, or both at once."""
-    text, resolves = request.POST.get("text", ""), "resolve" in request.POST
-    if text.strip() or not resolves:
-        comment.answer(text, by=request.user)
-    if resolves:
-        comment.resolve(by=request.user)
+    comment.reply(request.POST.get("text", ""), resolves="resolve" in request.POST, by=request.user)
 
 
 @changes_comment

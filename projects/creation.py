@@ -19,7 +19,7 @@ from annotation_service import words
 from annotation_service.blueprint_views import NameField
 from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.inputs import Refused
-from annotation_service.models import User, start_job
+from annotation_service.models import Job, User, start_job
 from datasets.forms import BlueprintChoice, set_fields
 from datasets.models import Dataset, Mark
 from ontologies.models import Ontology, OntologyKind
@@ -324,10 +324,11 @@ def totals(form: ProjectForm) -> dict[str, Any]:
 def create(request: Request) -> HttpResponse:
     """The whole form makes a project; scripts need not know the steps."""
     blueprint_access.require_creator(request)
-    form = _project_form(request)
+    form = _asked_form(request)
     if request.method == "POST" and form.is_valid():
         with refusals_in(form):
-            return _create(request.user, form.values())
+            made = create_or_start(form.values(), by=request.user)
+            return redirect("job" if isinstance(made, Job) else "projects:page", pk=made.pk)
     there = {name: form.fields[name].queryset.exists() for name in ("dataset", "entity_ontology")}  # type: ignore[attr-defined]
     context = {"section": "projects", "form": form, "there": there, "steps": steps_of(form, checked=form.is_bound)}
     return render(request, "projects/create.html", context, status=422 if form.is_bound else 200)
@@ -336,44 +337,48 @@ def create(request: Request) -> HttpResponse:
 @require_GET
 def ontologies(request: Request) -> HttpResponse:
     """The choice of ontologies and constraints, with what the marks of the chosen dataset would break."""
-    return render(request, "projects/creation/_chosen.html", {"form": _project_form(request)})
+    return render(request, "projects/creation/_chosen.html", {"form": _asked_form(request)})
 
 
 @require_POST
 def check(request: Request) -> HttpResponse:
     """What is wrong with a step that somebody leaves or, without one, the review of all steps."""
     blueprint_access.require_creator(request)
-    form, name = _project_form(request), request.POST.get("step", "")
+    form, name = _asked_form(request), request.POST.get("step", "")
     steps = [each for each in steps_of(form, checked=True) if name in ("", each.step.name)]
     context: dict[str, Any] = {"form": form, "steps": steps}
     if name in ("", "people"):
         context |= {"with_pairs": True, "pairs": form.pairs()}
     if not name:
         context |= {"totals": totals(form), "wrong": [each for each in steps if each.state == WRONG]}
-        context["is_large"] = form.is_valid() and _is_large(form.values())
+        context["is_large"] = form.is_valid() and is_large(form.values())
     return render(request, "projects/creation/_checked.html", context)
 
 
-def _project_form(request: Request) -> ProjectForm:
+def _asked_form(request: Request) -> ProjectForm:
     chosen = {name: request.GET.get(name, "") for name in (*BLUEPRINTS, "task")}
+    return project_form(request, request.POST or None, initial=chosen, fresh="fresh" in request.GET)
+
+
+def project_form(request: Request, data: Any, **options: Any) -> ProjectForm:
+    """The form with what somebody may choose."""
     models = {"datasets": Dataset, "ontologies": Ontology, "constraints": ConstraintSet}
     found: dict[str, Any] = {name: blueprint_access.blueprints(request, model) for name, model in models.items()}
     found["preannotations"] = blueprint_access.blueprints(request, PreannotationSet) if PREANNOTATIONS.is_on else None
-    return ProjectForm(request.POST or None, initial=chosen, fresh="fresh" in request.GET, **found)
+    return ProjectForm(data, **options, **found)
 
 
-def _create(user: User, values: dict[str, Any]) -> HttpResponse:
-    """At once, or by a job if much has to be copied."""
-    if not _is_large(values):
+def create_or_start(values: dict[str, Any], *, by: User) -> Project | Job:
+    """At once, or by a job if much has to be copied. The ``values`` are those of a valid form."""
+    if not is_large(values):
         sets = [found for name in FORMATS if (found := values.pop(name, None))]
-        return redirect("projects:page", pk=Project.create(by=user, resources=sets, **values).pk)
+        return Project.create(by=by, resources=sets, **values)
     target = {name: getattr(value, "pk", value) for name, value in values.items()}
     target["annotators"] = [person.pk for person in values["annotators"]]
-    job = start_job("create_project", title=f"Create “{values['name']}”", by=user, target=target)
-    return redirect("job", pk=job.pk)
+    return start_job("create_project", title=f"Create “{values['name']}”", by=by, target=target)
 
 
-def _is_large(values: dict[str, Any]) -> bool:
+def is_large(values: dict[str, Any]) -> bool:
     rows = sum(thing.row_count for name in BLUEPRINTS if (thing := values.get(name)))
     rows += values["dataset"].item_count * (values["annotators_per_item"] or 0)
     return rows > settings.JOB_ROWS

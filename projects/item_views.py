@@ -121,9 +121,7 @@ def by_hand(request: Request, pk: int, verb: str) -> HttpResponse:
     context: dict[str, Any] = {"project": project, "filter": chosen, "count": count, "verb": verb}
     context |= {"able": able, "people": people, "changed": changed}
     if people and "agree" in request.POST and not changed:
-        if project.is_large():
-            return _start(request, chosen, verb, count, people)
-        return items_changed(project.change_by_hand(verb, items, people, by=request.user).in_words(people))
+        return _done(change_or_start(chosen, verb, count, people, by=request.user))
     if people:
         context["foreseen"] = project.foresee_by_hand(verb, items, people)
     return render(request, "projects/items/_by_hand.html", context, status=409 if changed else 200)
@@ -135,11 +133,21 @@ def undo(request: Request, pk: int) -> HttpResponse:
     """Undo what was done last, if it is still what the user has seen."""
     project = access.project(request, pk, Right.MANAGE)
     change_pk = whole_number(request.POST.get("change", "")[:18]) or 0
-    if project.is_large():
-        target = {"project": project.pk, "change": change_pk}
-        job = start_job("undo_by_hand", title=f"Undo in “{project}”", by=request.user, target=target)
-        return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
-    return items_changed(project.undo_by_hand(change_pk, by=request.user))
+    return _done(undo_or_start(project, change_pk, by=request.user))
+
+
+def _done(done: str | Job) -> HttpResponse:
+    if isinstance(done, Job):
+        return HttpResponseClientRedirect(reverse("job", args=[done.pk]))
+    return items_changed(done)
+
+
+def undo_or_start(project: Project, change_pk: int, *, by: User) -> str | Job:
+    """What was done or, if there are many items, the job that does it."""
+    if not project.is_large():
+        return project.undo_by_hand(change_pk, by=by)
+    target = {"project": project.pk, "change": change_pk}
+    return start_job("undo_by_hand", title=f"Undo in “{project}”", by=by, target=target)
 
 
 def _chosen(request: Request, project: Project) -> ProjectItems | None:
@@ -150,17 +158,20 @@ def _chosen(request: Request, project: Project) -> ProjectItems | None:
     return chosen if chosen.selected or request.POST.get("all") == "1" else None
 
 
-def _start(request: Request, chosen: ProjectItems, verb: str, count: int, people: list[User]) -> HttpResponse:
-    """Many items are given or taken by a job."""
-    target = {"project": chosen.project.pk, "verb": verb, "filter": chosen.query_string(), "count": count}
+def change_or_start(chosen: ProjectItems, verb: str, count: int, people: list[User], *, by: User) -> str | Job:
+    """Give or take the chosen items, of which somebody has seen that they are so many: at once or, in a project with many, by a
+    job."""
+    project = chosen.project
+    if not project.is_large():
+        return project.change_by_hand(verb, chosen.without_order().items(), people, by=by).in_words(people)
+    target = {"project": project.pk, "verb": verb, "filter": chosen.query_string(), "count": count}
     target |= {"people": [person.pk for person in people]}
     title = {"give": "Give items of", "take": "Take away items of"}[verb]
-    job = start_job("by_hand", title=f"{title} “{chosen.project}”", by=request.user, target=target)
-    return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
+    return start_job("by_hand", title=f"{title} “{project}”", by=by, target=target)
 
 
 def carry_out(project: Project, job: Job, progress: Progress) -> None:
-    """What `_start` asked for, if it is about as many items."""
+    """What `change_or_start` asked for, if it is about as many items."""
     target = job.target
     if "items" in target:  # a worker that was killed has begun with it
         project.carry_out_by_hand(target["verb"], target, job.by, job, progress)

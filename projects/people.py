@@ -1,5 +1,6 @@
 """The people of a project: the page of them, what is done with members there, inviting, and accepting or declining."""
 
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.core.mail import EmailMessage, get_connection
 from django.core.paginator import Paginator
 from django.db import IntegrityError
-from django.db.models import Case, When
+from django.db.models import Case, QuerySet, When
 from django.http import HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
@@ -128,7 +129,7 @@ def change_role(request: Request, pk: int, member_pk: int) -> HttpResponse:
             project.change_role(member, form.cleaned_data["role"], by=request.user)
             messages.success(request, f"{member.user} is now {roles.ROLES[member.role].one}.")
             return _to_people(request, project)
-    context = {"project": project, "member": member, "form": form, **_lost(project, member)}
+    context = {"project": project, "member": member, "form": form, **lost_with(project, member)}
     return render(request, "projects/people/_role.html", context, status=422 if form.is_bound else 200)
 
 
@@ -172,12 +173,12 @@ def leave(request: Request, pk: int) -> HttpResponse:
 def _ask(request: Request, project: Project, member: Membership, **more: Any) -> HttpResponse:
     form = more.get("form")
     context = {"project": project, "member": member, "reason": project.reason_to_keep(member), **more}
-    context |= {"work": project.count_work(member.user), **_lost(project, member)}
+    context |= {"work": project.count_work(member.user), **lost_with(project, member)}
     status = 422 if form and form.is_bound else 200
     return render(request, "projects/people/_end.html", context, status=status)
 
 
-def _lost(project: Project, member: Membership) -> dict[str, int]:
+def lost_with(project: Project, member: Membership) -> dict[str, int]:
     """What somebody who annotates no more loses: items, and the marks that batches have put on items not begun."""
     return {
         "unbegun": project.count_unbegun(member.user),
@@ -210,12 +211,15 @@ def _to_people(request: Request, project: Project) -> HttpResponse:
 @require_GET
 def find(request: Request) -> JsonResponse:
     """User names in which the typed letters occur, those that begin with them first: names and nothing else of anybody."""
-    typed = fold(search_text(request))
     people = access.people_to_choose(request, whole_number(request.GET.get("project", "")))
+    return JsonResponse({"names": names_with(search_text(request), people)})
+
+
+def names_with(text: str, people: QuerySet[User]) -> list[str]:
+    typed = fold(text)
     found = people.filter(username_folded__contains=typed) if typed else people.none()
     begins_first = Case(When(username_folded__startswith=typed, then=0), default=1)
-    names = found.order_by(begins_first, "username_folded").values_list("username", flat=True)[:HITS]
-    return JsonResponse({"names": list(names)})
+    return list(found.order_by(begins_first, "username_folded").values_list("username", flat=True)[:HITS])
 
 
 CLOSED_FOR = timedelta(days=30)  # how long those are listed that cannot be accepted any more
@@ -235,18 +239,30 @@ def invite_by_mail(request: Request, pk: int) -> HttpResponse:
     if not form.is_valid():
         return _show_invitations(request, project, form=form)
     addresses, role = form.cleaned_data["addresses"], form.cleaned_data["role"]
+    try:
+        made = invite(request, project, addresses, role)
+    except Refused as error:
+        form.add_error("addresses", error)
+        return _show_invitations(request, project, form=form)
+    send_invitations(request, project, made)
+    return _show_invitations(request, project, sent=[invitation.address for invitation, _ in made])
+
+
+def invite(request: Request, project: Project, addresses: Collection[str], role: str) -> list[tuple[Invitation, str]]:
+    """Invitations and their tokens, for all addresses or none; how many somebody sends is limited."""
     to_each = [("invite_address", fold(address)) for address in addresses]
     attempt = attempts.count(request, [("invite", str(request.user.pk))] * len(addresses) + to_each)
     try:
-        with write():  # all or none
-            made = [Invitation.make(project, role=role, by=request.user, address=address) for address in addresses]
-    except Refused as error:
+        with write():
+            return [Invitation.make(project, role=role, by=request.user, address=address) for address in addresses]
+    except Refused:
         attempt.rollback()
-        form.add_error("addresses", error)
-        return _show_invitations(request, project, form=form)
-    # All at once: a mail server may limit how many connections one client has.
+        raise
+
+
+def send_invitations(request: Request, project: Project, made: Iterable[tuple[Invitation, str]]) -> None:
+    """All at once: a mail server may limit how many connections one client has."""
     get_connection().send_messages([_mail(request, project, *each) for each in made])
-    return _show_invitations(request, project, sent=[invitation.address for invitation, _ in made])
 
 
 @require_POST
@@ -257,7 +273,7 @@ def invite_by_link(request: Request, pk: int) -> HttpResponse:
     if form.is_valid():
         with refusals_in(form, "role"):
             _, token = Invitation.make(project, role=form.cleaned_data["role"], by=request.user)
-            return _show_invitations(request, project, link=_address(request, token))
+            return _show_invitations(request, project, link=address_of(request, token))
     return _show_invitations(request, project, link_form=form)
 
 
@@ -306,12 +322,12 @@ def _show_invitations(request: Request, project: Project, form: InviteForm | Non
     return render(request, "projects/people/_invitations.html", context, status=422 if wrong else 200)
 
 
-def _address(request: Request, token: str) -> str:
+def address_of(request: Request, token: str) -> str:
     return request.build_absolute_uri(reverse("projects:invitation", args=[token]))
 
 
 def _mail(request: Request, project: Project, invitation: Invitation, token: str) -> EmailMessage:
-    context = {"project": project, "invitation": invitation, "link": _address(request, token)}
+    context = {"project": project, "invitation": invitation, "link": address_of(request, token)}
     body = render_to_string("projects/people/invitation.txt", {**context, "host": request.get_host()})
     message = EmailMessage(f"Annotation Service: invitation to “{project}”", body, to=[invitation.address])
     message.about = invitation.by  # type: ignore[attr-defined] # as in mails of accounts

@@ -78,11 +78,12 @@ def put_labels(request: Request, pk: int, kind: str) -> HttpResponse:
                 count = project.put_labels(chosen, by=request.user, agreed=agreed)
                 messages.success(request, f"{plural(count, 'label of,labels of')} “{chosen}” came to the project.")
                 return HttpResponseClientRedirect((own or project).get_absolute_url())
-        context |= {"chosen": chosen, **_foreseen_labels(own, chosen)}
+        context |= {"chosen": chosen, **foreseen_labels(own, chosen)}
     return render(request, "projects/_put_labels.html", context, status=422 if form.errors else 200)
 
 
-def _foreseen_labels(own: Ontology | None, chosen: Ontology) -> dict[str, Any]:
+def foreseen_labels(own: Ontology | None, chosen: Ontology) -> dict[str, Any]:
+    """What would come to the project's own labels, if it has any of the kind."""
     labels = chosen.labels()
     if own is None:
         return {"new": [label.fullname for label in labels]}
@@ -101,7 +102,7 @@ def choose(request: Request, pk: int, kind: str, model: type[ResourceSet]) -> Ht
     """Add constraints or preannotations to a project or replace those that it has; of constraints, say first how many marks would
     break them."""
     project, name = access.project(request, pk, Right.MANAGE), f"{model.noun}s"
-    own = _own(project, model, kind)
+    own = own_set(project, model, kind)
     offered = blueprint_access.blueprints(request, model).filter(kind=kind)
     asked = request.GET if name in request.GET else None
     form = PutForm(request.POST if request.method == "POST" else asked, name=name, offered=offered)
@@ -121,7 +122,7 @@ def choose(request: Request, pk: int, kind: str, model: type[ResourceSet]) -> Ht
 @toasts_refusals
 def take_away(request: Request, pk: int, kind: str, model: type[ResourceSet]) -> HttpResponse:
     project = access.project(request, pk, Right.MANAGE)
-    own = _there(project, model, kind)
+    own = set_there(project, model, kind)
     if request.method == "POST":
         job = project.take_set_away(model, kind, by=request.user)
         return _matched(request, project, job, TAKEN_AWAY[model].format(own))
@@ -151,7 +152,7 @@ def _matched(request: Request, project: Project, job: Job | None, done: str, the
 def figures(request: Request, pk: int, kind: str) -> HttpResponse:
     """How often each form was suggested, and what people decided. They are counted after the page has come."""
     project = access.project(request, pk, Right.READ)
-    thing = _there(project, PreannotationSet, kind)
+    thing = set_there(project, PreannotationSet, kind)
     context = {"section": "projects", "project": project, "resource": thing, "total": thing.row_count}
     context["editable"] = blueprint_access.can_edit(request.user, thing)
     if not (request.htmx and request.htmx.target == "rows"):
@@ -179,14 +180,14 @@ def _figures(request: Request, project: Project, thing: PreannotationSet) -> dic
     }
 
 
-def _own(project: Project, model: type[ResourceSet], kind: str) -> Any:
+def own_set(project: Project, model: type[ResourceSet], kind: str) -> Any:
     """The set of a kind that the project has, if any."""
     if kind not in model.row_models:
         raise Http404
     return model._default_manager.filter(project=project, kind=kind).first()
 
 
-def _there(project: Project, model: type[ResourceSet], kind: str) -> Any:
-    if own := _own(project, model, kind):
+def set_there(project: Project, model: type[ResourceSet], kind: str) -> Any:
+    if own := own_set(project, model, kind):
         return own
     raise Http404

@@ -21,7 +21,7 @@ from annotation_service.blueprints import Right
 from annotation_service.db import snapshot
 from annotation_service.http import PREANNOTATIONS, Request
 from annotation_service.inputs import whole_number
-from annotation_service.models import start_job
+from annotation_service.models import Job, User, start_job
 from annotation_service.paging import Page, named, search_text
 from annotation_service.views import MOST, Hit, finders
 from datasets.models import Contents, Dataset
@@ -166,9 +166,12 @@ def download(request: Request, pk: int) -> HttpResponseBase:
     """The project bundle: at once, or by a job if there is much in it. A POST, because a job may be stored."""
     project = access.project(request, pk, Right.KEEP)
     if progress.losses(project)["marks"] + project.dataset.item_count > DOWNLOAD_MARKS_AT_ONCE:
-        title = f"Download “{project}”"
-        return redirect("job", pk=start_job("bundle", title=title, by=request.user, target={"project": pk}).pk)
+        return redirect("job", pk=start_bundle(project, by=request.user).pk)
     return http.download(request, partial(bundle.write, project), bundle.file_name(project))
+
+
+def start_bundle(project: Project, *, by: User) -> Job:
+    return start_job("bundle", title=f"Download “{project}”", by=by, target={"project": project.pk})
 
 
 def find_projects(request: Request, text: str) -> Iterable[Hit]:
@@ -221,23 +224,24 @@ def duplicate_project(request: Request, pk: int) -> HttpResponse:
     form = DuplicateForm(request.POST if request.method == "POST" else None, initial=initial)
     if form.is_valid():
         with refusals_in(form):
-            return HttpResponseClientRedirect(_duplicate(request, project, **form.cleaned_data))
+            made = duplicate_or_start(project, by=request.user, **form.cleaned_data)
+            if isinstance(made, Job):
+                return HttpResponseClientRedirect(reverse("job", args=[made.pk]))
+            messages.success(request, f"“{made}” is ready. Nothing that is done here reaches “{project}”.")
+            return HttpResponseClientRedirect(made.get_absolute_url())
     context = {"project": project, "form": form, **progress.losses(project)}
     return render(request, "projects/_duplicate.html", context, status=422 if form.is_bound else 200)
 
 
-def _duplicate(request: Request, project: Project, *, name: str, people: bool, contents: str) -> str:
-    """The address of the new project, or of the job that makes it."""
+def duplicate_or_start(project: Project, *, by: User, name: str, people: bool, contents: str) -> Project | Job:
+    """At once, or by a job if much has to be copied."""
     wishes: dict[str, Any] = {"name": name, "people": people, "contents": contents}
     rows = 0 if contents == Contents.NOTHING else project.dataset.row_count
     rows += progress.losses(project)["marks"] if contents == Contents.EVERYBODY else 0
     if rows > settings.JOB_ROWS:
         target = {"project": project.pk, **wishes}
-        job = start_job("duplicate_project", title=f"Duplicate “{project}”", by=request.user, target=target)
-        return reverse("job", args=[job.pk])
-    copy = project.duplicate(by=request.user, **wishes)
-    messages.success(request, f"“{copy}” is ready. Nothing that is done here reaches “{project}”.")
-    return copy.get_absolute_url()
+        return start_job("duplicate_project", title=f"Duplicate “{project}”", by=by, target=target)
+    return project.duplicate(by=by, **wishes)
 
 
 # --- The bin -----------------------------------------------------------------------------------------------------------

@@ -99,24 +99,30 @@ def file_name(project: Project, chosen: Mapping[str, Any]) -> str:
 def export_work(request: Request, pk: int) -> HttpResponseBase:
     project = access.project(request, pk, Right.KEEP)
     form = ExportForm(request.POST if request.method == "POST" else request.GET, whose_choices(project))
-    rows = progress.losses(project)["marks"] + project.dataset.item_count
     if request.method == "GET" or not form.is_valid():
-        return _dialog(request, form, project, rows)
-    chosen = form.cleaned_data
-    if rows > settings.JOB_ROWS:
-        target = {"project": pk, **chosen}
-        return redirect(
-            "job", pk=start_job("export_work", title=f"Export “{project}”", by=request.user, target=target).pk
-        )
+        return _dialog(request, form, project)
     try:
-        return http.download(request, lambda target: write_work(project, chosen, target), file_name(project, chosen))
+        made = export_or_start(request, project, form.cleaned_data)
     except Refused as error:
         form.add_error("whose", error)
-        return _dialog(request, form, project, rows)
+        return _dialog(request, form, project)
+    return redirect("job", pk=made.pk) if isinstance(made, Job) else made
 
 
-def _dialog(request: Request, form: ExportForm, project: Project, rows: int) -> HttpResponse:
-    return show_export(request, form, project.name, rows, partial(losses_of, project))
+def export_or_start(request: Request, project: Project, chosen: Mapping[str, Any]) -> HttpResponseBase | Job:
+    """The file or, of many rows, the job that writes it."""
+    if rows_of(project) > settings.JOB_ROWS:
+        target = {"project": project.pk, **chosen}
+        return start_job("export_work", title=f"Export “{project}”", by=request.user, target=target)
+    return http.download(request, lambda target: write_work(project, chosen, target), file_name(project, chosen))
+
+
+def rows_of(project: Project) -> int:
+    return int(progress.losses(project)["marks"] + project.dataset.item_count)
+
+
+def _dialog(request: Request, form: ExportForm, project: Project) -> HttpResponse:
+    return show_export(request, form, project.name, rows_of(project), partial(losses_of, project))
 
 
 def finish_export(job: Job, project: Project) -> None:

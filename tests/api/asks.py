@@ -36,6 +36,7 @@ class Ask:
     data: Any = None
     by: str = "alice"
     headers: Any = None
+    page_args: Any = None  # those of the page, where its address names something by its key
 
     def __str__(self) -> str:
         return f"{self.operation} {' '.join(self.args)} {self.query}".strip()
@@ -62,7 +63,8 @@ def request(method, address, token=None, body=None, **headers):
 
 
 def send(ask, world, token, **headers):
-    body = ask.body.format(**world).encode() if isinstance(ask.body, str) else filled_json(ask.body, world)
+    body = ask.body(world) if callable(ask.body) else ask.body
+    body = body.format(**world).encode() if isinstance(body, str) else filled_json(body, world)
     method = OPERATIONS[ask.operation].method
     return request(method, ask.address(world), token, body, **{**(ask.headers or {}), **headers})
 

@@ -140,6 +140,13 @@ class Comment(Words):
             answer = Answer.objects.create(comment=comment, author=by, text=text)
             store(comment, last_by=by, last_at=answer.written_at, resolved_at=None, resolved_by=None)
 
+    def reply(self, text: str, *, resolves: bool, by: User) -> None:
+        """Answer it, resolve it, or both at once."""
+        if text.strip() or not resolves:
+            self.answer(text, by=by)
+        if resolves:
+            self.resolve(by=by)
+
     def edit(self, text: str, *, by: User, answer: int | None = None) -> None:
         """Change what one has written, the comment itself or an answer to it."""
         text = clean_words(text)
