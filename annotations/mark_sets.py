@@ -10,6 +10,7 @@ from django.db.transaction import atomic
 from annotation_service.inputs import Problems, Refused
 from annotation_service.words import number
 from datasets.models import MARKS, Annotation, Entity, Mark, Relation
+from ontologies.models import Ontology
 
 MAX_CHANGES = 500  # at once: the item is locked meanwhile, and with SQLite everything
 ROUNDS = 5  # a mark may take the place that another one is about to leave
@@ -17,13 +18,21 @@ Sent = list[dict[str, Any]]
 Step = tuple[str, Callable[[], object]]  # the place in what was sent, and what is done for it
 
 
-def put_marks(annotation: Annotation, entities: Sent, relations: Sent) -> None:
+def put_marks(
+    annotation: Annotation, entities: Sent, relations: Sent, done: bool | None = None, text_version: int | None = None
+) -> None:
     """Let these be the accepted marks of an annotation, whose item is locked. What is suggested stays so, unless it is sent too.
 
     A mark is known by its id or, where no such id is there, by what it says: then it keeps the id that it has. Raises `Refused`
     with all that is wrong, each at its place.
     """
+    if text_version not in (None, annotation.item.text_version):
+        raise Refused("The text of this item was corrected meanwhile. Read it again.", place="$.text_version")
+    if done is False:
+        annotation.reopen()
     MarkSet(annotation).put({"entity": _accepted(entities), "relation": _accepted(relations)})
+    if done:
+        annotation.finish()
 
 
 def _accepted(marks: Sent) -> Sent:
@@ -34,7 +43,8 @@ def _accepted(marks: Sent) -> Sent:
 class MarkSet:
     def __init__(self, annotation: Annotation) -> None:
         self.annotation, self.item, self.problems = annotation, annotation.item, Problems()
-        self.labels = {each.kind: each.labels() for each in annotation.item.dataset.project.ontology_set.all()}
+        ontologies = Ontology.objects.filter(project=annotation.item.dataset.project_id)
+        self.labels = {each.kind: each.labels() for each in ontologies}
         self.uids: dict[str, str] = {}
         """Under which each sent entity is stored."""
 
@@ -167,5 +177,5 @@ class MarkSet:
             if len(refused) in (0, len(steps)):
                 break
             steps = [step for step, _ in refused]
-        for (place, _), error in refused:
-            self.problems.add(place, str(error))
+        for (place, _), why in refused:
+            self.problems.add(place, str(why))
