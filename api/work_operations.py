@@ -81,10 +81,13 @@ at = partial(operation, section="Annotating")
     f"{OF_PROJECT}/annotations",
     Scope.READ,
     answer="Annotation",
-    query="annotator layer done changed_since external_id limit cursor",
+    query="annotator layer done changed_since external_id unbegun limit cursor",
 )
 def list_annotations(call: Call, project: int) -> Rows:
     """Everybody’s marks in a project, as far as they can be read.
+
+    What batches and the history have put into items that their person has not begun comes with “unbegun=1”: it can go without a
+    trace, so that it does not go together with “changed_since”.
 
     The header “Next-Changed-Since” of the first page is what to ask with next for all that changed since: nothing is missed, and
     what changed shortly before comes twice.
@@ -98,7 +101,12 @@ def list_annotations(call: Call, project: int) -> Rows:
     rows = rows.filter(**{name: value for name, value in same.items() if value})
     if asked["done"] is not None:
         rows = rows.filter(done_at__isnull=not asked["done"])
-    if since := asked["changed_since"]:
+    since = asked["changed_since"]
+    if since and asked["unbegun"]:
+        raise Refused("What nobody has begun may be gone without a trace: read it whole.", place="unbegun")
+    if not asked["unbegun"]:
+        rows = rows.exclude(layer=Layer.OWN, started_at=None)
+    if since:
         rows = rows.filter(touched_at__gte=_moment(since))
     if asked["cursor"] is None:
         call.told["Next-Changed-Since"] = time_of(now - LONGEST_WRITE) or ""
@@ -220,10 +228,16 @@ MARK_VERBS: dict[str, tuple[Callable[..., Any], str, str, str, str]] = {
 }
 
 
+def _versioned(sent: dict[str, Any], item: int) -> dict[str, Any]:
+    """A program that names no version of the text means that of now."""
+    version = Item.objects.filter(pk=item).values_list("text_version", flat=True).first()
+    return {"text_version": version, **sent} if version else sent
+
+
 def change_mark(call: Call, project: int, item: int, *, verb: str, layer: str) -> Any:
     view, kind, *_ = MARK_VERBS[verb]
     of_kind = {"kind": kind} if kind else {}
-    answer = view.perform(call, call.sent, project, item, layer=layer, **of_kind)  # type: ignore[attr-defined]
+    answer = view.perform(call, _versioned(call.sent, item), project, item, layer=layer, **of_kind)  # type: ignore[attr-defined]
     if "error" in answer:
         raise Refused(answer["error"])
     return answer
@@ -238,7 +252,7 @@ def change_marks(call: Call, project: int, item: int, *, layer: str) -> Any:
             raise Refused("There is no such operation here.", place=f"$.operations[{number}].do")
         view, kind, *_ = verbs[name]
         about = {"pk": project, "item_pk": item, "layer": layer} | ({"kind": kind} if kind else {})
-        steps.append((view.perform, about, sent))  # type: ignore[attr-defined]
+        steps.append((view.perform, about, _versioned(sent, item)))  # type: ignore[attr-defined]
     return {"answers": requests.in_turn(call, steps)}
 
 
