@@ -12,7 +12,7 @@ from annotation_service.words import number
 from datasets.models import MARKS, Annotation, Entity, Mark, Relation
 from ontologies.models import Ontology
 
-MAX_CHANGES = 500  # at once: the item is locked meanwhile, and with SQLite everything
+MAX_CHANGES = 150  # at once, in half a second: the item is locked meanwhile, and with SQLite everything
 ROUNDS = 5  # a mark may take the place that another one is about to leave
 Sent = list[dict[str, Any]]
 Step = tuple[str, Callable[[], object]]  # the place in what was sent, and what is done for it

@@ -140,7 +140,8 @@ def put_own_annotation(call: Call, project: int, item: int) -> Any:
     """Let these be one’s marks on an item, by the fewest changes; if one is refused, nothing is changed.
 
     A mark is known by its id or, where that is new, by what it says. What is suggested and not sent stays suggested. “If-Match”
-    refuses it if the marks are not those that you have read.
+    refuses it if the marks are not those that you have read. At most 150 marks are changed at once: send a part first, if it is
+    more.
     """
     return put_annotation(call, project, item, Layer.OWN)
 
