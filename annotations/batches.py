@@ -49,8 +49,12 @@ ASKED: dict[str, Any] = {
 @require_POST
 @answers_json
 def preview(request: Request, pk: int) -> Answer:
-    project = access.project(request, pk, Right.ANNOTATE)
-    found = all_alike.preview(project, request.user, _read(request))
+    return previewed(request, access.project(request, pk, Right.ANNOTATE), _read(request))
+
+
+def previewed(request: Request, project: Project, values: dict[str, Any]) -> Answer:
+    """What a batch would do, with the first page of its places."""
+    found = all_alike.preview(project, request.user, values)
     return {
         "places": found.places,
         "count_items": found.items,
@@ -65,8 +69,12 @@ def preview(request: Request, pk: int) -> Answer:
 @require_POST
 @answers_json
 def places(request: Request, pk: int) -> Answer:
-    project = access.project(request, pk, Right.ANNOTATE)
-    page, more = all_alike.next_page(project, request.user, _read(request, after=str))
+    return more_places(request, access.project(request, pk, Right.ANNOTATE), _read(request, after=str))
+
+
+def more_places(request: Request, project: Project, values: dict[str, Any]) -> Answer:
+    """A later page of the places."""
+    page, more = all_alike.next_page(project, request.user, values)
     return {"page": _shown(project, request.user, page), "next": more}
 
 
@@ -102,12 +110,16 @@ def undo(request: Request, pk: int, batch_pk: int) -> Answer:
 @answers_json
 def redo(request: Request, pk: int, batch_pk: int) -> Answer:
     """Do what was undone once more, as a new batch: where it is alike by now, with the same ticks."""
+    return {"batch": state_of(done_again(request, pk, batch_pk))}
+
+
+def done_again(request: Request, pk: int, batch_pk: int) -> Batch:
     batch = access.batch(request, pk, batch_pk)
     if not batch.undone_at:
         raise Refused("This was not undone.")
     if not batch.asked:
         raise Refused("This came with the bundle of another project, in which the items were others. Do it anew.")
-    return {"batch": state_of(all_alike.apply(access.project(request, pk, Right.ANNOTATE), request.user, batch.asked))}
+    return all_alike.apply(access.project(request, pk, Right.ANNOTATE), request.user, batch.asked)
 
 
 def state_of(batch: Batch) -> Answer:

@@ -231,7 +231,15 @@ def operations(request: Request, pk: int, item_pk: int, layer: str = Layer.OWN) 
     rows = read_body(request, most=MAX_LONG_BODY, operations=list)["operations"]
     if len(rows) > MAX_OPERATIONS:
         raise Refused(f"Send at most {MAX_OPERATIONS} operations at once.", place="$.operations")
-    steps = [_operation(request, number, row) for number, row in enumerate(rows)]
+    return {"answers": in_turn(request, [_operation(request, number, row) for number, row in enumerate(rows)])}
+
+
+MarkStep = tuple[Callable[..., Answer], dict[str, Any], dict[str, Any]]
+"""What performs an operation, what it is about, and its body."""
+
+
+def in_turn(request: Request, steps: Sequence[MarkStep]) -> list[Answer]:
+    """The answers of several operations on an item, each with its status."""
     answers: list[Answer] = []
     for perform, kwargs, body in steps:
         if answers and "revision" in answers[-1]:  # what the next one would know
@@ -241,10 +249,10 @@ def operations(request: Request, pk: int, item_pk: int, layer: str = Layer.OWN) 
         else:
             answer, status = _answer_of(perform, request, body, **kwargs)
         answers.append({**answer, "status": status})
-    return {"answers": answers}
+    return answers
 
 
-def _operation(request: Request, number: int, row: Any) -> tuple[Callable[..., Answer], dict[str, Any], dict[str, Any]]:
+def _operation(request: Request, number: int, row: Any) -> MarkStep:
     place = f"$.operations[{number}]"
     try:
         values = _checked(row, path=str, body=dict)
@@ -308,20 +316,29 @@ def text_of(item: Item) -> Answer:
 @require_POST
 @answers_json
 def suggest_history(request: Request, pk: int, item_pk: int) -> Answer:
-    """Suggest in an item what was marked before, as its project wants it; asked for when the item is opened."""
+    """Asked for when the item is opened."""
+    suggest_from_history(request, pk, item_pk)
+    return {}
+
+
+def suggest_from_history(request: Request, pk: int, item_pk: int) -> None:
+    """Suggest in an item what was marked before, as its project wants it."""
     project, item = access.item_given(request, pk, item_pk)
     everybody = project.history == project.History.EVERYBODY
     if project.history and (found := history.find(item, request.user, project.entity_ontology, everybody=everybody)):
         with access.annotating(request, pk, item_pk) as item:
             history.suggest(item, request.user, found)
-    return {}
 
 
 @require_GET
 @answers_json
 def words(request: Request, pk: int) -> Answer:
+    return labelled_before(request, pk, request.GET.get("text", ""))
+
+
+def labelled_before(request: Request, pk: int, text: str) -> Answer:
     """How these words were labelled before. Of what others marked, annotators see only what the project lets them."""
-    project, text = access.project(request, pk, Right.ANNOTATE, instead=Right.REVIEW), request.GET.get("text", "")
+    project = access.project(request, pk, Right.ANNOTATE, instead=Right.REVIEW)
     if len(text) > MAX_WORDS:
         raise Refused(f"Ask for at most {number(MAX_WORDS)} characters.")
     before = labels_before(text, project.entity_ontology, request.user)

@@ -67,6 +67,7 @@ class Call(Request):
     asked: dict[str, Any]  # the query, checked; None for what is left out and has no default
     sent: Any  # the body: a checked value or, if that is wanted, a `File`
     etag: str  # of what is answered, if an operation says so
+    told: dict[str, str]  # headers of the answer
 
 
 class Rows(NamedTuple):
@@ -268,7 +269,7 @@ def _identify(request: HttpRequest) -> Call:
             attempts.count(request, [("api_token_failed", None)])
         raise HttpProblem(401, why, {"WWW-Authenticate": "Bearer"})
     call: Any = request
-    call.user, call.token, call.etag = token.user, token, ""
+    call.user, call.token, call.etag, call.told = token.user, token, "", {}
     return call
 
 
@@ -310,6 +311,8 @@ def _answer(operations: Mapping[str, ApiOperation], request: HttpRequest, **args
         response = _once(call, operation, digest, args)
         if call.etag:
             response["ETag"] = call.etag
+        for name, value in call.told.items():
+            response[name] = value
         return response
     except HttpProblem as error:
         return problem(request, error.status, error.why, headers=error.headers)

@@ -2,6 +2,9 @@
 
 _PREVIEW = "It only shows what would be done: the operation does so with ?dry_run=1."
 _FORM = "It is a part of a form, and stores nothing."
+_LIKED = "It is how somebody likes their workspace to be."
+_SESSION = "It is kept in the browser’s session: a program takes items in whatever order it likes."
+_WHERE = "It only reads, for a page that is open, where words of earlier texts stand now."
 
 NO_OPERATION: dict[str, str] = {
     # --- Tokens
@@ -24,5 +27,11 @@ NO_OPERATION: dict[str, str] = {
     "projects:check": _FORM,
     # --- Memberships
     # --- Work
+    "annotations:comfort": _LIKED,
+    "annotations:shortcuts": _LIKED,
+    "annotations:skip": _SESSION,
+    "annotations:take_up": _SESSION,
+    "annotations:text": _WHERE,
     # --- Reviews
+    "quality:text": _WHERE,
 }

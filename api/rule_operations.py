@@ -237,7 +237,10 @@ def _lesson(call: Call, constraints: int, asked: Mapping[str, Any], sent: Any = 
     thing = access.editable(call, ConstraintSet, constraints)
     if not thing.of_kind.learned_list:
         raise Http404("No rules of this kind are learned.")
-    dataset = marked_datasets(call).filter(pk=asked["dataset"]).first()
+    datasets = marked_datasets(call)
+    if call.token.project_id:  # for which nothing else is open
+        datasets = datasets.filter(project=call.token.project_id)
+    dataset = datasets.filter(pk=asked["dataset"]).first()
     if dataset is None:
         raise Refused("Choose a dataset with marks that you may read.", place="dataset")
     marks, levels = Source(asked.get("marks") or Source.DONE), asked.get("levels") or 1
@@ -276,7 +279,7 @@ def get_rule_proposals(call: Call, constraints: int) -> Any:
     body="ChosenProposals",
     answer="Learned",
     query="dry_run",
-    pages="work:learn",
+    pages="work:learn work:check_lesson",
 )
 def learn_rules(call: Call, constraints: int) -> Any:
     """Add proposed rules in one step: those named, with these labels, or else those that are proposed as chosen.

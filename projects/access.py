@@ -17,7 +17,7 @@ from annotation_service.db import write
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
 from annotation_service.models import User, fold
-from datasets.models import Annotation, Item
+from datasets.models import Annotation, Item, Layer
 from datasets.models.item import ItemQuerySet
 from work.models import Batch, Comment, Flag
 from work.models.remarks import CommentQuerySet, talked_about
@@ -118,6 +118,17 @@ def item_given(request: Request, project_pk: int, item_pk: int) -> tuple[Project
 def reads_marks(request: Request, project: Project) -> bool:
     """Whether the user may see what others have marked."""
     return Right.READ in project.rights_of(request.user)
+
+
+def annotations(request: Request, project: Project) -> QuerySet[Annotation]:
+    """Those of a project that the caller has got through this module whose marks the user may read: all or, as the workspace
+    shows them, their own and, of what is given to them and they have not begun, what came with it."""
+    here = Annotation.objects.filter(item__dataset__project=project.pk, item__removed_at=None)
+    if reads_marks(request, project):
+        return here
+    own = Annotation.objects.filter(item=OuterRef("item"), annotator=request.user)
+    seen = Q(annotator=request.user) | Q(layer=Layer.GIVEN) & ~Exists(own)
+    return here.filter(seen, is_given(request.user, "item__"))
 
 
 @contextmanager

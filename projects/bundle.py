@@ -308,11 +308,13 @@ def in_portions(project: Project, progress: Progress) -> Iterator[tuple[dict[int
         yield numbers, items.filter(position__range=(positions[0], positions[-1]))
 
 
-def marks_in(annotations: QuerySet[Annotation], names: Mapping[int, str]) -> dict[int, dict[str, list[dict[str, Any]]]]:
-    """What the files say of the marks of each annotation."""
-    texts = _texts(annotations)
-    entities = _marks(Entity, annotations, names, {"start": "start", "end": "end"})
-    relations = _marks(Relation, annotations, names, {"source_id": "source__uid", "target_id": "target__uid"})
+def marks_in(
+    annotations: QuerySet[Annotation], names: Mapping[int, str], left_out: Q = GIVEN
+) -> dict[int, dict[str, list[dict[str, Any]]]]:
+    """What the files say of the marks of each annotation: what came with the dataset is in a file of its own."""
+    texts, marks = _texts(annotations), ~left_out & Q(annotation__in=annotations.order_by())
+    entities = _marks(Entity, marks, names, {"start": "start", "end": "end"})
+    relations = _marks(Relation, marks, names, {"source_id": "source__uid", "target_id": "target__uid"})
     return {
         pk: {
             "entities": [texts[item].with_place(entity) for entity in entities.get(pk, ())],
@@ -464,7 +466,7 @@ class _Text:
 
 
 def _marks(
-    model: type[Mark], annotations: QuerySet[Annotation], names: Mapping[int, str], place: dict[str, str]
+    model: type[Mark], wanted: Q, names: Mapping[int, str], place: dict[str, str]
 ) -> dict[int, list[dict[str, Any]]]:
     """The marks of each annotation; ``place`` are their fields beside those that all marks have.
 
@@ -474,7 +476,7 @@ def _marks(
     fields: dict[str, Any] = {"id": "uid", **place, "label": "label_id", "status": "status", **times}
     fields |= {"origin": "origin", "batch": "batch_id"}
     groups: dict[int, list[dict[str, Any]]] = {}
-    rows = model._default_manager.filter(~GIVEN, annotation__in=annotations.order_by()).order_by("pk")
+    rows = model._default_manager.filter(wanted).order_by("pk")
     for annotation, *values in rows.values_list("annotation_id", *fields.values()):
         mark = dict(zip(fields, values, strict=True))
         mark["label"] = names[mark["label"]]

@@ -15,7 +15,7 @@ from annotation_service.blueprints import Right
 from annotation_service.db import write
 from annotation_service.http import Request
 from annotation_service.inputs import whole_number
-from annotation_service.models import start_once
+from annotation_service.models import Job, User, start_once
 from annotation_service.paging import Page
 from projects import access
 from projects.models import Project
@@ -119,11 +119,13 @@ def changed(request: Request, pk: int) -> HttpResponse:
 
 @require_POST
 def count(request: Request, pk: int) -> HttpResponse:
-    project = access.project(request, pk, Right.READ)
+    return redirect("job", pk=start_counting(access.project(request, pk, Right.READ), by=request.user).pk)
+
+
+def start_counting(project: Project, *, by: User) -> Job:
     with write():
         title = f"Compare the marks in “{project}”"
-        job = start_once(COMPARE, title=title, by=request.user, target={"project": pk})
-    return redirect("job", pk=job.pk)
+        return start_once(COMPARE, title=title, by=by, target={"project": project.pk})
 
 
 @require_GET

@@ -16,9 +16,9 @@ from annotation_service import http
 from annotation_service.blueprint_views import NameForm
 from annotation_service.blueprints import Right
 from annotation_service.http import Request
-from annotation_service.models import start_job
+from annotation_service.models import Job, User, start_job
 from datasets.exports import DownloadFormat
-from datasets.models import Layer
+from datasets.models import Dataset, Layer
 from projects import access
 from projects.forms import IDS_IN_DIALOGS, refusals_in
 from projects.models import Project
@@ -43,21 +43,22 @@ def dataset(request: Request, pk: int) -> HttpResponse:
     items, marks = _size(project)
     if form.is_valid():
         with refusals_in(form):
-            return HttpResponseClientRedirect(_make(request, project, form.cleaned_data["name"], items + marks))
+            made = make_or_start(project, by=request.user, name=form.cleaned_data["name"])
+            if isinstance(made, Job):
+                return HttpResponseClientRedirect(reverse("job", args=[made.pk]))
+            messages.success(request, f"“{made}” is yours: what is decided from now on does not reach it.")
+            return HttpResponseClientRedirect(made.get_absolute_url())
     note = project.dataset.note_on_labels(Layer.GOLD)
     context = {"project": project, "form": form, "items": items, "marks": marks, "note": note}
     return render(request, "quality/_gold_dataset.html", context, status=422 if form.is_bound else 200)
 
 
-def _make(request: Request, project: Project, name: str, size: int) -> str:
-    """The address of the dataset, or of the job that makes it."""
-    if size > settings.JOB_ROWS:
-        target = {"project": project.pk, "name": name}
-        title = f"Make a dataset of the gold of “{project}”"
-        return reverse("job", args=[start_job("gold_dataset", title=title, by=request.user, target=target).pk])
-    made = make_dataset(project, by=request.user, name=name)
-    messages.success(request, f"“{made}” is yours: what is decided from now on does not reach it.")
-    return made.get_absolute_url()
+def make_or_start(project: Project, *, by: User, name: str) -> Dataset | Job:
+    """The dataset or, if there is much, the job that makes it."""
+    if sum(_size(project)) > settings.JOB_ROWS:
+        target, title = {"project": project.pk, "name": name}, f"Make a dataset of the gold of “{project}”"
+        return start_job("gold_dataset", title=title, by=by, target=target)
+    return make_dataset(project, by=by, name=name)
 
 
 def _size(project: Project) -> tuple[int, int]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -41,21 +42,23 @@ class Decided(NamedTuple):
 def lessons(request: Request, pk: int) -> HttpResponse:
     """The decisions against the user’s own marks in items that are decided, the newest first."""
     project = access.project(request, pk, Right.LOOK)
+    found = decisions_against(project, request.user).order_by("-pk")
+    page = Page.of(found, request.GET.get("page"), size=PAGE_SIZE)
+    context = {"section": "projects", "project": project, "page": page}
+    context["rows"] = decided_against(project, request.user, list(page.object_list))
+    return render(request, "quality/lessons.html", context)
+
+
+def decisions_against(project: Project, person: User) -> QuerySet[GoldDecision]:
     if not project.shows_decisions:
         raise PermissionDenied("In this project, what is decided is not shown to annotators.")
-    found = GoldDecision.objects.filter(
-        overruled__person=request.user,
+    return GoldDecision.objects.filter(
+        overruled__person=person,
         undone_at=None,
         annotation__done_at__isnull=False,
         annotation__item__dataset__project=project,
         annotation__item__removed_at=None,
-    )
-    page = Page.of(
-        found.select_related("by", "annotation__item").order_by("-pk"), request.GET.get("page"), size=PAGE_SIZE
-    )
-    context = {"section": "projects", "project": project, "page": page}
-    context["rows"] = decided_against(project, request.user, list(page.object_list))
-    return render(request, "quality/lessons.html", context)
+    ).select_related("by", "annotation__item")
 
 
 def decided_against(project: Project, person: User, decisions: Sequence[GoldDecision]) -> list[Decided]:

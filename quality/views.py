@@ -17,7 +17,7 @@ from annotation_service import words
 from annotation_service.blueprints import Right
 from annotation_service.http import Request, refused, show_table
 from annotation_service.inputs import Refused, whole_number
-from annotation_service.models import User, start_job, with_defaults
+from annotation_service.models import Job, User, start_job, with_defaults
 from annotations.views import page_of
 from datasets.models import Annotation, Item, Layer
 from projects import access
@@ -269,9 +269,12 @@ def rule(request: Request, pk: int) -> HttpResponse:
 def take_over(request: Request, pk: int, what: str) -> HttpResponse:
     """Take over what people agree about, or what came with the dataset, in all items: by a job."""
     project = access.project(request, pk, Right.MANAGE if what == "given" else Right.REVIEW)
+    return HttpResponseClientRedirect(reverse("job", args=[start_take_over(project, what, by=request.user).pk]))
+
+
+def start_take_over(project: Project, what: str, *, by: User) -> Job:
     title = {"agreed": "Take over what people agree about", "given": "Make the given marks gold"}[what]
-    job = start_job("take_over", title=f"{title}: “{project}”", by=request.user, target={"project": pk, "what": what})
-    return HttpResponseClientRedirect(reverse("job", args=[job.pk]))
+    return start_job("take_over", title=f"{title}: “{project}”", by=by, target={"project": project.pk, "what": what})
 
 
 @require_http_methods(["GET", "POST"])

@@ -5,6 +5,7 @@ from typing import Any, Self, TypeVar
 from django.conf import settings
 from django.db import connection, models
 from django.db.models import CheckConstraint, F, Q, QuerySet, UniqueConstraint
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotation_service import limits
@@ -26,7 +27,7 @@ SELECT * FROM datasets_annotation
  ORDER BY layer = 'given'
 """
 _NEXT_REVISION = """
-UPDATE datasets_annotation SET revision = revision + 1, changed_at = %(now)s
+UPDATE datasets_annotation SET revision = revision + 1, changed_at = %(now)s, touched_at = %(now)s
  WHERE item_id = %(item)s AND annotator_id = %(annotator)s
 RETURNING *
 """
@@ -118,6 +119,8 @@ class Annotation(models.Model):
     # Goes up with every change of its marks, whoever makes it. Begins above that of the given annotation, and that at 1: 0 is
     # none at all.
     revision = models.PositiveIntegerField(default=1, db_default=1)
+    # When its marks or its state last changed, whoever changed them: by this programs ask for what is new.
+    touched_at = models.DateTimeField(default=timezone.now, db_default=Now(), editable=False)
     # The revision that `ItemWork` knows; 0 if it was finished or reopened since.
     counted = models.PositiveIntegerField(default=0, db_default=0, editable=False)
     # Its accepted marks and undecided suggestions at that revision; `marks_in` tells how many there are now.
@@ -137,6 +140,7 @@ class Annotation(models.Model):
         # Those of work in each state have all that a list of somebody's items asks for: 15 ms for 30,000, and 45 without them.
         indexes = [
             models.Index(fields=["annotator", "changed_at", "item"], name="annotation_changed"),
+            models.Index(fields=["touched_at"], name="annotation_touched"),
             models.Index(
                 fields=["annotator", "done_at", "item"], condition=Q(done_at__isnull=False), name="annotation_done"
             ),
@@ -214,6 +218,11 @@ class Annotation(models.Model):
             if item.pk in annotations:
                 annotations[item.pk].item = item
         return annotations
+
+    @staticmethod
+    def count_up(annotations: "QuerySet[Annotation]") -> None:
+        """Others than their people have changed their marks."""
+        annotations.update(revision=F("revision") + 1, touched_at=Now())
 
     def label(self, kind: str, uid: str) -> OntologyItem:
         """The item of the project's entity or relation ontology that a client names."""
@@ -301,12 +310,13 @@ class Annotation(models.Model):
     def finish(self) -> None:
         if self.done_at is None:
             now = timezone.now()
-            store(self, done_at=now, changed_at=now, counted=0)
+            store(self, done_at=now, changed_at=now, touched_at=now, counted=0)
             self._tell(WorkStep.FINISH)
 
     def reopen(self) -> None:
         if self.done_at is not None:
-            store(self, done_at=None, changed_at=timezone.now(), counted=0)
+            now = timezone.now()
+            store(self, done_at=None, changed_at=now, touched_at=now, counted=0)
             self._tell(WorkStep.REOPEN)
 
     def _tell(self, step: WorkStep) -> None:

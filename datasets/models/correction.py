@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, UniqueConstraint
+from django.db.models import UniqueConstraint
 from django.utils import timezone
 
 from annotation_service import words
@@ -314,7 +314,7 @@ class TextCorrection(models.Model):
         text = {"original": new.original, "tokens": new.tokens, "offsets": new.offsets, "search_text": _folded(new)}
         store(item, **text, token_count=count, text_version=correction.version)
         # Whoever has the item open is told.
-        Annotation.objects.filter(item=item).update(revision=F("revision") + 1)
+        Annotation.count_up(Annotation.objects.filter(item=item))
         Judging([item.pk]).store([item.pk])
         return correction
 

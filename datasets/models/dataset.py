@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import models
 from django.db.models import Count, Exists, F, Max, OuterRef, Q, QuerySet, Subquery, TextField, UniqueConstraint
-from django.db.models.functions import Cast, Coalesce
+from django.db.models.functions import Cast, Coalesce, Now
 from django.utils import timezone
 
 from annotation_service import words
@@ -412,6 +412,8 @@ class Dataset(PagedBlueprint):
             if twice := named.annotate(n=Count("pk")).filter(n__gt=1).order_by("external_id").first():
                 raise Refused(f"Two of them have the external id “{twice['external_id']}”: restore one.")
             count, tokens = coming.count(), coming.token_count()
+            # Whoever asked for changes meanwhile has not seen those from before.
+            Annotation.objects.filter(item__in=coming.order_by().values("pk")).update(touched_at=Now())
             dataset.arrived = dataset.items().filter(pk__in=among(list(coming.order_by().values_list("pk", flat=True))))
             dataset.check_room(count)
             Item.with_removed.filter(pk__in=coming.order_by().values("pk")).update(removed_at=None, removed_by=None)

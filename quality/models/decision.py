@@ -154,7 +154,7 @@ def begin(item: Item) -> Annotation:
     now = timezone.now()
     gold, is_new = Annotation.objects.get_or_create(item=item, layer=Layer.GOLD, defaults={"changed_at": now})
     if not is_new:
-        store(gold, revision=gold.revision + 1, changed_at=now)
+        store(gold, revision=gold.revision + 1, changed_at=now, touched_at=now)
     gold.item = item
     return gold
 

@@ -121,7 +121,8 @@ CALLED = {
         "removed_by": "removed items are left out, and counted",
         "text_version": "corrections are left out, and counted",
     },
-    "datasets.Annotation": dict.fromkeys(("revision", "counted", "accepted", "suggested"), ANEW) | {"layer": PLACE},
+    "datasets.Annotation": dict.fromkeys(("revision", "counted", "accepted", "suggested", "touched_at"), ANEW)
+    | {"layer": PLACE},
     "datasets.Rejection": {"what": "rejected"},
     "datasets.Entity": {"uid": "id", "words_key": ANEW},
     "datasets.Relation": {"uid": "id", "source": "source_id", "target": "target_id"},

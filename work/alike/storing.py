@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import F, Q
+from django.db.models import Q
 from django.utils import timezone
 
 from annotation_service.db import among, execute, keys, store, write
@@ -158,7 +158,7 @@ class Storing:
                 again = self._find(copied)
                 states |= again.states
                 places = [place for place in places if place.item not in copied] + again.places
-        Annotation.objects.filter(pk__in=among(begun)).update(revision=F("revision") + 1)
+        Annotation.count_up(Annotation.objects.filter(pk__in=among(begun)))
         annotations = [own for item in items if (own := states[item].annotation)]
         self._change(places, annotations)
         if self.batch.verb == Batch.Verb.PROPAGATE:

@@ -5,7 +5,7 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.utils import timezone
 
 from annotation_service.db import among, execute, keys, store, write
@@ -51,7 +51,7 @@ def _undo_in(batch: Batch, annotations: Sequence[int]) -> None:
     undone = _without_broken(batch, [change for kind in kinds for change in _put_back(batch, changes, kind)])
     _forget_noted(undone)
     touched = {change.annotation_id for change in undone}
-    Annotation.objects.filter(pk__in=among(touched)).update(revision=F("revision") + 1)
+    Annotation.count_up(Annotation.objects.filter(pk__in=among(touched)))
     _delete(BatchChange.objects.filter(pk__in=among([change.pk for change in undone])))
     if changes.exists():
         _count_kept(batch, changes)

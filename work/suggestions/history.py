@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Set
 from typing import NamedTuple
 
 from django.db import connection
-from django.db.models import Count, F, Q
+from django.db.models import Count, Q
 from django.utils import timezone
 
-from annotation_service.db import among, store
+from annotation_service.db import among
 from annotation_service.models import User
 from datasets.cleaned import key_of
 from datasets.models import Annotation, Dataset, Entity, Item, Layer, Mark, Rejection
@@ -154,7 +154,7 @@ def suggest(item: Item, person: User, found: FoundWords) -> None:
     gone = Entity.objects.filter(pk__in=among([pk for span, pk in there.items() if span not in found.spans]))
     gone._raw_delete(gone.db)
     Entity.objects.bulk_create(_suggestion(own, span) for span in sorted(found.spans - there.keys()))
-    store(own, revision=F("revision") + 1)
+    Annotation.count_up(Annotation.objects.filter(pk=own.pk))
 
 
 def _untouched(annotation: Annotation | None) -> dict[SuggestedEntity, int]:

@@ -241,7 +241,7 @@ _WITHDRAWN_ENTITIES = f"""
 _WITHDRAW_ENTITIES = "DELETE FROM datasets_entity WHERE id IN (SELECT id FROM withdrawn_entity)"
 # New rows have higher keys than there were before.
 _NEXT_REVISIONS = """
-    UPDATE datasets_annotation SET revision = revision + 1
+    UPDATE datasets_annotation SET revision = revision + 1, touched_at = %(now)s
     WHERE id <= %(annotation)s AND id IN (SELECT id FROM suggested_to) AND id IN (
         SELECT annotation_id FROM withdrawn_relation
         UNION SELECT annotation_id FROM withdrawn_entity
