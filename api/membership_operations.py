@@ -466,23 +466,6 @@ def list_flags(call: Call, project: int) -> Rows:
 
 @operation(
     "POST",
-    f"{PROJECT}/people/<str:who>/items/<int:item>/comments",
-    Scope.ANNOTATE,
-    section=TALK,
-    body="NewComment",
-    answer="Comment",
-    status=201,
-    pages="annotations:comment_on",
-)
-def comment_on(call: Call, project: int, who: str, item: int) -> Any:
-    """Say something about somebody’s work on an item, or about a mark of theirs. Sent twice, it is stored once."""
-    with access.commenting_on(call, project, who, item) as (found, person):
-        new = Comment.begin(found, person, by=call.user, **call.sent)
-    return _comment(new.pk)
-
-
-@operation(
-    "POST",
     f"{COMMENT}/answers",
     Scope.ANNOTATE,
     section=TALK,

@@ -20,7 +20,6 @@ NO_OPERATION: dict[str, str] = {
     # --- Rules
     "resources:check": _FORM,
     "preannotations:check": _FORM,
-    "work:check_lesson": _PREVIEW,
     # --- Items
     "datasets:preview": _FORM,
     # --- Projects

@@ -1,4 +1,4 @@
-"""What people mark: read, written one by one and as a whole set, and done on many items at once"""
+"""What people mark: read, written one by one and as a whole set, and done on many items at once."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta

@@ -30,6 +30,7 @@ def of_item(operation, **fields):
     ]
 
 
+COMMENTED = ("project", "carol", "item_copy")
 ASKS = [
     Ask("list_annotations", MEMBERS, ("project",)),
     Ask("list_annotations", MEMBERS, ("project",), query="?annotator=carol&layer=own&done=0&limit=1"),
@@ -51,7 +52,7 @@ ASKS = [
     Ask("get_words", "401 404 200 404 200 200", ("project",), query="?text=pump"),
     *of_item("set_flag", body=FLAG, like="annotations:flag"),
     *of_item("comment", body={"text": "Why?"}, like="annotations:comment"),
-    Ask("comment_on", MANAGERS, (*OWN, "Carol"), {"text": "Why?"}),
+    Ask("comment_on", MANAGERS, (*OWN, "Carol"), {"text": "Why?"}, like="annotations:comment_on", page_args=COMMENTED),
     Ask("comment_on", "401 404 403 404 404 404", (*OWN, "Dave"), {"text": "Why?"}),
     Ask("list_batches", WORK, ("project",)),
     Ask("create_batch", WORK, ("project",), ALIKE, like="annotations:alike_apply"),

@@ -87,7 +87,7 @@ def test_random_requests_are_answered_as_described(role, application, world):  #
     schema = schemathesis.openapi.from_wsgi(f"{PREFIX}openapi.json", application)
     known, token = there_is(world), token_of(role)
     chance = random.Random(role)
-    each = max(2, CASES // len(OPERATIONS))
+    each = max(1, CASES // len(OPERATIONS))
     reached = 0
     for found in schema.get_all_operations():
         operation = found.ok()
@@ -115,9 +115,9 @@ def test_random_requests_are_answered_as_described(role, application, world):  #
                 transaction.set_rollback(True)
             reached += response.status_code < 300
             if response.status_code < 300 and case.method == "GET":
-                assert writes.tables <= BOOKS | READ_AND_KEPT, case.as_curl_command()
+                assert not writes.tables - BOOKS - READ_AND_KEPT, (case.as_curl_command(), writes.tables)
             if role in ("dave", "otto") and case.path not in COME_AND_GO:  # whoever may change nothing here
-                assert writes.tables <= BOOKS | OWN, (case.as_curl_command(), response.status_code)
+                assert not writes.tables - BOOKS - OWN, (case.as_curl_command(), response.status_code)
 
         ask()
     assert reached > len(OPERATIONS) // 10
