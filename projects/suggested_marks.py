@@ -16,7 +16,7 @@ from datasets.models.item import ItemQuerySet
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet, rules_of
 from work.models import Source
-from work.suggestions.placing import JOB, Matched, Matching, matcher_of
+from work.placing import JOB, Matched, Matching, matcher_of
 
 from .assignment.giving import AssignsItems
 

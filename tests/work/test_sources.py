@@ -40,7 +40,10 @@ def line(number, *entities, relations=()):
 def there(project, annotator=None, status="suggested"):
     layer = Layer.OWN if annotator else Layer.GIVEN
     marks = Entity.objects.filter(
-        annotation__item__dataset=project.dataset, annotation__layer=layer, annotation__annotator=annotator, status=status
+        annotation__item__dataset=project.dataset,
+        annotation__layer=layer,
+        annotation__annotator=annotator,
+        status=status,
     )
     return [
         (e.annotation.item.number, e.start, e.end, e.label.name, e.score)

@@ -21,12 +21,13 @@ from datasets.models import Annotation, Dataset, Entity, Item, Layer, Mark, Rela
 from datasets.models.broken import judge_of
 from ontologies.models import OntologyItem
 
-from ..suggestions.placing import Placing, Suggester
-from ..suggestions.pushed import Line, PushedItem, PushReader, Refusal
+from ..placing import Placing, Suggester
+from ..pushed import Line, PushedItem, PushReader, Refusal
 from .batch import ITEMS_AT_ONCE, Turns, lock_items
 
 # So many suggestions, on `ITEMS_AT_ONCE` items at most, are stored before others can write.
 SUGGESTIONS_AT_ONCE = 1500
+MOST_SOURCES = 100  # of a project
 # The kind of the jobs that take untouched suggestions away: `projects.jobs` has the work.
 WITHDRAW = "withdraw_suggestions"
 _STATUS = Mark.Status
@@ -109,6 +110,10 @@ class Source(models.Model):
         name = clean_title(name)
         if name in cls.NAMES.values():
             raise Refused(f"“{name}” is the name of the service’s own suggestions. Choose another one.")
+        if found := cls.objects.filter(dataset=dataset, name=name).first():
+            return found
+        if cls.objects.filter(dataset=dataset).count() >= MOST_SOURCES:
+            raise Refused(f"A project has at most {MOST_SOURCES} sources of suggestions. Send new versions of one.")
         return cls.objects.get_or_create(dataset=dataset, name=name)[0]
 
     @classmethod

@@ -20,7 +20,7 @@ from resources.matching import SuggestedEntity, SuggestedRelation, Suggestions
 
 from .placing import for_calibration
 
-SCHEMA = Path(__file__).parent.parent / "schemas" / "suggestions.json"
+SCHEMA = Path(__file__).parent / "schemas" / "suggestions.json"
 LINES_AT_ONCE = 1000  # whose items are looked up together
 MOST_FLAWS = 20  # told of one line
 Line = str | bytes | Mapping[str, Any]
