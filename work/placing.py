@@ -501,9 +501,10 @@ class Matching(Placing):
         return Matched(entities, relations, self.against_rules, self.crowded)
 
 
-def for_calibration(items: ItemQuerySet) -> ItemQuerySet:
-    """Those of a project that show whether people agree: nothing is suggested there, or they would agree on that."""
-    return items.filter(position__lt=F("dataset__project__calibration"))
+def for_calibration(items: ItemQuerySet, first: int | None = None) -> ItemQuerySet:
+    """Those of a project that show whether people agree, which are so many of the first: nothing is suggested there, or they would
+    agree on that."""
+    return items.filter(position__lt=F("dataset__project__calibration") if first is None else first)
 
 
 def _written(time: datetime) -> Any:

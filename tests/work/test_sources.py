@@ -6,6 +6,7 @@ import pytest
 
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Layer, Relation
+from projects.assignment.rule import AssignmentRule
 from tests import factories
 from work.models import Source
 
@@ -208,9 +209,12 @@ def test_off_it_takes_what_nobody_touched_away_and_suggests_nothing(project, pus
 
 
 @pytest.mark.django_db
-def test_items_for_calibration_get_none(project, push):
-    project.calibration = 1
-    project.save(update_fields=["calibration"])
+def test_items_for_calibration_get_none(project, push, alice, carol):
+    project.set_rule(AssignmentRule(calibration=1), by=alice)
     outcome = push(line(1, (2, 3, PUMP, 0.9)), line(2, (0, 1, PUMP, 0.5)))
     assert told(outcome) == (1, 0, 0, [(1, "w1", "$")])
     assert there(project) == [(2, 0, 1, PUMP, 0.5)]
+    begun(project, carol, 2)
+    project.set_rule(AssignmentRule(calibration=2), by=alice)
+    assert there(project) == there(project, carol) == []
+    assert push(line(3, (0, 0, STATE, 0.5))).made == 1

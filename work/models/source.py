@@ -19,9 +19,10 @@ from annotation_service.models import Job, User, start_once
 from datasets.importing.document import Progress, no_progress
 from datasets.models import Annotation, Dataset, Entity, Item, Layer, Mark, Relation
 from datasets.models.broken import judge_of
+from datasets.models.item import ItemQuerySet
 from ontologies.models import OntologyItem
 
-from ..placing import Placing, Suggester
+from ..placing import Placing, Suggester, for_calibration
 from ..pushed import Line, PushedItem, PushReader, Refusal
 from .batch import ITEMS_AT_ONCE, Turns, lock_items
 
@@ -194,7 +195,7 @@ class Source(models.Model):
         if not all(label.active for label in used) or judge_of(self.dataset_id) is not placing.judge:
             raise Refused("The labels or the constraints were changed meanwhile. Suggest this again.")
         items = Item.objects.filter(pk__in=among([each.item.pk for each in some]))
-        versions = dict(items.values_list("pk", "text_version"))
+        versions = dict(items.exclude(pk__in=for_calibration(items).values("pk")).values_list("pk", "text_version"))
         return {each.item.pk for each in some if versions.get(each.item.pk) != each.item.text_version}
 
     # --- Taking away ---
@@ -241,12 +242,7 @@ class Source(models.Model):
                 here = Annotation.objects.filter(pk__in=among(annotations))
                 with turns.write():
                     lock_items(list(here.values_list("item", flat=True)))
-                    going = _untouched(model, self).filter(which or Q(), annotation__in=among(annotations))
-                    keys = list(going.values_list("pk", "annotation"))
-                    model._default_manager.filter(pk__in=among([pk for pk, _ in keys]))._raw_delete(going.db)
-                    touched = {annotation for _, annotation in keys}
-                    Annotation.objects.filter(pk__in=among(touched)).update(revision=F("revision") + 1)
-                gone += len(keys)
+                    gone += _delete(_untouched(model, self).filter(which or Q(), annotation__in=among(annotations)))
                 progress(gone, gone, "withdrawing")
         return gone
 
@@ -274,11 +270,28 @@ class Source(models.Model):
 _FATES = {_STATUS.ACCEPTED: "accepted", _STATUS.REJECTED: "rejected", _STATUS.SUGGESTED: "open"}
 
 
-def _untouched(model: type[Mark], source: Source) -> QuerySet[Any]:
-    """What nobody has decided about where it is not done, without the ends of relations."""
+def withdraw_on(items: ItemQuerySet) -> None:
+    """Delete what nobody has touched, of all sources, on a few items; in the transaction of the caller."""
+    keys = list(items.order_by("position").values_list("pk", flat=True))
+    lock_items(keys)
+    both: tuple[type[Mark], ...] = (Relation, Entity)
+    for model in both:
+        _delete(_untouched(model).filter(annotation__item__in=among(keys)))
+
+
+def _untouched(model: type[Mark], source: Source | None = None) -> QuerySet[Any]:
+    """What nobody has decided about where it is not done, of one source or all, without the ends of relations."""
     free = {"outgoing": None, "incoming": None} if model is Entity else {}
-    open_here = {"suggested_by": source, "status": _STATUS.SUGGESTED, "annotation__done_at": None}
-    return model._default_manager.filter(**open_here, **free)
+    whose = {"suggested_by": source} if source else {"suggested_by__isnull": False}
+    return model._default_manager.filter(status=_STATUS.SUGGESTED, annotation__done_at=None, **whose, **free)
+
+
+def _delete(marks: QuerySet[Any]) -> int:
+    keys = list(marks.values_list("pk", "annotation"))
+    marks.model._default_manager.filter(pk__in=among([pk for pk, _ in keys]))._raw_delete(marks.db)
+    touched = {annotation for _, annotation in keys}
+    Annotation.objects.filter(pk__in=among(touched)).update(revision=F("revision") + 1)
+    return len(keys)
 
 
 def _portions(read: Iterator[PushedItem]) -> Iterator[list[PushedItem]]:
