@@ -57,6 +57,9 @@ class ProjectOfCopies(Protocol):
     def suggest_on(self, items: Any) -> None:
         """Match its preannotations with items that have come."""
 
+    def match_preannotations(self, *, by: Any) -> Any:
+        """Match them with all items: at once, or by the job that is returned."""
+
 
 class Described(models.Model):
     """What has a name and a description that people edit."""

@@ -190,6 +190,7 @@ COMFORT = {
     "names": ComfortChoice(("cut", "lower"), "cut"),  # of labels, where they are longer than the words they mark
     "arcs": ComfortChoice(("all", "selected", "off"), "all"),
     "strength": ComfortChoice(("soft", "normal", "strong"), "normal"),
+    "sureness": ComfortChoice(("0", "25", "50", "75", "90"), "0"),  # percent, of suggestions that are shown
     "on_page": ComfortChoice(("1", "5", "10", "20"), "1"),  # items
 }
 

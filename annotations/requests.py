@@ -368,9 +368,10 @@ def marks_states(annotations: Sequence[Annotation | None]) -> list[Answer]:
     by_pk = {each.pk: state for each, state in zip(annotations, states, strict=True) if each}
     for name, model in (("entities", Entity), ("relations", Relation)) if by_pk else ():
         fields = {"uid": "uid", **model.place_fields, "label": "label__uid", "status": "status"}
+        fields |= {"by": "suggested_by__name", "score": "score"}
         marks = model._default_manager.filter(annotation__in=by_pk).exclude(status=Mark.Status.REJECTED).order_by("pk")
         for annotation, *row in marks.values_list("annotation", *fields.values()):
-            by_pk[annotation][name].append(dict(zip(fields, row, strict=True)))
+            by_pk[annotation][name].append({k: v for k, v in zip(fields, row, strict=True) if v is not None})
     return states
 
 

@@ -292,7 +292,7 @@ def routes() -> list[URLPattern]:
     by_path: dict[str, dict[str, ApiOperation]] = {}
     for each in OPERATIONS.values():
         by_path.setdefault(each.path, {})[each.method] = each
-    return [path(route, _view(of_method), name=route) for route, of_method in by_path.items()]
+    return [path(route, _view(of_method)) for route, of_method in by_path.items()]
 
 
 def _view(operations: Mapping[str, ApiOperation]) -> Callable[..., HttpResponseBase]:

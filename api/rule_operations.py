@@ -20,7 +20,7 @@ from resources.forms import PreannotationSetForm, ResourceSetForm
 from resources.matrix import say
 from resources.models import ConstraintRow, ConstraintSet, Lists, PreannotationSet, ResourceSet
 from resources.views import download_csv, download_json
-from work.evidence import Source
+from work.evidence import LearnedFrom
 from work.views import Lesson, ProposedRule
 
 from .blueprint_operations import show_blueprint
@@ -243,7 +243,7 @@ def _lesson(call: Call, constraints: int, asked: Mapping[str, Any], sent: Any = 
     dataset = datasets.filter(pk=asked["dataset"]).first()
     if dataset is None:
         raise Refused("Choose a dataset with marks that you may read.", place="dataset")
-    marks, levels = Source(asked.get("marks") or Source.DONE), asked.get("levels") or 1
+    marks, levels = LearnedFrom(asked.get("marks") or LearnedFrom.DONE), asked.get("levels") or 1
     return thing, Lesson(thing, dataset, marks, levels, sent)
 
 

@@ -115,10 +115,11 @@ for model, columns, read in (
             *columns,
             "status",
             "origin",
+            "suggested_by",
             linked("annotation__item"),
             linked("annotation"),
         ],
-        list_select_related=["annotation__annotator", *read],
+        list_select_related=["annotation__annotator", "suggested_by", *read],
         list_filter=[
             *within("annotation__item__dataset"),
             ("annotation__annotator", Chosen),

@@ -33,7 +33,7 @@ from datasets.models.item import ItemQuerySet
 from datasets.portions import by_tokens
 from ontologies.documents import write_time
 from ontologies.models import Ontology
-from work.models import Answer, Batch, BatchChange, Comment, Flag
+from work.models import Answer, Batch, BatchChange, Comment, Flag, Source
 
 from .models import Assignment, Project, Withheld
 from .progress import given_marks
@@ -62,6 +62,8 @@ PROJECT_FIELDS = (
 )
 
 DESCRIBED = ("name", "description", "kind", "preprocessing", "given_status", "is_matched")
+SOURCE_FIELDS = ("name", "kind", "version", "is_on")
+SOURCE_TIMES = ("version_at", "created_at", "updated_at")
 BATCH_FIELDS = ("verb", "kind", "words", "made", "left_out", "kept", "reached")
 BATCH_TIMES = ("created_at", "stored_at", "undo_began_at", "undone_at")
 Key = tuple[int, int, int]  # the position and the key of an item, and the key of the person whose work it is about
@@ -227,6 +229,11 @@ def _manifest(project: Project, counts: Counts, files: list[str], people: Bundle
         "people": people.asked_for(),
         "files": [*files, "manifest.json"],
         "resources": _described(project),
+        "sources": [
+            {name: getattr(each, name) for name in SOURCE_FIELDS}
+            | {name: time and write_time(time) for name in SOURCE_TIMES for time in [getattr(each, name)]}
+            for each in Source.objects.filter(dataset__project=project)
+        ],
         "counts": counts,
         "violations": violations,
         "ignoring_case": [each.format for each in project.preannotation_sets() if each.ignore_case],
@@ -239,8 +246,11 @@ def _manifest(project: Project, counts: Counts, files: list[str], people: Bundle
             "tokens": "what annotators read and marked: the text, cut into tokens and, if its dataset was cleaned up, cleaned",
             "label": "full name in the ontology of this bundle",
             "started_at": "null where somebody has not begun an item, and a batch of theirs or the history has put marks on it",
-            "origin": "where a mark comes from: the dataset (given), a person, a preannotation, a propagation, or a suggestion"
-            " from what was marked before (history)",
+            "origin": "where a mark comes from: the dataset (given), a person, a preannotation, a propagation, a program, or a"
+            " suggestion from what was marked before (history)",
+            "suggested_by, score, is_changed": "the name of the source, among sources, that suggested a mark, how sure that was,"
+            " and whether a person has given it another label or place; null where there is none",
+            "sources": "what suggests marks; version_at is when the first suggestions of its version came",
             "annotators_per_item": "how many annotators each item is given to; null: everybody gets every item. Otherwise overlap"
             " is the percentage of items that go to everybody nevertheless; calibration is how many items at the beginning do",
             "history": "whose marks of before are suggested again: one's own, everybody's, or nobody's if it is empty",
@@ -257,7 +267,7 @@ def _manifest(project: Project, counts: Counts, files: list[str], people: Bundle
             "next_below": "-1, unless items are just being shared out by another rule: that binds those at lower positions",
             "batch": "the id of the batch that last made a mark or decided about it, in batches.json, even if the mark was"
             " changed by itself since; null where none did",
-            "annotator": "null where an object holds what preannotations suggest on an item; what came with the dataset"
+            "annotator": "null where an object holds what is suggested on an item; what came with the dataset"
             " stands in dataset.json, an end of a suggested relation, too",
             "imported_by, imported_from": "who had these marks imported from which file; null where they were made here",
             "flags, comments": "what is said about the annotator's work on the item, by the annotator and by managers; started_at"
@@ -424,8 +434,9 @@ def _batches(
 
 
 def _suggested(model: type[Mark]) -> Exists:
-    """Whether an annotation has marks that preannotations suggest."""
-    return Exists(model._default_manager.filter(annotation=OuterRef("pk"), origin=Mark.Origin.PREANNOTATION))
+    """Whether an annotation has marks that preannotations or programs suggest."""
+    origins = (Mark.Origin.PREANNOTATION, Mark.Origin.PROGRAM)
+    return Exists(model._default_manager.filter(annotation=OuterRef("pk"), origin__in=origins))
 
 
 def _texts(annotations: QuerySet[Annotation]) -> "dict[int, _Text]":
@@ -474,7 +485,8 @@ def _marks(
     """
     times = {name: Written(name) for name in ("created_at", "updated_at")}
     fields: dict[str, Any] = {"id": "uid", **place, "label": "label_id", "status": "status", **times}
-    fields |= {"origin": "origin", "batch": "batch_id"}
+    fields |= {"origin": "origin", "batch": "batch_id", "suggested_by": "suggested_by__name"}
+    fields |= {"score": "score", "is_changed": "is_changed"}
     groups: dict[int, list[dict[str, Any]]] = {}
     rows = model._default_manager.filter(wanted).order_by("pk")
     for annotation, *values in rows.values_list("annotation_id", *fields.values()):

@@ -43,7 +43,7 @@ from ontologies.models import Ontology, OntologyItem
 from resources.documents import read as read_rows
 from resources.models import FORMATS, PreannotationSet
 from resources.spans import TokenSpan, crowded, crowded_token
-from work.models import Answer, Batch, Comment, Flag
+from work.models import Answer, Batch, Comment, Flag, Source
 
 from . import roles
 from .assignment.rule import NUMBERS, AssignmentRule
@@ -137,11 +137,12 @@ class BundleReader:
         others = [(part.name, part.reading) for part in parts if part.reading]
         self.readings = [("annotations.json", ANNOTATIONS), *others]
         models = [model for _, reading in self.readings for model in reading.models]
-        own = (Membership, FormerMember, Item, Assignment, Withheld, Batch)
+        own = (Membership, FormerMember, Item, Assignment, Withheld, Batch, Source)
         self.rows = BundleRows(dict.fromkeys((*own, *models)))
         self.ontologies: dict[str, list[NewLabel]] = {}
         self.labels: dict[tuple[str, str], int] = {}  # by the kind with the full name, and with the id
         self.batches: dict[int | None, int | None] = {None: None}
+        self.sources: dict[str | None, int | None] = {None: None}
         self.items = self.tokens = 0
 
     def _read_manifest(self) -> Any:
@@ -195,6 +196,7 @@ class BundleReader:
     def read(self, matched: Mapping[str, User], manager: User, progress: Progress) -> None:
         with within("manifest.json"):
             self._read_members(matched, manager)
+            self._read_sources()
         for kind in MARKS:
             if f"{kind}_ontology" in self.resources:
                 with within(f"{kind}_ontology.json"):
@@ -226,6 +228,13 @@ class BundleReader:
             above[new.level - 1 :] = [new.name]
             self.labels[kind, "/".join(above)] = self.labels[kind, f"#{new.uid}"] = number
             new.off_by = "" if new.active else off_by.get(new.uid, "")
+
+    def _read_sources(self) -> None:
+        for entry in self.manifest.get("sources", ()):
+            name = clean_title(entry["name"])
+            if name in self.sources or (name in Source.NAMES.values()) != (name == Source.NAMES.get(entry["kind"])):
+                raise Refused("A source of suggestions has a name that it cannot have.", place="$.sources")
+            self.sources[name] = self.add(Source, entry, dataset=FIRST)
 
     def _read_batch(self, entry: dict[str, Any]) -> None:
         if entry["id"] in self.batches:
@@ -326,10 +335,13 @@ class BundleReader:
     ) -> int:
         if entry["batch"] not in self.batches:
             raise Refused(f"There is no batch with the id {entry['batch']}.")
+        if (source := entry.get("suggested_by")) not in self.sources:
+            raise Refused(f"“{words.cut(str(source), 60)}” is not among the sources of the manifest.")
         label = self.label(model.kind, entry["label"])
         once(marks.said, model, said, label)
         once(marks.said, model, entry["id"])
         about = {"annotation": marks.annotation, "label": label, "batch": self.batches[entry["batch"]]}
+        about["suggested_by"] = self.sources[source]
         return self.add(model, entry, uid=entry["id"], **about, **place)
 
     def read_annotation(self, item: ReadItem, entry: dict[str, Any]) -> None:

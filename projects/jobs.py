@@ -12,14 +12,16 @@ from annotation_service.http import Request
 from annotation_service.inputs import Refused
 from annotation_service.jobs import Progress, cleanup, in_use, kind, purge
 from annotation_service.models import Job, User, kept_file, new_file
+from annotation_service.words import plural
 from datasets.models import Dataset, Mark
 from datasets.models.item import BIN
 from ontologies.models import Ontology
 from resources.models import FORMATS
 from work.alike.undoing import undo
-from work.models import Batch
+from work.models import Batch, Source
 from work.models.batch import STORE, UNDO
-from work.suggestions.placing import JOB as MATCH
+from work.models.source import WITHDRAW
+from work.placing import JOB as MATCH
 
 from . import access, all_alike, bundle, item_views, work_export
 from .assignment.by_hand import KEPT
@@ -121,6 +123,16 @@ def forget_hand_changes() -> None:
 @kind(MATCH, may_watch)
 def match_preannotations(job: Job, progress: Progress) -> None:
     _project(job).suggest(progress=progress, job=job)
+
+
+@kind(WITHDRAW, may_watch)
+def withdraw_suggestions(job: Job, progress: Progress) -> None:
+    """Of a source that was switched off."""
+    source = Source.objects.filter(pk=job.target["source"], dataset__project=_project(job)).first()
+    if source is None or source.is_on:
+        raise Refused("The source is on again.")
+    gone = source.withdraw(progress=progress)
+    job.finish(url=source.get_absolute_url(), text=f"{plural(gone, 'suggestion,suggestions')} of “{source}” went.")
 
 
 def started_with(right: Right) -> Callable[[Request, Job], None]:

@@ -15,8 +15,7 @@ from datasets.models import GIVEN, Annotation, Dataset, Entity, Mark, Relation, 
 from ontologies.label_filters import unused
 from ontologies.models import Ontology, OntologyKind
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
-from work.models import Comment
-from work.suggestions import history
+from work.models import Comment, Source
 
 from .assignment import item_counts
 from .assignment.assigned import GivenCounts
@@ -133,6 +132,7 @@ def overview(project: Project, user: User) -> dict[str, Any]:
         "entity_ontology": ontologies.get(OntologyKind.ENTITY),
         "relation_ontology": ontologies.get(OntologyKind.RELATION),
         "preannotations": others,
+        "sources": Source.objects.filter(dataset__project=project),
         "constraints": constraints,
         "lacking": _lacking(ConstraintSet, constraints, ontologies),
         "lacking_preannotations": _lacking(PreannotationSet, others, ontologies) if PREANNOTATIONS.is_on else [],
@@ -153,7 +153,6 @@ def marks(project: Project) -> dict[str, Any]:
         "unused": len(unused(labels.values(), project.entity_ontology.marks_by_uid())),
         "label_count": len(labels),
         **given_marks(project.dataset),
-        "history": project.history and history.figures_of(project.dataset),
         "given_to": min(project.annotators_per_item or 0, project.annotators().count()),
     }
 

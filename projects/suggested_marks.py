@@ -15,7 +15,8 @@ from datasets.models import Dataset
 from datasets.models.item import ItemQuerySet
 from ontologies.models import Ontology
 from resources.models import ConstraintSet, PreannotationSet, rules_of
-from work.suggestions.placing import JOB, Matching, Outcome, matcher_of
+from work.models import Source
+from work.placing import JOB, Matched, Matching, matcher_of
 
 from .assignment.giving import AssignsItems
 
@@ -57,14 +58,16 @@ class SuggestsMarks(AssignsItems):
 
     def suggest(
         self, items: ItemQuerySet | None = None, progress: Progress = no_progress, job: Job | None = None
-    ) -> Outcome:
+    ) -> Matched:
         """Match them with all items, or with some that nobody annotates yet. Raises `Refused` if what it depends on keeps
         changing."""
         for _ in range(_ATTEMPTS):
             dataset, sets, basis = self._dataset(), list(self.preannotation_sets()), self._basis()
             rules = rules_of(ConstraintSet.objects.filter(project=self.pk).order_by("kind"))
             ontologies = list(Ontology.objects.filter(project=self.pk))
-            with Matching(dataset, matcher_of(sets, dataset), rules, ontologies) as matching:
+            source = Source.own(dataset.pk, Source.Kind.PREANNOTATIONS)
+            matcher = matcher_of(sets if source.is_on else [], dataset)
+            with Matching(source.suggester, dataset, matcher, rules, ontologies) as matching:
                 matching.read(dataset.items() if items is None else items, progress)
                 progress(0, 0, "saving")
                 with write():
@@ -73,7 +76,8 @@ class SuggestsMarks(AssignsItems):
                         continue
                     if items is None:
                         self.lock_items()
-                    outcome = matching.store()
+                    outcome = matching.match()
+                    source.note_suggestions()
                     if items is None:
                         for each in sets:
                             PreannotationSet.objects.filter(pk=each.pk).update(matched_version=each.version)
@@ -95,6 +99,7 @@ class SuggestsMarks(AssignsItems):
             list(PreannotationSet.objects.filter(project=self.pk).order_by("pk").values_list("pk", "version")),
             list(ConstraintSet.objects.filter(project=self.pk).order_by("pk").values_list("pk", "updated_at")),
             list(Ontology.objects.filter(project=self.pk).order_by("pk").values_list("pk", "version")),
+            list(Source.objects.filter(dataset__project=self.pk, is_on=False).values_list("pk", flat=True)),
         ]
 
     def _lock_all(self) -> None:

@@ -3,7 +3,17 @@ from django.urls import include, path
 from annotation_service.http import PREANNOTATIONS
 from resources.models import ConstraintSet, PreannotationSet
 
-from . import bundle_views, comment_list, creation, item_views, people, resource_views, views, work_export
+from . import (
+    bundle_views,
+    comment_list,
+    creation,
+    item_views,
+    people,
+    resource_views,
+    source_pages,
+    views,
+    work_export,
+)
 from .assignment_page import change, even_pairs
 
 app_name = "projects"
@@ -50,6 +60,8 @@ project_urls = [
     path("preannotations/<str:kind>/", choose_lexicon, lexicon, name="preannotations"),
     path("preannotations/<str:kind>/remove/", take_lexicon_away, lexicon, name="remove_preannotations"),
     path("preannotations/<str:kind>/figures/", resource_views.figures, name="preannotation_figures"),
+    path("sources/<int:source_pk>/", source_pages.source_page, name="source"),
+    path("sources/<int:source_pk>/switch/", source_pages.switch_source, name="switch_source"),
     path("comments/", comment_list.comment_list, name="comments"),
     path("comments/<int:comment_pk>/answer/", comment_list.answer, name="answer_comment"),
     path("comments/<int:comment_pk>/edit/", comment_list.edit, name="edit_comment"),

@@ -37,7 +37,7 @@ from quality.gold_files import FORMATS
 from quality.review import refresh_disputes
 from tests import factories, faults
 from tests.resource_sets import make
-from work.models import Batch, Comment, item_work
+from work.models import Batch, Comment, Source, item_work
 
 # The columns of the table: nobody; carol's colleague dave, who is in no project; carol, who annotates in alice's project; bob, a
 # project manager who has nothing to do with it; alice, who owns everything here; sam, who is staff.
@@ -394,6 +394,9 @@ ROWS = [
     Row("projects:remove_preannotations", "302 404 403 404 404 404", ("project", "relation"), {}),
     Row("projects:match_preannotations", MANAGERS, ("project",), {}),
     Row("projects:preannotation_figures", MANAGERS, ("project", "entity")),
+    Row("projects:source", MANAGERS, ("project", "source")),
+    Row("projects:source", "302 404 403 404 404 404", ("bare_project", "source")),
+    *of_project("projects:switch_source", "source", data={"on": "0"}),
     *of_project("projects:put_labels", "entity", data={"ontology": "{ontology}", "count": "0"}),
     Row(
         "projects:put_labels",
@@ -655,6 +658,7 @@ def build_world(folder):
         "removed_copy": project.dataset.bin().get().pk,
         "project": project.pk,
         "batch": batch.pk,
+        "source": Source.of(project.dataset, "tagger").pk,
         "bare_project": bare.pk,
         "binned": binned.pk,
         "membership": project.membership_set.get(user=carol).pk,
@@ -750,7 +754,7 @@ READS = {
         f"projects:{name}"
         for name in ["people", "items", "item", "figures", "violations", "violations_count", "violations_of_rules"]
     ),
-    "projects:preannotation_figures",
+    *("projects:preannotation_figures", "projects:source"),
     *("annotations:read_start", "annotations:read"),
     *("quality:reviews", "quality:review", "quality:agreement", "quality:agreement_part", "quality:agreement_changed"),
     *(f"quality:{name}" for name in ("agreement_csv", "agreement_json", "agreement_places", "count_agreement")),

@@ -19,6 +19,7 @@ OF_A_PROJECT = (
     "by_hand",
     "undo_by_hand",
     "match_preannotations",
+    "withdraw_suggestions",
     "take_over",
     "gold_dataset",
     "agreement",

@@ -3,10 +3,11 @@ from django.contrib import admin
 from annotation_service.admin_base import Chosen, ReadOnlyAdmin, either, linked, within
 from datasets.admin import dataset_parts
 
-from .models import Answer, Batch, BatchChange, Comment, Flag, ItemLabel, ItemWork
+from .models import Answer, Batch, BatchChange, Comment, Flag, ItemLabel, ItemWork, Source
 
 dataset_parts += [
     (Batch, "dataset"),
+    (Source, "dataset"),
     (Flag, "item__dataset"),
     (Comment, "item__dataset"),
     (ItemWork, "item__dataset"),
@@ -26,6 +27,14 @@ admin.site.register(
     list_display=["__str__", linked("annotation"), linked("batch")],
     list_select_related=["annotation__annotator"],
     search_fields=["=uid"],
+)
+admin.site.register(
+    Source,
+    ReadOnlyAdmin,
+    part_of="dataset",
+    list_display=["name", "kind", linked("dataset"), "version", "is_on", "updated_at"],
+    list_filter=[*within("dataset"), "kind", "is_on"],
+    search_fields=["name"],
 )
 for figures, numbers in ((ItemWork, ["begun", "done", "marks", "is_disputed"]), (ItemLabel, ["label"])):
     admin.site.register(

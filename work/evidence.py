@@ -17,7 +17,7 @@ from resources.rules import Lineage
 from resources.spans import IN_REACH, LIE, Lie
 
 
-class Source(StrEnum):
+class LearnedFrom(StrEnum):
     """Whose marks are counted."""
 
     GIVEN = "given"  # those that came with the dataset
@@ -26,8 +26,8 @@ class Source(StrEnum):
 
 # Grouped inside the database: single marks would take ten times as long.
 _MARKS = {
-    Source.GIVEN: "a.layer = 'given' AND e.origin = 'given'",
-    Source.DONE: "a.layer = 'own' AND a.done_at IS NOT NULL AND e.status = 'accepted'",
+    LearnedFrom.GIVEN: "a.layer = 'given' AND e.origin = 'given'",
+    LearnedFrom.DONE: "a.layer = 'own' AND a.done_at IS NOT NULL AND e.status = 'accepted'",
 }
 _FROM = """
   JOIN datasets_annotation a ON a.id = e.annotation_id
@@ -76,7 +76,7 @@ class Evidence:
     copies have, or else the same full name; ``missing`` are the full names of those that the set's ontologies lack.
     """
 
-    def __init__(self, constraints: ConstraintSet, dataset: Dataset, source: Source) -> None:
+    def __init__(self, constraints: ConstraintSet, dataset: Dataset, source: LearnedFrom) -> None:
         self.dataset, self.source = dataset, source
         counts = [row for sql in _COUNTED[constraints.kind] for row in self._rows(sql)]
         self._known, self.missing = _translated(

@@ -23,7 +23,7 @@ from resources.proposals import Proposal
 from resources.rules import Rule, Rules
 from resources.views import standing
 
-from .evidence import Evidence, Source
+from .evidence import Evidence, LearnedFrom
 from .forms import LearnForm
 
 GONE = "These marks are not there any more. Reload the page."
@@ -87,7 +87,7 @@ def _asked(request: Request, pk: int) -> "tuple[ConstraintSet, LearnForm, Lesson
     if not form.is_valid():
         return constraints, form, None
     dataset, _, source = form.cleaned_data["source"].partition("-")
-    marks = access.readable(request, Dataset, int(dataset)), Source(source)
+    marks = access.readable(request, Dataset, int(dataset)), LearnedFrom(source)
     sent = request.POST if request.method == "POST" else None
     return constraints, form, Lesson(constraints, *marks, int(form.cleaned_data["levels"]), sent)
 
@@ -97,12 +97,12 @@ def _form(request: Request, constraints: ConstraintSet) -> LearnForm:
     found = marked_datasets(request).select_related("project").order_by("-updated_at", "-pk")
     for dataset in found.defer("description")[:SHOWN_SOURCES]:
         if dataset.project_id is None:
-            choices["Datasets"].append((f"{dataset.pk}-{Source.GIVEN}", dataset.name))
+            choices["Datasets"].append((f"{dataset.pk}-{LearnedFrom.GIVEN}", dataset.name))
             continue
         group = choices["This project" if dataset.project_id == constraints.project_id else "Projects"]
-        group.append((f"{dataset.pk}-{Source.DONE}", f"{dataset.project}: done by annotators"))
+        group.append((f"{dataset.pk}-{LearnedFrom.DONE}", f"{dataset.project}: done by annotators"))
         if DatasetKind(dataset.kind).has_entities:
-            group.append((f"{dataset.pk}-{Source.GIVEN}", f"{dataset.project}: came with the dataset"))
+            group.append((f"{dataset.pk}-{LearnedFrom.GIVEN}", f"{dataset.project}: came with the dataset"))
     data = request.GET if "source" in request.GET else None
     return LearnForm(data, choices=[(name, group) for name, group in choices.items() if group])
 
@@ -150,7 +150,7 @@ class Lesson:
     """What marks teach a constraint set. ``sent`` is what was ticked on the page, if it was sent back."""
 
     def __init__(
-        self, constraints: ConstraintSet, dataset: Dataset, source: Source, levels: int, sent: Any = None
+        self, constraints: ConstraintSet, dataset: Dataset, source: LearnedFrom, levels: int, sent: Any = None
     ) -> None:
         self.kind, self.of_kind, self.sent = constraints.kind, constraints.of_kind, sent
         self.labels = constraints.labels()
@@ -171,7 +171,7 @@ class Lesson:
         what = "relations" if self.kind == "relation" else "marks of two or more tokens"
         what += " with labels of this set’s ontologies"
         items = self.evidence.dataset.items()
-        if self.evidence.source == Source.GIVEN:
+        if self.evidence.source == LearnedFrom.GIVEN:
             return f"No {what} came with the dataset. Choose other marks, or add rules by hand."
         finished = items.filter(annotation__annotator__isnull=False, annotation__done_at__isnull=False)
         done = finished.distinct().count()

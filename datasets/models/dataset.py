@@ -37,6 +37,9 @@ goes_with_items: list[tuple[type[models.Model], str]] = [(Annotation, "item")]
 goes_with_datasets: list[tuple[type[models.Model], str]] = [(Judged, "dataset")]
 # Marks point to these.
 goes_after_marks: list[tuple[type[models.Model], str]] = []
+# What everybody's marks of a copy refer to: the apps above add functions that copy it, and give the fields with what they are in
+# the copy.
+goes_before_marks: list[Callable[["Dataset", "Dataset"], dict[str, Any]]] = []
 # What is copied after everybody's marks: the apps above add functions that get the dataset, its copy, and the keys of the copy's
 # labels by those of the dataset's. The temporary table `annotation_map` has the keys of the annotations.
 goes_along: list[Callable[["Dataset", "Dataset", Mapping[int, int]], None]] = []
@@ -300,6 +303,9 @@ class Dataset(PagedBlueprint):
                 copy_rows(Rejection.objects.filter(annotation__in=annotations), **others)
                 relabel(Rejection.objects.filter(annotation__item__dataset=copy), labels)
             others |= {"label": counterpart("label"), "batch": None, "source": end("source"), "target": end("target")}
+            others |= {"suggested_by": None, "score": None, "is_changed": None} if layer else {}
+            for copy_before in () if layer else goes_before_marks:
+                others |= copy_before(self, copy)
             for model in (Entity, Relation):
                 marks = model.objects.filter(annotation__in=annotations).order_by("pk")
                 if layer:

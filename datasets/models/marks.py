@@ -92,6 +92,7 @@ class Mark(models.Model):
         PROPAGATION = "propagation", "a propagation"
         HISTORY = "history", "what was marked before"
         IMPORT = "import", "an imported file"
+        PROGRAM = "program", "a program"
 
     # Not from a suggestion.
     MADE = (Origin.PERSON, Origin.PROPAGATION)
@@ -112,6 +113,19 @@ class Mark(models.Model):
         related_name="+",
         db_index=False,
     )
+    # Who or what suggested it, how sure that was, and whether a person has given it another label or place since. All of it
+    # stays when it is accepted.
+    suggested_by = models.ForeignKey(
+        "work.Source",
+        null=True,
+        blank=True,
+        editable=False,
+        on_delete=models.RESTRICT,
+        related_name="%(class)s_marks",
+        db_index=False,
+    )
+    score = models.FloatField(null=True, blank=True, editable=False)
+    is_changed = models.BooleanField(null=True, blank=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now)
     updated_at = models.DateTimeField(default=timezone.now)
 
@@ -152,6 +166,11 @@ class Mark(models.Model):
         if self.origin not in self.MADE:
             Rejection.note(self.annotation_id, [self.what])
 
+    def note_change(self) -> None:
+        """A suggestion is about to say something else."""
+        self.note_rejection()
+        self.is_changed = True if self.suggested_by_id else None
+
     def accept(self, restore_token: str = "") -> None:
         """Make a suggested or rejected mark one's own, as if it were made anew."""
         if self.status != self.Status.ACCEPTED:
@@ -163,7 +182,7 @@ class Mark(models.Model):
         if self.label_id == label.pk:
             self.accept(restore_token)
             return
-        self.note_rejection()
+        self.note_change()
         self._take_place(label)
         self.make_own(label, restore_token)
 
@@ -196,8 +215,8 @@ class Mark(models.Model):
             self._take_place(label)
         rejections.delete()
         if self.origin in self.MADE:
-            self.origin = self._origin_of_suggestion()
-        self.batch = None
+            self.origin, self.suggested_by_id, self.score = self._origin_of_suggestion()
+        self.batch = self.is_changed = None
         self.status, self.updated_at = self.Status.SUGGESTED, timezone.now()
         self.save()
 
@@ -210,9 +229,9 @@ class Mark(models.Model):
         mark broke with other marks that are as they were. For ``there`` see `check_room`.
         """
         label.hold()
-        restored, origin = self._as_it_was(label, restore_token)
+        restored, came_from = self._as_it_was(label, restore_token)
         if not self.pk:
-            self.origin = origin
+            self.origin, self.suggested_by_id, self.score, self.is_changed = came_from
         judge = self.annotation.judge()
         before = {broken.key for broken in self.broken(judge)} if judge else set()
         has_label = self.pk and self.status == self.Status.ACCEPTED and self.label_id == label.pk
@@ -236,15 +255,13 @@ class Mark(models.Model):
                 raise Refused(self.taken.format(label.name))
             same.delete()
 
-    def _origin_of_suggestion(self) -> str:
-        """Of one that was deleted: what came with the dataset is always there, and has the same uid."""
+    def _origin_of_suggestion(self) -> tuple[str, int | None, float | None]:
+        """Of one that was deleted, with its source and score: what came with the dataset is always there, and has the same uid,
+        as have most other suggestions."""
         came = type(self)._default_manager.filter(
-            annotation__item=self.annotation.item_id,
-            annotation__layer=Layer.GIVEN,
-            origin=self.Origin.GIVEN,
-            uid=self.uid,
+            annotation__item=self.annotation.item_id, annotation__layer=Layer.GIVEN, uid=self.uid
         )
-        return self.Origin.GIVEN if came else self.Origin.PREANNOTATION
+        return came.values_list("origin", "suggested_by", "score").first() or (self.Origin.PREANNOTATION, None, None)
 
     def ends(self) -> "tuple[Mark, ...]":
         """The marks that this one connects."""
@@ -265,16 +282,19 @@ class Mark(models.Model):
             return ""
         judge = self.annotation.judge()
         broken = [each.fingerprint for each in self.broken(judge)] if judge else []
-        signed = [self._fact(label), broken, self.origin, self.annotation.item.text_version]
+        came_from = self.origin, self.suggested_by_id, self.score, self.is_changed
+        signed = [self._fact(label), broken, came_from, self.annotation.item.text_version]
         return Signer(salt="datasets.mark.origin").sign_object(signed)
 
-    def _as_it_was(self, label: OntologyItem, restore_token: str) -> tuple[list[str] | None, str]:
-        """What the mark broke with the label when the token was handed out, None if it is no token for them; and its origin."""
+    def _as_it_was(self, label: OntologyItem, restore_token: str) -> tuple[list[str] | None, Sequence[Any]]:
+        """What the mark broke with the label when the token was handed out, None if it is no token for them; and its origin, with
+        its source, its score and whether it was changed."""
         with suppress(BadSignature, Refused):
-            fact, broken, origin, *version = Signer(salt="datasets.mark.origin").unsign_object(restore_token)
+            fact, broken, came_from, *version = Signer(salt="datasets.mark.origin").unsign_object(restore_token)
             if [*fact[:4], *self.moved(fact[4:], *version)] == self._fact(label):
-                return list(broken), origin
-        return None, self.Origin.PERSON
+                # A page that is older than sources has a token with the origin alone.
+                return list(broken), (came_from, None, None, None) if isinstance(came_from, str) else came_from
+        return None, (self.Origin.PERSON, None, None, None)
 
     def _fact(self, label: OntologyItem) -> list[Any]:
         return [self.kind, self.annotation_id, self.uid, label.uid, *self.place]
@@ -306,6 +326,7 @@ class Entity(Mark):
                 name="entity_words",
             ),
             Index(fields=["batch", "annotation"], condition=Q(batch__isnull=False), name="entity_batch"),
+            Index(fields=["suggested_by", "annotation"], condition=Q(suggested_by__isnull=False), name="entity_source"),
             Index(fields=["annotation", "status"], name="entity_status"),
             Index(fields=["words_key"], condition=Q(status="rejected"), name="entity_rejected_words"),  # see `history`
         ]
@@ -364,7 +385,7 @@ class Entity(Mark):
             self.accept(restore_token)
             return
         span = self.annotation.span(start, end)
-        self.note_rejection()
+        self.note_change()
         self.put(**span)
         self._take_place(self.label)
         self.make_own(self.label, restore_token)
@@ -399,7 +420,12 @@ class Relation(Mark):
             UniqueConstraint(fields=["source", "target", "label"], name="relation_ends"),
             CheckConstraint(condition=~Q(source=F("target")), name="relation_two_ends"),
         ]
-        indexes = [Index(fields=["batch", "annotation"], condition=Q(batch__isnull=False), name="relation_batch")]
+        indexes = [
+            Index(fields=["batch", "annotation"], condition=Q(batch__isnull=False), name="relation_batch"),
+            Index(
+                fields=["suggested_by", "annotation"], condition=Q(suggested_by__isnull=False), name="relation_source"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.label} from {self.source_id} to {self.target_id}"
@@ -427,7 +453,7 @@ class Relation(Mark):
             return
         if (target, source) != self.place:
             raise Refused("This relation connects other marks. Reload the page.")
-        self.note_rejection()
+        self.note_change()
         self.put(source=self.target, target=self.source)
         self._take_place(self.label)
         self.make_own(self.label, restore_token)

@@ -21,6 +21,8 @@ from datasets.models import MARKS, Annotation, Dataset, Item
 from datasets.models.item import ItemQuerySet
 from work.models.batch import Turns, lock_items
 from work.models.item_work import delete_annotations
+from work.models.source import withdraw_on
+from work.placing import for_calibration
 
 from ..roles import with_right
 from . import item_counts
@@ -437,6 +439,8 @@ class AssignsItems(Described):
             if project.is_changing:
                 if project.all_items().filter(position__gte=project.next_below).exists():
                     return False  # came just now
+                if project.next_rule.calibration > project.calibration:
+                    withdraw_on(for_calibration(project.all_items(), project.next_rule.calibration))
                 store(project, **project.next_rule.values, next_below=-1)
             item_counts.forget(self.pk)
             if finish:

@@ -12,7 +12,15 @@ from tests import factories
 
 from .test_workspace import state_of
 
-DEFAULTS = {"size": "m", "spacing": "normal", "names": "cut", "arcs": "all", "strength": "normal", "on_page": "1"}
+DEFAULTS = {
+    "size": "m",
+    "spacing": "normal",
+    "names": "cut",
+    "arcs": "all",
+    "strength": "normal",
+    "sureness": "0",
+    "on_page": "1",
+}
 
 
 @pytest.fixture

@@ -1,20 +1,26 @@
-"""What it costs to match preannotations with the items of a project."""
+"""What it costs to match preannotations with the items of a project, and to take in what a program suggests."""
 
 import json
 import random
+import resource
 import time
 from collections.abc import Iterator
+from functools import partial
+from typing import Any
 
 from django.conf import settings
 
 from annotation_service.models import Job
 from resources.models import PreannotationSet
+from work.models import Source
 
 from . import data
-from .figures import Figure, benchmark
+from .figures import WHILE_OTHERS_WORK, Figure, benchmark, felt, p50_p95, seconds
+from .marks import ITEMS, Annotator, saving_while
 from .service import Service
 
 LINES, FORMS = 100_000, 50_000
+TEN_MINUTES, MORE_MEMORY = felt(600), felt(100)
 
 
 @benchmark("suggest")
@@ -37,6 +43,44 @@ def suggest(service: Service) -> Iterator[Figure]:
     yield Figure(f"{what}, by the job", _seconds(project.put_set(blueprint, by=data.manager())), "s")
     yield Figure("  peak memory over idle, all processes", service.memory("status", "VmHWM") - idle, "MB")
     yield Figure("  the same again", _seconds(project.match_preannotations(by=data.manager())), "s")
+
+
+EACH, PORTION = 10, 1000
+
+
+@benchmark("sources")
+def sources(service: Service) -> Iterator[Figure]:
+    """Ten suggestions on each item, a thousand items at a time; with --long a million suggestions. The verb runs in a process
+    beside the web process."""
+    lines = 100_000 if service.long else 10_000
+    project, others = data.project(lines, name="Suggested to"), data.project(ITEMS, name="Beside them")
+    annotators = [Annotator(service, others, name) for name in data.ANNOTATORS[:8]]
+    labels = [label.fullname for label in project.entity_ontology.labels()]
+    source, keys = Source.of(project.dataset, "tagger"), list(project.dataset.items().values_list("pk", flat=True))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    def push(version: str) -> None:
+        for start in range(0, lines, PORTION):
+            documents = (
+                {"id": pk, "entities": [_suggested(pk + n, n, labels) for n in range(EACH)]}
+                for pk in keys[start : start + PORTION]
+            )
+            source.suggest(map(json.dumps, documents), version=version, by=data.manager())
+
+    for version, what in (("1", "push"), ("1", "the same again"), ("2", "another version, half of it new")):
+        times, took = saving_while(annotators, partial(push, version))
+        yield Figure(f"{what}: {lines * EACH:,} suggestions to {lines:,} items", took, "s", TEN_MINUTES)
+        yield Figure("  ten saves a second of others meanwhile, p50 / p95", p50_p95(times), "ms", WHILE_OTHERS_WORK)
+        labels = labels[:50] + labels[50:][::-1]
+    yield Figure("  memory", (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000, "MB", MORE_MEMORY)
+    yield Figure("  figures of its page", seconds(source.figures), "s")
+    times, took = saving_while(annotators, source.withdraw)
+    yield Figure("withdraw all of it", took, "s", TEN_MINUTES)
+    yield Figure("  ten saves a second of others meanwhile, p50 / p95", p50_p95(times), "ms", WHILE_OTHERS_WORK)
+
+
+def _suggested(number: int, token: int, labels: list[str]) -> dict[str, Any]:
+    return {"start": token, "end": token, "label": labels[number % len(labels)], "score": number % 100 / 100}
 
 
 def _forms() -> list[str]:

@@ -22,7 +22,6 @@ def test_what_was_marked_is_suggested_in_the_next_item(page, sign_in, alice, car
     )
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Words that the annotator has marked before are suggested")).to_be_visible()
-    expect(page.locator("#history-figures")).to_have_text("Nothing was suggested so far.")
     sign_in(page, carol)
     desk = Picker(page, project, carol)
     desk.open()
@@ -66,5 +65,9 @@ def test_what_was_marked_is_suggested_in_the_next_item(page, sign_in, alice, car
     expect(page.locator(".toast")).to_have_count(0)
     sign_in(page, alice)
     page.goto(project.get_absolute_url())
-    expect(page.locator("#history-figures")).to_contain_text("2 suggestions so far, 0 accepted and 1 rejected")
+    page.get_by_role("link", name="History").click()
+    expect(page.locator("#rows tbody tr").first).to_contain_text("All together")
+    page.get_by_role("button", name="Switch off…").click()
+    page.get_by_role("button", name="Switch off", exact=True).click()
+    expect(page.get_by_role("heading", name="It is off")).to_be_visible()
     assert Project.objects.get().history == "own"

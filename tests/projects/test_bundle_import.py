@@ -34,7 +34,7 @@ from tests.quality.conftest import review, say
 from tests.quality.test_review import decide
 from tests.resource_sets import THERMOSTAT, make
 from tests.soak import amount
-from work.models import Comment, Flag
+from work.models import Comment, Flag, Source
 
 # What a bundle of another moment, of another service, or of a project without a past, has otherwise.
 OF_THE_MOMENT = ("created_at", "left_out")
@@ -138,6 +138,14 @@ def rich(alice, bob, carol, dave, sam, settings):
     project.set_review(agreed="least", agreed_least=2, reviews_own=True, shows_decisions=True)
     items = list(project.all_items())
     project.change_by_hand("give", project.all_items().filter(position__in=[3, 4]), [carol], by=alice)
+    marks = [
+        {"id": "a", "start": 0, "end": 0, "label": "State", "score": 0.25},
+        {"id": "b", "start": 1, "end": 1, "label": "PhysicalObject"},
+    ]
+    related_so = [{"source_id": "a", "target_id": "b", "label": "hasPart", "score": 0.125}]
+    pushed = {"id": items[6].pk, "entities": marks, "relations": related_so}
+    Source.of(project.dataset, "tagger").suggest([pushed], version="v1", by=alice)
+    Source.of(project.dataset, "silent").switch(False, by=alice)
     project.change_by_hand("take", project.all_items().filter(position__in=[10, 11]), [carol, dave], by=alice)
     label = {each.name: each for o in project.ontology_set.all() for each in o.items()}
     for item in items[:3]:

@@ -13,7 +13,7 @@ from projects.models import Project
 from resources.models import ConstraintSet
 from tests import factories
 from tests.resource_sets import broken_places
-from work.evidence import Source
+from work.evidence import LearnedFrom
 from work.views import Lesson
 
 
@@ -125,7 +125,7 @@ def test_rules_can_be_learned_in_the_demo(db, settings, tmp_path):
     call_command("demo", stdout=io.StringIO())
     project = Project.objects.get(name="Haul trucks")
     for rules in project.constraintset_set.all():
-        lesson = Lesson(rules, project.dataset, Source.DONE, 1)
+        lesson = Lesson(rules, project.dataset, LearnedFrom.DONE, 1)
         assert len(lesson.proposals) >= 3 and lesson.total >= 5, rules
 
 

@@ -19,7 +19,7 @@ from tests.annotations.test_constraints import constrain
 from tests.resource_sets import make
 from tests.soak import amount
 from tests.threads import at_once
-from work.suggestions import placing as matching
+from work import placing as matching
 from work.suggestions.decisions import Figures, figures_of
 
 TEXT = "check engine oil pump\nOil pump broken\nreplace the oil pump of the engine\n"

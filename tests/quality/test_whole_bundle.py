@@ -83,6 +83,7 @@ OBJECTS = {
     "datasets.Entity": lambda f: next(each["entities"][0] for each in f["annotations.json"] if each["entities"]),
     "datasets.Relation": lambda f: next(each["relations"][0] for each in f["annotations.json"] if each["relations"]),
     "work.Batch": lambda f: f["batches.json"][0],
+    "work.Source": lambda f: f["manifest.json"]["sources"][0],
     "work.Flag": lambda f: f["annotations.json"][0] | next(e["flags"][0] for e in f["annotations.json"] if e["flags"]),
     "work.Comment": lambda f: f["annotations.json"][0] | comment(f),
     "work.Answer": lambda f: comment(f)["answers"][0],

@@ -6,6 +6,7 @@ from datasets.cleaned import key_of
 from datasets.models import Annotation, Entity
 from projects.models import Project
 from tests import factories
+from work.models import Source
 from work.suggestions import history
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +52,9 @@ def test_newer_and_older_gold_hides_no_marks_of_people_and_of_the_dataset(projec
 def test_marks_of_before_that_were_taken_over_into_gold_are_no_suggestions(project, carol):
     state, items = factories.item(project.entity_ontology, "State"), project.dataset.items()
     own = Annotation.start(items[0], carol)
-    own.entity_set.create(uid="a", label=state, start=0, end=0, origin="history")
-    factories.gold(items[0], (state, 0, 0), origin="history")
+    source = Source.own(project.dataset.pk, Source.Kind.HISTORY)
+    came = {"origin": "history", "suggested_by": source}
+    own.entity_set.create(uid="a", label=state, start=0, end=0, **came)
+    factories.gold(items[0], (state, 0, 0), **came)
     assert Entity.objects.filter(origin="history").count() == 2
-    assert history.figures_of(project.dataset) == (1, 1, 0, 0)
+    assert source.figures() == {state.pk: (1, 1, 0, 0, 0)}

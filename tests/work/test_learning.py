@@ -10,7 +10,7 @@ from datasets.models import Annotation, Entity, Layer, Relation
 from resources.proposals import can_contain, relating
 from tests import factories, resource_sets
 from tests.datasets import marked
-from work.evidence import Evidence, Source
+from work.evidence import Evidence, LearnedFrom
 
 
 @pytest.fixture
@@ -70,13 +70,13 @@ def counted(dataset, source):
         for label in ontology.labels()
     }
     for annotation in Annotation.objects.filter(item__in=dataset.items()):
-        if annotation.layer != (Layer.GIVEN if source == Source.GIVEN else Layer.OWN):
+        if annotation.layer != (Layer.GIVEN if source == LearnedFrom.GIVEN else Layer.OWN):
             continue
-        if source == Source.DONE and annotation.done_at is None:
+        if source == LearnedFrom.DONE and annotation.done_at is None:
             continue
 
         def counts(mark):
-            return source == Source.GIVEN or mark.status == "accepted"
+            return source == LearnedFrom.GIVEN or mark.status == "accepted"
 
         entities = [entity for entity in annotation.entity_set.all() if counts(entity)]
         for one in entities:
@@ -106,13 +106,13 @@ def named(observed, resource_set):
     return long, nested, related
 
 
-@pytest.mark.parametrize("source", Source)
+@pytest.mark.parametrize("source", LearnedFrom)
 def test_marks_are_counted_as_one_by_one(alice, source):
     dataset = marked.dataset(owner=alice, items=[])
     scatter(dataset, random.Random(source.value), [factories.user(name) for name in ("ben", "cleo")])
     other = marked.dataset(owner=alice)  # counts nowhere
     expected = counted(dataset, source)
-    assert all(expected) and all(counted(other, Source.GIVEN)[1:])
+    assert all(expected) and all(counted(other, LearnedFrom.GIVEN)[1:])
     ontologies = {"entities": dataset.entity_ontology, "relations": dataset.relation_ontology}
     for format, empty in (("entity_constraints", 2), ("relation_constraints", 0)):
         made = resource_sets.make(format, owner=alice, **ontologies)
@@ -147,7 +147,7 @@ def test_labels_of_another_ontology_are_found_by_uid_or_full_name(alice):
         (apart, {("PhysicalObject", "PhysicalObject/DrivingObject"): 1}, ["State"]),
     ):
         made = resource_sets.make("entity_constraints", owner=alice, entities=ontology, relations=None, document=[])
-        evidence = Evidence(made, dataset, Source.GIVEN)
+        evidence = Evidence(made, dataset, LearnedFrom.GIVEN)
         found = named(evidence.observed, made)[1]
         assert {pair: found[pair] for pair in nested} == nested
         assert evidence.missing == missing

@@ -1,9 +1,10 @@
 from datasets.models.correction import moves_with_text
-from datasets.models.dataset import goes_after_marks, goes_with_annotations, goes_with_items
+from datasets.models.dataset import goes_after_marks, goes_before_marks, goes_with_annotations, goes_with_items
 
 from .batch import CHANGES, Batch, BatchChange
 from .item_work import ItemLabel, ItemWork
 from .remarks import Answer, Comment, Flag
+from .source import Source, copy_sources
 
 # In this order: the first point to those that follow.
 goes_with_annotations += [BatchChange]
@@ -15,7 +16,8 @@ goes_with_items += [
     (Comment, "item"),
 ]
 moves_with_text.append(CHANGES)
-goes_after_marks.append((Batch, "dataset"))
+goes_before_marks.append(copy_sources)
+goes_after_marks += [(Batch, "dataset"), (Source, "dataset")]
 
 __all__ = [
     "Answer",
@@ -25,4 +27,5 @@ __all__ = [
     "Flag",
     "ItemLabel",
     "ItemWork",
+    "Source",
 ]

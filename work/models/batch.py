@@ -220,7 +220,7 @@ def lock_items(items: Sequence[int]) -> None:
 STATUS = Mark.Status
 ENDS = ("source_id", "target_id")
 # The columns of a mark that are kept beside its key, its annotation and its batch.
-_COLUMNS = ["label_id", "uid", "status", "origin", "created_at", "updated_at"]
+_COLUMNS = ["label_id", "uid", "status", "origin", "suggested_by_id", "score", "is_changed", "created_at", "updated_at"]
 COLUMNS = {"entity": [*_COLUMNS, "start", "end", "words_key"], "relation": [*_COLUMNS, *ENDS]}
 PLACES = {"entity": ("label_id", "start", "end"), "relation": ("label_id", *ENDS)}
 # What the ends of a relation may be, by what it is.
@@ -292,6 +292,9 @@ class BatchChange(models.Model):
     uid = models.CharField(max_length=limits.MAX_MARK_ID_CHARACTERS, blank=True, db_default="")
     status = models.CharField(max_length=9, choices=STATUS, blank=True, db_default="")
     origin = models.CharField(max_length=13, choices=Mark.Origin, blank=True, db_default="")
+    suggested_by_id = models.BigIntegerField(null=True)
+    score = models.FloatField(null=True)
+    is_changed = models.BooleanField(null=True)
     created_at = models.DateTimeField(null=True)
     updated_at = models.DateTimeField(null=True)
     start = models.PositiveIntegerField(null=True)

@@ -14,7 +14,7 @@ from datasets.portions import token_lists
 from resources.matching import EntityForm
 from resources.models import PreannotationSet
 
-from .placing import Form, forms_of
+from ..placing import Form, forms_of
 
 ITEMS_AT_ONCE = 1000
 What = tuple[int, ...]

@@ -1,12 +1,15 @@
-"""How words were labelled before, and suggestions from that: words that people have marked are suggested where they stand again.
+"""How words were labelled before, and suggestions from that: words that people mark are suggested where they stand again.
 
 They are looked up when somebody opens an item, and stored as suggestions in their annotation of it, which that does not begin.
+Words are suggested with a label that they have in at least half of the places where they stand: that share is the score. It is
+taken from the texts around the item that those whose marks count have begun (see `_sample`), for people go through items in
+order, and from all marks where the words do not stand there.
 """
 
 import json
 import secrets
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import connection
@@ -16,12 +19,15 @@ from django.utils import timezone
 from annotation_service.db import among
 from annotation_service.models import User
 from datasets.cleaned import key_of
-from datasets.models import Annotation, Dataset, Entity, Item, Layer, Mark, Rejection
-from datasets.models.marks import entity_key
+from datasets.models import Annotation, Entity, Item, Layer, Mark, Rejection
+from datasets.models.broken import judge_of
+from datasets.models.marks import COUNTED, entity_key
 from ontologies.models import Ontology
 from resources.matching import SuggestedEntity
+from resources.spans import Lie, Spans
 
-from .decisions import Figures
+from ..models import Source
+from ..placing import for_calibration
 
 # Of words that were marked often only so many marks with each label are counted, of so many labels: the newest of people and,
 # because documents come before people, the oldest of those that came with the dataset.
@@ -117,17 +123,22 @@ def _parts(used: dict[int, list[int]]) -> Iterator[str]:
 
 LONGEST = 10  # tokens: longer marks seldom stand anywhere else
 SPANS = 20_000  # looked up at most, of the shortest: 0.2 s
-FEW_MARKS = 20  # with each label, by which words are judged
+FEW_MARKS = 20  # with each label, by which words are judged that do not stand near
+NEAR = (
+    500  # items on either side of an item, whose texts are looked at: those nearest first, and so many tokens of them
+)
+NEAR_TOKENS = 20_000
+LEAST = 0.5  # of the places of words
 
 HISTORY = Q(origin=Mark.Origin.HISTORY)
 _UNTOUCHED = HISTORY & Q(status=Mark.Status.SUGGESTED)
 
 
 class FoundWords(NamedTuple):
-    """What the words of an item, of this version of its text, suggest to a person, whose annotation had a revision then; 0 if
-    there was none."""
+    """What the words of an item, of this version of its text, suggest to a person, with scores; whose annotation had a revision
+    then, 0 if there was none."""
 
-    spans: frozenset[SuggestedEntity]
+    spans: dict[SuggestedEntity, float]
     revision: int
     text_version: int
 
@@ -137,8 +148,11 @@ def find(item: Item, person: User, ontology: Ontology, *, everybody: bool) -> Fo
     annotation = Annotation.visible_to(person, item)
     if annotation and annotation.done_at:
         return None
-    spans = frozenset(_find(item, annotation, person, ontology, everybody=everybody))
-    if spans == _untouched(annotation).keys():
+    is_off = Source.objects.filter(dataset=item.dataset_id, kind=Source.Kind.HISTORY, is_on=False).exists()
+    spans: dict[SuggestedEntity, float] = {}
+    if not is_off and not for_calibration(Item.objects.filter(pk=item.pk)).exists():
+        spans = _find(item, annotation, person, ontology, everybody=everybody)
+    if spans.keys() == _untouched(annotation).keys():
         return None
     return FoundWords(spans, annotation.revision if annotation else 0, item.text_version)
 
@@ -149,12 +163,16 @@ def suggest(item: Item, person: User, found: FoundWords) -> None:
     annotation = Annotation.visible_to(person, item)
     if (annotation.revision if annotation else 0, item.text_version) != found[1:]:
         return
+    source = Source.own(item.dataset_id, Source.Kind.HISTORY)
     own = annotation if annotation and annotation.annotator_id else Annotation.prepare(item, person)
     there = _untouched(own)
     gone = Entity.objects.filter(pk__in=among([pk for span, pk in there.items() if span not in found.spans]))
     gone._raw_delete(gone.db)
-    Entity.objects.bulk_create(_suggestion(own, span) for span in sorted(found.spans - there.keys()))
+    new = [(span, score) for span, score in sorted(found.spans.items()) if span not in there]
+    Entity.objects.bulk_create(_suggestion(own, source, span, score) for span, score in new)
     Annotation.count_up(Annotation.objects.filter(pk=own.pk))
+    if new:
+        source.note_suggestions()
 
 
 def _untouched(annotation: Annotation | None) -> dict[SuggestedEntity, int]:
@@ -163,62 +181,112 @@ def _untouched(annotation: Annotation | None) -> dict[SuggestedEntity, int]:
     return {SuggestedEntity(*place): pk for pk, *place in marks.values_list("pk", "start", "end", "label")}
 
 
-def figures_of(dataset: Dataset) -> Figures:
-    """Of all annotators. One that was given another label or span was accepted as far as it helped, and counts so."""
-    here = {"annotation__item__dataset": dataset, "annotation__item__removed_at": None, "annotation__layer": Layer.OWN}
-    marks = Entity.objects.filter(HISTORY, **here)
-    counts = Counter(dict(marks.values_list("status").annotate(Count("pk"))))
-    return Figures(counts.total(), *(counts[status] for status in ("accepted", "rejected", "suggested")))
-
-
 def _find(
     item: Item, annotation: Annotation | None, person: User, ontology: Ontology, *, everybody: bool
-) -> list[SuggestedEntity]:
-    """The longest first, then from the left; none over a mark or over another, and nothing that was rejected here."""
+) -> dict[SuggestedEntity, float]:
+    """The longest first, then from the left, and others inside of them; none that crosses a mark or another or breaks a rule
+    together with it, and nothing that was rejected here."""
     marks = Entity.objects.filter(annotation=annotation).exclude(_UNTOUCHED).exclude(status=Mark.Status.REJECTED)
-    taken = {token for start, end in marks.values_list("start", "end") for token in range(start, end + 1)}
-    places = _places(item.tokens, taken)
-    labels = _labels(places, ontology, person, everybody=everybody)
+    there = [SuggestedEntity(*place) for place in marks.values_list("start", "end", "label")]
+    places = _places(item.tokens)
+    labels = _labels(item, places, person, ontology, everybody=everybody)
     rejected = set(Rejection.objects.filter(annotation=annotation).values_list("what", flat=True))
-    spans = [SuggestedEntity(*place, labels[key]) for key, found in places.items() if key in labels for place in found]
-    chosen = []
+    spans = {SuggestedEntity(*place, labels[key][0]): labels[key][1] for key in labels for place in places[key]}
+    judge, taken, chosen = judge_of(item.dataset_id), Spans(there), dict[SuggestedEntity, float]()
     for span in sorted(spans, key=lambda span: (span.start - span.end, span.start)):
-        if entity_key(*span) in rejected or not taken.isdisjoint(range(span.start, span.end + 1)):
+        meeting = list(taken.meeting(span))
+        crosses = any(Lie.of(span, other) in (Lie.EQUAL, Lie.CROSSING) for other in meeting)
+        breaks = judge and any(any(judge.between(span, other)) for other in meeting)
+        if crosses or breaks or entity_key(*span) in rejected:
             continue
-        taken.update(range(span.start, span.end + 1))
-        chosen.append(span)
+        taken.add(span)
+        chosen[span] = spans[span]
     return chosen
 
 
-def _places(tokens: list[str], taken: Set[int]) -> dict[int, list[tuple[int, int]]]:
-    """Where words stand, by their keys: all spans that are not too long and have no mark on them."""
+def _places(tokens: list[str]) -> dict[int, list[tuple[int, int]]]:
+    """Where words stand, by their keys: all spans that are not too long."""
     places = defaultdict(list)
     longest = min(LONGEST, max(1, SPANS // max(1, len(tokens))))
     for start in range(len(tokens)):
         for end in range(start, min(start + longest, len(tokens))):
-            if end in taken:
-                break
             places[key_of(tokens[start : end + 1])].append((start, end))
     return places
 
 
-def _labels(keys: Collection[int], ontology: Ontology, person: User, *, everybody: bool) -> dict[int, int]:
-    """The label that words had most often, unless it is switched off, or was rejected as often as it was given."""
+def _labels(
+    item: Item, places: Mapping[int, list[tuple[int, int]]], person: User, ontology: Ontology, *, everybody: bool
+) -> dict[int, tuple[int, float]]:
+    """The label that words have most often, with the share of their places that has it: unless that is too small, the label is
+    switched off, or it was rejected as often as it was given."""
     by_uid = ontology.labels().by_uid
-    marks = Entity.objects.filter(HISTORY, status=Mark.Status.REJECTED, words_key__in=among(keys))
+    marks = Entity.objects.filter(HISTORY, status=Mark.Status.REJECTED, words_key__in=among(places))
     rejections = marks.filter(annotation__annotator=person).values_list("words_key", "label").annotate(Count("pk"))
     refused = Counter({(key, label): count for key, label, count in rejections})
+    before = labels_of_words(places, ontology, person, marks=FEW_MARKS)
+    counts = {key: each.project + each.given if everybody else each.own for key, each in before.items()}
+    words = {key: tuple(item.tokens[places[key][0][0] : places[key][0][1] + 1]) for key in counts if counts[key]}
+    near = _near(item, words, person, everybody=everybody)
     chosen = {}
-    for key, before in labels_of_words(keys, ontology, person, marks=FEW_MARKS).items():
-        counts = before.project + before.given if everybody else before.own
-        for uid, count in counts.most_common(1):
-            label = by_uid[uid]
-            if label.active and refused[key, label.pk] < count:
-                chosen[key] = label.pk
+    for key in words:
+        (uid, count), total = counts[key].most_common(1)[0], counts[key].total()
+        marked, occurrences = near[key]
+        if occurrences:
+            (pk, in_places), total = marked.most_common(1)[0] if marked else (0, 0), occurrences
+            label = next((label for label in by_uid.values() if label.pk == pk), None)
+        else:
+            label, in_places = by_uid[uid], count
+        if label and label.active and in_places >= LEAST * total and refused[key, label.pk] < max(count, in_places):
+            chosen[key] = label.pk, in_places / total
     return chosen
 
 
-def _suggestion(annotation: Annotation, span: SuggestedEntity) -> Entity:
+def _near(
+    item: Item, words: Mapping[int, Sequence[str]], person: User, *, everybody: bool
+) -> dict[int, tuple[Counter[int], int]]:
+    """How often words have each label in the texts around an item, and how often they stand there."""
+    texts = _sample(item, person, everybody=everybody) if words else {}
+    beginning: dict[str, list[tuple[int, list[str]]]] = defaultdict(list)
+    for key, tokens in words.items():
+        folded = [token.casefold() for token in tokens]
+        beginning[folded[0]].append((key, folded))
+    stand = Counter[int]()
+    tokens_of = dict(Item.objects.filter(pk__in=among(set(texts.values()))).values_list("pk", "tokens"))
+    for pk, times in Counter(texts.values()).items():
+        tokens = [token.casefold() for token in tokens_of[pk]]
+        for start, token in enumerate(tokens):
+            for key, folded in beginning.get(token, ()):
+                stand[key] += times * (tokens[start : start + len(folded)] == folded)
+    marks = Entity.objects.filter(COUNTED, annotation__in=among(texts), words_key__in=among(words))
+    marked: dict[int, Counter[int]] = defaultdict(Counter)
+    for key, label, count in marks.order_by().values_list("words_key", "label").annotate(Count("pk")):
+        marked[key][label] = count
+    return {key: (marked[key], stand[key]) for key in words}
+
+
+def _sample(item: Item, person: User, *, everybody: bool) -> dict[int, int]:
+    """The annotations near an item whose marks count, with their items: those that people have begun and, for everybody, what
+    items came with."""
+    whose = Q(started_at__isnull=False, layer=Layer.OWN)
+    if not everybody:
+        whose &= Q(annotator=person)
+    elif item.dataset.entity_ontology_id:
+        whose |= Q(layer=Layer.GIVEN)
+    between = (item.position - NEAR, item.position + NEAR)
+    near = Annotation.objects.filter(
+        whose, item__dataset=item.dataset_id, item__removed_at=None, item__position__range=between
+    ).exclude(item=item)
+    found, tokens = {}, 0
+    rows = near.values_list("pk", "item", "item__token_count", "item__position")
+    for pk, its_item, count, _ in sorted(rows, key=lambda row: abs(row[3] - item.position)):
+        tokens += count
+        if tokens > NEAR_TOKENS:
+            break
+        found[pk] = its_item
+    return found
+
+
+def _suggestion(annotation: Annotation, source: Source, span: SuggestedEntity, score: float) -> Entity:
     return Entity(
         annotation=annotation,
         uid=secrets.token_hex(16),
@@ -228,5 +296,7 @@ def _suggestion(annotation: Annotation, span: SuggestedEntity) -> Entity:
         words_key=key_of(annotation.item.tokens[span.start : span.end + 1]),
         status=Mark.Status.SUGGESTED,
         origin=Mark.Origin.HISTORY,
+        suggested_by=source,
+        score=score,
         created_at=timezone.now(),
     )

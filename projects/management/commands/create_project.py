@@ -8,7 +8,7 @@ from datasets.models import Dataset
 from ontologies.models import Ontology
 from projects.models import BrokenRules, Project
 from resources.models import ConstraintSet, PreannotationSet, ResourceSet
-from work.suggestions.placing import JOB
+from work.placing import JOB
 
 
 class Command(ServiceCommand):

@@ -18,6 +18,7 @@ from ontologies.documents import read_ontology
 from ontologies.models import Ontology
 from projects.models import Project
 from resources.models import ConstraintSet
+from work.models import Source
 
 FILES = Path(__file__).resolve().parents[2] / "demo"
 ACCOUNTS = ("admin", "manager", "anna", "ben", "cleo", "dan")
@@ -44,6 +45,7 @@ class Command(BaseCommand):
             for work in json.loads((FILES / "work.json").read_text()):
                 self._annotate(project, people[work.pop("by", "anna")], **work)
             self._constrain(project, ontologies)
+            self._suggest(project)
             corrected = project.dataset.items().get(original="fuel gauge not working")
             new = cut_anew(corrected, "fuel gauge does not work")
             TextCorrection.make(corrected, new, by=people["manager"], was_version=1)
@@ -138,6 +140,18 @@ class Command(BaseCommand):
                 relation_ontology=ontologies["relation"] if kind == "relation" else None,
             )
             project.use(blueprint, by=project.created_by)
+
+    def _suggest(self, project: Project) -> None:
+        """What a model would, with its scores: words, label and score."""
+        items, lines = project.dataset.items(), []
+        for said in json.loads((FILES / "suggestions.json").read_text()):
+            item, entities = items[said["item"] - 1], []
+            for words, label, score in said["entities"]:
+                start = item.original.index(words)
+                place = {"start_char": start, "end_char": start + len(words)}
+                entities.append({**place, "label": label, "score": score})
+            lines.append({"id": item.pk, "entities": entities})
+        Source.of(project.dataset, "parts tagger").suggest(lines, version="2026-11", by=project.created_by)
 
     def _annotate(self, project: Project, annotator: User, item: int, entities: Any, relations: Any) -> None:
         """Mark the item with this number: (words, label), and (entity, label, entity) with the places of the entities."""

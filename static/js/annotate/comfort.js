@@ -1,7 +1,10 @@
 // How the text is shown to this person: chosen in a menu, seen at once, and kept on the server.
 
+import { Marks } from "./marks.js";
 import { post } from "./post.js";
-import { load } from "./saving.js";
+import { load, refreshAll } from "./saving.js";
+import { dropGone } from "./selection.js";
+import { show } from "./showing.js";
 import { $, focusText, here, items, state, toast } from "./workspace.js";
 
 const menu = $("comfort");
@@ -23,8 +26,18 @@ function choose(name, value) {
   showChosen();
   saved = saved.then(() => save({ name, value })); // the last one chosen is the last one sent
   if (name === "on_page") return void saved.then(turnPage);
+  if (name === "sureness") return showSure(value);
   for (const { sheet } of items) sheet.dataset[name] = value;
   for (const { text } of items) text.refit();
+}
+
+/** Hide what is less sure at once; what is shown again comes from the server. */
+function showSure(percent) {
+  Marks.least = percent / 100;
+  for (const { marks } of items) marks.replace(marks);
+  dropGone();
+  show();
+  refreshAll();
 }
 
 /** The item that is worked on is on the new page, too. An address that names another number would win. */

@@ -13,15 +13,29 @@ export function renamed(operation, kind, old, uid) {
   return keys.length ? { ...operation, ...Object.fromEntries(keys.map((key) => [key, uid])) } : operation;
 }
 
+/** What is shown of marks: no suggestion of which its source was less sure, nor a relation at one. */
+function shown({ entities, relations }) {
+  const isSure = ({ status, score }) => status !== "suggested" || (score ?? 1) >= Marks.least;
+  const seen = { entities: entities.filter(isSure) };
+  const uids = new Set(seen.entities.map(({ uid }) => uid));
+  return { ...seen, relations: relations.filter((mark) => isSure(mark) && uids.has(mark.source) && uids.has(mark.target)) };
+}
+
 const written = (marks) => marks.map((m) => JSON.stringify([m.uid, m.label, m.status, m.start ?? m.source, m.end ?? m.target])).sort().join();
 
+/** Who suggested a mark, and how sure that was. */
+export const sourceOf = ({ by, score }) => (by ? `suggested by ${by}${score == null ? "" : `, ${score.toFixed(2)}`}` : "");
+
 export class Marks {
+  static least = 0; // of the score of a suggestion
+
   constructor(state) { this.replace(state); }
 
-  replace({ entities, relations, done }) {
+  replace(state) {
+    const { entities, relations } = shown(state);
     this.entity = new Map(entities.map((mark) => [mark.uid, mark]));
     this.relation = new Map(relations.map((mark) => [mark.uid, mark]));
-    this.done = done;
+    this.done = state.done;
   }
 
   /** Marks to try something on. */
@@ -31,8 +45,9 @@ export class Marks {
   get relations() { return [...this.relation.values()]; }
 
   /** Whether these are the marks that the server has, in whatever order. */
-  same({ entities, relations, done }) {
-    return this.done === done && written(this.entities) === written(entities) && written(this.relations) === written(relations);
+  same(state) {
+    const { entities, relations } = shown(state);
+    return this.done === state.done && written(this.entities) === written(entities) && written(this.relations) === written(relations);
   }
 
   /** In the order of the text; the outer mark first. */

@@ -3,6 +3,7 @@
 import { plural } from "../words.js";
 import { showBefore } from "./before.js";
 import { enter, neighbour } from "./entering.js";
+import { sourceOf } from "./marks.js";
 import { say, showChosen, showMode, showSelection } from "./showing.js";
 import { $, active, focusText, items, marks, now, pane, picker, relationList, sheet, span, text, wordsOf } from "./workspace.js";
 
@@ -47,11 +48,12 @@ function tellSelected() {
   }
 }
 
-function tell(kind, { label, status }, words, more = "") {
+function tell(kind, mark, words, more = "") {
+  const { label, status } = mark;
   const labels = now.labels[kind];
   const known = labels.get(label);
   pane.showCard(known, labels.path(known));
-  say([words, status === "suggested" ? "suggested" : "", known.active ? "" : "switched off", more].filter(Boolean).join(", "));
+  say([words, sourceOf(mark) || (status === "suggested" ? "suggested" : ""), known.active ? "" : "switched off", more].filter(Boolean).join(", "));
 }
 
 function relationsAt({ uid }) {

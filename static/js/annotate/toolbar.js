@@ -1,6 +1,7 @@
 // The buttons beside the mark or the relation that is selected, and the handles at both ends of a mark.
 
 import { plural } from "../words.js";
+import { sourceOf } from "./marks.js";
 import { $, chosen, marks, now, readOnly, sheet, text } from "./workspace.js";
 
 const GAP = 4;
@@ -25,6 +26,9 @@ export function showToolbar() {
   for (const button of bar.querySelectorAll("[data-for]")) button.hidden = button.dataset.for !== kind;
   bar.querySelector("[data-do=remove] span").textContent = isSuggested ? "Reject" : "Remove";
   bar.querySelector("[data-do=accept]").hidden = !isSuggested || !label.active;
+  const source = bar.querySelector(".source");
+  source.textContent = sourceOf(mark);
+  source.hidden = !source.textContent;
   const several = bar.querySelector(".alike");
   several.hidden = !isSuggested || alike < 2;
   several.firstElementChild.textContent = `${plural(alike, "suggestion", "suggestions")} “${label.name}”`;

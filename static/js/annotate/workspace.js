@@ -2,6 +2,7 @@
 // the page.
 
 import { Item } from "./item.js";
+import { Marks } from "./marks.js";
 import { first } from "./page.js";
 import { Pane } from "./pane.js";
 import { Picker } from "./picker.js";
@@ -34,6 +35,7 @@ export function takeItems(states, elements) {
   workOn(items[0]);
 }
 
+Marks.least = (state.comfort?.sureness ?? 0) / 100;
 takeItems(state.items, [...sheets.children]);
 
 /** Do something with each item of the page, and with those of the pages to come. */

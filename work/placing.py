@@ -1,21 +1,22 @@
-"""Putting what preannotations suggest on the items of a project's dataset.
+"""Putting what a source suggests on items: what preannotations find, and what programs bring.
 
-The texts are matched outside of any transaction, into temporary tables; then statements for whole tables add and withdraw what
-differs from these. Nothing depends on what was matched before, so it can be done again at any time.
+It is gathered outside of any transaction, in temporary tables; then statements for whole tables add and withdraw what differs
+from these. Nothing depends on what was suggested before, so it can be done again at any time.
 
 In the SQL, for both databases, ``t`` is an annotation of an item that was looked through: the given one, or somebody's. ``s`` and
-``o`` are entities that preannotations suggest on its item, ``w`` is a relation between two of them.
+``o`` are entities that the source suggests on its item, ``w`` is a relation between two of them.
 """
 
 import secrets
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from django.conf import settings
 from django.db import connection
-from django.db.models import Max
+from django.db.models import F, Max
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
@@ -36,7 +37,7 @@ from resources.judging import Judge
 from resources.matching import EntityForm, Matcher, RelationForm, Suggestions
 from resources.models import PreannotationSet
 from resources.rules import Rules
-from resources.spans import IN_REACH, Spans, TokenSpan, has_room
+from resources.spans import IN_REACH, Spans, TokenSpan, crowded, has_room
 
 Form = EntityForm | RelationForm
 
@@ -90,8 +91,9 @@ def tokens_of(texts: Collection[str], dataset: Dataset) -> dict[str, tuple[str, 
 COLUMNS = {
     "suggested_item": "item_id bigint PRIMARY KEY, text_version integer",
     "suggested_entity": 'id bigint PRIMARY KEY, item_id bigint, start integer, "end" integer, label_id bigint, uid text,'
-    " own integer, words_key bigint",
-    "suggested_relation": "id bigint PRIMARY KEY, item_id bigint, source_id bigint, target_id bigint, label_id bigint, uid text",
+    " own integer, words_key bigint, score double precision",
+    "suggested_relation": "id bigint PRIMARY KEY, item_id bigint, source_id bigint, target_id bigint, label_id bigint, uid text,"
+    " score double precision",
     "suggested_refused": "annotation_id bigint, entity_id bigint, PRIMARY KEY (annotation_id, entity_id)",
 }
 TABLES = (*COLUMNS, "suggested_to", "suggested_pair", "withdrawn_relation", "withdrawn_entity")
@@ -126,11 +128,14 @@ def _can_be_an_end(entity: str) -> str:
     return f"NOT {hidden} AND NOT {_is_rejected(ENTITY_KEY.format(entity))} AND NOT {_is_refused(entity)}"
 
 
+# What nobody has touched of all that the source has suggested, given the alias of the mark's row.
+_UNTOUCHED = "{0}.status = 'suggested' AND {0}.suggested_by_id = %(source)s"
+_MADE = "status, origin, suggested_by_id, created_at, updated_at"
+_MADE_SO = "'suggested', %(origin)s, %(source)s, %(now)s, %(now)s"
 _INSERT_ENTITIES = (
-    "INSERT INTO datasets_entity"
-    ' (annotation_id, label_id, uid, start, "end", words_key, status, origin, created_at, updated_at) '
+    f'INSERT INTO datasets_entity (annotation_id, label_id, uid, start, "end", words_key, score, {_MADE})'
 )
-_NEW_ENTITY = "t.id, s.label_id, s.uid, s.start, s.\"end\", s.words_key, 'suggested', 'preannotation', %(now)s, %(now)s"
+_NEW_ENTITY = f't.id, s.label_id, s.uid, s.start, s."end", s.words_key, s.score, {_MADE_SO}'
 
 PREPARE = (
     # Every item with suggestions gets a given annotation.
@@ -154,7 +159,7 @@ PREPARE = (
 )
 
 MEETING_ACCEPTED = f"""
-    SELECT t.id, s.id, s.label_id, s.start, s."end", a.label_id, a.start, a."end"
+    SELECT t.id, t.is_given, s.id, s.label_id, s.start, s."end", a.label_id, a.start, a."end"
     FROM suggested_to t
     JOIN datasets_entity a ON a.annotation_id = t.id AND a.status = 'accepted'
     JOIN suggested_entity s ON s.item_id = t.item_id AND {IN_REACH.format("a", "s")}
@@ -164,7 +169,7 @@ MEETING_ACCEPTED = f"""
 # Annotations in which some token may get more entities than the limit: what is there, without what may be withdrawn, and what
 # is suggested and not there.
 CROWDED = """
-    SELECT t.id FROM suggested_to t
+    SELECT t.id, t.is_given FROM suggested_to t
     JOIN (SELECT item_id, COUNT(*) AS count FROM suggested_entity GROUP BY item_id) s ON s.item_id = t.item_id
     WHERE t.is_open AND s.count + (
         SELECT COUNT(*) FROM datasets_entity e WHERE e.annotation_id = t.id AND e.status <> 'rejected') > %(most)s
@@ -172,17 +177,17 @@ CROWDED = """
 COMING = f"""
     SELECT s.id, s.start, s."end" FROM suggested_to t JOIN suggested_entity s ON s.item_id = t.item_id
     WHERE t.id = %(annotation)s AND NOT {_is_refused("s")}
-      AND NOT {_is_there("s", "NOT (e.status = 'suggested' AND e.origin = 'preannotation')")}
+      AND NOT {_is_there("s", f"NOT ({_UNTOUCHED.format('e')})")}
     ORDER BY s.id
 """
 
 _WITHDRAWN_RELATIONS = f"""
     CREATE TEMPORARY TABLE withdrawn_relation AS
     SELECT r.id, t.id AS annotation_id FROM suggested_to t
-    JOIN datasets_relation r ON r.annotation_id = t.id AND r.status = 'suggested' AND r.origin = 'preannotation'
+    JOIN datasets_relation r ON r.annotation_id = t.id AND {_UNTOUCHED.format("r")}
     JOIN datasets_entity a ON a.id = r.source_id
     JOIN datasets_entity b ON b.id = r.target_id
-    WHERE NOT EXISTS (
+    WHERE t.is_open AND NOT EXISTS (
         SELECT 1 FROM suggested_relation w
         JOIN suggested_entity s ON s.id = w.source_id
         JOIN suggested_entity o ON o.id = w.target_id
@@ -198,7 +203,7 @@ _ADD_ENTITIES = f"""
 """
 _PAIRS = f"""
     CREATE TEMPORARY TABLE suggested_pair AS
-    SELECT t.id AS annotation_id, w.source_id, w.target_id, w.label_id, w.uid
+    SELECT t.id AS annotation_id, w.source_id, w.target_id, w.label_id, w.uid, w.score
     FROM suggested_to t
     JOIN suggested_relation w ON w.item_id = t.item_id
     JOIN suggested_entity s ON s.id = w.source_id
@@ -217,9 +222,8 @@ _ADD_ENDS = f"""
     ORDER BY t.id, s.id
 """
 _ADD_RELATIONS = f"""
-    INSERT INTO datasets_relation
-        (annotation_id, source_id, target_id, label_id, uid, status, origin, created_at, updated_at)
-    SELECT p.annotation_id, a.id, b.id, p.label_id, p.uid, 'suggested', 'preannotation', %(now)s, %(now)s
+    INSERT INTO datasets_relation (annotation_id, source_id, target_id, label_id, uid, score, {_MADE})
+    SELECT p.annotation_id, a.id, b.id, p.label_id, p.uid, p.score, {_MADE_SO}
     FROM suggested_pair p
     JOIN suggested_entity s ON s.id = p.source_id
     JOIN suggested_entity o ON o.id = p.target_id
@@ -228,12 +232,35 @@ _ADD_RELATIONS = f"""
     WHERE NOT EXISTS (
         SELECT 1 FROM datasets_relation r WHERE r.source_id = a.id AND r.target_id = b.id AND r.label_id = p.label_id)
 """
+# What is suggested again has the score of now, and is of this version.
+_RENEWED = """
+    UPDATE datasets_{kind} SET score = n.score, updated_at = %(now)s FROM (
+        SELECT e.id, s.score FROM suggested_to t
+        JOIN {suggested}
+        WHERE t.is_open) n
+    WHERE datasets_{kind}.id = n.id
+      AND (COALESCE(datasets_{kind}.score, -1) <> COALESCE(n.score, -1) OR updated_at < %(version_at)s)
+"""
+_RENEWED_ENTITIES = _RENEWED.format(
+    kind="entity",
+    suggested=f"""suggested_entity s ON s.item_id = t.item_id AND s.own = 1
+        JOIN datasets_entity e ON e.annotation_id = t.id AND {_is_same("e", "s")} AND {_UNTOUCHED.format("e")}""",
+)
+_RENEWED_RELATIONS = _RENEWED.format(
+    kind="relation",
+    suggested=f"""datasets_relation e ON e.annotation_id = t.id AND {_UNTOUCHED.format("e")}
+        JOIN datasets_entity a ON a.id = e.source_id
+        JOIN datasets_entity b ON b.id = e.target_id
+        JOIN suggested_relation s ON s.item_id = t.item_id AND s.label_id = e.label_id
+        JOIN suggested_entity x ON x.id = s.source_id AND {_is_same("x", "a")}
+        JOIN suggested_entity y ON y.id = s.target_id AND {_is_same("y", "b")}""",
+)
 # Last: an entity at which something stands is kept, be it a relation that somebody rejected.
 _WITHDRAWN_ENTITIES = f"""
     CREATE TEMPORARY TABLE withdrawn_entity AS
     SELECT e.id, t.id AS annotation_id FROM suggested_to t
-    JOIN datasets_entity e ON e.annotation_id = t.id AND e.status = 'suggested' AND e.origin = 'preannotation'
-    WHERE NOT EXISTS (
+    JOIN datasets_entity e ON e.annotation_id = t.id AND {_UNTOUCHED.format("e")}
+    WHERE t.is_open AND NOT EXISTS (
         SELECT 1 FROM suggested_entity s WHERE s.item_id = t.item_id AND s.own = 1 AND {_is_same("s", "e")})
       AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.source_id = e.id)
       AND NOT EXISTS (SELECT 1 FROM datasets_relation r WHERE r.target_id = e.id)
@@ -256,9 +283,23 @@ STORE = (
     _PAIRS,
     _ADD_ENDS,
     _ADD_RELATIONS,
+    _RENEWED_ENTITIES,
+    _RENEWED_RELATIONS,
     _WITHDRAWN_ENTITIES,
     _WITHDRAW_ENTITIES,
     _NEXT_REVISIONS,
+)
+_COUNTS = (
+    """
+    SELECT (SELECT COUNT(*) FROM suggested_to t JOIN datasets_entity e ON e.annotation_id = t.id AND e.id > %(entity)s
+             WHERE t.is_given)
+         + (SELECT COUNT(*) FROM suggested_to t JOIN datasets_relation r ON r.annotation_id = t.id AND r.id > %(relation)s
+             WHERE t.is_given)
+    """,
+    """
+    SELECT COUNT(*) FROM (SELECT annotation_id FROM withdrawn_relation UNION ALL SELECT annotation_id FROM withdrawn_entity) w
+      JOIN suggested_to t ON t.id = w.annotation_id WHERE t.is_given
+    """,
 )
 _GIVEN = RawSQL("SELECT id FROM suggested_to WHERE is_given", ())
 
@@ -268,7 +309,7 @@ ITEMS_AT_ONCE = 1000
 JOB = "match_preannotations"
 
 
-class Outcome(NamedTuple):
+class Matched(NamedTuple):
     """How many entities and relations are suggested on the items that were looked through, how many suggestions the rules of
     the project forbid, and how many stand where as many marks share a word as can."""
 
@@ -284,17 +325,36 @@ class Outcome(NamedTuple):
         return f"The preannotations suggest {told}{left_out}{crowded}."
 
 
-class Matching:
-    """First `read`, then `store`, which is called inside a transaction that has locked the items."""
+class Stored(NamedTuple):
+    """How many suggestions came and went on what items came with, which everybody gets who has not begun them."""
 
-    def __init__(self, dataset: Dataset, matcher: Matcher, rules: Rules | None, ontologies: Sequence[Ontology]) -> None:
-        self.dataset, self.matcher = dataset, matcher
-        self.judge = Judge(rules, ontologies) if rules else None
+    made: int
+    withdrawn: int
+
+
+class Suggester(NamedTuple):
+    """What of a source its marks keep. What was suggested before ``version_at``, if that is given, is renewed."""
+
+    source: int
+    origin: str
+    version_at: datetime | None = None
+
+
+class Placing:
+    """What a source suggests on some items: all of it is added, then stored inside a transaction that has locked the items."""
+
+    def __init__(self, suggester: Suggester, judge: Judge | None) -> None:
+        self.suggester, self.judge = suggester, judge
+        # Why those that the items came with, or nobody else, have no room for a suggestion, by its key.
+        self.refused: dict[int, str] = {}
         self.against_rules = self.crowded = 0
-        self._prefix = secrets.token_hex(6)  # of the uids: no other matching has the same
+        self._prefix = secrets.token_hex(6)  # of the uids: nothing else has the same
         self._count = 0
+        self._items: list[Any] = []
+        self._entities: list[Any] = []
+        self._relations: list[Any] = []
 
-    def __enter__(self) -> "Matching":
+    def __enter__(self) -> Self:
         for table in TABLES:
             execute(f"DROP TABLE IF EXISTS {table}")
         for table, columns in COLUMNS.items():
@@ -307,95 +367,148 @@ class Matching:
         for table in TABLES:
             execute(f"DROP TABLE IF EXISTS {table}")
 
-    def read(self, items: ItemQuerySet, progress: Progress = no_progress) -> None:
-        """Match the texts of items."""
-        total, done = items.count(), 0
-        # Before the texts: of one that is corrected meanwhile nothing is stored.
-        versions = dict(items.exclude(text_version=1).values_list("pk", "text_version"))
-        texts = token_lists(items)
-        while batch := list(islice(texts, ITEMS_AT_ONCE)):
-            entities: list[Any] = []
-            relations: list[Any] = []
-            for item, tokens in batch:
-                found = self.matcher.suggestions(tokens)
-                if found.entities or found.relations:
-                    self._add(item, tokens, found, entities, relations)
-            for table, rows in (
-                ("suggested_item", [(item, versions.get(item, 1)) for item, _ in batch]),
-                ("suggested_entity", entities),
-                ("suggested_relation", relations),
-            ):
-                if rows:
-                    write_rows(table, rows)
-            done += len(batch)
-            progress(done, max(done, total), "matching")
-        for statement in INDEXES:
-            execute(statement)
-
-    def _add(self, item: int, tokens: list[str], found: Suggestions, entities: list[Any], relations: list[Any]) -> None:
-        """Rows for what is suggested on an item. An end that is suggested only with its relation is not its ``own``."""
-        keys = {}
+    def add(
+        self,
+        item: int,
+        version: int,
+        tokens: Sequence[str],
+        found: Suggestions,
+        scores: Mapping[Any, float | None] = {},
+    ) -> dict[Any, int]:
+        """What is suggested on an item, with its scores, if it has some; returns the keys of all of it. An end that is suggested
+        only with its relation is not its ``own``."""
+        self._items.append((item, version))
+        keys: dict[Any, int] = {}
         for own, suggested in ((1, found.entities), (0, [end for each in found.relations for end in each[:2]])):
             for entity in suggested:
                 if entity not in keys:
                     keys[entity] = key = self._next()
-                    words_key = key_of(tokens[entity.start : entity.end + 1])
-                    entities.append((key, item, *entity, f"{self._prefix}-{key}", own, words_key))
-        for source, target, label in found.relations:
-            if self.judge and self.judge.against(source.label, label, target.label):
+                    words_key, uid = key_of(tokens[entity.start : entity.end + 1]), f"{self._prefix}-{key}"
+                    self._entities.append((key, item, *entity, uid, own, words_key, scores.get(entity)))
+        for relation in found.relations:
+            source, target, label = relation
+            keys[relation] = key = self._next()
+            if self.judge and (broken := self.judge.against(source.label, label, target.label)):
                 self.against_rules += 1
+                self.refused[key] = broken.in_words(self.judge.name_of)
                 continue
-            key = self._next()
-            relations.append((key, item, keys[source], keys[target], label, f"{self._prefix}-{key}"))
+            ends = keys[source], keys[target]
+            self._relations.append((key, item, *ends, label, f"{self._prefix}-{key}", scores.get(relation)))
+        return keys
 
     def _next(self) -> int:
         self._count += 1
         return self._count
 
-    def store(self) -> Outcome:
-        """Add what is new, and withdraw what nobody touched and no preannotation finds any more."""
-        params: dict[str, Any] = {"now": connection.ops.adapt_datetimefield_value(timezone.now())}
+    def write_rows(self) -> None:
+        """What was added comes into the tables."""
+        for table, rows in zip(COLUMNS, (self._items, self._entities, self._relations), strict=False):
+            if rows:
+                write_rows(table, rows)
+                rows.clear()
+
+    def write_all(self) -> None:
+        self.write_rows()
+        for statement in INDEXES:
+            execute(statement)
+
+    def store(self) -> Stored:
+        """Add what is new, and withdraw what nobody touched and is not suggested any more."""
+        params: dict[str, Any] = {"now": _written(timezone.now()), **self.suggester._asdict()}
+        params["version_at"] = self.suggester.version_at and _written(self.suggester.version_at)
         for model in (Annotation, Entity, Relation):
             last = model._default_manager.aggregate(last=Max("pk", default=0))
             params[model._meta.model_name or ""] = last["last"]
         for statement in PREPARE:
             execute(statement, params)
         if self.judge:
-            self._refuse_against(self.judge)
-        for (annotation,) in list(_rows(CROWDED, {"most": settings.MAX_TOKEN_MARKS})):
-            self._refuse_crowded(annotation)
+            self._refuse_against(self.judge, params)
+        for annotation, is_given in list(_rows(CROWDED, {"most": settings.MAX_TOKEN_MARKS})):
+            self._refuse_crowded(annotation, is_given, params)
         for statement in STORE:
             execute(statement, params)
-        suggested = {"annotation__in": _GIVEN, "origin": Mark.Origin.PREANNOTATION}
-        entities, relations = (model._default_manager.filter(**suggested).count() for model in MARKS.values())
-        return Outcome(entities, relations, self.against_rules, self.crowded)
+        return Stored(*(count for statement in _COUNTS for (count,) in _rows(statement, params)))
 
-    def _refuse_against(self, judge: Judge) -> None:
+    def _refuse_against(self, judge: Judge, params: Mapping[str, Any]) -> None:
         """Leave out the entities that break a rule together with accepted marks."""
         refused: dict[tuple[int, int], None] = {}
-        for annotation, entity, *places in _rows(MEETING_ACCEPTED):
+        for annotation, is_given, entity, *places in _rows(MEETING_ACCEPTED, params):
+            if (annotation, entity) in refused:
+                continue
             pair = NewEntity("", *places[:3]), NewEntity("", *places[3:])
-            if (annotation, entity) not in refused and any(judge.between(*pair)):
+            for broken in judge.between(*pair):
                 refused[annotation, entity] = None
+                if is_given:
+                    self.refused[entity] = broken.in_words(judge.name_of)
+                break
         if refused:
             write_rows("suggested_refused", list(refused))
         self.against_rules += len(refused)
 
-    def _refuse_crowded(self, annotation: int) -> None:
+    def _refuse_crowded(self, annotation: int, is_given: bool, params: Mapping[str, Any]) -> None:
         """Leave out the entities for which there is no room beside what is there, and those before them."""
         standing = Entity.objects.filter(annotation=annotation).exclude(status=Mark.Status.REJECTED)
-        standing = standing.exclude(status=Mark.Status.SUGGESTED, origin=Mark.Origin.PREANNOTATION)
+        standing = standing.exclude(status=Mark.Status.SUGGESTED, suggested_by=self.suggester.source)
         there = Spans(TokenSpan(*place) for place in standing.values_list("start", "end"))
         refused = []
-        for entity, *place in _rows(COMING, {"annotation": annotation}):
+        for entity, *place in _rows(COMING, {**params, "annotation": annotation}):
             coming = TokenSpan(*place)
             if has_room(coming, [*there.meeting(coming)]):
                 there.add(coming)
             else:
                 refused.append((annotation, entity))
+                if is_given:
+                    self.refused[entity] = crowded()
         if refused:
             write_rows("suggested_refused", refused)
         self.crowded += len(refused)
+
+
+class Matching(Placing):
+    """What preannotations find: first `read`, then `match`, which is called inside a transaction that has locked the items."""
+
+    def __init__(
+        self,
+        suggester: Suggester,
+        dataset: Dataset,
+        matcher: Matcher,
+        rules: Rules | None,
+        ontologies: Sequence[Ontology],
+    ) -> None:
+        super().__init__(suggester, Judge(rules, ontologies) if rules else None)
+        self.dataset, self.matcher = dataset, matcher
+
+    def read(self, items: ItemQuerySet, progress: Progress = no_progress) -> None:
+        """Match the texts of items; nothing is found in those for calibration."""
+        total, done = items.count(), 0
+        # Before the texts: of one that is corrected meanwhile nothing is stored.
+        versions = dict(items.exclude(text_version=1).values_list("pk", "text_version"))
+        bare = set(for_calibration(items).values_list("pk", flat=True))
+        texts = token_lists(items)
+        while batch := list(islice(texts, ITEMS_AT_ONCE)):
+            for item, tokens in batch:
+                found = Suggestions([], []) if item in bare else self.matcher.suggestions(tokens)
+                self.add(item, versions.get(item, 1), tokens, found)
+            self.write_rows()
+            done += len(batch)
+            progress(done, max(done, total), "matching")
+        self.write_all()
+
+    def match(self) -> Matched:
+        self.store()
+        suggested = {"annotation__in": _GIVEN, "suggested_by": self.suggester.source}
+        entities, relations = (model._default_manager.filter(**suggested).count() for model in MARKS.values())
+        return Matched(entities, relations, self.against_rules, self.crowded)
+
+
+def for_calibration(items: ItemQuerySet, first: int | None = None) -> ItemQuerySet:
+    """Those of a project that show whether people agree, which are so many of the first: nothing is suggested there, or they
+    would agree on that."""
+    return items.filter(position__lt=F("dataset__project__calibration") if first is None else first)
+
+
+def _written(time: datetime) -> Any:
+    return connection.ops.adapt_datetimefield_value(time)
 
 
 def _rows(statement: str, params: Mapping[str, Any] | None = None) -> Iterator[Any]:

@@ -9,7 +9,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('datasets', '0035_imported_marks'),
+        ('datasets', '0039_index_sources'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
