@@ -419,11 +419,7 @@ def get_project_figures(call: Call, project: int) -> Any:
         {"label": each["label"].uid, "name": each["label"].fullname, "count": each["count"]} for each in told["labels"]
     ]
     names = ("entities", "relations", "unused", "label_count", "given_entities", "given_relations")
-    return {
-        **{name: told[name] for name in names},
-        "labels": labels,
-        "history": told["history"]._asdict() if told["history"] else None,
-    }
+    return {**{name: told[name] for name in names}, "labels": labels}
 
 
 @reads(f"{PROJECT}/violations/count", answer="ViolationCounts")

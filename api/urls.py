@@ -12,6 +12,7 @@ from . import (  # noqa: F401
     project_operations,
     review_operations,
     rule_operations,
+    source_operations,
     work_operations,
 )
 from .operations import PREFIX, routes
