@@ -27,7 +27,8 @@ def source_page(request: Request, pk: int, source_pk: int) -> HttpResponse:
     project = access.project(request, pk, Right.READ)
     source = get_object_or_404(Source, pk=source_pk, dataset__project=project)
     context = {"section": "projects", "project": project, "source": source}
-    context["manages"] = Right.MANAGE in project.rights_of(request.user)
+    rights = project.rights_of(request.user)
+    context |= {"manages": Right.MANAGE in rights, "keeps": Right.KEEP in rights}
     if not (request.htmx and request.htmx.target == "rows"):
         return render(request, "projects/source.html", context)
     return render(request, "projects/_source_figures.html", context | _figures(project, source))

@@ -502,8 +502,8 @@ class Matching(Placing):
 
 
 def for_calibration(items: ItemQuerySet, first: int | None = None) -> ItemQuerySet:
-    """Those of a project that show whether people agree, which are so many of the first: nothing is suggested there, or they
-    would agree on that."""
+    """Those of a project that show whether people agree, so many of the first: nothing is suggested there, or they would agree
+    on that."""
     return items.filter(position__lt=F("dataset__project__calibration") if first is None else first)
 
 

@@ -1,8 +1,10 @@
 """What programs suggest: through the verb, on what items came with and on what people have begun."""
 
 import json
+from importlib import import_module
 
 import pytest
+from django.db import connection
 
 from annotation_service.inputs import Refused
 from datasets.models import Annotation, Entity, Layer, Relation
@@ -218,3 +220,20 @@ def test_items_for_calibration_get_none(project, push, alice, carol):
     project.set_rule(AssignmentRule(calibration=2), by=alice)
     assert there(project) == there(project, carol) == []
     assert push(line(3, (0, 0, STATE, 0.5))).made == 1
+
+
+@pytest.mark.database
+@pytest.mark.django_db(transaction=True)
+def test_suggestions_from_before_there_were_sources_get_theirs(project, carol):
+    fill = import_module("datasets.migrations.0038_fill_sources").Migration.operations
+    own, label = begun(project, carol), factories.item(project.entity_ontology, STATE)
+    for n, origin in enumerate(("history", "preannotation", "preannotation", "person")):
+        own.entity_set.create(uid=str(n), label=label, start=n, end=n, origin=origin)
+    for _ in range(2):  # also after it was interrupted
+        with connection.schema_editor() as editor:
+            for operation in fill:
+                editor.execute(operation.sql)
+    found = own.entity_set.order_by("start").values_list("suggested_by__name", flat=True)
+    assert list(found) == ["History", "Preannotations", "Preannotations", None]
+    assert Source.own(project.dataset.pk, Source.Kind.HISTORY).kind == "history"
+    assert project.dataset.sources.count() == 2
