@@ -12,6 +12,8 @@ from . import (  # noqa: F401
     project_operations,
     review_operations,
     rule_operations,
+    webhook_operations,
+    webhook_pages,
     work_operations,
 )
 from .operations import PREFIX, routes
@@ -25,4 +27,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("help/api/", reference, name="reference"),
     path("accounts/tokens/", tokens, name="tokens"),
     path("accounts/tokens/<int:pk>/revoke/", revoke, name="revoke_token"),
+    *webhook_pages.urls,
 ]
