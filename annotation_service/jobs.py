@@ -115,6 +115,7 @@ PURGES: list[Callable[[float], int]] = [purge_deleted]
 # So many seconds others wait for a step, at most, before they can write: while some do, and when nobody has for so long.
 STEP, LONG_STEP, QUIET = 0.03, 0.25, 5
 FILES_IN_USE: list[Callable[[], Iterable[str]]] = []
+BESIDE: list[Callable[[], bool]] = []
 
 
 def cleanup(work: Callable[[], None]) -> Callable[[], None]:
@@ -128,6 +129,13 @@ def purge(work: Callable[[float], int]) -> Callable[[float], int]:
     was about. A worker without a job calls it in steps, between which others can write. What a killed worker leaves, the next one
     finds."""
     PURGES.append(work)
+    return work
+
+
+def beside(work: Callable[[], bool]) -> Callable[[], bool]:
+    """Register what a worker does beside its jobs, because it waits for others: over and over, in a thread of its own. It returns
+    whether there was something to do, and bears being killed at any point."""
+    BESIDE.append(work)
     return work
 
 
@@ -238,6 +246,23 @@ def work(is_over: Callable[[], bool], poll: float = 0.1) -> None:
             close_old_connections()
             time.sleep(1)
         time.sleep(poll)
+
+
+def start_beside(is_over: Callable[[], bool], poll: float = 1) -> None:
+    """Do what goes on beside jobs until it is over, each in a thread, whatever happens. Nobody waits for the end of these."""
+
+    def go_on(work: Callable[[], bool]) -> None:
+        while not is_over():
+            try:
+                if work():
+                    continue
+            except Exception as error:
+                log.log(logging.WARNING if trouble(error) else logging.ERROR, "%s: %s", work, error, exc_info=True)
+                connection.close()
+            time.sleep(poll)
+
+    for work in BESIDE:
+        threading.Thread(target=go_on, args=[work], daemon=True).start()
 
 
 def clean_up() -> None:

@@ -18,6 +18,7 @@ from django.dispatch import receiver
 from django.utils import timezone
 
 from .db import Trouble, store, trouble, write
+from .events import Event
 from .inputs import Refused, can_be_seen
 from .lookalikes import drawn, mixed_scripts
 from .words import listed
@@ -228,6 +229,9 @@ class Mail(models.Model):
 # --- Jobs ----------------------------------------------------------------------------------------------------------------
 
 
+JOB_DONE = Event("job.done", "Long work in the project has ended: it is done or has failed.")
+
+
 class Overtaken(Exception):
     """The job is not this worker's any more: another one took it up, or somebody else ended it."""
 
@@ -321,9 +325,15 @@ class Job(models.Model):
 
     def end(self, state: JobState, **values: Any) -> bool:
         """Store how it ended; returns whether it was still the job of the worker that has claimed it."""
-        ended = self.still_claimed().update(state=state, finished_at=timezone.now(), **values)
-        self.refresh_from_db()
+        with write():
+            ended = self.still_claimed().update(state=state, finished_at=timezone.now(), **values)
+            self.refresh_from_db()
+            if ended and state != JobState.CANCELLED:
+                JOB_DONE.happened(self.target.get("project"), self._told)
         return bool(ended)
+
+    def _told(self) -> dict[str, Any]:
+        return {"job": self.pk, "kind": self.kind, "title": self.title, "state": self.state, "user": self.by.username}
 
     def put_back(self) -> None:
         """Let a worker take it up at once, unless it was ended or taken up by another meanwhile."""

@@ -206,6 +206,8 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * limits.MAX_PASTED_BYTES
 
 ONTOLOGY_MOVE_ITEMS = env_bool("ONTOLOGY_MOVE_ITEMS", False)
 PREANNOTATION_RESOURCES = env_bool("PREANNOTATION_RESOURCES", False)
+# Lets managers of projects have this server send to what is in its own network, and without encryption.
+WEBHOOK_PRIVATE_ADDRESSES = env_bool("WEBHOOK_PRIVATE_ADDRESSES", False)
 
 # --- Accounts ----------------------------------------------------------------------------------------------------------
 

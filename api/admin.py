@@ -4,9 +4,9 @@ from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from annotation_service.admin_base import Chosen, ReadOnlyAdmin, either
+from annotation_service.admin_base import Chosen, ReadOnlyAdmin, either, linked
 
-from .models import Token
+from .models import Delivery, Token, Webhook
 
 
 @admin.register(Token)
@@ -27,3 +27,24 @@ class TokenAdmin(ReadOnlyAdmin):
 
     def has_end_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("annotation_service.change_user")
+
+
+@admin.register(Webhook)
+class WebhookAdmin(ReadOnlyAdmin):
+    """Without the secret, which is for those who manage the project."""
+
+    list_display = ["url", linked("project"), "is_on", "off_reason", "created_by", "created_at"]
+    list_filter = [("project", Chosen), "is_on"]
+    search_fields = ["url"]
+    fields = ["url", "project", "events", "is_on", "off_reason", "created_by", "created_at"]
+    part_of = "project"
+
+
+admin.site.register(
+    Delivery,
+    ReadOnlyAdmin,
+    list_display=["message_id", "event", linked("webhook"), "attempts", "code", "error", "created_at", "delivered_at"],
+    list_filter=[("webhook", Chosen)],
+    search_fields=["=message_id"],
+    part_of="project",
+)

@@ -130,3 +130,6 @@ class KeptAnswer(models.Model):
 
     def __str__(self) -> str:
         return self.key
+
+
+from .webhooks import Delivery, Webhook  # noqa: E402, F401 - models of a module of their own

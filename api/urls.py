@@ -13,6 +13,8 @@ from . import (  # noqa: F401
     review_operations,
     rule_operations,
     source_operations,
+    webhook_operations,
+    webhook_pages,
     work_operations,
 )
 from .operations import PREFIX, routes
@@ -26,4 +28,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("help/api/", reference, name="reference"),
     path("accounts/tokens/", tokens, name="tokens"),
     path("accounts/tokens/<int:pk>/revoke/", revoke, name="revoke_token"),
+    *webhook_pages.urls,
 ]

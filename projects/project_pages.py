@@ -46,6 +46,7 @@ PAGES = (
     *TABS.values(),
     ProjectPage("Guidelines", "projects:page#guidelines", Right.SEE, "instructions"),
     ProjectPage("Download", "projects:page#download", Right.KEEP, "export bundle zip"),
+    ProjectPage("Webhooks", "api:webhooks", Right.MANAGE, "programs events notify integration api"),
     ProjectPage("Broken rules", "projects:violations", Right.READ, "constraints violations report"),
     ProjectPage("Annotate", "annotations:start", Right.ANNOTATE, "work mark next"),
     ProjectPage("Your items", "annotations:items", Right.ANNOTATE, "list done left"),

@@ -23,7 +23,7 @@ from annotation_service import blueprints
 from annotation_service.blueprints import Described
 from annotation_service.inputs import Refused
 from annotation_service.models import Job, JobState, User, start_job
-from api.models import Token
+from api.models import Delivery, Token, Webhook
 from datasets.exports import DOWNLOAD_FORMATS
 from datasets.models import Dataset, TextCorrection
 from datasets.models.correction import cut_anew
@@ -159,6 +159,8 @@ def comment_rows(name, data, *, own="200", of_others="200"):
 
 BY_HAND = {"items": "{item_copy}", "count": "1", "people": "{carol}", "agree": "1"}
 ALIKE = {"verb": "propagate", "kind": "entity", "form": {"tokens": ["pump"], "label": "{label}"}}
+WEBHOOK = {"url": "https://example.org/hook", "events": ["item.done", "job.done"]}
+HOOK = ("project", "webhook")
 LABEL_ROW = {"theirs": "x", "action": "skip", "ours": ""}
 ROWS = [
     Row("home", EVERYBODY),
@@ -169,6 +171,20 @@ ROWS = [
     Row("api:tokens", EVERYBODY),
     Row("api:tokens", EVERYBODY, data={"name": "Nightly export", "scope": "read"}),
     Row("api:revoke_token", "302 404 404 404 302 404", ("api_token",), {}),
+    Row("api:webhooks", MANAGERS, ("project",)),
+    Row("api:webhooks", "302 404 403 404 302 302", ("project",), WEBHOOK),
+    Row("api:webhooks", "302 404 403 404 422 422", ("project",), {**WEBHOOK, "url": "https://127.0.0.1/"}),
+    Row("api:webhook", MANAGERS, HOOK),
+    Row("api:webhook", "302 404 403 404 404 404", ("bare_project", "webhook")),
+    Row("api:webhook", "302 404 403 404 302 302", HOOK, WEBHOOK),
+    Row("api:webhook_secret", MANAGERS, HOOK),
+    Row("api:webhook_secret", MANAGERS, HOOK, {}),
+    Row("api:ping_webhook", "302 404 403 404 302 302", HOOK, {}),
+    Row("api:switch_webhook", "302 404 403 404 302 302", HOOK, {"is_on": "0"}),
+    Row("api:delete_webhook", MANAGERS, HOOK),
+    Row("api:delete_webhook", MANAGERS, HOOK, {}),
+    Row("api:send_again", "302 404 403 404 302 302", (*HOOK, "delivery"), {}),
+    Row("api:send_again", "302 404 403 404 404 404", ("bare_project", "webhook", "delivery"), {}),
     Row("job", "302 404 404 404 200 200", ("job",)),
     Row("job_progress", "302 404 404 404 200 200", ("job",)),
     Row("cancel_job", "302 404 404 404 302 302", ("job",), {}),
@@ -623,6 +639,9 @@ def build_world(folder):
     item_counts.refresh()  # so that no reader has to
     item_work.refresh(project.dataset.pk, 60)
     make_report(project)
+    webhook = Webhook.make(project, url="https://example.org/there", events=["item.done"], by=alice)
+    delivery = webhook.ping()
+    Delivery.objects.filter(pk=delivery.pk).update(attempts=1, next_at=None)
     return {
         "comment": comments[0].pk,
         "managers_comment": comments[1].pk,
@@ -670,6 +689,8 @@ def build_world(folder):
         "job": start_job("test", title="t", by=alice, target={}).pk,
         "finished_job": finished.pk,
         "api_token": Token.make(alice, "t")[0].pk,
+        "webhook": webhook.pk,
+        "delivery": delivery.pk,
         "carol": carol.pk,
         "alice": alice.pk,
         "dave": dave.pk,

@@ -474,6 +474,8 @@ class Upload(models.Model):
         """Start the job ``check_upload`` or ``store_upload``."""
         verb = "Check" if kind == "check_upload" else "Import"
         target = {"upload": self.pk, "page": self.get_absolute_url()}
+        if self.dataset and self.dataset.project_id:
+            target["project"] = self.dataset.project_id
         with write():
             upload = self._locked()
             self.job = start_job(kind, title=f"{verb} “{upload.name}”", by=by, target=target)

@@ -70,7 +70,7 @@ def export(request: Request, pk: int) -> HttpResponseBase:
 
 
 def _start(request: Request, dataset: Dataset, format: str) -> Job:
-    target = {"dataset": dataset.pk, "format": format}
+    target = {"dataset": dataset.pk, "format": format} | ({"project": dataset.project_id} if dataset.project_id else {})
     return start_job("export_dataset", title=f"Export “{dataset}”", by=request.user, target=target)
 
 

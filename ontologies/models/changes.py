@@ -4,6 +4,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from operator import itemgetter
 from typing import Any, Self
 
@@ -13,8 +14,10 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from annotation_service.db import among, execute
+from annotation_service.events import Event
 from annotation_service.inputs import Refused
 from annotation_service.journal import FEW, Change, Entries, JournalRow, Step, done_later
+from annotation_service.models import User
 from annotation_service.words import added_and_dropped, plural
 
 from .. import colors, usage
@@ -25,6 +28,8 @@ from .item import OntologyItem, check_free
 
 FACTS = ("name", "description", "example_terms", "color", "off_by")
 TIMES = ("created_at", "updated_at")
+LABELS_CHANGED = Event("labels.changed", "Labels of the project have changed, or their states, names or places.")
+MOST_TOLD = 100  # of the labels that an operation has changed
 
 
 class OntologyChange(JournalRow):
@@ -100,6 +105,16 @@ Setting = tuple[int, str, Any, Any]
 
 class TreeChange(Change):
     """One operation on a locked ontology."""
+
+    def store(self, by: User, count: int | None = None) -> None:
+        super().store(by, count)
+        if self.row:
+            LABELS_CHANGED.happened(self.thing.project_id, lambda: self._told(by))
+
+    def _told(self, by: User) -> dict[str, Any]:
+        uids = list(islice(self.items, MOST_TOLD))
+        what = {"ontology": self.thing.pk, "version": self.thing.version, "verb": self.row.title}
+        return {**what, "count": self.row.count, "labels": uids, "user": by.username}
 
     def set_each(self, field: str, values: Iterable[Setting]) -> None:
         """Store one field of several items, by primary key, in one statement; values that an item has already are left alone."""

@@ -11,10 +11,14 @@ from django.db import DatabaseError, models
 from django.db.models import Count, Exists, F, OuterRef, QuerySet
 
 from annotation_service.db import among, write
+from annotation_service.events import Event
 from datasets.models import Annotation, Item
 from datasets.models.annotation import WorkStep, followers
 
 from .assigned import CountOf, annotators_of, count_holders, of_annotators
+
+ITEM_DONE = Event("item.done", "Somebody has finished an item.")
+ITEM_REOPENED = Event("item.reopened", "Somebody has reopened an item that they had finished.")
 
 
 class ItemCounts(models.Model):
@@ -91,8 +95,18 @@ def follow(annotation: Annotation, step: WorkStep) -> None:
         given, by_annotators, by_anyone = _figures(item).get()
         is_annotator = annotation.annotator_id in annotators_of(project.pk).values_list("pk", flat=True)
         was = is_done(given, by_annotators - is_annotator * step.value, by_anyone - step.value)
-        if is_done(given, by_annotators, by_anyone) != was:
+        now = is_done(given, by_annotators, by_anyone)
+        if now != was:
             counts.update(done=F("done") + step.value)
+        event = ITEM_DONE if step is WorkStep.FINISH else ITEM_REOPENED
+        event.happened(project.pk, lambda: {**_told(annotation), "done_by_all": now})
+
+
+def _told(annotation: Annotation) -> dict[str, Any]:
+    item, person = annotation.item, annotation.annotator
+    assert person
+    found = {"item": item.pk, "external_id": item.external_id, "dataset": item.dataset_id}
+    return {**found, "user": person.username}
 
 
 followers.append(follow)

@@ -45,6 +45,8 @@ LEFT_OUT = {
     "quality.MarkDifference": CACHE,
     "quality.AgreementReport": CACHE,
     "api.Token": "it opens this service alone",
+    "api.Webhook": "receivers know this service alone, by a secret",
+    "api.Delivery": HISTORY,
 }
 KEYS = dict.fromkeys(
     ("id", "ontology", "resource_set", "project", "dataset", "annotation", "position", "item", "decision", "comment"),
