@@ -110,7 +110,7 @@ class Service:
         key: str = "",
         **query: Any,
     ) -> Any:
-        """Send a text, a file or objects, which become lines of JSON; returns the answer or, when it is done, the job."""
+        """Send a text, a file or objects, which become lines of JSON; returns what `wait` does."""
         if isinstance(content, Path):
             query.setdefault("file_name", content.name)
             data = content.read_bytes()
@@ -133,11 +133,12 @@ class Service:
                     to.write(part)
 
     def wait(self, answer: Any, *, seconds: float = 24 * 3600) -> Any:
-        """The answer itself or, if it is a job, the job when it is done. Raises `JobFailed`, and `TimeoutError` after so long."""
+        """The answer itself or, if it is a job, what it has made when it is done; if that has no address, the job. Raises
+        `JobFailed`, and `TimeoutError` after so long."""
         until = time.monotonic() + seconds
         while isinstance(answer, dict) and answer.keys() >= {"state", "phase", "finished_at"}:
             if answer["state"] == "done":
-                break
+                return self.get(answer["resource"]) if answer.get("resource") else answer
             if answer["state"] in ("failed", "cancelled"):
                 raise JobFailed(answer)
             if time.monotonic() > until:

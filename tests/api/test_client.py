@@ -107,6 +107,9 @@ def test_long_work_is_waited_for(service, server, client):
     assert service.upload("datasets/1/items", [{"original": "ü"}])["text"] == "Done."
     assert [(method, path) for method, path, *_ in server.sent][1:] == [("GET", "/api/v1/jobs/7")] * 2
     assert server.sent[0][3] == '{"original": "ü"}\n'.encode()
+    made = {**JOB, "state": "done", "resource": "/api/v1/datasets/3"}
+    server.answers = [(202, {}, {**JOB, "state": "running"}), (200, {}, made), (200, {}, {"id": 3})]
+    assert service.upload("datasets", "a") == {"id": 3}
     server.answers = [(200, {}, {**JOB, "state": "failed", "problems": [{"place": "line 2", "text": "Wrong."}]})]
     with pytest.raises(client.JobFailed, match="line 2: Wrong"):
         service.upload("datasets", "a\nb", kind="standard")
